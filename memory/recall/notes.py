@@ -1,13 +1,16 @@
 """Which of the memories and episodes that were found for a prompt go into its block."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from memory.cache.state import Cache
 from memory.domain.cues.extractor import find_cues
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.recall.notes import NoteKey, ShownNote, render_note
-from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block
+from memory.domain.recall.passages import tells_only
+from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block, ShownFact
+from memory.domain.recall.retelling import repeats_facts
 from memory.domain.types import NAMES
 
 OF_A_KIND_MAX: Final = 5
@@ -16,19 +19,21 @@ GIVEN_BEFORE: Final = "given before"
 NO_ROOM: Final = "no room"
 CHANGED: Final = "holds no more"
 OTHERWISE: Final = "the facts say otherwise"
+SAME: Final = "the facts say so already"
 
 
 def choose_notes(
-    cache: Cache, found: Sequence[ShownNote], shown: Block, tokens_left: int
+    cache: Cache, found: Sequence[ShownNote], shown: Block, recalled: Sequence[ShownFact], tokens_left: int
 ) -> tuple[list[ShownNote], dict[NoteKey, str]]:
-    """Of the notes, the best first, those that are added to what the prompt shows (``shown``), in the order in which
-    they are printed, and for each why it is in or out."""
+    """Of the notes, the best first, those that are added to what the prompt shows (``shown``) beside the facts that are
+    ``recalled`` now, in the order in which they are printed, and for each why it is in or out."""
     tuning, reasons = cache.tuning, dict[NoteKey, str]()
     budgets = {"memory": tuning.recollection_max_memory_tokens, "episode": tuning.recollection_max_episode_tokens}
     room = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in budgets.items()}
     left, chosen = tokens_left * CHARACTERS_PER_TOKEN, list[ShownNote]()
     keys, texts = {note.key for note in shown.notes}, {note.text for note in shown.notes}
     counts = dict.fromkeys(room, 0)
+    says_so = partial(repeats_facts, facts=(*shown.facts, *recalled))
     for old in found:
         note = renew_note(cache, old)
         if note is None:
@@ -39,6 +44,9 @@ def choose_notes(
             continue
         if contradicts_facts(cache, note.text):
             reasons[note.key] = OTHERWISE
+            continue
+        if tells_only(note.text, says_so):
+            reasons[note.key] = SAME
             continue
         length = len(render_note(note)) + 1
         if counts[note.kind] == OF_A_KIND_MAX or length > min(room[note.kind], left):

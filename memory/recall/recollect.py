@@ -73,9 +73,10 @@ def recollect(
     selection, reasons = _select(cache, salient, mentions, now, shown, style, stood, asking)
     notes, notes_told = list[ShownNote](), dict[NoteKey, str]()
     if found:
-        taken = shown.tokens + (selection.block().tokens or count_tokens(block_length([])))
+        recalled = selection.block()
+        taken = shown.tokens + (recalled.tokens or count_tokens(block_length([])))
         left = cache.tuning.recollection_max_total_tokens - taken
-        notes, notes_told = choose_notes(cache, found, shown, left)
+        notes, notes_told = choose_notes(cache, found, shown, recalled.facts, left)
     return Recollection(
         block=selection.block(notes),
         style=style,

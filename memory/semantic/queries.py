@@ -16,8 +16,10 @@ AROUND_MAX: Final = 20  # hits whose neighbours in the conversation are looked a
 EXACT_MAX: Final = 2_000  # vectors that are compared one by one; of more an index knows the nearest
 RELATED_MAX: Final = 8  # concepts beside those that are named
 
-# What is known before the search: the question's lexemes with their frequencies, the lexemes of the named concepts'
-# neighbours in the graph, the sizes, the embedder.
+ENDED_MAX: Final = 50  # facts of the named concepts that hold no more
+
+# What is known before the search: the question's lexemes with their frequencies, those of what it speaks of only in
+# general, those of the named concepts' neighbours in the graph, facts of theirs that hold no more, sizes, the embedder.
 PREPARE: Final = """
     SELECT json_build_object(
         'terms', (
@@ -37,6 +39,18 @@ PREPARE: Final = """
                 JOIN soas other ON other.id = edge.id
                 WHERE named.token = ANY(%(tokens)s) AND NOT named.is_common LIMIT {related}
             ) known, unnest(to_tsvector('english', known.token)) AS near
+        ),
+        'general', tsvector_to_array(to_tsvector('english', %(general)s)),
+        'ended', (
+            SELECT json_agg(json_build_array(token, parent, until)) FROM (
+                SELECT named.token, was.token AS parent, extract(epoch FROM max(gone.at))::float8 AS until
+                FROM soas named
+                JOIN edge_history gone ON gone.concept_id = named.id AND gone.action IN ('retire', 'supersede')
+                JOIN soas was ON was.id = (gone.before ->> 'parent_id')::bigint
+                WHERE named.token = ANY(%(tokens)s)
+                    AND NOT EXISTS (SELECT FROM urd WHERE urd.id = named.id AND urd.parent_id = was.id)
+                GROUP BY named.token, was.token LIMIT {ended}
+            ) past
         ),
         'sizes', (
             SELECT json_object_agg(kind, json_build_array(documents, mean_length)) FROM text_statistics WHERE {project}
@@ -101,13 +115,15 @@ NEAREST: Final = """
 """
 DESCRIBE_MEMORIES: Final = """
     SELECT 'memory', memory.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, '', channel, category,
-        is_disputed, ARRAY[]::int[], tsvector_to_array(lexemes), ARRAY[]::text[], {vector}, NULL::bytea
+        is_disputed, ARRAY[]::int[], ARRAY[]::bigint[], ARRAY[]::text[], tsvector_to_array(lexemes), ARRAY[]::text[],
+        {vector}, NULL::bytea
     FROM memory {join} WHERE memory.id = ANY(%({kind}_ids)s) AND {visible}
 """
 DESCRIBE_EPISODES: Final = """
     SELECT 'episode', episode.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, role, role, '',
-        false, quoted, tsvector_to_array({words}), near.lexemes, {vector}, {vector_before}
+        false, quoted, made.ids, made.withdrawn, tsvector_to_array({words}), near.lexemes, {vector}, {vector_before}
     FROM episode {join}
+    {made}
     LEFT JOIN LATERAL (
         SELECT array_agg(lexeme) AS lexemes, min(id) FILTER (WHERE id < episode.id) AS before FROM (
             (SELECT id, lexemes FROM episode one WHERE one.conversation = episode.conversation AND one.id < episode.id
@@ -120,6 +136,16 @@ DESCRIBE_EPISODES: Final = """
     {join_before}
     WHERE episode.id = ANY(%({kind}_ids)s) AND {visible}
 """
+# The memories that a message is the source of, and the texts of those among them that hold no more.
+MADE_OF_IT: Final = """
+    CROSS JOIN LATERAL (
+        SELECT array_agg(memory.id) AS ids,
+            array_agg(memory.text) FILTER (WHERE memory.status IN ('superseded', 'invalid')) AS withdrawn
+        FROM memory_lineage line JOIN memory ON memory.id = line.memory_id
+        WHERE line.kind = 'episode' AND line.row = episode.id
+    ) made
+"""
+MADE_UNKNOWN: Final = "CROSS JOIN (SELECT ARRAY[]::bigint[] AS ids, ARRAY[]::text[] AS withdrawn) made"
 VECTOR: Final = "halfvec_send({alias}.vector)"
 JOIN: Final = "LEFT JOIN {kind}_vector {alias} ON {alias}.id = {of} AND {alias}.embedder_id = {embedder}"
 
@@ -176,6 +202,7 @@ def prepare(scope: Scope) -> str:
     return PREPARE.format(
         project=project,
         related=RELATED_MAX,
+        ended=ENDED_MAX,
         memory_frequency=FREQUENCY.format(kind="memory", project=project),
         episode_frequency=FREQUENCY.format(kind="episode", project=project),
         english_frequency=FREQUENCY.format(kind="english", project=in_project(None)),

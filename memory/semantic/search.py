@@ -6,17 +6,19 @@ It is written as a dialogue, which does not care who holds the connection: ``sea
 
 import json
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from django.db import connection
 
-from memory.domain.recall.notes import only_asks
+from memory.domain.recall.notes import find_content_words
+from memory.domain.recall.passages import find_general, only_asks, pick_passage
+from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_memory
 from memory.domain.text.tokenizer import tokenise
 from memory.llm.errors import LlmError
 from memory.semantic import queries
-from memory.semantic.domain.found import LEAST_CONFIDENCE, Found, Kind, Types
+from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE, Found, Kind, Types
 from memory.semantic.domain.ranking import (
     DOCUMENTS_ASKED_MAX,
     DOCUMENTS_MAX,
@@ -101,6 +103,8 @@ class Question:
     embedder: int = 0
     dimensions: int = 0
     vector: Sequence[float] | None = None
+    general: frozenset[str] = frozenset()  # lexemes of what it speaks of only in general
+    ended: Sequence[Ended] = ()
 
 
 def search(
@@ -150,17 +154,47 @@ def find(wish: Wish, now: float) -> Dialogue:
     found: list[Found] = []
     for kind in wish.kinds:
         candidates = [read_candidate(row, own_words_only=wish.own_words_only) for row in rows if row[0] == kind]
-        if wish.own_words_only:  # what somebody once asked tells nobody anything
+        if wish.own_words_only and kind == "episode":  # what somebody once asked tells nobody anything
             candidates = [each for each in candidates if not only_asks(each.text)]
-        found += rank(
+        ranked = rank(
             candidates,
             question.terms[kind],
             question.corpora[kind],
             question.vector,
             now,
             is_asked=not wish.own_words_only,
+            general=question.general if kind == "episode" else frozenset(),
         )
+        if wish.own_words_only and kind == "episode":
+            ranked = list(pick_worthwhile(question, ranked, {each.id: each for each in candidates}, found[:GIVEN_MAX]))
+        found += ranked
     return found if len(wish.kinds) == 1 else sorted(found, key=lambda each: -each.score)
+
+
+def pick_worthwhile(
+    question: Question, ranked: Sequence[Found], known: Mapping[int, Candidate], memories: Sequence[Found]
+) -> Iterator[Found]:
+    """Of the messages, those that tell something which holds and which the memories do not tell: each with those of its
+    sentences that do, as many as are given."""
+    wanted = find_content_words(question.wish.text)
+    left = GIVEN_MAX
+    for found in ranked:
+        made, withdrawn = known[found.id].made, known[found.id].withdrawn
+        told = [memory.text for memory in memories if memory.id in made]
+
+        def is_left_out(sentence: str) -> bool:
+            return repeats_memory(sentence, told) or is_withdrawn(sentence, found.said_at, withdrawn, question.ended)  # noqa: B023
+
+        passage = pick_passage(found.text, wanted, is_left_out)
+        # Where only what is left out was asked for, the rest is beside the point.
+        is_beside = wanted.isdisjoint(find_content_words(passage)) and not wanted.isdisjoint(
+            find_content_words(found.text)
+        )
+        if passage and not is_beside:
+            yield found._replace(text=passage)
+            left -= 1
+        if not left:
+            return
 
 
 def understand(wish: Wish) -> Generator[Step, Any, Question]:
@@ -168,11 +202,14 @@ def understand(wish: Wish) -> Generator[Step, Any, Question]:
     question = Question(wish)
     text = wish.text.replace("\0", "")[:QUERY_CHARACTERS]
     tokens = sorted({token.text for token in tokenise(text)})
-    [(raw,)] = yield Query(queries.prepare(wish.scope), {"text": text, "tokens": tokens})
+    arguments = {"text": text, "tokens": tokens, "general": find_general(text) if wish.own_words_only else ""}
+    [(raw,)] = yield Query(queries.prepare(wish.scope), arguments)
     known = json.loads(raw)
     asked = known["terms"] or []
     if not asked:
         return question
+    question.general = frozenset(known["general"])
+    question.ended = [Ended(*row) for row in known["ended"] or ()]
     named = {lexeme for lexeme, *_ in asked}
     related = [Term(lexeme, 0, 0, RELATED_WEIGHT) for lexeme in known["related"] or () if lexeme not in named]
     for at, kind in enumerate(KINDS["both"], 1):
@@ -275,14 +312,15 @@ def describing(question: Question, kind: Kind) -> str:
         visible_one=queries.visible(kind, wish.scope, own_words_only=wish.own_words_only, table="one", of_all=True),
         vector_before=queries.VECTOR.format(alias="w") if has_vector else "NULL::bytea",
         join_before=queries.JOIN.format(**own, alias="w", of="near.before") if has_vector else "",
+        made=queries.MADE_OF_IT if wish.own_words_only else queries.MADE_UNKNOWN,
         confidence=f"CASE role WHEN 'user' THEN {OWN_WORDS} ELSE {ANOTHERS_WORDS} END::float8",
         words="ts_filter(episode.lexemes, '{a}')" if wish.own_words_only else "episode.lexemes",
     )
 
 
 def read_candidate(row: Sequence[Any], *, own_words_only: bool) -> Candidate:
-    *said, quoted, lexemes, around, vector, before = row
-    fields = (*said, frozenset(lexemes), around or (), vector, before)
+    *said, quoted, made, withdrawn, lexemes, around, vector, before = row
+    fields = (*said, frozenset(lexemes), around or (), vector, before, made or (), withdrawn or ())
     candidate = Candidate(*fields)
     if own_words_only:
         candidate.text = cut_out(candidate.text, quoted)

@@ -13,7 +13,7 @@ import psycopg
 
 from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.timing import LogThrottle
-from memory.semantic.domain.found import LEAST_CONFIDENCE_UNASKED, Found, Related
+from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE_UNASKED, Found, Related
 from memory.semantic.domain.scope import Scope
 from memory.semantic.search import Dialogue, Embed, Query, Wish, find
 from memory.semantic.vectors import builtin
@@ -26,7 +26,6 @@ IN_FLIGHT_MAX: Final = 4  # searches of a process, each with a connection of its
 UNHURRIED_MS: Final = 500  # the deadline of what nobody waits for
 # A plan for any words would not know which are rare.
 FOR_SHORT_QUERIES: Final = "SET jit = off; SET plan_cache_mode = force_custom_plan"
-GIVEN_MAX: Final = 5  # of memories, and of episodes
 CONNECT_AGAIN_S: Final = 1.0
 LOG_EVERY_S: Final = 60.0
 

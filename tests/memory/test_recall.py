@@ -666,19 +666,20 @@ def test_a_concept_of_which_nothing_is_known_is_asked_about_by_its_own_name() ->
 
 
 @pytest.mark.parametrize(
-    ("said", "is_given"),
+    ("said", "why"),
     [
-        ("Skadi is a printer.", True),
-        ("Skadi is a plotter.", False),
-        ("Actually skadi is now a printer. It is loud.", True),
-        ("Skadi is a plotter, and lunch is at noon.", False),
-        ("I think skadi is a plotter.", True),
-        ("Skadi is no longer a printer.", False),
-        ("Skadi is no longer a plotter.", True),
-        ("Lunch is at noon.", True),
+        ("Skadi is a printer.", "the facts say so already"),
+        ("Skadi is a printer with two trays.", "given"),
+        ("Skadi is a plotter.", "the facts say otherwise"),
+        ("Actually skadi is now a printer. It is loud.", "given"),
+        ("Skadi is a plotter, and lunch is at noon.", "the facts say otherwise"),
+        ("I think skadi is a plotter.", "given"),
+        ("Skadi is no longer a printer.", "the facts say otherwise"),
+        ("Skadi is no longer a plotter.", "given"),
+        ("Lunch is at noon.", "given"),
     ],
 )
-def test_no_episode_is_given_that_the_facts_contradict(said: str, is_given: bool) -> None:
+def test_no_episode_is_given_that_the_facts_contradict_or_repeat(said: str, why: str) -> None:
     rows = {"skadi": SoasRow(5, encounter_count=50, saliency=0.9), "printer": SoasRow(6), "plotter": SoasRow(7)}
     cache = cache_of({**rows, "type": SoasRow(2)}, [EdgeRow(5, 6, 2, True)])
     reading = Reader(cache).read(Message("user", "What is skadi?"))
@@ -686,5 +687,5 @@ def test_no_episode_is_given_that_the_facts_contradict(said: str, is_given: bool
     recalled = recollect(cache, Mentions.of([reading]), NOW, found=[ShownNote("episode", 1, said, "2026-03-04")])
 
     assert "skadi: [type] printer" in recalled.block.text
-    assert (said in recalled.block.text) is is_given
-    assert recalled.notes == {("episode", 1): "given" if is_given else "the facts say otherwise"}
+    assert (said in recalled.block.text) is (why == "given")
+    assert recalled.notes == {("episode", 1): why}

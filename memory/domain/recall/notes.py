@@ -96,7 +96,6 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’_.@+-][^\W_]+)*")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+")
 # Words too short to tell anything, unless they have a digit: `of`, but not `17`.
 _WORD_MIN: Final = 3
-_SAYS_MIN: Final = 2  # content words of a sentence that tells something
 
 
 def find_content_words(text: str) -> set[str]:
@@ -115,14 +114,6 @@ def says_something(text: str) -> bool:
 
 def _has_content(word: str) -> bool:
     return (len(word) >= _WORD_MIN or any(map(str.isdigit, word))) and not is_closed_class(word)
-
-
-def only_asks(text: str) -> bool:
-    """Whether all that the text says is a question, but for a greeting."""
-    if "?" not in text:
-        return False
-    sentences = _SENTENCE_END.split(make_harmless(text))
-    return all(each.endswith("?") or len(find_content_words(each)) < _SAYS_MIN for each in sentences)
 
 
 def cut_around(text: str, wanted: Collection[str], length_max: int) -> str:

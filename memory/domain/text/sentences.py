@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.function_words import ARTICLES, CONJUNCTIONS, POSSESSIVES, PREPOSITIONS, is_closed_class
 
 MASK: Final = "\x1a"  # stands for every masked character; splits tokens and is no white space
 NAME_MARK: Final = "\x10"  # stands for a back-tick around a name; the same
@@ -35,6 +35,11 @@ _NO: Final = re.compile(r"\bno\.\Z", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\s{0,3}\d")
 _AFTER_LETTER: Final = re.compile(r"\s{0,3}(?:\d|[a-z]\.)")
 _LONGEST_ABBREVIATION: Final = 9  # characters, with the space before it
+
+_BULLET: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]+")
+_WRAPPED_MIN: Final = 55  # characters: people who break lines themselves break them about there
+_OPEN_ENDED: Final = PREPOSITIONS | ARTICLES | POSSESSIVES | CONJUNCTIONS
+_LINE_ENDS: Final = re.compile(r"[.!?…:;][\"')\]*_]*\s*$")
 
 
 class Sentence(NamedTuple):
@@ -186,3 +191,29 @@ def _find_json(text: str) -> Iterator[tuple[int, int]]:
                     regions.pop()
                 regions.append((start, token.end()))
     yield from regions
+
+
+def iter_passages(prose: str) -> Iterator[tuple[int, int]]:
+    """Where lines begin and end, each with those in which its sentence goes on, without the mark of a list's item."""
+    start = end = 0
+    previous = ""
+    for line in prose.splitlines(keepends=True):
+        bare = line.strip()
+        goes_on = (
+            bool(previous and bare)
+            and not _LINE_ENDS.search(previous)
+            and not _BULLET.match(line)
+            and (bare[0].islower() or len(previous) >= _WRAPPED_MIN or previous.split()[-1] in _OPEN_ENDED)
+        )
+        if not goes_on:
+            yield from _without_bullet(prose, start, end)
+            start = end
+        end += len(line)
+        previous = line.rstrip()
+    yield from _without_bullet(prose, start, end)
+
+
+def _without_bullet(prose: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    if prose[start:end].strip():
+        bullet = _BULLET.match(prose, start, end)
+        yield (bullet.end() if bullet else start), end

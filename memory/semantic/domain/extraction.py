@@ -14,10 +14,10 @@ from memory.domain.language.english import modality
 from memory.domain.language.english import remembering as english
 from memory.domain.secrets.shapes import MARK as SECRET
 from memory.domain.steps import finish
-from memory.domain.text.function_words import ARTICLES, CONJUNCTIONS, POSSESSIVES, PREPOSITIONS, split_words
+from memory.domain.text.function_words import split_words
 from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.prose import mask_all_but_prose
-from memory.domain.text.sentences import MASK, SentenceFinder
+from memory.domain.text.sentences import MASK, SentenceFinder, iter_passages
 from memory.semantic.domain.events import Said
 from memory.semantic.domain.forms import read_clause
 from memory.semantic.domain.rewording import about_user, as_sentence
@@ -31,10 +31,6 @@ _OPAQUE_PARTS: Final = re.compile(r"(?<!`)`[^`\n]{1,80}`(?!`)|\b(?:https?://|www
 _LABELLED: Final = re.compile(
     r"^([ \t]*(?:[-*+] )?(?:please )?(?:remember|note|reminder|important|fyi|btw))(:)", re.I | re.M
 )
-_BULLET: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]+")
-_WRAPPED_MIN: Final = 55  # characters: people who break lines themselves break them about there
-_OPEN_ENDED: Final = PREPOSITIONS | ARTICLES | POSSESSIVES | CONJUNCTIONS
-_SENTENCE_ENDS: Final = re.compile(r"[.!?…:;][\"')\]*_]*\s*$")
 _OPENER: Final = re.compile(rf"(?:{english.OPENERS}\b[\s,:!.\u2013\u2014-]*)+")
 _CORRECTION: Final = re.compile(rf"[\s,]*(?:{english.CORRECTIONS}\b[\s,:!.\u2013\u2014-]*)+")
 _NEXT_CLAUSE: Final = re.compile(
@@ -117,7 +113,7 @@ def _iter_sentences(text: str) -> Iterator[_Sentence]:
     hidden = _OPAQUE_PARTS.sub(lambda part: OPAQUE * len(part[0]), text)
     prose = finish(mask_all_but_prose(hidden))
     output = OutputFinder(text)
-    for start, end in _iter_passages(prose):
+    for start, end in iter_passages(prose):
         if output.is_output(start, end):
             continue
         line = prose[start:end].replace("\n", " ")
@@ -134,32 +130,6 @@ def _iter_sentences(text: str) -> Iterator[_Sentence]:
                 small = said.lower().replace("’", "'")
                 if len(small) == len(said):
                     yield _Sentence(text[begin : begin + len(said)].replace("\n", " "), small)
-
-
-def _iter_passages(prose: str) -> Iterator[tuple[int, int]]:
-    """Lines, each with those in which its sentence goes on."""
-    start = end = 0
-    previous = ""
-    for line in prose.splitlines(keepends=True):
-        bare = line.strip()
-        goes_on = (
-            bool(previous and bare)
-            and not _SENTENCE_ENDS.search(previous)
-            and not _BULLET.match(line)
-            and (bare[0].islower() or len(previous) >= _WRAPPED_MIN or previous.split()[-1] in _OPEN_ENDED)
-        )
-        if not goes_on:
-            yield from _without_bullet(prose, start, end)
-            start = end
-        end += len(line)
-        previous = line.rstrip()
-    yield from _without_bullet(prose, start, end)
-
-
-def _without_bullet(prose: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    if prose[start:end].strip():
-        bullet = _BULLET.match(prose, start, end)
-        yield (bullet.end() if bullet else start), end
 
 
 def _read_own(sentence: _Sentence) -> list[Extracted]:

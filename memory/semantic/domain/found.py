@@ -8,6 +8,7 @@ Types = Literal["memories", "episodes", "both"]
 
 LEAST_CONFIDENCE: Final = 0.3  # of what is given on request
 LEAST_CONFIDENCE_UNASKED: Final = 0.5  # of what is given by itself: it must be above
+GIVEN_MAX: Final = 5  # of memories, and of episodes, by itself
 
 
 class Found(NamedTuple):

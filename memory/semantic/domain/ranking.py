@@ -65,7 +65,8 @@ class Corpus:
 @dataclass(slots=True)
 class Candidate:
     """Found by its words or its vector, before it is compared with the others. ``around``: the lexemes of the messages
-    before and after it. ``vector``: as Postgres sends a halfvec; ``before``: of the message before it."""
+    before and after it. ``vector``: as Postgres sends a halfvec; ``before``: of the message before it. ``made``: the
+    memories that come from it; ``withdrawn``: the texts of those that hold no more."""
 
     kind: Kind
     id: int
@@ -81,6 +82,8 @@ class Candidate:
     around: Collection[str] = ()
     vector: bytes | None = None
     before: bytes | None = None
+    made: Collection[int] = ()
+    withdrawn: Collection[str] = ()
 
     def as_found(self, score: float, similarity: float, earlier: int = 0) -> Found:
         return Found(
@@ -111,8 +114,10 @@ def rank(
     now: float,
     *,
     is_asked: bool = True,
+    general: Set[str] = frozenset(),
 ) -> list[Found]:
-    """The best first, each standing for those that say nearly the same. What is not asked for must be alike enough."""
+    """The best first, each standing for those that say nearly the same. What is not asked for must be alike enough, and
+    by more than the words of which the question only speaks in general."""
     if not candidates:
         return []
     weights = {term.lexeme: corpus.weigh(term) for term in terms}
@@ -131,7 +136,8 @@ def rank(
     relevance = join_scores(candidates, weights, corpus, vectors.cosines, before)
     order = sorted(range(len(candidates)), key=lambda at: (-relevance[at], -candidates[at].id))
     if not is_asked:
-        order = [at for at in order if similarities[at] >= LEAST_SIMILARITY]
+        about = [words or named.intersection(each.around) for each, words in zip(candidates, matched, strict=True)]
+        order = [at for at in order if similarities[at] >= LEAST_SIMILARITY and not about[at] <= general]
     found = []
     for head, *others in cluster(order, candidates, matched, vectors, weights):
         each = candidates[head]

@@ -10,7 +10,6 @@ from memory.domain.recall.notes import (
     ShownNote,
     find_content_words,
     make_harmless,
-    only_asks,
     render_note,
     show_note,
 )
@@ -90,16 +89,3 @@ def test_a_long_sentence_is_cut_around_the_word_that_was_asked_for() -> None:
 def test_words_of_grammar_and_plurals_tell_nothing() -> None:
     assert find_content_words("Which of the two Databases are on Postgres 17, and is it 4?") >= {"database", "17", "4"}
     assert not find_content_words("Which of the is it, and who")
-
-
-@pytest.mark.parametrize(
-    ("text", "asks"),
-    [
-        ("Which version is our billing database?", True),
-        ("Hello! Which version is it?\nAnd who runs it?", True),
-        ("We moved it to Postgres 17. Is that fine?", False),
-        (MOVED, False),
-    ],
-)
-def test_a_question_is_told_from_what_says_something(text: str, asks: bool) -> None:
-    assert only_asks(text) is asks

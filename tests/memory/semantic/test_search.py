@@ -8,6 +8,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from memory.domain.types import TripleIds
+from memory.graph import store
+from memory.models import Episode, Memory, MemoryLineage, Source
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.search import search
 from memory.semantic.searcher import Searcher
@@ -56,6 +59,67 @@ def test_what_somebody_once_asked_takes_no_room_of_what_somebody_said() -> None:
         said(f"Hello! Which version is our billing database, number {number}?")
 
     assert texts(ANN, "Which version is our billing database?", own_words_only=True) == [DATABASE]
+
+
+def derived(memory: Memory, episode: Episode) -> None:
+    MemoryLineage.objects.create(memory=memory, kind=MemoryLineage.Kind.EPISODE, row=episode.pk)
+
+
+@pytest.mark.django_db
+def test_by_itself_a_message_is_not_given_beside_the_memory_that_tells_all_of_it() -> None:
+    earlier = digest_of("earlier", 16)
+    derived(
+        remembered(PREFERENCE, category="preference", conversation=earlier),
+        said("I prefer rebase to merge commits, by the way."),
+    )
+    sister = "My sister prefers rebase to merge, she is allergic to nuts."
+    derived(
+        remembered("The user's sister prefers rebase to merge.", category="identity", conversation=earlier),
+        said(sister),
+    )
+
+    found = texts(ANN, "rebase or merge commits?", own_words_only=True)
+
+    assert sorted(found) == sorted([PREFERENCE, "The user's sister prefers rebase to merge.", sister])
+    assert len(texts(ANN, "rebase or merge commits?")) == 4
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("status", ["superseded", "invalid"])
+def test_by_itself_what_a_memory_said_that_holds_no_more_is_not_given(status: str) -> None:
+    episode = said("I prefer rebase to merge commits. The merge of the billing branch failed.")
+    derived(remembered(PREFERENCE, status=status, archived_at=timezone.now()), episode)
+
+    assert texts(ANN, "rebase?", own_words_only=True) == []
+    assert texts(ANN, "billing branch?", own_words_only=True) == ["The merge of the billing branch failed."]
+
+
+@pytest.mark.django_db
+def test_by_itself_no_message_is_given_whose_fact_was_taken_back_since() -> None:
+    for each in (
+        "Heimdall is a Flask app.",
+        "We gave up Python: Heimdall is not a Flask app any more.",
+        "Heimdall is slow.",
+    ):
+        said(each)
+    ids = store.ensure_tokens(["heimdall", "flask_app", "type"])
+    store.ensure_dimension(ids["type"], is_isa=True)
+    by = store.Attribution("ann", Source.OPERATOR, 1.0, timezone.now())
+    edge = store.insert(store.new_edge(TripleIds(ids["heimdall"], ids["type"], ids["flask_app"]), True, by), by)
+    assert len(texts(ANN, "what is heimdall?", own_words_only=True)) == 3
+
+    store.retire(edge, by)
+
+    found = texts(ANN, "what is heimdall?", own_words_only=True)
+    assert sorted(found) == ["Heimdall is slow.", "We gave up Python: Heimdall is not a Flask app any more."]
+
+
+@pytest.mark.django_db
+def test_by_itself_nothing_is_given_that_shares_only_what_a_question_speaks_of_in_general() -> None:
+    said("We adopted a cat from the shelter and named it Socks.")
+
+    assert texts(ANN, "What are good names for a cat?", own_words_only=True) == []
+    assert len(texts(ANN, "What is the name of our cat?", own_words_only=True)) == 1
 
 
 @pytest.mark.django_db

@@ -1,0 +1,180 @@
+"""What of a message is worth giving again: the sentences that tell something, without questions and requests."""
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from memory.domain.cues.noun_phrases import is_adjective, is_plural
+from memory.domain.language.english import remembering, requests
+from memory.domain.recall.notes import find_content_words
+from memory.domain.text.function_words import (
+    AUXILIARIES,
+    DETERMINERS,
+    PREPOSITIONS,
+    PRONOUNS,
+    WH_WORDS,
+    is_closed_class,
+    split_words,
+)
+from memory.domain.text.machine_output import OutputFinder
+from memory.domain.text.sentences import SentenceFinder, find_code, iter_passages
+
+_MARKS: Final = " \t*_\"'“”‘’•–—-.!…"
+_LEAD: Final = re.compile(rf"(?:(?:{remembering.OPENERS}|{requests.LEADS})\b[\s,:!.\u2013\u2014-]*)+")
+_ADDRESS: Final = re.compile(requests.ADDRESSES)
+_TELLS: Final = re.compile(requests.TELLS)
+_ASKS_LAST: Final = re.compile(requests.ASKS_LAST)
+_FROM_NOW_ON: Final = re.compile(remembering.FROM_NOW_ON)
+_OF_ONESELF: Final = re.compile(r"(?:i|we|my|our)(?:'\w+)? ")
+_FINITE: Final = split_words("is are was were am has had will isn't aren't wasn't weren't hasn't won't")
+_CLAUSE: Final = WH_WORDS | split_words("that so if because as")
+_SUBJECTS: Final = DETERMINERS | PRONOUNS
+# They open a question, but no statement and no order.
+_ONLY_ASKING: Final = split_words("does did is are was were am has")
+_AFTER_WH: Final = AUXILIARIES | split_words("to about many much often long far come else kind type sort")
+_WH_REACH: Final = 5  # words in which the verb of a question comes: `which version of Postgres is ...`
+_ASKS_FOR_EXISTENCE: Final = re.compile(rf"\b(?:{requests.EXISTENCE})\b", re.IGNORECASE)
+_WORD_OR_STOP: Final = re.compile(r"[^\W_](?:[\w'+-]*\w)?|[.,;:!?()]")
+_SAYS_MIN: Final = 2  # content words of a sentence that tells something of anything but oneself
+
+
+def only_asks(text: str) -> bool:
+    """Whether all that the text says is questions and requests, but for a greeting."""
+    return not any(tells for _, _, tells in _iter_sentences(text))
+
+
+def tells_only(text: str, is_known: Callable[[str], bool]) -> bool:
+    """Whether of what it tells all is known."""
+    return all(is_known(text[start:end]) for start, end, tells in _iter_sentences(text) if tells)
+
+
+def pick_passage(text: str, wanted: Collection[str], is_left_out: Callable[[str], bool]) -> str:
+    """Of the sentences that tell something and follow each other, those with the most of the wanted words (as
+    ``find_content_words`` gives them), as they stand in the text; empty where there are none."""
+    runs: list[tuple[int, int]] = []
+    is_open = False
+    for start, end, tells in _iter_sentences(text):
+        if not tells or is_left_out(text[start:end]):
+            is_open = False
+        elif is_open and not any(map(str.isalnum, text[runs[-1][1] : start])):
+            runs[-1] = runs[-1][0], end
+        else:
+            runs.append((start, end))
+            is_open = True
+    passages = [text[start:end] for start, end in runs]
+    return max(passages, key=lambda passage: len(find_content_words(passage).intersection(wanted)), default="")
+
+
+def find_general(text: str) -> str:
+    """The words with which the text speaks of things that it does not know yet: `good names for a cat`. Nothing that
+    was said is meant by them, unless it asks whether there is such a thing."""
+    if _ASKS_FOR_EXISTENCE.search(text):
+        return ""
+    found: list[str] = []
+    for phrase in _split_phrases(text.lower().replace("’", "'")):
+        determiner, *words = phrase
+        is_bare = determiner not in DETERMINERS and len(words) > 1 and is_adjective(words[0]) and is_plural(words[-1])
+        if determiner in requests.INDEFINITE or is_bare:
+            found += words
+    return " ".join(found)
+
+
+def _split_phrases(small: str) -> Iterator[list[str]]:
+    """Words of content that follow each other, each time after the word of grammar before them, or nothing."""
+    phrase = [""]
+    for word in _WORD_OR_STOP.findall(small):
+        if is_closed_class(word) or not word[0].isalnum():
+            yield phrase
+            phrase = [word]
+        else:
+            phrase.append(word)
+    yield phrase
+
+
+def _iter_sentences(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Where they begin and end, and whether they tell something. Code and what programs print are none."""
+    hidden = text
+    for start, end in find_code(text):
+        if "\n" in text[start:end]:
+            blank = "".join("\n" if character == "\n" else " " for character in text[start:end])
+            hidden = hidden[:start] + blank + hidden[end:]
+    output = OutputFinder(hidden)
+    passed_until = 0  # what a request is to be applied to is told of nobody: `Translate this: ...`
+    for begin, stop in iter_passages(hidden):
+        if output.is_output(begin, stop):
+            continue
+        line = hidden[begin:stop].replace("\n", " ")
+        finder, at = SentenceFinder(line), 0
+        while at < len(line):
+            found = finder.sentence_at(at)
+            at = max(found.end, at + 1)
+            sentence = line[found.start : found.end]
+            bare = sentence.strip()
+            if not bare:
+                continue
+            start = begin + found.start + len(sentence) - len(sentence.lstrip())
+            end = start + len(bare)
+            is_asked = is_request(bare)
+            if is_asked and ":" in bare:
+                paragraph = -1 if bare.endswith(":") else text.find("\n\n", end)
+                passed_until = len(text) if paragraph < 0 else paragraph
+            yield start, end, not is_asked and start >= passed_until and not bare.endswith(":")
+
+
+def is_request(sentence: str) -> bool:
+    """Whether it only asks a question or for something to be done, or says nothing at all."""
+    small = " ".join(sentence.lower().replace("’", "'").split())
+    if small.endswith("?"):
+        told, *asked = _ASKS_LAST.split(small, maxsplit=1)
+        return not asked or not _OF_ONESELF.match(told) or _asks(told)
+    if _is_idle(small):
+        return True
+    first, *rest = _TELLS.split(small)
+    return _asks(first) and all((_OF_ONESELF.match(clause) and _is_idle(clause)) or _asks(clause) for clause in rest)
+
+
+def _is_idle(clause: str) -> bool:
+    clause = _without_lead(clause)
+    says = len(find_content_words(clause))
+    return not says or (says < _SAYS_MIN and not _OF_ONESELF.match(clause) and _FINITE.isdisjoint(clause.split()))
+
+
+def _asks(clause: str) -> bool:
+    clause = _without_lead(clause)
+    if _ADDRESS.match(clause):
+        return True
+    if _OF_ONESELF.match(clause) or _FROM_NOW_ON.match(clause):
+        return False
+    words = [word.strip(",;()\"'") for word in clause.partition(":")[0].split()]
+    if not words:
+        return True
+    return clause.endswith((" please", " pls", " thanks")) or _is_question(words) or _is_order(words)
+
+
+def _without_lead(clause: str) -> str:
+    clause = clause.strip(_MARKS)
+    while lead := _LEAD.match(f"{clause} "):
+        clause = clause[lead.end() :].strip(_MARKS)
+    return clause
+
+
+def _is_question(words: list[str]) -> bool:
+    """Whether they are in the order of a question."""
+    first, second = words[0], words[1] if len(words) > 1 else ""
+    if first in WH_WORDS:
+        return second in _AFTER_WH or (
+            second not in _SUBJECTS and any(word in AUXILIARIES for word in words[2:_WH_REACH])
+        )
+    return first in _ONLY_ASKING or (first in AUXILIARIES and second in _SUBJECTS)
+
+
+def _is_order(words: list[str]) -> bool:
+    """Whether they are an imperative that asks for something now."""
+    if words[0] in PREPOSITIONS:  # `for tomorrow, write a speech`
+        return any(each in requests.TASKS for each in words[2:5]) and not _FINITE.intersection(words)
+    if words[0] not in requests.TASKS:
+        return False
+    if len(words) < 2 or words[1] in _SUBJECTS or words[1] in WH_WORDS:
+        return True
+    end = next((at for at, word in enumerate(words) if word in _CLAUSE), len(words))
+    return _FINITE.isdisjoint(words[:end])  # `test results are in`

@@ -1,0 +1,66 @@
+"""Whether a sentence says again what a prompt is told anyway, or what holds no more; judged by its words."""
+
+import re
+from collections.abc import Iterable, Sequence, Set
+from typing import Final, NamedTuple
+
+from memory.domain.recall.rendering import ShownFact
+from memory.domain.text.function_words import is_closed_class, split_words
+
+_PARTS: Final = re.compile(r"[^\W_]+")
+_ENDING: Final = re.compile(r"(?<=\w{3})(?:s|ed|ing)\Z")
+_SHORT: Final = 2  # characters: words that tell nothing, unless they are numbers
+# Whom memories are about, and what people say besides without telling anything.
+_EMPTY: Final = split_words(
+    "user team assistant now actually currently way just well also still already nowadays remember note"
+)
+_OF_THE_SAME: Final = 0.6  # of a memory's words, from which on a sentence is the one it comes from
+_SPARE: Final = 1  # words that such a sentence may have besides: `by the way`, the verb in another form
+_CHANGE: Final = re.compile(
+    r"\b(?:no longer|not|never|any ?more|instead|(?:was|were|is|are|do|does|did|have|has)n't|don't|stopped|switched"
+    r"|moved|replaced|migrated|renamed|forget|used to)\b",
+    re.IGNORECASE,
+)
+
+
+class Ended(NamedTuple):
+    """A fact that was in force until then, in seconds since the epoch, and is no more."""
+
+    concept: str
+    parent: str
+    until: float
+
+
+def words_of(text: str) -> set[str]:
+    """Its content words in small letters, parted at joiners, without endings."""
+    return {
+        word
+        for part in _PARTS.findall(text.casefold())
+        if (len(part) > _SHORT or part.isdigit()) and not is_closed_class(word := _ENDING.sub("", part))
+    } - _EMPTY
+
+
+def repeats_memory(sentence: str, memories: Iterable[str]) -> bool:
+    """Whether one of the memories comes from the sentence, and tells all of it."""
+    said = words_of(sentence)
+    return any(_is_source(said, told) and len(said - told) <= _SPARE for told in map(words_of, memories))
+
+
+def repeats_facts(sentence: str, facts: Iterable[ShownFact]) -> bool:
+    """Whether all that it tells stands in the facts."""
+    told = {word for fact in facts for word in words_of(" ".join((fact.concept, fact.dimension, fact.parent)))}
+    said = words_of(sentence)
+    return bool(said) and said <= told
+
+
+def is_withdrawn(sentence: str, said_at: float, memories: Iterable[str], ended: Sequence[Ended]) -> bool:
+    """Whether it says what one of these memories of it said, which hold no more, or a fact that has ended since."""
+    said = words_of(sentence)
+    if any(_is_source(said, words_of(memory)) for memory in memories):
+        return True
+    gone = (each for each in ended if said_at < each.until and words_of(f"{each.concept} {each.parent}") <= said)
+    return any(gone) and not _CHANGE.search(sentence)  # what tells of the change is still true
+
+
+def _is_source(said: Set[str], told: Set[str]) -> bool:
+    return bool(told) and len(said & told) >= _OF_THE_SAME * len(told)
