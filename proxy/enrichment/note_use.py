@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from memory.domain.recall.notes import NoteKey, find_content_words
-from proxy.domain.formats.streams import AnswerWatch
+from proxy.domain.formats.streams import END, AnswerWatch
 from proxy.telemetry.events import Given
 
 logger = logging.getLogger(__name__)
@@ -13,8 +13,6 @@ logger = logging.getLogger(__name__)
 ANSWER_MAX: Final = 8_000  # characters of an answer that are looked at
 # Of the words that a note has and the question has not. An answer takes up what was asked for, and not the sentence.
 USED_SHARE: Final = 1 / 3
-
-END: Final = b"\n"  # what a listener is told last
 
 Listener = Callable[[bytes], None]
 

@@ -30,6 +30,7 @@ from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, CutRequest, Excess, read_request
 from proxy.domain.formats.litellm_flattened import FlattenedPrompt
+from proxy.domain.formats.streams import WholeWatch
 from proxy.domain.helper_prompts import find_helper_task
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
@@ -296,16 +297,16 @@ class Enricher:
     def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
         """What watches the answer for a tail that repeats, where it is streamed."""
         loops, asked = self.loops(), done.asked
-        if asked is None or done.prompt is None or not done.prompt.is_stream:
-            return None
-        if not loops.enabled or not loops.detector.stream:
+        is_watched = loops.enabled and loops.detector.stream
+        if asked is None or done.prompt is None or not (done.prompt.is_stream and is_watched):
             return None
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
         """What the chunks of the answer are told to, where the next prompt will have to show who said what, or where
         the answer shows whether what was given is of use."""
-        listeners, watch = [], FORMATS[path].watch
+        listeners, is_whole = [], done.prompt is not None and not done.prompt.is_stream
+        watch = WholeWatch if is_whole else FORMATS[path].watch
         if isinstance(done.prompt, FlattenedPrompt):
             listeners.append(self.relayed.listen(watch()))
         if (given := done.given) is not None:
@@ -314,8 +315,7 @@ class Enricher:
 
     def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: RequestInfo) -> Intervention | None:
         """What is to be done against a loop."""
-        # An error here costs neither the answer nor the recollection, so it is caught here and not with all others.
-        try:
+        try:  # an error here costs neither the answer nor the recollection, so it is not caught with all others
             intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
             if intervention is not None:
                 self.counts.loops += 1

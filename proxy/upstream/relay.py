@@ -12,6 +12,7 @@ from django.http import HttpResponseBase
 
 from memory import bounds
 from proxy.domain.formats import error_body
+from proxy.domain.formats.streams import END
 from proxy.domain.headers import Headers, filter_for_client
 from proxy.errors import BodyTooLarge, ProxyError
 from proxy.upstream.asgi_types import Event, Receive, Send, body, start
@@ -107,7 +108,7 @@ async def _tell(chunks: AsyncIterator[bytes], listener: Callable[[bytes], None])
     async for chunk in chunks:
         listener(chunk)
         yield chunk
-    listener(b"\n")  # what comes as one JSON object may have none
+    listener(END)
 
 
 BODY = bounds.define("body_bytes", "request bodies larger than limits.max_body_bytes, refused")

@@ -16,6 +16,8 @@ from memory.domain.recall.rendering import OPENING, render_block
 from memory.semantic.domain.found import Found, Related
 from memory.semantic.domain.scope import Scope
 from memory.semantic.searcher import UNHURRIED_MS
+from proxy.domain.formats import FORMATS
+from proxy.domain.formats.streams import END
 from proxy.enrichment.remembering import (
     FAILED,
     FOUND,
@@ -309,3 +311,27 @@ def test_whether_an_answer_uses_what_was_given_is_seen_while_it_passes(
     told = [used for given, used in proxy.events.given if given.request == done.request]
     assert told == [{NoteKey("episode", 7): None}, {NoteKey("episode", 7): is_used}]
     assert proxy.enricher.listener_of("/api/chat", proxy.ask("/api/chat", body)) is None  # nothing new was given
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/api/chat", {"messages": [{"role": "user", "content": QUESTION}], "stream": False}),
+        ("/api/generate", {"prompt": QUESTION, "stream": False}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": QUESTION}]}),
+        ("/v1/completions", {"prompt": QUESTION}),
+        ("/v1/responses", {"input": QUESTION}),
+        ("/v1/messages", {"messages": [{"role": "user", "content": QUESTION}], "max_tokens": 99}),
+    ],
+)
+def test_answers_that_do_not_stream_are_read_in_all_formats(proxy: Enriching, path: str, said: dict[str, Any]) -> None:
+    done = proxy.ask(path, {"model": "m"} | said)
+    listener = proxy.enricher.listener_of(path, done)
+    assert listener is not None
+    _, body = FORMATS[path].write_answer("m", "It runs on Postgres 17.", is_stream=False, now=0, unique="0" * 16)
+    pretty = orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2)
+
+    for chunk in (pretty[:40], pretty[40:], END):
+        listener(chunk)
+
+    assert [used for _, used in proxy.events.given] == [{NoteKey("episode", 7): None}, {NoteKey("episode", 7): True}]

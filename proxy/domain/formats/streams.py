@@ -1,7 +1,7 @@
 """Answers as bytes: the frames of a running one, the JSON in them, and how an answer of our own is written."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 import orjson
@@ -15,6 +15,8 @@ SSE_TYPE = "text/event-stream"
 
 DATA = b"data:"
 BLANK = (b"", b"\r")
+SAID = frozenset({"content", "text", "response", "thinking", "reasoning", "reasoning_content", "arguments", "name"})
+END = b"\n"  # what a listener is told after the last chunk
 LINE_MAX_BYTES = 16 * 1024 * 1024  # generate's last line, with the ids of a million tokens, has 8 million
 # Go's JSON escapes these in every string, so that it may stand inside HTML.
 HTML_ESCAPES = (
@@ -90,7 +92,27 @@ class EventFrames:
         return found
 
 
-Frames = LineFrames | EventFrames
+class WholeFrames:
+    """An answer that does not stream: one JSON object, of one line or of many, known as a whole when ``END`` is fed."""
+
+    def __init__(self) -> None:
+        self._body = bytearray()
+
+    @property
+    def unfinished(self) -> int:
+        return len(self._body)
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        if len(self._body) + len(chunk) <= LINE_MAX_BYTES:
+            self._body += chunk
+        if chunk != END or not self._body.rstrip().endswith(b"}"):
+            return []
+        whole = bytes(self._body)
+        self._body.clear()
+        return [whole]
+
+
+Frames = LineFrames | EventFrames | WholeFrames
 
 
 class AnswerWatch(ABC):
@@ -127,6 +149,32 @@ class AnswerWatch(ABC):
 
     @abstractmethod
     def _end(self) -> bytes: ...
+
+
+class WholeWatch(AnswerWatch):
+    """Reads an answer of any format that does not stream."""
+
+    def __init__(self) -> None:
+        super().__init__(WholeFrames())
+
+    def _read(self, frame: bytes) -> str:
+        return "".join(_iter_texts(parse_object(frame)))
+
+    def _end(self) -> bytes:
+        return b""
+
+
+def _iter_texts(value: object) -> Iterator[str]:
+    """What the model says, wherever in the object it stands: all formats call it by one of these names."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _iter_texts(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if isinstance(each, dict | list):
+                yield from _iter_texts(each)
+            elif name in SAID and isinstance(each, str):
+                yield each
 
 
 def complete_stream(begun: bytes, watch: AnswerWatch) -> bytes:
