@@ -1,5 +1,5 @@
-"""The only writer of memories, of their lineage and their history, beside ``uniting``: every change leaves a row that
-tells what was before and after. All functions run inside the caller's transaction."""
+"""The only writer of memories, of their lineage and their history, beside ``uniting`` and ``copies``: every change
+leaves a row that tells what was before and after. All functions run inside the caller's transaction."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -152,7 +152,7 @@ def create(draft: Draft, by: Change, status: Memory.Status = Status.ACTIVE) -> M
         last_updated=by.evident_at,
     )
     _derive(memory, by)
-    _note(memory, Action.CREATE, by, None)
+    describe_change(memory, Action.CREATE, by, None).save()
     return memory
 
 
@@ -280,17 +280,18 @@ def change(memory: Memory, action: str, by: Change, *, more: Mapping[str, Any] |
     for name, value in changes.items():
         setattr(memory, name, value)
     memory.save(update_fields=list(changes))
-    _note(memory, action, by, before, more or {})
+    describe_change(memory, action, by, before, more or {}).save()
 
 
-def _note(
+def describe_change(
     memory: Memory, action: str, by: Change, before: dict[str, Any] | None, more: Mapping[str, Any] = NOTHING
-) -> None:
+) -> MemoryHistory:
+    """The row of the history, which is not saved yet. ``before``: the memory's snapshot."""
     after = take_snapshot(memory)
     if before is not None:
         changed = {name for name in KEPT if before[name] != after[name]}
         before, after = ({name: each[name] for name in KEPT if name in changed} for each in (before, after))
-    MemoryHistory.objects.create(
+    return MemoryHistory(
         memory=memory,
         action=action,
         before=before,

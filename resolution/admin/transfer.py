@@ -1,4 +1,4 @@
-"""The page Export and import: downloads the graph, and previews and imports an uploaded file."""
+"""The page Export and import: downloads the graph and the memories, and previews and imports an uploaded file."""
 
 import asyncio
 import tempfile
@@ -8,7 +8,7 @@ from typing import BinaryIO, Final
 
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -21,17 +21,29 @@ from memory.admin.base import add_pages
 from resolution import transfer
 from resolution.admin.pages import actor_of
 from resolution.transfer import Differences, ImportRefused, NotPermitted, Report, UnreadableFile
+from resolution.transfer.exporter import Extent
 from resolution.transfer.uploads import Busy, Upload, folder
 
 CONTENT_TYPE: Final = "application/x-ndjson"
 BYTES_AT_ONCE: Final = 256 * 1024
 NAME_MAX: Final = 100  # characters of a file's name
 # An account has to be allowed to see all that an export contains.
-EXPORT_PERMISSIONS: Final = ("memory.view_edge", "resolution.view_conflict", "resolution.view_decidedtriple")
+OF_GRAPH: Final = ("memory.view_edge", "resolution.view_conflict", "resolution.view_decidedtriple")
+OF_MEMORIES: Final = (*OF_GRAPH, "memory.view_project", "memory.view_memory")
+EXPORT_PERMISSIONS: Final[dict[Extent, tuple[str, ...]]] = {
+    "graph": OF_GRAPH,
+    "memories": OF_MEMORIES,
+    "episodes": (*OF_MEMORIES, "memory.view_episode"),
+}
+EXTENTS: Final[dict[Extent, tuple[str, str]]] = {
+    "graph": ("The graph", "dimensions, facts, muted concepts, decided triples and open conflicts"),
+    "memories": ("The graph and the memories", "with their projects, and whose each memory is"),
+    "episodes": ("The graph, the memories and the episodes", "all that is kept of conversations, word for word"),
+}
 CHOICES: Final[dict[str, str]] = {
-    "queue": "become conflicts, to be decided one by one",
-    "keep": "are left out: existing facts are kept",
-    "take": "replace existing facts, which go to the history",
+    "queue": "become conflicts, to be decided one by one; of memories, both are marked as disputed",
+    "keep": "are left out: what is here is kept",
+    "take": "replace what is here, which goes to the history",
 }
 # What becomes of one contradiction, and the colour of its badge.
 OUTCOMES: Final = {
@@ -41,6 +53,7 @@ OUTCOMES: Final = {
     "kept": ("is left out: the existing fact is kept", ""),
     "outdated": ("is left out: it is older, and the newer one wins here", ""),
     "decided": ("is left out: decided about before", ""),
+    "disputed": ("both are marked as disputed", "warn"),
 }
 
 
@@ -71,7 +84,10 @@ def overview(request: HttpRequest) -> HttpResponse:
     uploaded, may_import = upload_of(request), request.user.has_perm("memory.add_edge")
     context = admin.site.each_context(request) | {
         "title": "Export and import",
-        "may_export": request.user.has_perms(EXPORT_PERMISSIONS),
+        "extents": [
+            (extent, *text, request.user.has_perms(EXPORT_PERMISSIONS[extent])) for extent, text in EXTENTS.items()
+        ],
+        "may_export": find_extent(request),
     }
     if (done := uploaded.progress) is not None:
         context |= {"upload": uploaded, "progress": done}
@@ -80,8 +96,8 @@ def overview(request: HttpRequest) -> HttpResponse:
     elif uploaded.key and may_import:
         differences, anew = read_choice(request.GET), "again" in request.GET
         try:
-            report = uploaded.preview(differences, anew=anew)
-        except UnreadableFile as error:
+            report = uploaded.preview(differences, anew=anew, may=request.user.has_perm)
+        except (UnreadableFile, NotPermitted) as error:
             context |= {"upload": uploaded, "unreadable": str(error)}
         else:
             if anew:  # or it would be made anew whenever the page is loaded again
@@ -94,6 +110,8 @@ def overview(request: HttpRequest) -> HttpResponse:
                 "more_differences": report.differing - len(report.differences),
                 "more_mistakes": report.mistakes_count - len(report.mistakes),
                 "differences": [(each, *OUTCOMES[each.outcome]) for each in report.differences],
+                "memory_differences": [(each, *OUTCOMES[each.outcome]) for each in report.memory_differences],
+                "more_memories": report.contradicting_memories - len(report.memory_differences),
             }
     return TemplateResponse(request, "resolution/transfer.html", context)
 
@@ -119,12 +137,22 @@ def announce(request: HttpRequest, name: str, report: Report) -> None:
 # --- export ---
 
 
+def find_extent(request: HttpRequest) -> Extent | None:
+    """The most that the account may export without the episodes, which have to be asked for."""
+    may: tuple[Extent, ...] = ("memories", "graph")
+    return next((extent for extent in may if request.user.has_perms(EXPORT_PERMISSIONS[extent])), None)
+
+
 @require_GET
-@permission_required(EXPORT_PERMISSIONS, raise_exception=True)
 def export(request: HttpRequest) -> StreamingHttpResponse:
+    extent = request.GET.get("extent", "memories")
+    if extent not in EXTENTS:
+        raise SuspiciousOperation("no such extent")
+    if not request.user.has_perms(EXPORT_PERMISSIONS[extent]):
+        raise PermissionDenied
     # In a file first: a client that is slow to take it must not keep a transaction open.
     file = tempfile.TemporaryFile(dir=folder())  # noqa: SIM115  closed with the response
-    file.writelines(transfer.export())
+    file.writelines(transfer.export(extent=extent))
     file.seek(0)
     response = StreamingHttpResponse(FileParts(file), content_type=CONTENT_TYPE)
     name = f"festinger-{timezone.localtime():%Y-%m-%d-%H%M}.jsonl"

@@ -53,16 +53,22 @@ class Remark:
         return Change(self.actor or self.agent, self.channel, self.at, self.conversation, self.episode)
 
 
-def compose(
-    text: str, category: str, scope: Scope, channel: Channel, at: datetime, *, source: Memory.Source, actor: str = ""
-) -> Remark:
-    """What somebody writes down on purpose: a sentence of a known form becomes one about the user, any other stands as
-    it is. Without a category it has that of its form. Raises RemarkMistake."""
+def clean_text(text: str) -> str:
+    """As it is kept: in one line, without secrets. Raises RemarkMistake."""
     clean = mask_secrets(" ".join("".join(c if c.isprintable() else " " for c in text).split()))
     if not any(map(str.isalnum, clean)):
         raise RemarkMistake("There is nothing in it to be remembered.")
     if len(clean) > MEMORY_CHARACTERS:
         raise RemarkMistake(f"A memory has at most {MEMORY_CHARACTERS} characters; this has {len(clean)}.")
+    return clean
+
+
+def compose(
+    text: str, category: str, scope: Scope, channel: Channel, at: datetime, *, source: Memory.Source, actor: str = ""
+) -> Remark:
+    """What somebody writes down on purpose: a sentence of a known form becomes one about the user, any other stands as
+    it is. Without a category it has that of its form. Raises RemarkMistake."""
+    clean = clean_text(text)
     if category and category not in CATEGORIES:
         raise RemarkMistake(f"A category is one of {', '.join(sorted(CATEGORIES))}.")
     read = read_statement(clean)

@@ -1,4 +1,4 @@
-"""Exports the graph to a file, and imports such a file (docs/interchange.md)."""
+"""Exports the graph and the memories to a file, and imports such a file (docs/interchange.md)."""
 
 from memory.graph.placement import Differences
 from resolution.transfer.exporter import export

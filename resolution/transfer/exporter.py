@@ -1,13 +1,16 @@
-"""Exports the graph as a file (docs/interchange.md), from one snapshot."""
+"""Exports the graph, and what is remembered beside it, as a file (docs/interchange.md), from one snapshot."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal
 
+import orjson
 from django.db import connection, transaction
 
+from memory.domain.secrets.redaction import mask_secrets
 from resolution.domain.verdicts import classify_collision
 from resolution.models import CollisionType
 from resolution.transfer.interchange import format_header, format_line
+from resolution.transfer.lines import mask_said
 from resolution.transfer.report import ReportProgress, ignore_progress
 
 LINES_AT_ONCE: Final = 500  # some 100 kB
@@ -66,8 +69,59 @@ CONFLICTS: Final = """
       AND (collision_type = 'retraction' OR urd.parent_id IS DISTINCT FROM incoming_parent_id)
     ORDER BY concept.token COLLATE "C", dim.token COLLATE "C", parent.token COLLATE "C"
 """
+PROJECTS: Final = 'SELECT slug, name, description, is_open FROM project ORDER BY slug COLLATE "C"'
+# A memory is named by what it says, who said it and when, so that it has the same name in a later export, and in one of
+# the database that it was imported into.
+NAMED: Final = """
+    WITH named AS MATERIALIZED (
+        SELECT id, slug, digest || CASE number WHEN 1 THEN '' ELSE '-' || number END AS name
+        FROM (
+            SELECT id, slug, digest, row_number() OVER (PARTITION BY digest ORDER BY id) AS number
+            FROM (
+                SELECT memory.id, slug, left(encode(sha256(convert_to(concat_ws(chr(31), coalesce(slug, ''), agent,
+                    person, extract(epoch FROM said_at), text), 'UTF8')), 'hex'), 16) AS digest
+                FROM memory LEFT JOIN project ON project.id = project_id
+            ) AS digests
+        ) AS numbered
+    ), derived AS (
+        SELECT memory_id, array_agg(name ORDER BY name COLLATE "C") AS others
+        FROM memory_lineage JOIN named ON named.id = row WHERE kind = 'memory' GROUP BY memory_id
+    ), disputes AS (
+        SELECT memory_id,
+            jsonb_agg(jsonb_build_object('id', name, 'confidence', was) ORDER BY name COLLATE "C") AS others
+        FROM (
+            SELECT DISTINCT ON (memory_id, name) memory_id, name, (before ->> 'confidence')::float8 AS was
+            FROM memory_history JOIN memory ON memory.id = memory_id AND memory.is_disputed
+            JOIN memory AS other ON other.id = (after ->> 'beside')::bigint AND other.is_disputed
+            JOIN named ON named.id = other.id
+            WHERE action = 'dispute' AND (memory.status, other.status) = ('active', 'active')
+            ORDER BY memory_id, name, memory_history.id
+        ) AS pairs GROUP BY memory_id
+    )
+"""
+# ``said_in`` is empty where the file has no episodes: it could only tell that there were some.
+SAID_IN: Final = """
+    ARRAY(SELECT encode(digest, 'hex') FROM memory_lineage JOIN episode ON episode.id = row
+          WHERE memory_id = memory.id AND kind = 'episode' ORDER BY digest)
+"""
+MEMORIES: Final = """
+    {named} SELECT own.name, own.slug, agent, person, text, category, status, confidence, channel, slot, other_slot,
+        slot_version, evidence_count, successor.name, winner.name, is_disputed, coalesce(disputes.others, '[]'),
+        coalesce(derived.others, '{{}}'), {said_in}, coalesce(encode(conversation, 'hex'), ''), said_at, last_updated,
+        archived_at
+    FROM memory JOIN named AS own USING (id)
+    LEFT JOIN named AS successor ON successor.id = superseded_by_id
+    LEFT JOIN named AS winner ON winner.id = merged_into_id
+    LEFT JOIN derived ON derived.memory_id = memory.id LEFT JOIN disputes ON disputes.memory_id = memory.id
+    ORDER BY said_at, own.name COLLATE "C"
+"""
+# In the order in which they were said.
+EPISODES: Final = """
+    SELECT encode(digest, 'hex'), slug, agent, person, encode(conversation, 'hex'), role, text, quoted, said_at
+    FROM episode LEFT JOIN project ON project.id = project_id ORDER BY episode.id
+"""
 # Each with the name of its count and the kind of its lines.
-PARTS: Final = (
+GRAPH: Final = (
     ("dimensions", "dimension", DIMENSIONS),
     ("muted", "concept", MUTED),
     ("aliases", "alias", ALIASES),
@@ -75,26 +129,39 @@ PARTS: Final = (
     ("decided", "decided", DECIDED),
     ("conflicts", "conflict", CONFLICTS),
 )
+REMEMBERED: Final = (
+    ("projects", "project", PROJECTS),
+    ("memories", "memory", MEMORIES.format(named=NAMED, said_in="ARRAY[]::text[]")),
+)
+SAID: Final = (
+    ("projects", "project", PROJECTS),
+    ("episodes", "episode", EPISODES),
+    ("memories", "memory", MEMORIES.format(named=NAMED, said_in=SAID_IN)),
+)
+# How much a file holds, each what is before it, too.
+Extent = Literal["graph", "memories", "episodes"]
+PARTS: Final = {"graph": GRAPH, "memories": (*GRAPH, *REMEMBERED), "episodes": (*GRAPH, *SAID)}
 
 
-def export(progress: ReportProgress = ignore_progress) -> Iterator[bytes]:
+def export(progress: ReportProgress = ignore_progress, *, extent: Extent = "memories") -> Iterator[bytes]:
     """The file, some hundred lines at a time. What is written to the graph meanwhile is not in it. The transaction
     stays open until the last of them is taken."""
+    parts = PARTS[extent]
     # One snapshot for all parts: else a conflict could be in the file without the fact that it is about.
     with transaction.atomic():
         with connection.cursor() as cursor:
             if not connection.savepoint_ids:  # inside another transaction it is too late to ask for a snapshot
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            lengths = ", ".join(f"(SELECT count(*) FROM ({query}) AS lines)" for *_, query in PARTS)
+            lengths = ", ".join(f"(SELECT count(*) FROM ({query}) AS lines)" for *_, query in parts)
             cursor.execute(f"SELECT {lengths}")
-            counts = dict(zip((name for name, *_ in PARTS), cursor.fetchone(), strict=True))
+            counts = dict(zip((name for name, *_ in parts), cursor.fetchone(), strict=True))
         yield format_header(counts)
         done, total = 0, sum(counts.values())
-        for _, kind, query in PARTS:
+        for _, kind, query in parts:
             with connection.chunked_cursor() as cursor:
                 cursor.execute(query)
                 while rows := cursor.fetchmany(LINES_AT_ONCE):
-                    yield b"".join(format_line(kind, row if kind != "conflict" else _turn(row)) for row in rows)
+                    yield b"".join(format_line(kind, READ[kind](row) if kind in READ else row) for row in rows)
                     done += len(rows)
                     progress("Writing", done, total)
 
@@ -106,3 +173,25 @@ def _turn(row: tuple[Any, ...]) -> list[Any]:
     if existing_is_isa is not None and values[collision] != CollisionType.RETRACTION:
         values[collision], values[blocking] = classify_collision(existing_is_isa, values[is_isa]), None
     return values
+
+
+# What was said is masked once more: by rules that may know more secrets than those of the day on which it was stored.
+
+
+def _read_memory(row: tuple[Any, ...]) -> list[Any]:
+    values, (text, disputes) = [*row], (4, 16)
+    values[text], values[disputes] = mask_secrets(values[text]), orjson.loads(values[disputes])
+    return values
+
+
+def _read_episode(row: tuple[Any, ...]) -> list[Any]:
+    *values, text, quoted, said_at = row
+    said = mask_said(text, quoted)
+    return [*values, said.text, [place for span in said.quoted for place in span], said_at]
+
+
+READ: Final[Mapping[str, Callable[[tuple[Any, ...]], list[Any]]]] = {
+    "conflict": _turn,
+    "memory": _read_memory,
+    "episode": _read_episode,
+}

@@ -5,39 +5,43 @@ the same import into a copy of the tables, so that it changes nothing and nobody
 """
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import BinaryIO, Final, TypeVar
+from collections.abc import Callable
+from typing import BinaryIO, Final
 
 from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from memory.db.connections import chunks, first_line
 from memory.db.transactions import run_transaction
+from memory.domain.channels import Channel
 from memory.graph import store
 from memory.graph.aliases import find_concepts
 from memory.graph.placement import Differences
 from memory.graph.store import IMPORTED, Attribution
 from memory.models import Dimension, Soas, Source
+from memory.semantic import copies
+from memory.semantic.store import Change
 from resolution.actors import Actor
-from resolution.transfer import interchange
+from resolution.transfer.contents import Contents
+from resolution.transfer.interchange import UnreadableFile
+from resolution.transfer.lines import (
+    AliasLine,
+    ConflictLine,
+    DecidedLine,
+    DimensionLine,
+    EpisodeLine,
+    FactLine,
+    MemoryLine,
+    ProjectLine,
+)
+from resolution.transfer.remembered import Remembrance
 from resolution.transfer.report import Report, ReportProgress, ignore_progress
-from resolution.transfer.rights import NotPermitted, right_for
+from resolution.transfer.rights import NotPermitted
 from resolution.transfer.writer import Writer
 
 logger = logging.getLogger(__name__)
 
 WORDS_AT_ONCE: Final = 10_000
-PROGRESS_EVERY: Final = 2_000  # lines
-# Of what a file has one line each, and the keys that say which; of facts in dimensions that keep all, the triple.
-UNIQUE: Final = {
-    "dimension": ("dimension", ("dimension",)),
-    "alias": ("alias", ("alias",)),
-    "fact": ("concept and dimension", ("concept", "dimension")),
-    "decided": ("triple", ("concept", "dimension", "parent")),
-    "conflict": ("triple", ("concept", "dimension", "parent")),
-}
-AnyLine = TypeVar("AnyLine", bound=interchange.Line)
 
 # What an import writes, with the rows that it reads of each.
 TABLES: Final = {
@@ -49,6 +53,7 @@ TABLES: Final = {
     "decided_triple": "true",
     "resolution_queue": "status IN ('pending', 'proposed')",
 }
+TABLES_OF_MEMORIES: Final = {"project": "true", "memory": "true", "memory_history": "false"}
 # A temporary table hides the one of the same name. It has neither triggers nor foreign keys, and its sequences are its
 # own: no number is used up.
 COPY: Final = """
@@ -77,88 +82,22 @@ class ImportRefused(Exception):
         self.report = report
 
 
-class Contents:
-    """The first reading of a file: it finds the mistakes, and what an import has to add and lock before the facts."""
-
-    # In memory are its words and the few lines about dimensions. The other lines are read from the file again, once for
-    # each kind: a file has no largest size, and reading 10,000 lines twice takes a fifth of a second.
-
-    def __init__(self, file: BinaryIO, progress: ReportProgress, importer: str = "") -> None:
-        """Raises UnreadableFile."""
-        self.report = Report()  # with the mistakes
-        self.rights: set[str] = set()  # what the importer has to be allowed to do
-        self.counts: Counter[str] = Counter()  # lines by kind
-        self.words: set[str] = set()
-        self.muted: set[str] = set()
-        self.dimensions: dict[str, interchange.DimensionLine] = {}  # those with a line of their own, by name
-        self.is_isa: dict[str, bool] = {}  # of all dimensions of facts and conflicts: what their first fact says
-        self._file = file
-        self._importer = importer
-        self._refused: set[int] = set()  # lines that are a mistake beside others, not by themselves
-        self._read(progress)
-
-    def lines(self, kind: type[AnyLine]) -> Iterator[tuple[int, AnyLine]]:
-        """The lines of one kind, without mistakes, with their numbers."""
-        if not self.counts[kind.model_fields["kind"].default]:
-            return
-        for number, line in interchange.read(self._file):
-            if isinstance(line, kind) and number not in self._refused:
-                yield number, line
-
-    def _read(self, progress: ReportProgress) -> None:
-        size = self._file.seek(0, 2)
-        first_lines: dict[tuple[str, ...], int] = {}
-        of_conflicts: dict[str, bool] = {}
-        dimensions: dict[int, interchange.DimensionLine] = {}
-        known: dict[str, bool] = dict(Dimension.objects.values_list("soas__token", "is_additive"))
-        additive = {name for name, is_additive in known.items() if is_additive}
-        for number, line in interchange.read(self._file):
-            if number % PROGRESS_EVERY == 0:
-                progress("Reading", self._file.tell(), size)
-            if isinstance(line, interchange.Miscount):
-                self.report.warning = line.reason
-                continue
-            if isinstance(line, interchange.Mistake):
-                self.report.add_mistake(line)
-                continue
-            if line.kind in UNIQUE:  # a concept may be named twice: it is muted once
-                what, keys = UNIQUE["decided" if line.kind == "fact" and line.dimension in additive else line.kind]
-                first = first_lines.setdefault((line.kind, *(getattr(line, key) for key in keys)), number)
-                if first != number:
-                    self._refuse(interchange.Mistake(number, f"is about the same {what} as line {first}"))
-                    continue
-            if right := right_for(line, self._importer):
-                self.rights.add(right)
-            self.counts[line.kind] += 1
-            self.words.update(line.words())
-            if isinstance(line, interchange.DimensionLine):
-                dimensions[number] = line
-                if (
-                    line.on_collision == Dimension.OnCollision.KEEP_ALL
-                ):  # here it may not: then the second is a conflict
-                    additive.add(line.dimension)
-            elif isinstance(line, interchange.ConceptLine) and line.is_muted:
-                self.muted.add(line.concept)
-            elif isinstance(line, interchange.FactLine | interchange.ConflictLine):
-                (self.is_isa if line.kind == "fact" else of_conflicts).setdefault(line.dimension, line.is_isa)
-        self.is_isa = of_conflicts | self.is_isa
-        for mistake in find_split_mistakes(dimensions, known):
-            self._refuse(mistake)
-        self.dimensions = {line.dimension: line for at, line in dimensions.items() if at not in self._refused}
-        self.report.mistakes.sort(key=lambda mistake: mistake.line)
-
-    def _refuse(self, mistake: interchange.Mistake) -> None:
-        self.report.add_mistake(mistake)
-        self._refused.add(mistake.line)
-
-
-def preview(file: BinaryIO, differences: Differences = "queue", progress: ReportProgress = ignore_progress) -> Report:
-    """What an import would come to, without the lines that have mistakes. Raises UnreadableFile."""
+def preview(
+    file: BinaryIO,
+    differences: Differences = "queue",
+    progress: ReportProgress = ignore_progress,
+    may: Callable[[str], bool] = lambda _: True,
+) -> Report:
+    """What an import would come to, without the lines that have mistakes. Raises UnreadableFile, and NotPermitted for
+    whoever would learn from it what they may not view."""
     by = Attribution("", Source.OPERATOR, 1.0, timezone.now(), role=IMPORTED)
     with transaction.atomic():
         contents = Contents(file, progress)
+        if missing := sorted(right for right in contents.rights if ".view_" in right and not may(right)):
+            raise NotPermitted(missing)
+        tables = TABLES | (TABLES_OF_MEMORIES if contents.holds_memories else {})
         with connection.cursor() as cursor:
-            for table, rows in TABLES.items():
+            for table, rows in tables.items():
                 cursor.execute(COLUMNS, [table])
                 (columns,) = cursor.fetchone()
                 key = "edge_id" if table == "urd" else "id"
@@ -187,6 +126,8 @@ def import_file(
 
     def work() -> Report:
         contents = Contents(file, progress, actor.name)
+        if differences == "take" and contents.counts["memory"]:
+            contents.rights.add("memory.change_memory")
         if missing := sorted(right for right in contents.rights if not may(right)):
             raise NotPermitted(missing)
         if contents.report.mistakes_count and not skip_invalid:
@@ -197,10 +138,11 @@ def import_file(
     try:
         report = run_transaction(work)
     except (IntegrityError, DataError) as error:
-        raise interchange.UnreadableFile(
+        raise UnreadableFile(
             f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported."
         ) from error
-    logger.info("graph.imported", extra={**report.facts, "mistakes": report.mistakes_count})
+    counts = {**report.facts, "memories": dict(report.memories), "episodes": dict(report.episodes)}
+    logger.info("graph.imported", extra={**counts, "mistakes": report.mistakes_count})
     return report
 
 
@@ -208,17 +150,34 @@ def _write(
     contents: Contents, by: Attribution, differences: Differences, progress: ReportProgress, *, is_preview: bool = False
 ) -> None:
     report = contents.report
+    if contents.holds_memories:
+        _remember(contents, by, differences, progress, is_preview=is_preview)
     report.new_words = _add_words(contents.words)
     if not is_preview:
         # All locks at once, and in the order of all writers: words, dimensions, rows.
         store.lock_dimensions(store.ensure_tokens({*contents.dimensions, *contents.is_isa}).values())
     _add_dimensions(contents)
     writer = Writer(by, differences, report)
-    writer.add_aliases(line for _, line in contents.lines(interchange.AliasLine))
-    writer.place_facts(contents.lines(interchange.FactLine), contents.counts["fact"], progress)
-    writer.queue_conflicts(line for _, line in contents.lines(interchange.ConflictLine))
-    writer.add_rulings(line for _, line in contents.lines(interchange.DecidedLine))
+    writer.add_aliases(line for _, line in contents.lines(AliasLine))
+    writer.place_facts(contents.lines(FactLine), contents.counts["fact"], progress)
+    writer.queue_conflicts(line for _, line in contents.lines(ConflictLine))
+    writer.add_rulings(line for _, line in contents.lines(DecidedLine))
     report.newly_muted = Soas.objects.filter(token__in=contents.muted, is_muted=False).update(is_muted=True)
+
+
+def _remember(
+    contents: Contents, by: Attribution, differences: Differences, progress: ReportProgress, *, is_preview: bool
+) -> None:
+    if not is_preview:
+        copies.lock_memories()
+    change = Change(by.agent, Channel.OPERATOR, by.at, reason=by.evidence)
+    remembrance = Remembrance(change, differences, contents.report, is_preview=is_preview)
+    counts = contents.counts
+    remembrance.add_projects(line for _, line in contents.lines(ProjectLine))
+    remembrance.add_episodes((line for _, line in contents.lines(EpisodeLine)), counts["episode"], progress)
+    remembrance.add_memories(contents.lines(MemoryLine), counts["memory"], progress)
+    if not is_preview:
+        remembrance.tie_memories(contents.lines(MemoryLine))
 
 
 def _add_words(words: set[str]) -> int:
@@ -244,30 +203,10 @@ def _add_dimensions(contents: Contents) -> None:
     )
     ids = store.ensure_tokens({word for line in lines.values() for word in line.words()} | {*report.new_dimensions})
     for name in sorted(report.new_dimensions, key=ids.__getitem__):
-        line = lines.get(name) or interchange.DimensionLine(dimension=name, is_isa=contents.is_isa[name])
+        line = lines.get(name) or DimensionLine(dimension=name, is_isa=contents.is_isa[name])
         store.ensure_dimension(ids[name], is_isa=line.is_isa, question=line.question)
     for name in lines.keys() & set(report.new_dimensions):  # when all are there to be split from
         origin = lines[name].split_from
         Dimension.objects.filter(soas_id=ids[name]).update(
             on_collision=lines[name].on_collision, split_from_id=ids[origin] if origin is not None else None
         )
-
-
-def find_split_mistakes(
-    dimensions: Mapping[int, interchange.DimensionLine], known: Iterable[str]
-) -> Iterator[interchange.Mistake]:
-    """What is wrong with ``split_from`` in the file's dimensions, which are given by line: each is split from one that
-    is ``known`` or in the file, and none from itself by way of others."""
-    known = set(known)
-    split_from = {line.dimension: line.split_from for line in dimensions.values()}
-    for number, line in dimensions.items():
-        met, origin = {line.dimension}, line.split_from
-        while origin in split_from and origin not in known and origin not in met:
-            met.add(origin)
-            origin = split_from[origin]
-        if origin == line.dimension:
-            yield interchange.Mistake(number, f"{line.dimension} is split from itself, by way of {line.split_from}")
-        elif line.split_from is not None and line.split_from not in known and line.split_from not in split_from:
-            yield interchange.Mistake(
-                number, f"{line.dimension} is split from {line.split_from}, which is not a dimension here"
-            )

@@ -1,32 +1,16 @@
-"""The exported file, as docs/interchange.md describes it: JSON Lines in UTF-8, a model for each kind of line."""
+"""The exported file, as docs/interchange.md describes it: JSON Lines in UTF-8."""
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import lru_cache
-from typing import Annotated, Any, BinaryIO, Final, Literal, Self
+from typing import Annotated, Any, BinaryIO, Final
 
 import orjson
-from pydantic import (
-    AfterValidator,
-    AwareDatetime,
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
+from pydantic import Field, TypeAdapter, ValidationError
 
-from memory.domain.channels import Channel
-from memory.domain.fact_syntax import find_name_mistake
 from memory.domain.formatting import format_count
-from memory.domain.text.tokenizer import is_name, parse_name
-from memory.domain.types import Triple
-from memory.models import Dimension, Source
-from resolution.models import CollisionType, DecidedTriple
+from resolution.transfer.lines import LINES, Line
 
 FORMAT: Final = "festinger"
 VERSION: Final = 1
@@ -58,183 +42,6 @@ class Mistake:
         return f"line {self.line}: {self.reason}"
 
 
-# --- what a key takes ---
-
-
-@lru_cache(maxsize=20_000)  # most names are in many lines
-def _check_name(text: str) -> str:
-    if is_name(text):
-        return text
-    meant = parse_name(text[:200])
-    raise ValueError(f"must be a name such as {meant}" if meant else "must be a name: letters, digits and _ - . ' @ +")
-
-
-@lru_cache(maxsize=20_000)
-def _refuse_grammar(name: str) -> str:
-    if mistake := find_name_mistake(name):
-        raise ValueError(f"must name something: {mistake}")
-    return name
-
-
-def _refuse_null(text: str) -> str:
-    if "\0" in text:  # Postgres stores none
-        raise ValueError("must not contain the character U+0000")
-    return text
-
-
-def _convert_to_utc(time: datetime) -> datetime:
-    try:
-        return time.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("must be a time such as 2026-01-31T09:30:00Z") from None
-
-
-Name = Annotated[str, AfterValidator(_check_name)]
-Concept = Annotated[Name, AfterValidator(_refuse_grammar)]  # that facts are about
-NoNull = AfterValidator(_refuse_null)
-AgentName = Annotated[str, Field(max_length=120), NoNull]
-Digest = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2}){0,32}$")]  # in hexadecimal
-Time = Annotated[AwareDatetime, AfterValidator(_convert_to_utc)]
-Share = Annotated[float, Field(ge=0, le=1)]
-SmallInteger = Annotated[int, Field(ge=-32768, le=32767)]
-
-
-# --- the lines, with their keys in the order in which they are exported ---
-
-
-class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    def words(self) -> Iterator[str]:
-        """All tokens in it."""
-        for key in ("concept", "parent", "dimension", "split_from", "moved_to", "against", "blocking", "alias"):
-            if (word := getattr(self, key, None)) is not None:
-                yield word
-
-
-class _TripleLine(_Line):
-    concept: Concept
-    parent: Name
-    dimension: Concept
-
-    @model_validator(mode="after")
-    def _refuse_circles(self) -> Self:
-        if self.concept == self.parent:
-            raise ValueError(f"{self.concept} cannot be its own parent")
-        if self.dimension in (self.concept, self.parent):  # the root's slot belongs to the dimension
-            raise ValueError(f"{self.dimension} cannot be its own dimension")
-        return self
-
-
-class DimensionLine(_Line):
-    """``split_from`` is the dimension that was decomposed into this one and others."""
-
-    kind: Literal["dimension"] = "dimension"
-    dimension: Concept
-    question: Annotated[str, Field(max_length=200), NoNull] = ""
-    is_isa: bool
-    on_collision: Dimension.OnCollision = Dimension.OnCollision.QUEUE
-    split_from: Name | None = None
-
-    @model_validator(mode="after")
-    def _refuse_circles(self) -> Self:
-        if self.dimension == self.split_from:
-            raise ValueError(f"{self.dimension} cannot be split from itself")
-        return self
-
-
-class ConceptLine(_Line):
-    kind: Literal["concept"] = "concept"
-    concept: Name
-    is_muted: bool
-
-
-class AliasLine(_Line):
-    """Another name of a concept."""
-
-    kind: Literal["alias"] = "alias"
-    alias: Concept
-    concept: Concept
-    channel: Channel = Channel.OPERATOR
-    agent: AgentName = ""
-    at: Time | None = None
-
-    @model_validator(mode="after")
-    def _refuse_circles(self) -> Self:
-        if self.alias == self.concept:
-            raise ValueError(f"{self.alias} cannot be an alias of itself")
-        return self
-
-
-class FactLine(_TripleLine):
-    """Without times, it counts as said at the time of the import."""
-
-    kind: Literal["fact"] = "fact"
-    is_isa: bool
-    confidence: Share = 1.0
-    source: Source = Source.OPERATOR
-    channel: Channel | None = None  # by the source where none is given
-    agent: AgentName = ""
-    is_corroborated: bool = False
-    said_at: Time | None = None
-    last_confirmed: Time | None = None
-
-    @property
-    def triple(self) -> Triple:
-        return Triple(self.concept, self.parent, self.dimension, self.is_isa)
-
-
-class DecidedLine(_TripleLine):
-    """A ruling."""
-
-    kind: Literal["decided"] = "decided"
-    decision: DecidedTriple.Kind
-    moved_to: Name | None = None
-    agents: list[AgentName] = []
-    conversation: Digest = ""
-    decided_at: Time
-
-
-class ConflictLine(_TripleLine):
-    """A statement that waits for a decision: against the parent ``against``, which is its own where it takes the fact
-    back; or, as the last step of a cycle, against the fact about ``blocking``."""
-
-    kind: Literal["conflict"] = "conflict"
-    is_isa: bool
-    collision: CollisionType
-    against: Name | None = None
-    blocking: Name | None = None
-    confidence: Share
-    source: Source
-    channel: Channel | None = None  # by source and role where none is given
-    agent: AgentName = ""
-    role: Annotated[str, Field(max_length=16), NoNull] = ""
-    conversation: Digest = ""
-    evidence: Annotated[str, Field(max_length=500), NoNull] = ""
-    priority: SmallInteger = 0
-    said_at: Time
-    queued_at: Time
-
-    @model_validator(mode="after")
-    def _refuse_one_side(self) -> Self:
-        if (self.against == self.parent) != (self.collision == CollisionType.RETRACTION):
-            if self.collision == CollisionType.RETRACTION:
-                raise ValueError("a retraction is against the very parent that it names")
-            raise ValueError(f"{self.parent} cannot be in conflict with itself")
-        if self.against is None and self.collision != CollisionType.CYCLE:
-            raise ValueError('"against" is missing: only a cycle has none')
-        return self
-
-
-Line = DimensionLine | ConceptLine | AliasLine | FactLine | DecidedLine | ConflictLine
-LINES: Final[Mapping[str, type[Line]]] = {
-    "dimension": DimensionLine,
-    "concept": ConceptLine,
-    "alias": AliasLine,
-    "fact": FactLine,
-    "decided": DecidedLine,
-    "conflict": ConflictLine,
-}
 _ADAPTER: Final[TypeAdapter[Line]] = TypeAdapter(Annotated[Line, Field(discriminator="kind")])
 
 

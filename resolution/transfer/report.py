@@ -10,11 +10,12 @@ from pydantic import BaseModel, ConfigDict
 
 from memory.domain.formatting import relate
 from memory.domain.types import Triple
-from memory.models import Edge
+from memory.models import Edge, Memory
 from resolution.transfer.interchange import Mistake
 
 MISTAKES_MAX: Final = 100  # listed; all are counted
 DIFFERENCES_MAX: Final = 100
+PLURALS: Final = {"memory": "memories"}
 NAMES_MAX: Final = 20  # dimensions that are named beside their count
 
 ReportProgress = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
@@ -30,6 +31,16 @@ OUTCOMES: Final = {
     "outdated": "older than the existing fact, where the newer one wins",
     "decided": "in contradiction to an existing fact, and decided about before: left out",
 }
+
+# The same of a memory, and of an episode.
+MEMORY_OUTCOMES: Final = {
+    "new": "new",
+    "same": "already here, as it is or as it became",
+    "disputed": "in contradiction to one that is here: both are marked as disputed",
+    "taken": "replacing one that is here",
+    "kept": "in contradiction to one that is here, which is kept",
+}
+EPISODE_OUTCOMES: Final = {"new": "new", "known": "already here", "forgotten": "forgotten here: left out"}
 
 
 def ignore_progress(what: str, done: int, total: int) -> None:
@@ -59,8 +70,20 @@ class Difference:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryDifference:
+    """A memory in the file that contradicts one that is here."""
+
+    line: int
+    text: str
+    confidence: float
+    outcome: str
+    existing: str
+    existing_confidence: float
+
+
 class Report(BaseModel):
-    """``facts`` counts them by OUTCOMES."""
+    """``facts``, ``memories`` and ``episodes`` count them by their outcomes."""
 
     # A kept preview that another version of Festinger wrote must not be taken for one of this version.
     model_config = ConfigDict(extra="forbid")
@@ -77,6 +100,11 @@ class Report(BaseModel):
     known_conflicts: int = 0
     new_decided: int = 0
     known_decided: int = 0
+    new_projects: list[str] = []
+    other_projects: list[str] = []  # that differ from the existing ones of the same slug
+    memories: Counter[str] = Counter()
+    memory_differences: list[MemoryDifference] = []  # the first of them
+    episodes: Counter[str] = Counter()
     differences: list[Difference] = []  # the first of them
     mistakes: list[Mistake] = []  # the first of them
     mistakes_count: int = 0
@@ -95,7 +123,12 @@ class Report(BaseModel):
         """Whether the import changes anything."""
         placed = self.facts["new"] + self.facts["taken"]
         added = self.newly_muted + self.new_aliases + self.new_conflicts + self.new_decided + len(self.new_dimensions)
-        return placed + self.queued + added > 0
+        said = sum(self.memories.values()) - self.memories["same"] - self.memories["kept"] + self.episodes["new"]
+        return placed + self.queued + added + said + len(self.new_projects) > 0
+
+    @property
+    def contradicting_memories(self) -> int:
+        return sum(self.memories.values()) - self.memories["new"] - self.memories["same"]
 
     def add_mistake(self, mistake: Mistake) -> None:
         self.mistakes_count += 1
@@ -109,9 +142,17 @@ class Report(BaseModel):
             difference = Difference(line, fact, confidence, outcome, existing, edge.confidence if edge else None)
             self.differences.append(difference)
 
+    def add_memory_difference(self, line: int, memory: Memory, outcome: str, existing: Memory) -> None:
+        if len(self.memory_differences) < DIFFERENCES_MAX:
+            difference = MemoryDifference(
+                line, memory.text, memory.confidence, outcome, existing.text, existing.confidence
+            )
+            self.memory_differences.append(difference)
+
     def summarize(self) -> list[tuple[int, str, str]]:
         """A table: how many, of what, and what becomes of them. Without rows that count nothing."""
-        new, other = (", ".join(names[:NAMES_MAX]) for names in (self.new_dimensions, self.other_dimensions))
+        named = (self.new_dimensions, self.other_dimensions, self.new_projects, self.other_projects)
+        new, other, new_projects, other_projects = (", ".join(names[:NAMES_MAX]) for names in named)
         rows = [
             *((self.facts[outcome], "fact", which) for outcome, which in OUTCOMES.items()),
             (len(self.new_dimensions), "dimension", f"new: {new}"),
@@ -124,6 +165,14 @@ class Report(BaseModel):
             (self.known_conflicts, "open conflict", "already here, or settled"),
             (self.new_decided, "decided triple", "new"),
             (self.known_decided, "decided triple", "already here, or about an existing fact"),
+            (len(self.new_projects), "project", f"new: {new_projects}"),
+            (len(self.other_projects), "project", f"already here but different, left as they are: {other_projects}"),
+            *((self.memories[outcome], "memory", which) for outcome, which in MEMORY_OUTCOMES.items()),
+            *((self.episodes[outcome], "episode", which) for outcome, which in EPISODE_OUTCOMES.items()),
             (self.mistakes_count, "line", "with a mistake, left out"),
         ]
-        return [(count, what if count == 1 else f"{what}s", which) for count, what, which in rows if count]
+        return [
+            (count, what if count == 1 else PLURALS.get(what, f"{what}s"), which)
+            for count, what, which in rows
+            if count
+        ]

@@ -1,19 +1,22 @@
 """What an account must be allowed to do for a file to be imported: no file does for it what it could not do by hand."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from memory.domain.channels import Channel
 from memory.domain.types import ADDITIVE_SEEDS
-from memory.models import Dimension, Source
-from resolution.transfer.interchange import (
+from memory.models import Dimension, Memory, Source
+from resolution.transfer.lines import (
     AliasLine,
     ConceptLine,
     ConflictLine,
     DecidedLine,
     DimensionLine,
+    EpisodeLine,
     FactLine,
     Line,
+    MemoryLine,
+    ProjectLine,
 )
 
 # By permission: what such a file does.
@@ -21,6 +24,13 @@ RIGHTS: Final = {
     "memory.change_soas": "mutes concepts, or gives them other names",
     "memory.change_dimension": "says what a dimension does on a collision, or from which it was split",
     "resolution.change_conflict": "has decisions, or statements of operators",
+    "memory.view_project": "is compared with the projects here",
+    "memory.add_project": "adds projects",
+    "memory.view_memory": "is compared with the memories here",
+    "memory.add_memory": "adds memories",
+    "memory.change_memory": "changes memories, or has some that were taken back, replaced, merged or disputed",
+    "memory.view_episode": "is compared with the episodes here",
+    "memory.add_episode": "adds what was said in conversations",
 }
 OF_OPERATORS: Final = frozenset({Source.OPERATOR, Source.FESTINGER})
 
@@ -33,8 +43,23 @@ class NotPermitted(Exception):
         super().__init__(f"The file {what}. Nothing was imported.")
 
 
-def right_for(line: Line, importer: str) -> str | None:
-    """The permission that a line needs beside that to import at all."""
+def rights_for(line: Line, importer: str) -> Collection[str]:
+    """The permissions that a line needs beside that to import at all."""
+    match line:
+        case ProjectLine():
+            return ("memory.view_project", "memory.add_project")
+        case MemoryLine():
+            is_settled = line.is_disputed or line.status not in (Memory.Status.ACTIVE, Memory.Status.CANDIDATE)
+            needed = ("memory.view_memory", "memory.add_memory")
+            return (*needed, "memory.change_memory") if is_settled else needed
+        case EpisodeLine():
+            return ("memory.view_episode", "memory.add_episode")
+    right = _right_for(line, importer)
+    return () if right is None else (right,)
+
+
+def _right_for(line: Line, importer: str) -> str | None:
+    """Of a line of the graph."""
     if isinstance(line, AliasLine):
         return "memory.change_soas"
     if isinstance(line, ConceptLine):

@@ -74,13 +74,16 @@ class Upload:
                 self._delete()
         return is_here
 
-    def preview(self, differences: Differences, *, anew: bool = False) -> Report:
-        """What an import would come to; not older than PREVIEW_KEPT, or made ``anew``. Raises UnreadableFile."""
+    def preview(
+        self, differences: Differences, *, anew: bool = False, may: Callable[[str], bool] = lambda _: True
+    ) -> Report:
+        """What an import would come to; not older than PREVIEW_KEPT, or made ``anew``. Raises UnreadableFile and
+        NotPermitted."""
         kept = None if anew else self._read_report(f"preview-{differences}")
         if kept is not None and kept.made_at is not None and timezone.now() - kept.made_at < PREVIEW_KEPT:
             return kept
         with self.file.open("rb") as file:
-            report = preview(file, differences)
+            report = preview(file, differences, may=may)
         report.made_at = timezone.now()
         self._write(f"preview-{differences}", report.model_dump_json())
         return report

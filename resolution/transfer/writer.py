@@ -21,7 +21,7 @@ from memory.models import Alias, Edge, Soas
 from resolution import rulings
 from resolution.intake.conflict_queue import Queue, rebase
 from resolution.models import CollisionType, DecidedTriple
-from resolution.transfer.interchange import AliasLine, ConflictLine, DecidedLine, FactLine
+from resolution.transfer.lines import AliasLine, ConflictLine, DecidedLine, FactLine
 from resolution.transfer.report import Report, ReportProgress
 
 # More than 2,000 rows in one statement are announced as one reload (migration 0002 of memory), and no portion of a

@@ -44,7 +44,10 @@ class TestExport:
         assert answer.headers["Content-Type"] == "application/x-ndjson"
         assert content == b"".join(transfer.export())
         assert content.startswith(
-            format_header({"dimensions": 1, "muted": 0, "aliases": 0, "facts": 1, "decided": 0, "conflicts": 0})
+            format_header(
+                {"dimensions": 1, "muted": 0, "aliases": 0, "facts": 1, "decided": 0, "conflicts": 0}
+                | {"projects": 0, "memories": 0}
+            )
         )
 
     def test_whose_client_is_slow_keeps_no_transaction_open(self) -> None:

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from memory.models import Edge, EdgeHistory
+from memory.models import Edge, EdgeHistory, Memory
 from resolution.admin import transfer as transfer_page
 from resolution.models import Claim
 from resolution.transfer import uploads
@@ -355,7 +355,9 @@ class TestWhoMay:
         viewer = someone("view_edge", "view_conflict", "view_decidedtriple")
         page = viewer.get(PAGE).content.decode()
 
-        assert "Download the graph" in page
+        assert 'value="graph" checked' in page
+        assert page.count("your account may not view all of it") == 2
+        assert viewer.get(f"{PAGE}export/?extent=graph").status_code == 200
         assert "transfer-file" not in page
         assert [viewer.post(f"{PAGE}{what}/").status_code for what in ("upload", "import", "discard")] == [403] * 3
         assert viewer.get(f"{PAGE}progress/").status_code == 403
@@ -365,9 +367,29 @@ class TestWhoMay:
         client = someone(*{"view_edge", "add_edge", "view_conflict", "view_decidedtriple"} - {missing})
         page = client.get(PAGE).content.decode()
 
-        assert client.get(f"{PAGE}export/").status_code == 403
-        assert "Download the graph" not in page + upload(client, NEW)
+        assert client.get(f"{PAGE}export/?extent=graph").status_code == 403
+        assert "transfer/export" not in page + upload(client, NEW)
         assert "Your account may not export" in page
+
+    @pytest.mark.parametrize(
+        ("missing", "got"),
+        [("view_episode", [200, 200, 403]), ("view_memory", [200, 403, 403]), ("view_project", [200, 403, 403])],
+    )
+    def test_memories_and_episodes_are_exported_by_who_may_see_them(self, missing: str, got: list[int]) -> None:
+        graph = {"view_edge", "view_conflict", "view_decidedtriple"}
+        client = someone(*graph | {"view_memory", "view_project", "view_episode"} - {missing})
+
+        extents = ("graph", "memories", "episodes")
+        assert [client.get(f"{PAGE}export/?extent={extent}").status_code for extent in extents] == got
+
+    def test_who_may_not_see_memories_learns_none_from_a_preview(self) -> None:
+        Memory.objects.create(text="The user prefers a rebase workflow.", agent="dobby", source="operator")
+        new = {"kind": "memory", "agent": "dobby", "text": "The user prefers a rebase workflow."}
+
+        told = upload(someone("view_edge", "add_edge", "add_memory"), new)
+
+        assert "compared with the memories here" in told
+        assert "already here" not in told
 
     def test_who_may_not_retire_lets_no_file_take_a_place(self) -> None:
         client = someone("view_edge", "add_edge")

@@ -16,8 +16,6 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from memory.admin.base import Page, limit_selection, link
 from memory.domain.channels import Channel
-from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.voices import LOOPBACK
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic import store
@@ -27,7 +25,7 @@ from resolution.admin.pages import actor_of
 from resolution.admin.remembering.episodes import forget_rows, search_words
 from resolution.errors import DecisionError
 from resolution.remembering import service
-from resolution.remembering.remarks import RemarkMistake, compose
+from resolution.remembering.remarks import RemarkMistake, clean_text, compose
 from resolution.views.phrases import percent
 
 HISTORY_MAX = 50  # changes that are shown of one memory
@@ -83,12 +81,9 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
 
     def clean_text(self) -> str:
         try:
-            scope = Scope(Speaker(LOOPBACK))
-            text = mask_secrets(self.cleaned_data["text"])
-            compose(text, "", scope, Channel.OPERATOR, timezone.now(), source=Memory.Source.OPERATOR)
+            return clean_text(self.cleaned_data["text"])
         except RemarkMistake as mistake:
             raise forms.ValidationError(str(mistake)) from mistake
-        return text
 
 
 @admin.register(Memory)

@@ -9,27 +9,35 @@ from django.core.management.base import BaseCommand, CommandError
 
 from resolution import transfer
 from resolution.management.commands.resolve_conflicts import INTERRUPTED, ProgressBar
+from resolution.transfer.exporter import PARTS, Extent
 
 
 class Command(BaseCommand):
     help = (
-        "Exports the graph as JSON Lines: dimensions, facts, muted concepts, decided triples and open conflicts. Two"
-        " exports of the same graph are identical. docs/interchange.md describes the file."
+        "Exports what is known as JSON Lines: the graph with its open conflicts, projects and memories. Two exports of"
+        " the same are identical. docs/interchange.md describes the file."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", nargs="?", default="-", help="where to write it (default: -, standard output)")
+        parser.add_argument(
+            "--extent",
+            choices=tuple(PARTS),
+            default="memories",
+            help="how much: the graph alone; with projects and memories (default); or with the episodes, too, which"
+            " are what people and models said word for word",
+        )
 
-    def handle(self, *, file: str, **_: Any) -> None:
+    def handle(self, *, file: str, extent: Extent, **_: Any) -> None:
         if file == "-":
-            for part in transfer.export():
+            for part in transfer.export(extent=extent):
                 self.stdout.write(part.decode(), ending="")
             return
         progress = ProgressBar(self.stderr)
         unfinished = Path(f"{file}.unfinished")
         try:
             with unfinished.open("wb") as opened:
-                opened.writelines(transfer.export(progress.show_share))
+                opened.writelines(transfer.export(progress.show_share, extent=extent))
             size = unfinished.replace(file).stat().st_size
         except OSError as error:
             raise CommandError(f"{file} cannot be written: {error.strerror}.") from None

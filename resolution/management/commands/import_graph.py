@@ -27,8 +27,8 @@ class Command(BaseCommand):
             "--differences",
             choices=("queue", "keep", "take"),
             default="queue",
-            help="facts that contradict existing ones: queue them as conflicts (default), keep the existing facts, or"
-            " let them take their place",
+            help="facts and memories that contradict existing ones: queue them as conflicts, or mark both memories as"
+            " disputed (default), keep the existing ones, or let them take their place",
         )
         parser.add_argument(
             "--skip-invalid", action="store_true", help="leave out lines with mistakes; else nothing is imported"
@@ -74,6 +74,10 @@ class Command(BaseCommand):
             self.stdout.write(f"line {each.line}: {each.fact}, {against}: {each.outcome}")
         if (more := report.differing - len(report.differences)) > 0:
             self.stdout.write(f"... and {more} more.")
+        for one in report.memory_differences:
+            self.stdout.write(f"line {one.line}: {one.text!r}, against {one.existing!r}: {one.outcome}")
+        if (more := report.contradicting_memories - len(report.memory_differences)) > 0:
+            self.stdout.write(f"... and {more} more memories.")
         for count, what, which in report.summarize():
             self.stdout.write(f"{count:>8} {what}: {which}")
 

@@ -1,0 +1,143 @@
+"""Memories and episodes of another database, or of an earlier time, taken in as a file has them. All functions run
+inside the caller's transaction."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from django.db import connection
+
+from memory.db.connections import columns
+from memory.models import Memory, MemoryHistory, MemoryLineage
+from memory.semantic.domain.episodes import EpisodeText
+from memory.semantic.domain.scope import PERSONAL, Scope
+from memory.semantic.episode_writer import LEXEMES
+from memory.semantic.store import Action, Change, describe_change, take_snapshot
+
+# For each text the memory that says it: what is of a person for themselves, the rest for all of the project. In SQL,
+# because Python makes small letters of some others than Postgres does.
+FIND_SAME: Final = """
+    SELECT DISTINCT ON (place) place, memory.id, memory.status = 'active'
+    FROM unnest(%(texts)s::text[], %(projects)s::int8[], %(agents)s::text[], %(persons)s::text[],
+                %(categories)s::text[], %(times)s::timestamptz[]) WITH ORDINALITY
+        AS given (text, project, agent, person, category, said_at, place)
+    JOIN memory ON lower(memory.text) = lower(given.text) AND project_id IS NOT DISTINCT FROM project
+    WHERE memory.id <= %(last)s AND ((memory.agent, memory.person) = (given.agent, given.person)
+        OR NOT ARRAY[memory.category, given.category]::text[] && %(personal)s::text[])
+    ORDER BY place, memory.said_at = given.said_at DESC, status = 'active' DESC, memory.id DESC
+"""
+LEAVE_OUT_EPISODES: Final = """
+    SELECT digest, 'known' FROM episode WHERE digest = ANY(%(digests)s)
+    UNION ALL SELECT digest, 'forgotten' FROM forgotten_episode WHERE digest = ANY(%(digests)s)
+"""
+# It was read for memories where it was said: what came of it is in the file, or was decided about.
+INSERT_EPISODES: Final = f"""
+    INSERT INTO episode
+        (digest, conversation, agent, person, project_id, role, text, quoted, lexemes, said_at, read_at)
+    SELECT digest, conversation, agent, person, project, role, text, quoted::int[], {LEXEMES}, at, now()
+    FROM unnest(
+        %s::bytea[], %s::bytea[], %s::text[], %s::text[], %s::int8[], %s::text[], %s::text[], %s::text[], %s::text[],
+        %s::text[], %s::timestamptz[]
+    ) WITH ORDINALITY AS said
+        (digest, conversation, agent, person, project, role, text, quoted, own, passed_on, at, place)
+    ORDER BY place ON CONFLICT (digest) DO NOTHING
+"""
+
+
+class Said(NamedTuple):
+    """An episode as a file has it."""
+
+    digest: bytes
+    conversation: bytes
+    scope: Scope
+    role: str
+    said: EpisodeText
+    at: Any
+
+
+@dataclass(slots=True)
+class Ties:
+    """What a memory has to do with others, by their ids. ``disputes``: how sure it was before each contradicted it."""
+
+    superseded_by: int | None = None
+    merged_into: int | None = None
+    derived_from: Sequence[int] = ()
+    episodes: Sequence[int] = ()
+    disputes: Mapping[int, float | None] = field(default_factory=dict)
+
+
+def lock_memories() -> None:
+    """Until the end of the transaction nobody else writes one, or looks at one in order to write. All is locked at
+    once: Postgres has no room for a lock on each place of a large file."""
+    with connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE memory IN EXCLUSIVE MODE")
+
+
+def find_same(memories: Sequence[Memory], last: int) -> dict[int, tuple[int, bool]]:
+    """By their place in the sequence, those that are here, up to the id ``last``, with whether they are active."""
+    said = columns(
+        [(one.text, one.project_id, one.agent, one.person, str(one.category), one.said_at) for one in memories], 6
+    )
+    names = ("texts", "projects", "agents", "persons", "categories", "times")
+    with connection.cursor() as cursor:
+        cursor.execute(FIND_SAME, {**dict(zip(names, said, strict=True)), "last": last, "personal": sorted(PERSONAL)})
+        return {place - 1: (key, is_active) for place, key, is_active in cursor.fetchall()}
+
+
+def add(memories: Sequence[Memory], by: Change) -> None:
+    """With all that they say of themselves; they are embedded by the queue."""
+    Memory.objects.bulk_create(memories)
+    MemoryHistory.objects.bulk_create([describe_change(memory, Action.CREATE, by, None) for memory in memories])
+
+
+def tie(memories: Mapping[Memory, Ties], by: Change) -> None:
+    """Ties the memories, which were just added, to each other, and to episodes."""
+    for memory, ties in memories.items():
+        memory.superseded_by_id, memory.merged_into_id = ties.superseded_by, ties.merged_into
+    Memory.objects.bulk_update(
+        [memory for memory, ties in memories.items() if ties.superseded_by or ties.merged_into],
+        ["superseded_by", "merged_into"],
+    )
+    kinds = MemoryLineage.Kind
+    lineage = [
+        MemoryLineage(memory=memory, kind=kind, row=row)
+        for memory, ties in memories.items()
+        for kind, rows in ((kinds.MEMORY, ties.derived_from), (kinds.EPISODE, ties.episodes))
+        for row in rows
+        if (kind, row) != (kinds.MEMORY, memory.pk)
+    ]
+    MemoryLineage.objects.bulk_create(lineage, ignore_conflicts=True)
+    MemoryHistory.objects.bulk_create(
+        [
+            describe_change(
+                memory,
+                Action.DISPUTE,
+                by,
+                take_snapshot(memory)
+                | {"is_disputed": False, "confidence": memory.confidence if confidence is None else confidence},
+                {"beside": other},
+            )
+            for memory, ties in memories.items()
+            for other, confidence in ties.disputes.items()
+        ]
+    )
+
+
+def leave_out_episodes(digests: Iterable[bytes]) -> dict[bytes, str]:
+    """Those that are known here, or that somebody has forgotten: they stay so."""
+    with connection.cursor() as cursor:
+        cursor.execute(LEAVE_OUT_EPISODES, {"digests": list(digests)})
+        return {bytes(digest): why for digest, why in cursor.fetchall()}
+
+
+def add_episodes(episodes: Sequence[Said]) -> None:
+    rows = [
+        (
+            *(one.digest, one.conversation, *one.scope.speaker, one.scope.project, one.role, one.said.text),
+            *(one.said.places, one.said.own, one.said.passed_on, one.at),
+        )
+        for one in episodes
+    ]
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.execute(INSERT_EPISODES, columns(rows, len(rows[0])))

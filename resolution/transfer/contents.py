@@ -1,0 +1,168 @@
+"""The first reading of a file that is to be imported."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO, Final, TypeVar
+
+from memory.models import Dimension, Project
+from resolution.transfer import interchange
+from resolution.transfer.interchange import Mistake
+from resolution.transfer.lines import (
+    ConceptLine,
+    ConflictLine,
+    DimensionLine,
+    EpisodeLine,
+    FactLine,
+    Line,
+    MemoryLine,
+    ProjectLine,
+)
+from resolution.transfer.report import Report, ReportProgress
+from resolution.transfer.rights import rights_for
+
+PROGRESS_EVERY: Final = 2_000  # lines
+# Of what a file has one line each, and the keys that say which; of facts in dimensions that keep all, the triple.
+UNIQUE: Final = {
+    "dimension": ("dimension", ("dimension",)),
+    "alias": ("alias", ("alias",)),
+    "fact": ("concept and dimension", ("concept", "dimension")),
+    "decided": ("triple", ("concept", "dimension", "parent")),
+    "conflict": ("triple", ("concept", "dimension", "parent")),
+    "project": ("project", ("project",)),
+    "memory": ("id", ("id",)),
+}
+AnyLine = TypeVar("AnyLine", bound=Line)
+
+
+class Contents:
+    """The first reading of a file: it finds the mistakes, and what an import has to add and lock before the facts."""
+
+    # In memory are its words and the few lines about dimensions. The other lines are read from the file again, once for
+    # each kind: a file has no largest size, and reading 10,000 lines twice takes a fifth of a second.
+
+    def __init__(self, file: BinaryIO, progress: ReportProgress, importer: str = "") -> None:
+        """Raises UnreadableFile."""
+        self.report = Report()  # with the mistakes
+        self.rights: set[str] = set()  # what the importer has to be allowed to do
+        self.counts: Counter[str] = Counter()  # lines by kind
+        self.words: set[str] = set()
+        self.muted: set[str] = set()
+        self.dimensions: dict[str, DimensionLine] = {}  # those with a line of their own, by name
+        self.is_isa: dict[str, bool] = {}  # of all dimensions of facts and conflicts: what their first fact says
+        self._file = file
+        self._importer = importer
+        self._refused: set[int] = set()  # lines that are a mistake beside others, not by themselves
+        self._read(progress)
+
+    @property
+    def holds_memories(self) -> bool:
+        return any(self.counts[kind] for kind in ("project", "memory", "episode"))
+
+    def lines(self, kind: type[AnyLine]) -> Iterator[tuple[int, AnyLine]]:
+        """The lines of one kind, without mistakes, with their numbers."""
+        if not self.counts[kind.model_fields["kind"].default]:
+            return
+        for number, line in interchange.read(self._file):
+            if isinstance(line, kind) and number not in self._refused:
+                yield number, line
+
+    def _read(self, progress: ReportProgress) -> None:
+        size = self._file.seek(0, 2)
+        first_lines: dict[tuple[str, ...], int] = {}
+        of_conflicts: dict[str, bool] = {}
+        dimensions: dict[int, DimensionLine] = {}
+        references = References()
+        known: dict[str, bool] = dict(Dimension.objects.values_list("soas__token", "is_additive"))
+        additive = {name for name, is_additive in known.items() if is_additive}
+        for number, line in interchange.read(self._file):
+            if number % PROGRESS_EVERY == 0:
+                progress("Reading", self._file.tell(), size)
+            if isinstance(line, interchange.Miscount):
+                self.report.warning = line.reason
+                continue
+            if isinstance(line, Mistake):
+                self.report.add_mistake(line)
+                continue
+            if line.kind in UNIQUE and getattr(line, "id", "") is not None:  # a concept may be named twice
+                what, keys = UNIQUE["decided" if line.kind == "fact" and line.dimension in additive else line.kind]
+                first = first_lines.setdefault((line.kind, *(getattr(line, key) for key in keys)), number)
+                if first != number:
+                    self._refuse(Mistake(number, f"is about the same {what} as line {first}"))
+                    continue
+            self.rights.update(rights_for(line, self._importer))
+            self.counts[line.kind] += 1
+            self.words.update(line.words())
+            if isinstance(line, DimensionLine):
+                dimensions[number] = line
+                if line.on_collision == Dimension.OnCollision.KEEP_ALL:  # here it may not: the second is a conflict
+                    additive.add(line.dimension)
+            elif isinstance(line, ConceptLine) and line.is_muted:
+                self.muted.add(line.concept)
+            elif isinstance(line, FactLine | ConflictLine):
+                (self.is_isa if line.kind == "fact" else of_conflicts).setdefault(line.dimension, line.is_isa)
+            else:
+                references.note(number, line)
+        self.is_isa = of_conflicts | self.is_isa
+        for mistake in (*find_split_mistakes(dimensions, known), *references.find_mistakes()):
+            self._refuse(mistake)
+        self.dimensions = {line.dimension: line for at, line in dimensions.items() if at not in self._refused}
+        self.report.mistakes.sort(key=lambda mistake: mistake.line)
+
+    def _refuse(self, mistake: Mistake) -> None:
+        self.report.add_mistake(mistake)
+        self._refused.add(mistake.line)
+
+
+class References:
+    """The projects and the memories that lines name, and those that there are."""
+
+    def __init__(self) -> None:
+        self._projects = set(Project.objects.values_list("slug", flat=True))
+        self._memories: set[str] = set()
+        self._open: list[tuple[int, set[str], str]] = []  # what was not there yet when its line was read
+
+    def note(self, number: int, line: Line) -> None:
+        if isinstance(line, ProjectLine):
+            self._projects.add(line.project)
+        if isinstance(line, MemoryLine | EpisodeLine) and line.project is not None:
+            self._name(number, self._projects, line.project)
+        if isinstance(line, MemoryLine):
+            if line.id is not None:
+                self._memories.add(line.id)
+            for other in line.others():
+                self._name(number, self._memories, other)
+
+    def _name(self, number: int, names: set[str], name: str) -> None:
+        if name not in names:
+            self._open.append((number, names, name))
+
+    def find_mistakes(self) -> Iterator[Mistake]:
+        """One for a line."""
+        told: set[int] = set()
+        for number, names, name in self._open:
+            if name in names or number in told:
+                continue
+            told.add(number)
+            is_project = names is self._projects
+            yield Mistake(
+                number,
+                f"names the project {name}, which is neither here nor in the file"
+                if is_project
+                else f"refers to the memory {name}, which is not in the file",
+            )
+
+
+def find_split_mistakes(dimensions: Mapping[int, DimensionLine], known: Iterable[str]) -> Iterator[Mistake]:
+    """What is wrong with ``split_from`` in the file's dimensions, which are given by line: each is split from one that
+    is ``known`` or in the file, and none from itself by way of others."""
+    known = set(known)
+    split_from = {line.dimension: line.split_from for line in dimensions.values()}
+    for number, line in dimensions.items():
+        met, origin = {line.dimension}, line.split_from
+        while origin in split_from and origin not in known and origin not in met:
+            met.add(origin)
+            origin = split_from[origin]
+        if origin == line.dimension:
+            yield Mistake(number, f"{line.dimension} is split from itself, by way of {line.split_from}")
+        elif line.split_from is not None and line.split_from not in known and line.split_from not in split_from:
+            yield Mistake(number, f"{line.dimension} is split from {line.split_from}, which is not a dimension here")

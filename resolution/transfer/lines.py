@@ -1,0 +1,338 @@
+"""The lines of an exported file, as docs/interchange.md describes them: a model for each kind, with its keys in the
+order in which they are exported."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+
+from memory.domain.channels import Channel
+from memory.domain.fact_syntax import find_name_mistake
+from memory.domain.secrets.redaction import mask_secrets
+from memory.domain.text.tokenizer import is_name, parse_name
+from memory.domain.types import Triple
+from memory.models import Dimension, Episode, Memory, Source
+from memory.models.operating import SLUG
+from memory.models.semantic import EPISODE_CHARACTERS
+from memory.semantic.domain.episodes import EpisodeText, shorten
+from memory.semantic.domain.scope import PERSON_MAX
+from memory.semantic.domain.slots import SLOT_MAX
+from resolution.models import CollisionType, DecidedTriple
+from resolution.remembering.remarks import RemarkMistake, clean_text
+
+EPISODE_KEY: Final = r"^[0-9a-f]{64}$"  # its digest
+
+
+# --- what a key takes ---
+
+
+@lru_cache(maxsize=20_000)  # most names are in many lines
+def _check_name(text: str) -> str:
+    if is_name(text):
+        return text
+    meant = parse_name(text[:200])
+    raise ValueError(f"must be a name such as {meant}" if meant else "must be a name: letters, digits and _ - . ' @ +")
+
+
+@lru_cache(maxsize=20_000)
+def _refuse_grammar(name: str) -> str:
+    if mistake := find_name_mistake(name):
+        raise ValueError(f"must name something: {mistake}")
+    return name
+
+
+def _refuse_null(text: str) -> str:
+    if "\0" in text:  # Postgres stores none
+        raise ValueError("must not contain the character U+0000")
+    return text
+
+
+def _convert_to_utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("must be a time such as 2026-01-31T09:30:00Z") from None
+
+
+def _check_remark(text: str) -> str:
+    try:
+        return clean_text(text)
+    except RemarkMistake as mistake:
+        raise ValueError(f"must be a sentence to remember: {mistake}") from None
+
+
+Name = Annotated[str, AfterValidator(_check_name)]
+Concept = Annotated[Name, AfterValidator(_refuse_grammar)]  # that facts are about
+NoNull = AfterValidator(_refuse_null)
+AgentName = Annotated[str, Field(max_length=120), NoNull]
+Digest = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2}){0,32}$")]  # in hexadecimal
+Time = Annotated[AwareDatetime, AfterValidator(_convert_to_utc)]
+Share = Annotated[float, Field(ge=0, le=1)]
+SmallInteger = Annotated[int, Field(ge=-32768, le=32767)]
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Slug = Annotated[str, Field(pattern=SLUG)]
+Person = Annotated[str, Field(max_length=PERSON_MAX), NoNull]
+Slot = Annotated[str, Field(max_length=SLOT_MAX), NoNull]
+Sentence = Annotated[str, AfterValidator(_check_remark)]  # as it is remembered, without secrets
+Key = Annotated[str, Field(min_length=1, max_length=64), NoNull]  # of a memory, in its file only
+Opening = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{32})?$")]  # of a conversation
+
+
+# --- the graph ---
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def words(self) -> Iterator[str]:
+        """All tokens in it."""
+        for key in ("concept", "parent", "dimension", "split_from", "moved_to", "against", "blocking", "alias"):
+            if (word := getattr(self, key, None)) is not None:
+                yield word
+
+
+class _TripleLine(_Line):
+    concept: Concept
+    parent: Name
+    dimension: Concept
+
+    @model_validator(mode="after")
+    def _refuse_circles(self) -> Self:
+        if self.concept == self.parent:
+            raise ValueError(f"{self.concept} cannot be its own parent")
+        if self.dimension in (self.concept, self.parent):  # the root's slot belongs to the dimension
+            raise ValueError(f"{self.dimension} cannot be its own dimension")
+        return self
+
+
+class DimensionLine(_Line):
+    """``split_from`` is the dimension that was decomposed into this one and others."""
+
+    kind: Literal["dimension"] = "dimension"
+    dimension: Concept
+    question: Annotated[str, Field(max_length=200), NoNull] = ""
+    is_isa: bool
+    on_collision: Dimension.OnCollision = Dimension.OnCollision.QUEUE
+    split_from: Name | None = None
+
+    @model_validator(mode="after")
+    def _refuse_circles(self) -> Self:
+        if self.dimension == self.split_from:
+            raise ValueError(f"{self.dimension} cannot be split from itself")
+        return self
+
+
+class ConceptLine(_Line):
+    kind: Literal["concept"] = "concept"
+    concept: Name
+    is_muted: bool
+
+
+class AliasLine(_Line):
+    """Another name of a concept."""
+
+    kind: Literal["alias"] = "alias"
+    alias: Concept
+    concept: Concept
+    channel: Channel = Channel.OPERATOR
+    agent: AgentName = ""
+    at: Time | None = None
+
+    @model_validator(mode="after")
+    def _refuse_circles(self) -> Self:
+        if self.alias == self.concept:
+            raise ValueError(f"{self.alias} cannot be an alias of itself")
+        return self
+
+
+class FactLine(_TripleLine):
+    """Without times, it counts as said at the time of the import."""
+
+    kind: Literal["fact"] = "fact"
+    is_isa: bool
+    confidence: Share = 1.0
+    source: Source = Source.OPERATOR
+    channel: Channel | None = None  # by the source where none is given
+    agent: AgentName = ""
+    is_corroborated: bool = False
+    said_at: Time | None = None
+    last_confirmed: Time | None = None
+
+    @property
+    def triple(self) -> Triple:
+        return Triple(self.concept, self.parent, self.dimension, self.is_isa)
+
+
+class DecidedLine(_TripleLine):
+    """A ruling."""
+
+    kind: Literal["decided"] = "decided"
+    decision: DecidedTriple.Kind
+    moved_to: Name | None = None
+    agents: list[AgentName] = []
+    conversation: Digest = ""
+    decided_at: Time
+
+
+class ConflictLine(_TripleLine):
+    """A statement that waits for a decision: against the parent ``against``, which is its own where it takes the fact
+    back; or, as the last step of a cycle, against the fact about ``blocking``."""
+
+    kind: Literal["conflict"] = "conflict"
+    is_isa: bool
+    collision: CollisionType
+    against: Name | None = None
+    blocking: Name | None = None
+    confidence: Share
+    source: Source
+    channel: Channel | None = None  # by source and role where none is given
+    agent: AgentName = ""
+    role: Annotated[str, Field(max_length=16), NoNull] = ""
+    conversation: Digest = ""
+    evidence: Annotated[str, Field(max_length=500), NoNull] = ""
+    priority: SmallInteger = 0
+    said_at: Time
+    queued_at: Time
+
+    @model_validator(mode="after")
+    def _refuse_one_side(self) -> Self:
+        if (self.against == self.parent) != (self.collision == CollisionType.RETRACTION):
+            if self.collision == CollisionType.RETRACTION:
+                raise ValueError("a retraction is against the very parent that it names")
+            raise ValueError(f"{self.parent} cannot be in conflict with itself")
+        if self.against is None and self.collision != CollisionType.CYCLE:
+            raise ValueError('"against" is missing: only a cycle has none')
+        return self
+
+
+# --- what was said ---
+
+
+class ProjectLine(_Line):
+    kind: Literal["project"] = "project"
+    project: Slug
+    name: Annotated[str, Field(min_length=1, max_length=120), NoNull]
+    description: Annotated[str, NoNull] = ""
+    is_open: bool = False
+
+
+class Dispute(BaseModel):
+    """Another memory that contradicts the line's, which was so sure before."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    id: Key
+    confidence: Share | None = None
+
+
+class MemoryLine(_Line):
+    """``id`` names it in this file, for other lines. Without a project it is of the one that all share; without slots
+    it has those of its text."""
+
+    kind: Literal["memory"] = "memory"
+    id: Key | None = None
+    project: Slug | None = None
+    agent: Annotated[str, Field(min_length=1, max_length=120), NoNull]
+    person: Person = ""
+    text: Sentence
+    category: Memory.Category | None = None
+    status: Memory.Status = Memory.Status.ACTIVE
+    confidence: Share = 1.0
+    channel: Channel = Channel.OPERATOR
+    slot: Slot | None = None
+    other_slot: Slot = ""
+    slot_version: Annotated[int, Field(ge=0, le=32767)] = 0
+    evidence_count: Count = 1
+    superseded_by: Key | None = None
+    merged_into: Key | None = None
+    is_disputed: bool = False
+    disputed_with: list[Dispute] = []
+    derived_from: list[Key] = []
+    said_in: list[Annotated[str, Field(pattern=EPISODE_KEY)]] = []
+    conversation: Opening = ""
+    said_at: Time | None = None
+    last_updated: Time | None = None
+    archived_at: Time | None = None
+
+    @model_validator(mode="after")
+    def _refuse_other_status(self) -> Self:
+        for key, status in (("superseded_by", Memory.Status.SUPERSEDED), ("merged_into", Memory.Status.MERGED_INTO)):
+            if getattr(self, key) is not None and self.status != status:
+                raise ValueError(f'only a memory with the status {status} has "{key}"')
+        if self.holds and self.archived_at is not None:
+            raise ValueError(f'a memory with the status {self.status} has no "archived_at"')
+        if self.id is not None and self.id in self.others():
+            raise ValueError(f"{self.id} cannot refer to itself")
+        return self
+
+    @property
+    def holds(self) -> bool:
+        return self.status in (Memory.Status.ACTIVE, Memory.Status.CANDIDATE)
+
+    def others(self) -> Iterator[str]:
+        """The memories that it refers to."""
+        yield from (key for key in (self.superseded_by, self.merged_into) if key is not None)
+        yield from (dispute.id for dispute in self.disputed_with)
+        yield from self.derived_from
+
+
+class EpisodeLine(_Line):
+    """``quoted``: start and end of each part that passes on the words of others, in characters."""
+
+    kind: Literal["episode"] = "episode"
+    id: Annotated[str, Field(pattern=EPISODE_KEY)]
+    project: Slug | None = None
+    agent: Annotated[str, Field(min_length=1, max_length=120), NoNull]
+    person: Person = ""
+    conversation: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    role: Episode.Role
+    text: Annotated[str, Field(min_length=1, max_length=EPISODE_CHARACTERS), NoNull]
+    quoted: list[int] = []
+    said_at: Time
+
+    @model_validator(mode="after")
+    def _refuse_other_parts(self) -> Self:
+        places = [0, *self.quoted, len(self.text)]
+        if len(self.quoted) % 2 or places != sorted(places):
+            raise ValueError('"quoted" must have the start and the end of each part, ascending')
+        return self
+
+    @property
+    def said(self) -> EpisodeText:
+        return mask_said(self.text, self.quoted)
+
+
+def mask_said(text: str, quoted: Sequence[int]) -> EpisodeText:
+    """What was said, without secrets. ``quoted``: as an episode's line has it."""
+    if mask_secrets(text) == text:
+        return EpisodeText(text, tuple(zip(quoted[::2], quoted[1::2], strict=True)))
+    pieces = [mask_secrets(text[start:end]) for start, end in pairwise([0, *quoted, len(text)])]
+    ends = list(accumulate(map(len, pieces)))
+    return shorten(EpisodeText("".join(pieces), tuple(zip(ends[:-1:2], ends[1::2], strict=True))))
+
+
+Line = (
+    DimensionLine
+    | ConceptLine
+    | AliasLine
+    | FactLine
+    | DecidedLine
+    | ConflictLine
+    | ProjectLine
+    | MemoryLine
+    | EpisodeLine
+)
+LINES: Final[Mapping[str, type[Line]]] = {
+    "dimension": DimensionLine,
+    "concept": ConceptLine,
+    "alias": AliasLine,
+    "fact": FactLine,
+    "decided": DecidedLine,
+    "conflict": ConflictLine,
+    "project": ProjectLine,
+    "memory": MemoryLine,
+    "episode": EpisodeLine,
+}

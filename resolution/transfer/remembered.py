@@ -1,0 +1,169 @@
+"""Takes in what a file has of projects, memories and episodes, in portions. All functions run inside the caller's
+transaction."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from django.db.models import Max
+from django.utils import timezone
+
+from memory.db.connections import chunks
+from memory.graph.placement import Differences
+from memory.models import Episode, Memory, Project
+from memory.semantic import copies, store
+from memory.semantic.copies import Said, Ties
+from memory.semantic.domain import slots
+from memory.semantic.domain.extraction import categorise
+from memory.semantic.domain.scope import Scope, Speaker
+from memory.semantic.store import Action, Change
+from resolution.transfer.lines import EpisodeLine, MemoryLine, ProjectLine
+from resolution.transfer.report import Report, ReportProgress
+
+LINES_AT_ONCE: Final = 1_000
+OUTCOMES: Final = {"queue": "disputed", "keep": "kept", "take": "taken"}  # of what contradicts a memory here
+
+Numbered = tuple[int, MemoryLine]
+
+
+class Remembrance:
+    """``by`` is who imports, as the history names them. What becomes of the lines is counted in ``report``."""
+
+    def __init__(self, by: Change, differences: Differences, report: Report, *, is_preview: bool) -> None:
+        self._by = by
+        self._differences: Differences = differences
+        self._report = report
+        self._is_preview = is_preview
+        self._projects: dict[str | None, int | None] = {None: None}
+        self._ids: dict[str, tuple[int, bool]] = {}  # of the file's memories here, and whether they were here before
+        self._last = 0  # the newest memory that was here before
+
+    def add_projects(self, lines: Iterable[ProjectLine]) -> None:
+        here = {project.slug: project for project in Project.objects.all()}
+        for line in lines:
+            known = here.get(line.project)
+            if known is None:
+                here[line.project] = Project.objects.create(
+                    slug=line.project, name=line.name, description=line.description, is_open=line.is_open
+                )
+                self._report.new_projects.append(line.project)
+            elif (known.name, known.description, known.is_open) != (line.name, line.description, line.is_open):
+                self._report.other_projects.append(line.project)
+        self._projects |= {slug: project.pk for slug, project in here.items()}
+
+    def add_episodes(self, lines: Iterable[EpisodeLine], total: int, progress: ReportProgress) -> None:
+        for at, portion in enumerate(chunks(lines, LINES_AT_ONCE)):
+            progress("Taking in what was said", at * LINES_AT_ONCE, total)
+            said = {bytes.fromhex(line.id): line for line in portion}
+            left_out = copies.leave_out_episodes(said)
+            new = {digest: line for digest, line in said.items() if digest not in left_out}
+            self._report.episodes.update(left_out.values())
+            self._report.episodes.update({"new": len(new)} if new else {})
+            if not self._is_preview:
+                copies.add_episodes([self._say(digest, line) for digest, line in new.items()])
+
+    def _say(self, digest: bytes, line: EpisodeLine) -> Said:
+        scope = Scope(Speaker(line.agent, line.person), self._projects[line.project])
+        return Said(digest, bytes.fromhex(line.conversation), scope, line.role, line.said, line.said_at)
+
+    def add_memories(self, lines: Iterable[Numbered], total: int, progress: ReportProgress) -> None:
+        self._last = Memory.objects.aggregate(last=Max("pk"))["last"] or 0
+        for at, portion in enumerate(chunks(lines, LINES_AT_ONCE)):
+            progress("Remembering", at * LINES_AT_ONCE, total)
+            self._add(portion)
+
+    def _add(self, portion: Sequence[Numbered]) -> None:
+        memories = [self._compose(line) for _, line in portion]
+        same = copies.find_same(memories, self._last) if self._last else {}
+        new: list[tuple[str | None, Memory]] = []
+        contradicting: list[tuple[Memory, list[Memory]]] = []
+        for at, ((number, line), memory) in enumerate(zip(portion, memories, strict=True)):
+            if at in same:
+                self._report.memories["same"] += 1
+                if line.id is not None:
+                    self._ids[line.id] = (same[at][0], True)
+                continue
+            rivals = self._find_rivals(memory)
+            outcome = OUTCOMES[self._differences] if rivals else "new"
+            self._report.memories[outcome] += 1
+            if rivals:
+                self._report.add_memory_difference(number, memory, outcome, rivals[0])
+            if outcome == "kept":
+                continue
+            new.append((line.id, memory))
+            contradicting.append((memory, rivals))
+        copies.add([memory for _, memory in new], self._by)
+        self._ids.update((key, (memory.pk, False)) for key, memory in new if key is not None)
+        for memory, rivals in contradicting:
+            for rival in rivals:
+                if self._differences == "take":
+                    store.supersede(rival, memory, self._by)
+                else:
+                    older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
+                    store.dispute(older, newer, self._by)
+
+    def _compose(self, line: MemoryLine) -> Memory:
+        category = line.category or Memory.Category(categorise(line.text))
+        found = slots.find_slots(line.text, category)
+        said_at = line.said_at or line.last_updated or self._by.at
+        return Memory(
+            text=line.text,
+            category=category,
+            project_id=self._projects[line.project],
+            agent=line.agent,
+            person=line.person,
+            slot=found.slot if line.slot is None else line.slot,
+            other_slot=found.other if line.slot is None else line.other_slot,
+            slot_version=slots.VERSION if line.slot is None else line.slot_version,
+            confidence=line.confidence,
+            status=line.status,
+            is_disputed=line.is_disputed,
+            source=Memory.Source.IMPORTED,
+            channel=line.channel,
+            conversation=bytes.fromhex(line.conversation) or None,
+            evidence_count=line.evidence_count,
+            said_at=said_at,
+            last_updated=line.last_updated or Change("", line.channel, said_at).evident_at,
+            archived_at=None if line.holds else line.archived_at or timezone.now(),
+        )
+
+    def _find_rivals(self, memory: Memory) -> list[Memory]:
+        """Among the memories that were here before: what stands in the file together is not judged anew."""
+        if not self._last or memory.status != Memory.Status.ACTIVE:
+            return []
+        return [rival for rival in store.find_rivals(memory) if rival.pk <= self._last]
+
+    def tie_memories(self, lines: Iterable[Numbered]) -> None:
+        """Those that are new, to what their lines refer to, when all are there."""
+        for portion in chunks((line for _, line in lines if self._is_new(line.id)), LINES_AT_ONCE):
+            memories = Memory.objects.in_bulk([self._find(line.id) for line in portion])
+            said = [bytes.fromhex(digest) for line in portion for digest in line.said_in]
+            found = Episode.objects.filter(digest__in=said).values_list("digest", "pk") if said else []
+            episodes = {bytes(digest).hex(): key for digest, key in found}
+            ties: dict[Memory, Ties] = {}
+            for line in portion:
+                memory = memories[self._find(line.id) or 0]
+                # What was here before was judged by what is here, not by the file.
+                others = [other for other in line.disputed_with if self._is_new(other.id)]
+                ties[memory] = Ties(
+                    self._find(line.superseded_by),
+                    self._find(line.merged_into),
+                    [key for other in line.derived_from if (key := self._find(other)) is not None],
+                    [episodes[digest] for digest in line.said_in if digest in episodes],
+                    {self._ids[other.id][0]: other.confidence for other in others},
+                )
+                if line.disputed_with and not others:
+                    self._settle(memory, line)
+            copies.tie(ties, self._by)
+
+    def _settle(self, memory: Memory, line: MemoryLine) -> None:
+        """All that disputed it in the file was left out."""
+        if not memory.history.filter(action=Action.DISPUTE).exists():
+            sure = max(memory.confidence, *(other.confidence or 0.0 for other in line.disputed_with))
+            store.change(memory, Action.RESTORE, self._by, is_disputed=False, confidence=sure)
+
+    def _is_new(self, key: str | None) -> bool:
+        return key in self._ids and not self._ids[key][1]
+
+    def _find(self, key: str | None) -> int | None:
+        """None also for one that was left out."""
+        return self._ids[key][0] if key in self._ids else None
