@@ -3,19 +3,22 @@
 Each part is read when a page asks for it, and pages ask only for what the account may view.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any, Final, NamedTuple, TypeVar
 
+from django.contrib.postgres.search import SearchQuery
 from django.db.models import Case, Count, F, IntegerField, Max, Model, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
+from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Place
 from memory.graph.store import IMPORTED
-from memory.models import Alias, Edge, EdgeHistory, Evidence, Soas
+from memory.models import Alias, Edge, EdgeHistory, Evidence, Memory, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim
 from resolution.views.origins import Origin, find_origins
@@ -29,6 +32,8 @@ CONFLICTS_MAX: Final = 10
 SENTENCES_MAX: Final = 5
 VOICES_MAX: Final = 20
 COUNTED_MAX: Final = 10_000  # facts
+MEMORIES_MAX: Final = 8
+MEMORIES_READ: Final = 200  # that have the words: of "university" also those with "universal", which name it not
 PLACING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE)
 
 MEMBERS: Final = """
@@ -118,6 +123,15 @@ class Portrait:
         return list(Evidence.objects.filter(concept=self.concept).order_by("-said_at", "-pk")[:SENTENCES_MAX])
 
     @cached_property
+    def memories(self) -> Some[Memory]:
+        """The newest that hold, or wait to, and name it in any of its names."""
+        names = {self.concept.token, *(row.soas.token for row in self.names)}
+        phrases = (SearchQuery(name.replace("_", " "), config="english", search_type="phrase") for name in names)
+        rows = Memory.objects.select_related("project").defer("lexemes").order_by("-pk")
+        rows = rows.filter(status__in=(Memory.Status.ACTIVE, Memory.Status.CANDIDATE), lexemes=reduce(or_, phrases))
+        return _first([row for row in rows[:MEMORIES_READ] if _names(row.text, names)], MEMORIES_MAX)
+
+    @cached_property
     def claims(self) -> Some[Claim]:
         """In which it has a part."""
         here = self.concept
@@ -205,7 +219,13 @@ def _facts() -> QuerySet[Edge]:
     return _edges().exclude(concept=F("parent"))  # a root is none
 
 
-def _first(rows: QuerySet[AnyRow], most: int) -> Some[AnyRow]:
+def _names(text: str, names: Collection[str]) -> bool:
+    """Whether the text has one of the names, spelled in one word or in several."""
+    words = f"_{'_'.join(token.text for token in tokenise(text))}_"
+    return any(f"_{name}_" in words for name in names)
+
+
+def _first(rows: Sequence[AnyRow] | QuerySet[AnyRow], most: int) -> Some[AnyRow]:
     found = Some(rows[: most + 1])
     found.has_more = len(found) > most
     del found[most:]

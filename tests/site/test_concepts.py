@@ -12,12 +12,15 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
-from memory.models import Dimension, Edge, EdgeHistory, Evidence, Soas, Source
+from memory.models import Dimension, Edge, EdgeHistory, Evidence, Memory, Soas, Source
+from resolution.actors import Actor
+from resolution.decisions.aliases import name_concept
 from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Claim
 from resolution.views import concept_detail
@@ -26,9 +29,9 @@ from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
-QUERIES_MAX = 13
+QUERIES_MAX = 14
 SEES = ("view_soas", "view_edge", "view_edgehistory", "view_conflict", "view_decision", "view_dimension",
-        "view_observation", "view_evidence")  # fmt: skip
+        "view_observation", "view_evidence", "view_memory")  # fmt: skip
 DOES = ("add_edge", "delete_edge", "change_soas")
 
 
@@ -493,7 +496,9 @@ def test_a_concepts_page_without_a_right_shows_nothing_of_what_it_is_for(client:
         "view_edgehistory": ("stated: gnommoweb runs on heimdall", 'id="fst-history"'),
         "view_evidence": ("gnommoweb is a &lt;repo&gt;.", 'id="fst-evidence"'),
         "view_conflict": ("/admin/resolution/conflict/", "disputed", "repo or container"),
+        "view_memory": ("Gnommoweb was moved.", 'id="fst-memories"'),
     }
+    Memory.objects.create(text="Gnommoweb was moved.", agent="dobby", source="operator")
 
     for right, texts in told.items():
         shown = content(logged_in(client, f"with {right}", "view_soas", right), f"soas/{concept().pk}/change/")
@@ -509,8 +514,26 @@ def test_of_what_is_not_shown_no_table_is_read(client: Client) -> None:
         shown = concept_page(filch)
 
     asked = " ".join(query["sql"] for query in captured)
-    assert [table for table in ("urd", "evidence", "edge_history", "resolution_queue") if table in asked] == []
+    assert [
+        table for table in ("urd", "evidence", "edge_history", "resolution_queue", '"memory"') if table in asked
+    ] == []
     assert "unknown</span>" not in shown
+
+
+def test_a_concepts_page_shows_the_memories_that_name_it_in_any_of_its_names(operator: Client) -> None:
+    say("glitch_university isa university type", "dobby")
+    name_concept("glitchy", "glitch_university", Actor("hermione", Source.OPERATOR).attribute(""))
+    named = ["The Glitch University moved.", "We love glitch_university's food.", "Ask glitchy first."]
+    others = ["A universal glitch.", "The glitch is at the university."]
+    for text in (*named, *others):
+        Memory.objects.create(text=text, agent="dobby", source="operator")
+    gone = {"status": "invalid", "archived_at": timezone.now()}
+    Memory.objects.create(text="Glitch University is gone.", agent="dobby", source="operator", **gone)
+
+    shown = concept_page(operator, "glitch_university").partition('id="fst-memories"')[2].partition("</section>")[0]
+
+    assert [text for text in (*named, *others, "is gone") if escape(text) in shown] == named
+    assert f'href="/admin/memory/memory/{Memory.objects.get(text=named[0]).pk}/change/"' in shown
 
 
 def test_a_facts_page_without_a_right_shows_nothing_of_what_it_is_for(client: Client) -> None:

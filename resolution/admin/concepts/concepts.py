@@ -181,6 +181,7 @@ class SoasAdmin(Fixed, ReadPage):
             "title": found.concept.token,
             "original": found.concept,
             "portrait": found,
+            "memories_query": f'"{found.concept.token.replace("_", " ")}"',
             "marks": flags.last_changes(found.concept),
             "statement": request.GET.get("statement", "")[:STATEMENT_MAX],
         }
