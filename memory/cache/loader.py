@@ -52,11 +52,21 @@ URD = """
            is_corroborated, agent, is_additive
     FROM urd
 """
+# What is claimed of disputed slots; of a fact that contradicts a memory or project state nothing is. Where facts stand
+# beside each other it is the fact itself that is disputed.
 QUEUE = """
-    SELECT concept_id, dim_id, token FROM resolution_queue JOIN soas ON soas.id = incoming_parent_id
-    WHERE status IN ('pending', 'proposed')
+    SELECT concept_id, dim_id, token FROM (
+        SELECT claim.concept_id, claim.dim_id, token, claim.id AS number
+        FROM resolution_queue AS claim JOIN soas ON soas.id = incoming_parent_id
+        WHERE status IN ('pending', 'proposed')
+        UNION ALL
+        SELECT urd.id, urd.dim_id, CASE WHEN is_additive THEN parent.token END, NULL
+        FROM conflict JOIN conflict_member AS member ON member.conflict_id = conflict.id AND member.kind = 'edge'
+        JOIN urd ON edge_id = member.object_id JOIN soas AS parent ON parent.id = urd.parent_id
+        WHERE conflict.status = 'open'
+    ) AS disputed
 """
-NEWEST_FIRST = " ORDER BY resolution_queue.id DESC"
+NEWEST_FIRST = " ORDER BY number DESC NULLS LAST"
 DECIDED = """
     SELECT concept_id, dim_id, parent_id, agents, conversation, extract(epoch FROM decided_at)::float8, moved_to_id
     FROM decided_triple
@@ -246,7 +256,7 @@ async def read_queue(
     by_concept: dict[int, dict[int, tuple[str, ...]]] = {}
     for concept, dim, parent in await all_rows(connection, query + NEWEST_FIRST, keys):
         claimed = by_concept.setdefault(concept, {})
-        claimed[dim] = (*claimed.get(dim, ()), parent)
+        claimed[dim] = (*claimed.get(dim, ()), *([parent] if parent is not None else []))
     return by_concept
 
 
@@ -313,7 +323,7 @@ async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> N
 
 
 async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    queued = await read_queue(connection, QUEUE + " AND concept_id = ANY(%s)", ids)
+    queued = await read_queue(connection, QUEUE + "WHERE concept_id = ANY(%s)", ids)
     for concept_id in ids:
         cache.put_pending(concept_id, queued.get(concept_id, {}))
 

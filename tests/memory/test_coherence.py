@@ -145,6 +145,12 @@ STEPS: dict[str, Step] = {
         " WHERE c.token = 'container'",
         lambda cache: len(cache.pending_by_concept_dim) == 1 and len(cache.pending_conflicts) == 1,
     ),
+    "a fact is a member of a conflict": (
+        "WITH new AS (INSERT INTO conflict (slot_kind, slot_key) VALUES ('cross_layer', '{}') RETURNING id)"
+        " INSERT INTO conflict_member (conflict_id, kind, object_id, support)"
+        " SELECT new.id, 'edge', edge_id, '[]' FROM new, urd",
+        lambda cache: [cache.list_claimed(slot) for slot in cache.pending_by_concept_dim] == [[]],
+    ),
     "an alias is made": (
         "WITH new AS (INSERT INTO soas (token) VALUES ('web') RETURNING id)"
         " INSERT INTO alias (id, concept_id, channel, agent)"
