@@ -1,7 +1,7 @@
 """The only writer of memories, of their lineage and their history, beside ``uniting`` and ``copies``: every change
 leaves a row that tells what was before and after. All functions run inside the caller's transaction."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -202,8 +202,11 @@ def edit(memory: Memory, by: Change, *, text: str, category: str) -> None:
     )
 
 
-def supersede(old: Memory, new: Memory, by: Change) -> None:
-    change(old, Action.SUPERSEDE, by, status=Status.SUPERSEDED, superseded_by=new, archived_at=timezone.now())
+def supersede(old: Memory, new: Memory | None, by: Change, *, conflict: int | None = None) -> None:
+    """``new`` is None where what took its place is no memory; ``conflict`` is the one in which that was decided."""
+    more = {} if conflict is None else {"conflict": conflict}
+    archived_at = timezone.now()
+    change(old, Action.SUPERSEDE, by, more=more, status=Status.SUPERSEDED, superseded_by=new, archived_at=archived_at)
     _settle_disputes(old, by)
 
 
@@ -257,16 +260,27 @@ def _settle_disputes(gone: Memory, by: Change) -> None:
     """Whatever only what is gone has disputed is as sure as before."""
     if not gone.is_disputed:
         return
-    for row in MemoryHistory.objects.filter(action=Action.DISPUTE, after__beside=gone.pk).order_by("id"):
-        memory = Memory.objects.select_for_update().get(pk=row.memory_id)
-        others = MemoryHistory.objects.filter(memory=memory, action=Action.DISPUTE).exclude(after__beside=gone.pk)
-        beside = [(other.after or {})["beside"] for other in others]
-        if memory.status != Status.ACTIVE or not memory.is_disputed:
-            continue
-        if Memory.objects.filter(pk__in=beside, status=Status.ACTIVE, is_disputed=True).exists():
-            continue
-        before = (row.before or {}).get("confidence", memory.confidence)
-        change(memory, Action.RESTORE, by, is_disputed=False, confidence=max(memory.confidence, before))
+    rows = MemoryHistory.objects.filter(action=Action.DISPUTE, after__beside=gone.pk)
+    for key in sorted(set(rows.values_list("memory", flat=True))):
+        _make_sure(Memory.objects.select_for_update().get(pk=key), {gone.pk}, by)
+
+
+def reconcile(memories: Collection[Memory], by: Change) -> None:
+    """They hold beside each other: what each was disputed for by the others counts no more."""
+    for memory in memories:
+        _make_sure(memory, {each.pk for each in memories}, by)
+
+
+def _make_sure(memory: Memory, settled: Collection[int], by: Change) -> None:
+    """It is as sure as before these have disputed it, unless another does that still."""
+    if memory.status != Status.ACTIVE or not memory.is_disputed:
+        return
+    disputes = list(MemoryHistory.objects.filter(memory=memory, action=Action.DISPUTE))
+    beside = {(row.after or {})["beside"] for row in disputes}
+    if Memory.objects.filter(pk__in=beside - set(settled), status=Status.ACTIVE, is_disputed=True).exists():
+        return
+    before = [(row.before or {}).get("confidence", 0.0) for row in disputes if (row.after or {})["beside"] in settled]
+    change(memory, Action.RESTORE, by, is_disputed=False, confidence=max([memory.confidence, *before]))
 
 
 def _derive(memory: Memory, by: Change) -> None:

@@ -58,6 +58,16 @@ def take_back(memory: Memory, run: int, by: Change) -> bool:
         was = (row.before or {}) | was
         left |= row.after or {}
         added += (row.after or {}).get("lineage", ())
+    if not put_back(memory, was, left, by):
+        return False
+    for kind, key in added:
+        memory.lineage.filter(kind=kind, row=key).delete()
+    return True
+
+
+def put_back(memory: Memory, was: Mapping[str, Any], left: Mapping[str, Any], by: Change) -> bool:
+    """Gives it the values that it had, but for those that are no more what was ``left``; False where it has become
+    something else since."""
     now = take_snapshot(memory)
     if now["status"] != left.get("status", now["status"]):
         return False
@@ -66,10 +76,8 @@ def take_back(memory: Memory, run: int, by: Change) -> bool:
         changes["evidence_count"] = max(now["evidence_count"] - left["evidence_count"] + was["evidence_count"], 0)
     if "last_updated" in changes:
         changes["last_updated"] = datetime.fromisoformat(changes["last_updated"])
-    if changes.get("status") == Status.ACTIVE:
-        changes["archived_at"] = None
-    for kind, key in added:
-        memory.lineage.filter(kind=kind, row=key).delete()
+    if "status" in changes:
+        changes["archived_at"] = None if changes["status"] == Status.ACTIVE else timezone.now()
     change(memory, Action.UNDO, by, **changes)
     return True
 

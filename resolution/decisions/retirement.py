@@ -9,7 +9,8 @@ from memory.db.connections import chunks
 from memory.db.transactions import run_transaction
 from memory.domain.types import TripleIds
 from memory.graph import store
-from memory.graph.store import Action
+from memory.graph.snapshots import Snapshot
+from memory.graph.store import Action, Attribution
 from memory.models import Alias, Edge, EdgeHistory, Soas, Source
 from resolution import rulings
 from resolution.actors import Actor
@@ -72,6 +73,13 @@ def _put_back(row_id: int, actor: str, reason: str) -> Edge:
     ids = TripleIds(row.concept_id, row.dim_id, row.before["parent_id"])
     store.lock_dimensions([ids.dim_id])
     _refuse_returned(row, ids.parent_id)
+    edge = return_fact(ids, row.before, Actor(actor, Source.OPERATOR).attribute(reason))
+    rebase(ids.slot, fill=False)
+    return edge
+
+
+def return_fact(ids: TripleIds, snapshot: Snapshot, attribution: Attribution) -> Edge:
+    """The fact of a snapshot in the graph again, with claims and locks left to the caller. Raises CannotPutBack."""
     alias = Alias.objects.select_related("soas", "concept").filter(pk__in=set(ids)).first()
     if alias is not None:
         raise CannotPutBack(f"It cannot be put back: {alias.soas} is another name of {alias.concept} by now.")
@@ -82,10 +90,8 @@ def _put_back(row_id: int, actor: str, reason: str) -> Edge:
         raise CannotPutBack(f"It cannot be put back, because its place is taken: {existing}.")
     if (closing := store.find_closing_edge(ids)) is not None:
         raise CannotPutBack(f"It cannot be put back, because it would close a cycle with {closing}.")
-    edge = store.put_back(row.before, Actor(actor, Source.OPERATOR).attribute(reason))
     rulings.forget(ids)  # an agent that states it again confirms it
-    rebase(ids.slot, fill=False)
-    return edge
+    return store.put_back(snapshot, attribution)
 
 
 def _refuse_returned(row: EdgeHistory, parent_id: int) -> None:

@@ -1,7 +1,8 @@
 """The surroundings of a decision as JSON, taken before and after it: what differs is what undoing it needs.
 
 They are the edges, the rulings and the open conflicts of some concepts, and the dimensions concerned; where names are
-merged, also the aliases, the candidates and the sentences that name them. Each part is a dict of snapshots by key: that
+merged, also the aliases, the candidates and the sentences that name them; where a conflict is of memories or of project
+state, these. Each part is a dict of snapshots by key: that
 is "concept:dimension" for edges, "concept:dimension:parent" for those in dimensions that keep all and for rulings, and
 the id for all others.
 """
@@ -13,7 +14,8 @@ from django.db.models import Model, Q
 
 from memory.domain.types import Slot, TripleIds
 from memory.graph.snapshots import EDGE_FIELDS, Snapshot, take_snapshot
-from memory.models import Alias, Dimension, Edge, Evidence, Soas
+from memory.models import Alias, Dimension, Edge, Evidence, Memory, ProjectState, Soas
+from memory.semantic.store import KEPT as MEMORY_FIELDS
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Candidate, Claim, DecidedTriple
 
@@ -28,9 +30,11 @@ KEYS: Final = {
     "aliases": ("pk",),
     "candidates": ("pk",),
     "evidence": ("pk",),
+    "memories": ("pk",),
+    "states": ("pk",),
 }
 FIELDS: Final = {
-    "edges": EDGE_FIELDS,
+    "edges": ("edge_id", *EDGE_FIELDS),
     "dimensions": ("is_isa", "question", "on_collision", "split_from_id"),
     "triples": ("concept_id", "dim_id", "parent_id", "kind", "moved_to_id", "agents", "conversation", "decision_id",
                 "decided_at"),
@@ -41,6 +45,8 @@ FIELDS: Final = {
     "candidates": ("concept", "parent", "dimension", "channel", "confidence", "voices", "conversations", "said_count",
                    "evidence", "state", "resolved_by", "resolved_at", "last_said_at"),
     "evidence": ("concept_id",),
+    "memories": MEMORY_FIELDS,
+    "states": ("status", "superseded_by_id"),
 }  # fmt: skip
 
 
@@ -66,6 +72,14 @@ def take_names(words: Iterable[Soas]) -> Surroundings:
         "aliases": _take_all("aliases", Alias.objects.filter(Q(pk__in=ids) | Q(concept__in=ids))),
         "candidates": _take_all("candidates", Candidate.objects.filter(naming)),
         "evidence": _take_all("evidence", Evidence.objects.filter(concept__in=ids)),
+    }
+
+
+def take_remembered(memories: Iterable[int], states: Iterable[int]) -> Surroundings:
+    """These memories and values of projects."""
+    return {
+        "memories": _take_all("memories", Memory.objects.filter(pk__in=set(memories)).defer("lexemes")),
+        "states": _take_all("states", ProjectState.objects.filter(pk__in=set(states))),
     }
 
 

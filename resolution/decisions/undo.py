@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from memory.db.transactions import constraint_of, run_transaction
 from memory.domain.formatting import format_fact
@@ -18,11 +18,13 @@ from memory.graph.store import Attribution
 from memory.models import Alias, Dimension, Edge, Evidence, Soas
 from resolution import rulings
 from resolution.actors import Actor
+from resolution.decisions import sides
 from resolution.decisions.snapshots import (
     FIELDS,
     Surroundings,
     find_changed_slots,
     find_differences,
+    read_key,
     read_slot,
     read_triple,
     take_surroundings,
@@ -31,7 +33,7 @@ from resolution.domain.verdicts import read_reason
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake import candidates
 from resolution.intake.conflict_queue import OPEN, rebase
-from resolution.models import Candidate, Claim, Decision, Run
+from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +106,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
     edges = {key: store.lock_edge(_find_ids(decision, key)) for key in after["edges"]}
     _refuse_changed(edges, after)
+    sides.put_back(decision, actor, reason)
 
     # The conflict's own slot belongs to it even where nothing changed there: what is open in it is looked at again.
     concepts = {concept_id for concept_id, _ in (*of_conflict, *map(read_slot, after["edges"]))}
@@ -117,6 +120,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     for key, ruling in before["triples"].items():
         rulings.take_back(read_triple(key), decision, ruling, after["triples"][key])
     _put_conflicts_back(decision)
+    _reopen(decision)
     for slot in {*of_conflict, *find_changed_slots(old, take_surroundings(concepts, dim_ids))}:
         rebase(slot, fill=False)
     if decision.kind == Decision.Kind.QUARANTINE:
@@ -128,7 +132,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
 
 
 def _find(decision_id: int) -> Decision:
-    decision = Decision.objects.select_related("claim").filter(id=decision_id).first()
+    decision = Decision.objects.select_related("claim", "conflict").filter(id=decision_id).first()
     if decision is None:
         raise UnknownId(f"There is no decision {decision_id}.")
     if decision.kind == Decision.Kind.UNDO:
@@ -256,6 +260,29 @@ def _put_conflicts_back(decision: Decision) -> None:
             Claim.objects.filter(id=row.pk).update(**restored, claimed_until=None)
 
 
+def _reopen(decision: Decision) -> None:
+    """The conflict of other kinds that it closed, whose members know the facts that were put back by new keys."""
+    for key, was in decision.before["edges"].items():
+        place = dict(zip(("concept", "dim", "parent"), read_key(key), strict=False))
+        edge = Edge.objects.filter(**place).exclude(parent=F("concept")).first()
+        if was is not None and edge is not None and edge.pk != was.get("edge_id"):
+            members = ConflictMember.objects.filter(kind=ConflictMember.Kind.EDGE, object_id=was.get("edge_id"))
+            members.update(object_id=edge.pk)
+    closed = decision.conflict
+    if closed is None:
+        return
+    again = Conflict.objects.filter(slot_kind=closed.slot_kind, slot_key=closed.slot_key, status="open").first()
+    if again is None:
+        Conflict.objects.filter(pk=closed.pk).update(status=Conflict.Status.OPEN, resolved_at=None, resolution=None)
+        return
+    # Its place was contested again meanwhile: there is one open conflict of it, which all members join.
+    for member in closed.members.all():
+        ConflictMember.objects.get_or_create(
+            conflict=again, kind=member.kind, object_id=member.object_id,
+            defaults={"trust": member.trust, "support": member.support, "text": member.text},
+        )  # fmt: skip
+
+
 def _withdraw(row: Claim, decision: Decision) -> None:
     """A collision that the decision caused goes with it, unless it was decided about."""
     if row.status not in OPEN:
@@ -290,6 +317,7 @@ def _record(decision: Decision, actor: Actor, reason: str, before: Surroundings,
     return Decision.objects.create(
         kind=Decision.Kind.UNDO,
         claim=decision.claim,
+        conflict=decision.conflict,
         run=actor.run,
         undoes=decision,
         actor=actor.signature,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import Final, Literal, NamedTuple, cast
 
 from memory.domain.fact_syntax import find_name_mistake
 from memory.domain.name_shapes import find_doubt
@@ -19,6 +19,9 @@ ALLOWED: Final[dict[str, frozenset[str]]] = {
     "cycle": frozenset({"update", "relocate", "dismiss"}),
     "retraction": frozenset(),  # what was stated on purpose goes only where a person says so
 }
+
+# What is done about a conflict as a whole: the only ways for one that is not about an edge's slot, and for people only.
+Action = Literal["supersede_others", "no_action", "dismiss", "yes", "no"]
 
 REASON_MAX = 2_000  # characters; what is longer is cut
 NAME_MAX = 200  # characters as written; a token has 64 at most
@@ -61,6 +64,23 @@ class Verdict:
         if self.decision == "decompose":
             return {"existing_dimension": self.existing_dimension, "new_dimension": self.new_dimension}
         return {"dimension": self.dimension, "is_isa": self.is_isa} if self.decision == "relocate" else {}
+
+
+class MemberKey(NamedTuple):
+    """A member of a conflict as clients name it. Without a kind: the only one with this id."""
+
+    id: int
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What is to be done about a conflict as a whole: one member takes the place of the others, all stay, it was none;
+    or the answer to the question of a story."""
+
+    action: Action
+    reason: str = ""
+    winner: MemberKey | None = None
 
 
 def read_verdict(data: object, collision_type: str | None) -> Verdict:

@@ -1,0 +1,222 @@
+"""Decides a conflict as a whole. What is disputed between memories, project state and facts, or in a story, is for
+people only; the trust of a layer orders what they are shown, and decides nothing."""
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from django.utils import timezone
+
+from memory.db.transactions import run_transaction
+from memory.models import Edge, Memory, Source
+from memory.semantic import store as memories
+from resolution import rulings
+from resolution.actors import Actor
+from resolution.decisions import service, sides
+from resolution.decisions.sides import DisputedRow
+from resolution.decisions.snapshots import (
+    Surroundings,
+    find_changed_slots,
+    find_differences,
+    read_triple,
+    take_remembered,
+    take_surroundings,
+)
+from resolution.domain.verdicts import MemberKey, Resolution, Verdict
+from resolution.errors import DecisionError, InvalidDecision, UnknownId
+from resolution.intake.conflict_queue import IN_ORDER, OPEN, rebase
+from resolution.models import Claim, Conflict, ConflictMember, Decision
+
+logger = logging.getLogger(__name__)
+
+KINDS: Final = {
+    "supersede_others": Decision.Kind.SUPERSEDE,
+    "no_action": Decision.Kind.ACCEPT,
+    "dismiss": Decision.Kind.DISMISS,
+    "yes": Decision.Kind.ANSWER,
+    "no": Decision.Kind.ANSWER,
+}
+
+
+def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str | None = None) -> list[Decision]:
+    """What was decided; of an edge's slot one decision for each claim. Raises DecisionError.
+
+    ``seen`` is the conflict as the decider read it (``describe_seen``): if it is another by now, nothing is done."""
+    if actor.source != Source.OPERATOR:
+        raise DecisionError("Only people decide a conflict as a whole.")
+    conflict = Conflict.objects.filter(pk=conflict_id).first()
+    if conflict is None:
+        raise UnknownId(f"There is no conflict {conflict_id}.")
+    if resolution.action in ("yes", "no") and not conflict.question:
+        raise InvalidDecision(f"Conflict {conflict_id} asks nothing.")
+    if conflict.slot_kind == Conflict.Kind.EDGE_SLOT:
+        return run_transaction(lambda: _resolve_slot(conflict, actor, resolution))
+    decision = run_transaction(lambda: _resolve(conflict_id, actor, resolution, seen))
+    extra = {"conflict": conflict_id, "kind": decision.kind, "decision": decision.pk}
+    logger.info("conflict.decided", extra=extra)
+    return [decision]
+
+
+def describe_seen(rows: Sequence[DisputedRow]) -> str:
+    """What a decision is about: where it changes, it is another question."""
+    return "|".join(f"{one.member.kind}:{one.member.object_id}:{one.holds:d}:{one.text}" for one in rows)
+
+
+def find_winner(members: Sequence[ConflictMember], key: MemberKey | None) -> ConflictMember:
+    """Raises InvalidDecision, UnknownId."""
+    if key is None:
+        raise InvalidDecision("Name the member that is right as winner_member_id.")
+    found = [one for one in members if one.object_id == key.id and key.kind in ("", one.kind)]
+    if not found:
+        raise UnknownId(f"The conflict has no member {' '.join(filter(None, (key.kind, str(key.id))))}.")
+    if len(found) > 1:
+        kinds = " or ".join(one.kind for one in found)
+        raise InvalidDecision(f"Several members have the id {key.id}: name {kinds} as winner_kind, too.")
+    return found[0]
+
+
+# --- of an edge's slot: each claim is decided ---
+
+
+def _resolve_slot(conflict: Conflict, actor: Actor, resolution: Resolution) -> list[Decision]:
+    """The claim that is right replaces what stands; where that stands, or nothing is to be done, all claims go."""
+    waiting = list(Claim.objects.filter(conflict=conflict, status__in=OPEN))
+    if not waiting:
+        raise DecisionError(f"Conflict {conflict.pk} is closed: {conflict.status}.")
+    made = []
+    if resolution.action == "supersede_others":
+        key = resolution.winner
+        if key is None or key.kind not in ("", "claim", "edge"):
+            raise InvalidDecision("Name the claim, or the fact that stands, as winner_member_id.")
+        right = next((claim for claim in waiting if claim.pk == key.id and key.kind != "edge"), None)
+        subjects = {claim.blocking_concept_id or claim.concept_id for claim in waiting}
+        standing = Edge.objects.filter(pk=key.id, dim=conflict.dim_id, concept__in=subjects)
+        stands = key.kind != "claim" and standing.exists()
+        if right is not None and stands:
+            raise InvalidDecision(f"Several members have the id {key.id}: name claim or edge as winner_kind, too.")
+        if right is None and not stands:
+            raise UnknownId(f"The conflict has no open member {key.id}.")
+        if right is not None:
+            made.append(service.decide(right.pk, actor, Verdict("update", resolution.reason)))
+    verdict = Verdict("dismiss", resolution.reason)
+    return made + [service.decide(claim_id, actor, verdict) for claim_id in find_open(conflict.pk)]
+
+
+def find_open(conflict_id: int) -> list[int]:
+    """The open claims, in the order in which they are decided."""
+    rows = Claim.objects.filter(conflict_id=conflict_id, status__in=OPEN)
+    return list(rows.order_by(*IN_ORDER).values_list("pk", flat=True))
+
+
+# --- of other kinds ---
+
+
+def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str | None) -> Decision:
+    conflict, rows = sides.lock_rows(conflict_id)
+    _refuse_closed(conflict)
+    if seen is not None and seen != describe_seen(rows):
+        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
+    winner, losers = _choose(conflict, rows, resolution)
+    slots = {slot for one in rows for slot in one.slots}
+    concepts, dim_ids = {concept_id for concept_id, _ in slots}, {dim_id for _, dim_id in slots}
+    remembered = (
+        sides.find_disputing(rows),
+        {one.member.object_id for one in rows if one.member.kind == "project_state"},
+    )
+    arguments = _describe(resolution, rows, winner, losers)
+    before = take_surroundings(concepts, dim_ids) | take_remembered(*remembered)
+
+    is_dismissed = resolution.action == "dismiss"
+    conflict.status = Conflict.Status.DISMISSED if is_dismissed else Conflict.Status.RESOLVED
+    conflict.resolved_at = timezone.now()
+    conflict.save(update_fields=["status", "resolved_at"])  # first: of what is closed, nothing is left to be settled
+    sides.supersede(losers, winner, actor, resolution.reason)
+    if winner is not None:
+        sides.hold(winner, actor, resolution.reason)
+    if winner is not None and resolution.action == "yes":
+        sides.confirm(winner, actor, resolution.reason)
+    if resolution.action in ("no_action", "dismiss"):
+        held = [one.row for one in rows if isinstance(one.row, Memory) and one.holds]
+        memories.reconcile(held, sides.change_of(actor, resolution.reason))
+    # Whatever else is open in a slot that changed is against another fact now, or has room.
+    for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids)):
+        rebase(slot, fill=True)
+
+    after = take_surroundings(concepts, dim_ids, map(int, before["conflicts"])) | take_remembered(*remembered)
+    return _record(conflict, actor, resolution, arguments, *find_differences(before, after))
+
+
+def _refuse_closed(conflict: Conflict) -> None:
+    if conflict.status == Conflict.Status.OPEN:
+        return
+    last = conflict.decisions.exclude(kind=Decision.Kind.UNDO).order_by("-pk").first()
+    if last is None:
+        raise DecisionError(f"Conflict {conflict.pk} is closed: {conflict.status}.")
+    raise DecisionError(f"Conflict {conflict.pk} was already decided by {last.actor}: {last.get_kind_display()}.")
+
+
+def _choose(
+    conflict: Conflict, rows: Sequence[DisputedRow], resolution: Resolution
+) -> tuple[DisputedRow | None, list[DisputedRow]]:
+    """Which member is right, and which are to go."""
+    members = [one.member for one in rows]
+    holding = [one for one in rows if one.holds]
+    if resolution.action in ("no_action", "dismiss"):
+        return None, []
+    if resolution.action == "supersede_others":
+        right = find_winner(members, resolution.winner)
+    else:
+        asked = next((member for member in members if member.is_asked), None)
+        if asked is None:
+            raise InvalidDecision(f"Conflict {conflict.pk} does not ask about one of its members: name the winner.")
+        right = asked
+    [winner] = [one for one in rows if one.member is right]
+    if resolution.action == "no":
+        others = [one for one in holding if one.member is not right]
+        return (others[0] if len(others) == 1 else None), [one for one in (winner,) if one.holds]
+    # What says the same, in whichever row, is as right.
+    return winner, [
+        one for one in holding if one.member is not right and (one.triple is None or one.triple != winner.triple)
+    ]
+
+
+def _describe(
+    resolution: Resolution, rows: Sequence[DisputedRow], winner: DisputedRow | None, losers: Sequence[DisputedRow]
+) -> dict[str, object]:
+    """The decision's link to all members."""
+    others = [one.reference for one in rows if one is not winner and one not in losers]
+    answer = {"answer": resolution.action} if resolution.action in ("yes", "no") else {}
+    return answer | {
+        "winner": winner.reference if winner is not None else None,
+        "superseded": [one.reference for one in losers],
+        "others": others,
+    }
+
+
+def _record(
+    conflict: Conflict,
+    actor: Actor,
+    resolution: Resolution,
+    arguments: dict[str, object],
+    before: Surroundings,
+    after: Surroundings,
+) -> Decision:
+    decision = Decision.objects.create(
+        kind=KINDS[resolution.action],
+        conflict=conflict,
+        run=actor.run,
+        actor=actor.signature,
+        source=actor.source,
+        reason=resolution.reason,
+        arguments=arguments,
+        before=before,
+        after=after,
+    )
+    about = {"decision": decision.pk, "kind": decision.kind, "actor": actor.signature, "reason": resolution.reason}
+    conflict.resolution = about | arguments
+    conflict.save(update_fields=["resolution"])
+    Claim.objects.filter(pk__in=map(int, after["conflicts"]), status=Claim.Status.RESOLVED).update(
+        resolution=about | {"conflict": conflict.pk}
+    )
+    rulings.link(map(read_triple, after["triples"]), decision)
+    return decision

@@ -1,0 +1,186 @@
+"""The members of a conflict that is not about an edge's slot, with their rows locked: which of them hold, how one is
+superseded, and how one is made to hold. All functions run inside the caller's transaction."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import Model, Q
+
+from memory.db.transactions import GraphChanged
+from memory.domain.channels import Channel
+from memory.domain.types import Triple, TripleIds
+from memory.graph import store as graph
+from memory.graph.store import Assertion
+from memory.models import Edge, EdgeHistory, Memory, MemoryHistory, ProjectState
+from memory.semantic import project_state, uniting
+from memory.semantic import store as memories
+from memory.semantic.store import Change
+from resolution import rulings
+from resolution.actors import Actor
+from resolution.decisions.retirement import return_fact
+from resolution.errors import DecisionError, UnknownId
+from resolution.intake.assertions import settle
+from resolution.models import Conflict, ConflictMember, DecidedTriple, Decision
+
+Kind = ConflictMember.Kind
+MODELS: Final[Mapping[str, type[Model]]] = {
+    Kind.EDGE: Edge,
+    Kind.EDGE_HISTORY: EdgeHistory,
+    Kind.MEMORY: Memory,
+    Kind.PROJECT_STATE: ProjectState,
+}
+# An edge names its words; nobody deletes one while it is decided about.
+RELATED: Final[Mapping[str, tuple[str, ...]]] = {Kind.EDGE: graph.WORDS, Kind.PROJECT_STATE: ("project",)}
+
+
+@dataclass(frozen=True, slots=True)
+class DisputedRow:
+    """A member, and what it refers to; None where that is gone."""
+
+    member: ConflictMember
+    row: Any
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is in force. What stands in the history is not, whatever the graph says."""
+        if isinstance(self.row, Edge):
+            return True
+        return isinstance(self.row, Memory | ProjectState) and self.row.status == "active"
+
+    @property
+    def triple(self) -> TripleIds | None:
+        """The fact that it states, or once stated."""
+        if isinstance(self.row, Edge):
+            return graph.ids_of(self.row)
+        if isinstance(self.row, EdgeHistory) and self.row.after is not None:
+            return TripleIds(*(self.row.after[name] for name in ("concept_id", "dim_id", "parent_id")))
+        return None
+
+    @property
+    def slots(self) -> set[tuple[int, int]]:
+        """Of facts: where it stands or stood."""
+        return {(self.row.concept_id, self.row.dim_id)} if isinstance(self.row, Edge | EdgeHistory) else set()
+
+    @property
+    def text(self) -> str:
+        """What it says now; what it said when it became a member where that is all that is left."""
+        return self.member.text if self.row is None or isinstance(self.row, EdgeHistory) else str(self.row)
+
+    @property
+    def reference(self) -> dict[str, Any]:
+        """As decisions keep it."""
+        return {"kind": self.member.kind, "id": self.member.object_id, "text": self.text}
+
+
+def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -> list[DisputedRow]:
+    """The members with what they refer to, the highest layer first; a query for each kind."""
+    found: dict[str, dict[int, Any]] = {}
+    for kind, model in MODELS.items():
+        keys = [member.object_id for member in members if member.kind == kind]
+        rows = model._default_manager.filter(pk__in=keys).select_related(*RELATED.get(kind, ()))
+        if is_locked and kind != Kind.EDGE_HISTORY:
+            rows = rows.select_for_update(of=("self",)).order_by("pk")
+        found[kind] = {row.pk: row for row in rows} if keys else {}
+    in_order = sorted(members, key=lambda member: (-member.trust, member.pk))
+    return [DisputedRow(member, found.get(member.kind, {}).get(member.object_id)) for member in in_order]
+
+
+def lock_rows(conflict_id: int) -> tuple[Conflict, list[DisputedRow]]:
+    """The conflict and its members, locked in the order in which writers lock: dimensions, rows, then the conflict.
+    Raises UnknownId."""
+    members = list(ConflictMember.objects.filter(conflict=conflict_id).order_by("pk"))
+    graph.lock_dimensions({dim_id for one in read_rows(members) for _, dim_id in one.slots})
+    rows = read_rows(members, is_locked=True)
+    conflict = Conflict.objects.select_for_update(of=("self",)).filter(pk=conflict_id).first()
+    if conflict is None:
+        raise UnknownId(f"There is no conflict {conflict_id}.")
+    if ConflictMember.objects.filter(conflict=conflict_id).count() != len(members):
+        raise GraphChanged(f"conflict {conflict_id} has another member")
+    return conflict, rows
+
+
+def find_disputing(rows: Iterable[DisputedRow]) -> set[int]:
+    """The memories among them, and those that were disputed beside one of them."""
+    own = {one.member.object_id for one in rows if isinstance(one.row, Memory)}
+    beside = Q()
+    for key in own:
+        beside |= Q(after__beside=key)
+    disputes = MemoryHistory.objects.filter(beside, action=MemoryHistory.Action.DISPUTE) if own else ()
+    return own | {row.memory_id for row in disputes}
+
+
+def supersede(losers: Sequence[DisputedRow], winner: DisputedRow | None, actor: Actor, reason: str) -> None:
+    """Takes them out of force. What is of the winner's kind points to it; the decision links all others."""
+    edges = [one.row for one in losers if isinstance(one.row, Edge)]
+    if root := next((edge for edge in edges if edge.is_root), None):
+        raise DecisionError(f"{root} is the root of a dimension: it stays as long as that.")
+    # Whoever has stated one of them does not bring it back by stating it again.
+    rulings.remember(rulings.find_speakers(edges), DecidedTriple.Kind.RETIRED)
+    for edge in edges:
+        graph.retire(edge, actor.attribute(reason))
+    heir = winner.row if winner is not None else None
+    for one in losers:
+        if isinstance(one.row, Memory):
+            by = change_of(actor, reason)
+            memories.supersede(one.row, heir if isinstance(heir, Memory) else None, by, conflict=one.member.conflict_id)
+        elif isinstance(one.row, ProjectState):
+            project_state.archive(one.row, heir if isinstance(heir, ProjectState) else None)
+
+
+def hold(winner: DisputedRow, actor: Actor, reason: str) -> None:
+    """Makes it hold where it does not any more. Raises DecisionError."""
+    if isinstance(winner.row, Memory) and not winner.holds:
+        memories.restore(winner.row, change_of(actor, reason))
+    elif isinstance(winner.row, ProjectState) and not winner.holds:
+        _make_hold(winner.row)
+    elif isinstance(winner.row, EdgeHistory) and winner.triple is not None and winner.row.after is not None:
+        edge = graph.lock_edge(winner.triple)
+        if edge is None or edge.parent_id != winner.triple.parent_id:
+            return_fact(winner.triple, winner.row.after, actor.attribute(reason))
+    elif winner.row is None:
+        raise DecisionError(f"“{winner.text}” stands no more: nothing can hold in its name.")
+
+
+def _make_hold(row: ProjectState) -> None:
+    standing = ProjectState.objects.filter(project=row.project_id, category=row.category, key=row.key, status="active")
+    if (other := standing.first()) is not None:
+        raise DecisionError(f"The project has another value by now: {other}.")
+    project_state.put_back(row)
+
+
+def confirm(winner: DisputedRow, actor: Actor, reason: str) -> None:
+    """Somebody has said that it is so."""
+    if isinstance(winner.row, Memory):
+        memories.confirm(winner.row, change_of(actor, reason), is_other_voice=True)
+    elif isinstance(winner.row, Edge):
+        edge = winner.row
+        triple = Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)
+        settle([Assertion(triple, actor.attribute(reason))])
+
+
+def change_of(actor: Actor, reason: str) -> Change:
+    said = actor.attribute(reason)
+    return Change(said.agent, Channel.OPERATOR, said.at, reason=reason)
+
+
+def put_back(decision: Decision, actor: Actor, reason: str) -> None:
+    """The memories and values of projects that the decision has changed, as before. Raises DecisionError where one has
+    changed since."""
+    before, after = (side.get("memories", {}) for side in (decision.before, decision.after))
+    for memory in Memory.objects.select_for_update(of=("self",)).filter(pk__in=map(int, after)).order_by("pk"):
+        was, left = before[str(memory.pk)], after[str(memory.pk)]
+        changed = {name: value for name, value in was.items() if value != left[name]}
+        if not uniting.put_back(memory, changed, left, change_of(actor, reason)):
+            raise DecisionError(f"“{memory}” has changed since: it is {memory.get_status_display()}.")
+    before, after = (side.get("states", {}) for side in (decision.before, decision.after))
+    rows = ProjectState.objects.select_for_update(of=("self",)).filter(pk__in=map(int, after))
+    # What it made hold goes first: a place has one value.
+    for row in sorted(rows, key=lambda row: before[str(row.pk)]["status"] == "active"):
+        was, left = before[str(row.pk)], after[str(row.pk)]
+        if row.status != left["status"]:
+            raise DecisionError(f"“{row}” has changed since: it is {row.get_status_display()}.")
+        if was["status"] == "active":
+            _make_hold(row)
+        else:
+            project_state.archive(row, ProjectState.objects.filter(pk=was["superseded_by_id"]).first())

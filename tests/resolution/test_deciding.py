@@ -1,0 +1,263 @@
+"""Conflicts between memories, project state and facts, and in stories: decided by people, and taken back."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from memory.domain.channels import Channel
+from memory.models import Dimension, Edge, EdgeHistory, Memory, Project, ProjectState, Source
+from memory.semantic import store
+from memory.semantic.domain.scope import Scope, Speaker
+from memory.semantic.domain.slots import find_slots
+from memory.semantic.store import Change, Draft
+from resolution.actors import Actor
+from resolution.decisions import conflicts
+from resolution.decisions.conflicts import resolve
+from resolution.decisions.undo import undo
+from resolution.domain.verdicts import MemberKey, Resolution
+from resolution.errors import DecisionError, InvalidDecision, UnknownId
+from resolution.models import Claim, Conflict, ConflictMember, Decision
+from tests.resolution.worlds import OPERATOR, collide, dump, fact, facts, say
+
+pytestmark = pytest.mark.django_db
+
+SAM = Scope(Speaker("dobby", "sam"))
+TRUST = ConflictMember.TRUST
+SHOWN = ("text", "status", "is_disputed", "confidence", "evidence_count", "superseded_by_id", "last_updated")
+
+
+def remember(text: str) -> Memory:
+    draft = Draft(text, "preference", SAM, 0.8, Memory.Source.STATED, find_slots(text, "preference"))
+    return store.create(draft, Change("dobby", Channel.USER, timezone.now()))
+
+
+def settle(key: str, value: str, **more: Any) -> ProjectState:
+    project, _ = Project.objects.get_or_create(slug="p05", defaults={"name": "p05"})
+    return ProjectState.objects.create(project=project, category="decision", key=key, value=value, actor="ann", **more)
+
+
+def stand(text: str, **more: Any) -> Edge:
+    said = fact(text)
+    say(text, **more)
+    return Edge.objects.get(concept__token=said.concept, dim__token=said.dimension, parent__token=said.parent)
+
+
+def contest(kind: str, rows: Iterable[Any], *, question: str = "", asked: Any = None) -> Conflict:
+    rows = list(rows)
+    key = {"slot": [f"{row._meta.model_name} {row.pk}" for row in rows]}
+    conflict = Conflict.objects.create(slot_kind=kind, slot_key=key, question=question)
+    kinds = {Edge: "edge", EdgeHistory: "edge_history", Memory: "memory", ProjectState: "project_state"}
+    for row in rows:
+        name = kinds[type(row)]
+        ConflictMember.objects.create(
+            conflict=conflict, kind=name, object_id=row.pk, trust=TRUST[ConflictMember.Kind(name)], text=str(row),
+            is_asked=row == asked,
+        )  # fmt: skip
+    return conflict
+
+
+def prefer(*texts: str) -> tuple[Conflict, list[Memory]]:
+    rows = [remember(text) for text in texts]
+    store.dispute(rows[0], rows[1], Change("dobby", Channel.USER, timezone.now()))
+    return contest("memory_slot", rows), rows
+
+
+def picture() -> dict[str, Any]:
+    """All that a decision may change."""
+    return dump() | {
+        "memories": list(Memory.objects.order_by("pk").values_list(*SHOWN)),
+        "states": list(ProjectState.objects.order_by("pk").values_list("value", "status", "superseded_by_id")),
+        "open": list(Conflict.objects.filter(status="open").order_by("pk").values_list("pk", flat=True)),
+    }
+
+
+def supersede(conflict: Conflict, winner: Any, actor: Actor = OPERATOR, **more: Any) -> Decision:
+    key = MemberKey(winner.pk) if not isinstance(winner, MemberKey) else winner
+    [decision] = resolve(conflict.pk, actor, Resolution("supersede_others", "so it is", key), **more)
+    return decision
+
+
+def test_the_winner_takes_the_place_of_another_memory_with_a_pointer_and_a_record() -> None:
+    conflict, (rebase, merge) = prefer("Sam prefers the rebase workflow.", "Sam prefers the merge-commit workflow.")
+    before = picture()
+
+    decision = supersede(conflict, merge)
+
+    rebase.refresh_from_db()
+    merge.refresh_from_db()
+    conflict.refresh_from_db()
+    assert (rebase.status, rebase.superseded_by_id, merge.status) == ("superseded", merge.pk, "active")
+    assert (merge.is_disputed, merge.confidence) == (False, 0.8)
+    assert (conflict.status, conflict.resolution["winner"]["id"]) == ("resolved", merge.pk)
+    assert [one["id"] for one in decision.arguments["superseded"]] == [rebase.pk]
+    assert rebase.history.order_by("pk").last().after["conflict"] == conflict.pk  # type: ignore[union-attr]
+
+    undo(decision.pk, OPERATOR)
+
+    assert picture() == before
+
+
+@pytest.mark.parametrize("winner", ["state", "edge", "memory"])
+def test_across_layers_whichever_member_wins_the_others_go_and_undo_brings_them_back(winner: str) -> None:
+    rows = {
+        "state": settle("lateral_support_material", "GF-PTFE"),
+        "edge": stand("lateral-support isa peek material"),
+        "memory": remember("Sam prefers PEEK."),
+    }
+    conflict = contest("cross_layer", rows.values())
+    before = picture()
+
+    decision = supersede(conflict, MemberKey(rows[winner].pk, {"state": "project_state"}.get(winner, winner)))
+
+    standing = {
+        "state": ProjectState.objects.filter(status="active").exists(),
+        "edge": "lateral-support isa peek material" in facts(),
+        "memory": Memory.objects.filter(status="active").exists(),
+    }
+    assert standing == {name: name == winner for name in rows}
+    say("lateral-support isa peek material")  # whoever says it again does not bring it back
+    assert ("lateral-support isa peek material" in facts()) == (winner == "edge")
+    Claim.objects.all().delete()
+
+    undo(decision.pk, OPERATOR)
+
+    after = picture()
+    assert {**after, "queue": ()} == {**before, "queue": ()} if winner != "edge" else after["open"] == before["open"]
+    [member] = conflict.members.filter(kind="edge")
+    assert member.object_id == Edge.objects.get(concept__token="lateral-support").pk
+
+
+def test_a_claim_to_the_place_of_a_fact_that_goes_takes_it_and_gives_it_back() -> None:
+    claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    edge = Edge.objects.get(concept__token="gnommoweb")
+    state = settle("gnommoweb_type", "container")
+    conflict = contest("cross_layer", [state, edge])
+    before = picture()
+
+    decision = supersede(conflict, MemberKey(state.pk, "project_state"))
+
+    assert facts() == {"gnommoweb isa container type"}
+    claim.refresh_from_db()
+    assert (claim.status, claim.resolution["conflict"]) == ("resolved", conflict.pk)
+
+    undo(decision.pk, OPERATOR)
+
+    assert picture() == before
+
+
+@pytest.mark.parametrize(("action", "status"), [("no_action", "resolved"), ("dismiss", "dismissed")])
+def test_what_is_left_as_it_is_is_no_longer_disputed(action: Any, status: str) -> None:
+    conflict, rows = prefer("Sam prefers tea in the morning.", "Sam prefers coffee in the morning.")
+    before = picture()
+
+    [decision] = resolve(conflict.pk, OPERATOR, Resolution(action, "both, by turns"))
+
+    conflict.refresh_from_db()
+    assert (conflict.status, conflict.resolution["reason"]) == (status, "both, by turns")
+    held = Memory.objects.filter(pk__in=[row.pk for row in rows])
+    assert set(held.values_list("status", "is_disputed", "confidence")) == {("active", False, 0.8)}
+
+    undo(decision.pk, OPERATOR)
+
+    assert picture() == before
+
+
+def there_and_back() -> tuple[EdgeHistory, EdgeHistory, Edge]:
+    """The API was REST, then GraphQL, and is REST again."""
+    say("api isa rest interface")
+    Dimension.objects.filter(soas__token="interface").update(on_collision="supersede")
+    for api in ("graphql", "rest"):
+        say(f"api isa {api} interface")
+    first, second, *_ = EdgeHistory.objects.filter(concept__token="api").order_by("pk")
+    return first, second, Edge.objects.get(concept__token="api")
+
+
+@pytest.mark.parametrize("reply", ["yes", "no"])
+def test_a_story_is_answered_and_the_answer_is_taken_back(reply: Any) -> None:
+    rows = there_and_back()
+    conflict = contest("narrative", rows, question="Is the API REST?", asked=rows[2])
+    before = picture()
+
+    [decision] = resolve(conflict.pk, OPERATOR, Resolution(reply))
+
+    assert facts() == ({"api isa rest interface"} if reply == "yes" else set())
+    assert (decision.kind, decision.arguments["answer"]) == ("answer", reply)
+    if reply == "yes":  # an operator is surer than what was read in passing
+        assert Edge.objects.get(concept__token="api").confidence == 1.0
+
+    undo(decision.pk, OPERATOR)
+
+    assert picture() == before
+
+
+def test_yes_to_what_was_once_so_puts_it_in_the_place_of_what_stands() -> None:
+    first, second, edge = there_and_back()
+    conflict = contest("narrative", [first, second, edge], question="Is the API GraphQL?", asked=second)
+    before = picture()
+
+    [decision] = resolve(conflict.pk, OPERATOR, Resolution("yes"))
+
+    assert facts() == {"api isa graphql interface"}
+
+    undo(decision.pk, OPERATOR)
+
+    assert picture() == before
+
+
+def test_of_an_edges_slot_the_member_that_is_right_decides_all_claims() -> None:
+    claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
+    say("gnommoweb isa service type", "kreacher")
+    edge = Edge.objects.get(concept__token="gnommoweb")
+
+    made = resolve(claim.conflict_id or 0, OPERATOR, Resolution("supersede_others", "", MemberKey(claim.pk, "claim")))
+
+    assert [one.kind for one in made] == ["update", "dismiss"]
+    assert facts() == {"gnommoweb isa container type"}
+    assert Conflict.objects.get(pk=claim.conflict_id).status == "resolved"
+
+    other = collide("mimir isa server type", "mimir isa desktop type")
+    edge = Edge.objects.get(concept__token="mimir")
+    made = resolve(other.conflict_id or 0, OPERATOR, Resolution("supersede_others", "", MemberKey(edge.pk, "edge")))
+
+    assert ([one.kind for one in made], "mimir isa server type" in facts()) == (["dismiss"], True)
+
+
+def test_what_cannot_be_decided_is_refused_and_changes_nothing() -> None:
+    conflict, (first, second) = prefer("Sam prefers vim over nano.", "Sam prefers nano over vim.")
+    resolver = Actor("festinger", Source.FESTINGER)
+    before = picture()
+
+    for error, actor, action, key in (
+        (DecisionError, resolver, "dismiss", None),  # only people
+        (InvalidDecision, OPERATOR, "supersede_others", None),
+        (UnknownId, OPERATOR, "supersede_others", MemberKey(first.pk, "edge")),
+        (InvalidDecision, OPERATOR, "yes", None),  # it asks nothing
+    ):
+        with pytest.raises(error):
+            resolve(conflict.pk, actor, Resolution(action, "", key))  # type: ignore[arg-type]
+    with pytest.raises(DecisionError, match="changed meanwhile"):
+        supersede(conflict, first, seen="what was there")
+    assert picture() == before
+
+    rows = conflicts.sides.read_rows(list(conflict.members.all()))
+    supersede(conflict, first, seen=conflicts.describe_seen(rows))
+    with pytest.raises(DecisionError, match="already decided by hermione"):
+        supersede(conflict, second)
+
+
+def test_undo_is_refused_where_a_memory_is_something_else_by_now_and_joins_what_is_contested_again() -> None:
+    conflict, (first, second) = prefer("Sam prefers tabs to spaces.", "Sam prefers spaces to tabs.")
+    decision = supersede(conflict, second)
+    store.restore(first, Change("hermione", Channel.OPERATOR, timezone.now()))
+    with pytest.raises(DecisionError, match="has changed since"):
+        undo(decision.pk, OPERATOR)
+    store.supersede(first, second, Change("hermione", Channel.OPERATOR, timezone.now()))
+
+    again = Conflict.objects.create(slot_kind="memory_slot", slot_key=conflict.slot_key)
+    undo(decision.pk, OPERATOR)
+
+    conflict.refresh_from_db()
+    assert conflict.status == "resolved"
+    assert set(again.members.values_list("object_id", flat=True)) == {first.pk, second.pk}
