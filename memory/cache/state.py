@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from memory.cache.audience import AgentRow, Audience, ProjectRow
 from memory.cache.expectations import PROVISIONAL_S, Expectations
+from memory.cache.project_states import ProjectStates
 from memory.cache.recently_salient import RecentlySalient
 from memory.domain.recall.notes import NoteKey, NoteState
 from memory.domain.recall.saliency import is_salient, saliency
@@ -55,6 +56,7 @@ class Cache:
     agents_by_name: dict[str, AgentRow] = field(default_factory=dict, init=False)  # in small letters
     audience: Audience = field(default_factory=Audience)
     projects: dict[str, ProjectRow] = field(default_factory=dict)  # by slug
+    states: ProjectStates = field(default_factory=ProjectStates)
     mutes: re.Pattern[str] | None = None  # what operators muted by patterns
     # Of memories and episodes that were shown, those that have changed since; None where nothing holds any more.
     changed_notes: dict[NoteKey, NoteState | None] = field(default_factory=dict)
@@ -212,9 +214,8 @@ class Cache:
         """The dimension in which the concept is in this parent; None where it is not."""
         row, above = self.soas_by_token.get(concept), self.soas_by_token.get(parent)
         edges = self.urd_by_concept.get(row.id, ()) if row is not None and above is not None else ()
-        return next(
-            (self.soas_by_id.get(e.dim_id) for e in edges if above is not None and e.parent_id == above.id), None
-        )
+        dims = (self.soas_by_id.get(e.dim_id) for e in edges if above is not None and e.parent_id == above.id)
+        return next(dims, None)
 
     def is_muted(self, token: str, row: SoasRow | None = None) -> bool:
         """Whether operators have muted the word itself, or a pattern that it matches."""

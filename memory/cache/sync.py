@@ -21,6 +21,7 @@ from django.db import connection
 
 from memory.cache.loader import REFRESH, SMALL, Touched, load_cache
 from memory.cache.state import Cache
+from memory.cache.states_follower import StatesFollower
 from memory.db.connections import Connection, first_line, open_connection
 
 logger = logging.getLogger(__name__)
@@ -92,7 +93,7 @@ class Coherence:
         self._dsn = dsn
         self._barriers: dict[str, asyncio.Event] = {}
         self._subscribers: dict[str, Callable[[str], None]] = {}
-        self._followers: dict[str, Follower] = {}
+        self._followers: dict[str, Follower] = {"project_state": StatesFollower(cache)}
         self.tried = asyncio.Event()  # set when the first load has succeeded or failed
         self._loads_asked = 0
         self._loads_done = 0

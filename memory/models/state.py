@@ -31,6 +31,8 @@ class ProjectState(models.Model):
     superseded_by = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="superseded")
     set_at = models.DateTimeField(db_default=Now())
     archived_at = models.DateTimeField(null=True, blank=True)
+    archived_by = models.CharField(max_length=120, blank=True, default="", db_default="")
+    archive_reason = models.TextField(blank=True, default="", db_default="")
 
     class Meta:
         db_table = "project_state"

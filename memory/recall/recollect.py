@@ -35,15 +35,17 @@ from memory.ingest.reader import Reading
 from memory.recall.mentions import Mentions, filter_salient
 from memory.recall.notes import choose_notes, still_hold
 from memory.recall.questions import ANYBODY, Asking, choose_askable
+from memory.recall.states import NO_PROJECT, ProjectPrompt, choose_states
 from memory.settings.registry import Tuning
 
+EMPTY_TOKENS = count_tokens(block_length([]))  # of a block without a line
 RIVALS_MAX = 3  # values of a disputed fact that are shown beside the one that stands: who made ten claims shows three
 
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """The block, the style of its facts, the rows asked about, and per salient concept, memory and episode why it is in
-    or out."""
+    """The block, the style of its facts, the rows asked about, and per salient concept, and per value of the project,
+    memory and episode, why it is in or out."""
 
     block: Block = NOTHING
     style: Style = "sentences"
@@ -62,27 +64,31 @@ def recollect(
     stood: Collection[ShownFact] = (),
     asking: Asking = ANYBODY,
     found: Sequence[ShownNote] = (),
+    within: ProjectPrompt = NO_PROJECT,
 ) -> Recollection:
     """What is recalled for these messages to a model, less what their prompt shows already (``shown``, all of its
     blocks as one). ``stood``: the facts of a block that this one replaces; ``found``: the memories and episodes that
-    belong to the prompt, the best first. ``now`` is in seconds since the epoch."""
+    belong to the prompt, the best first; ``within``: whose state it is given. ``now`` is in seconds since the epoch."""
     style = cache.tuning.style_for(model)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
-    if not salient and not found:
-        return Recollection(style=style)
-    selection, reasons = _select(cache, salient, mentions, now, shown, style, stood, asking)
-    notes, notes_told = list[ShownNote](), dict[NoteKey, str]()
+    left = cache.tuning.recollection_max_total_tokens - shown.tokens
+    states, told = choose_states(cache, within, shown, left - EMPTY_TOKENS)
+    if not (salient or found or states):
+        return Recollection(style=style, notes=told)
+    left -= count_tokens(sum(state.length for state in states))
+    selection, reasons = _select(cache, salient, mentions, now, shown, left, style, stood, asking)
+    notes = list[ShownNote]()
     if found:
         recalled = selection.block()
-        taken = shown.tokens + (recalled.tokens or count_tokens(block_length([])))
-        left = cache.tuning.recollection_max_total_tokens - taken
-        notes, notes_told = choose_notes(cache, found, shown, recalled.facts, left)
+        taken = recalled.tokens or EMPTY_TOKENS
+        notes, notes_told = choose_notes(cache, found, shown, recalled.facts, left - taken)
+        told |= notes_told
     return Recollection(
-        block=selection.block(notes),
+        block=selection.block(notes, states),
         style=style,
         asked=tuple(candidate.row for candidate in selection.asked),
         reasons=reasons | selection.reasons,
-        notes=notes_told,
+        notes=told,
     )
 
 
@@ -92,6 +98,7 @@ def _select(
     mentions: Mentions,
     now: float,
     shown: Block,
+    tokens_left: int,
     style: Style,
     stood: Collection[ShownFact],
     asking: Asking,
@@ -100,7 +107,7 @@ def _select(
     known, unknown, reasons = _sort(cache, salient, mentions, now, shown, asking.asked)
     known = _leave_out_stated(cache, known, mentions.readings, stood, reasons)
     tuning = cache.tuning
-    room = min(tuning.recollection_max_tokens, tuning.recollection_max_total_tokens - shown.tokens)
+    room = min(tuning.recollection_max_tokens, tokens_left)
     count, refusal = asking.count_allowed(tuning, shown)
     if count:
         unknown = choose_askable(cache, unknown, mentions, count, reasons)
@@ -118,7 +125,10 @@ def _select(
 
 
 def still_holds(cache: Cache, block: Block, now: float) -> bool:
-    """Whether all that the block says would still be said: facts and notes as they were shown, questions unanswered."""
+    """Whether all that the block says would still be said: state, facts and notes as they were shown, questions
+    unanswered."""
+    if not all(map(cache.states.holds, block.states)):
+        return False
     if block.notes and not still_hold(cache, block.notes):
         return False
     # What has come to be known besides takes nothing back: taking a block out costs the model its prompt cache.

@@ -1,18 +1,66 @@
 """The only writer of project state. All functions run inside the caller's transaction."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from django.utils import timezone
 
-from memory.models import ProjectState
+from memory.models import Project, ProjectState
+
+Status = ProjectState.Status
 
 
-def archive(row: ProjectState, heir: ProjectState | None) -> None:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """``row`` is what holds; ``replaced``: what held until now, which is ``row`` where that says the same."""
+
+    row: ProjectState
+    replaced: ProjectState | None
+
+    @property
+    def is_same(self) -> bool:
+        return self.row is self.replaced
+
+
+def lock_standing(project: Project, category: str, key: str) -> ProjectState | None:
+    """What holds in this place, which nobody else writes until the end of the transaction."""
+    # What refers to the project takes a weaker lock: nobody who remembers something in it waits.
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    return ProjectState.objects.filter(project=project, category=category, key=key, status=Status.ACTIVE).first()
+
+
+def write(project: Project, category: str, key: str, value: str, *, actor: str, reason: str = "") -> Written:
+    """The value holds from now on; what held stays, and points to it."""
+    standing = lock_standing(project, category, key)
+    if standing is not None and standing.value == value:
+        return Written(standing, standing)
+    if standing is not None:
+        archive(standing, None, actor=actor, reason=reason)  # one value a place: it goes before the new one comes
+    row = ProjectState.objects.create(
+        project=project, category=category, key=key, value=value, actor=actor, reason=reason
+    )
+    if standing is not None:
+        standing.superseded_by = row
+        standing.save(update_fields=["superseded_by"])
+    return Written(row, standing)
+
+
+def archive(row: ProjectState, heir: ProjectState | None, *, actor: str = "", reason: str = "") -> None:
     """It holds no more; ``heir`` has taken its place, where one has."""
-    row.status, row.superseded_by = ProjectState.Status.SUPERSEDED, heir
+    row.status, row.superseded_by = Status.SUPERSEDED, heir
     row.archived_at, row.is_disputed = timezone.now(), False
-    row.save(update_fields=["status", "superseded_by", "archived_at", "is_disputed"])
+    row.archived_by, row.archive_reason = actor, reason
+    row.save(update_fields=["status", "superseded_by", "archived_at", "is_disputed", "archived_by", "archive_reason"])
 
 
 def put_back(row: ProjectState) -> None:
     """It holds again. The caller has seen to it that nothing else does in its place."""
-    row.status, row.superseded_by, row.archived_at = ProjectState.Status.ACTIVE, None, None
-    row.save(update_fields=["status", "superseded_by", "archived_at"])
+    row.status, row.superseded_by, row.archived_at = Status.ACTIVE, None, None
+    row.archived_by = row.archive_reason = ""
+    row.save(update_fields=["status", "superseded_by", "archived_at", "archived_by", "archive_reason"])
+
+
+def mark_disputed(row_ids: Iterable[int], *, is_disputed: bool) -> None:
+    """Those that hold."""
+    rows = ProjectState.objects.filter(pk__in=row_ids, status=Status.ACTIVE)
+    rows.exclude(is_disputed=is_disputed).update(is_disputed=is_disputed)

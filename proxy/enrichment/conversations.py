@@ -19,7 +19,7 @@ BLOCKS_MAX = 200  # blocks of one conversation, over all its forks; those go tha
 SIZE_MAX = 200_000_000  # bytes of all conversations, roughly; the oldest go
 KEY_BYTES = 200  # a digest and its places in dicts
 CHARACTER_BYTES = 2  # of a block's text: half of them may hold a character outside of Latin-1
-NOTE_BYTES = 200  # of a note besides its text, which it shares with nothing
+NOTE_BYTES = 200  # of a note, or a value of a project, besides its text, which it shares with nothing
 FACT_BYTES = 100  # of a block's facts: a tuple each; the words are the cache's own
 NAMES_MAX = 300_000  # names and messages that are remembered of running conversations: some 30 MB
 
@@ -96,7 +96,8 @@ class Conversation:
 
 
 def _size_of(block: Block) -> int:
-    notes = sum(NOTE_BYTES + CHARACTER_BYTES * len(note.text) for note in block.notes) if block.notes else 0
+    texts = [line.text for lines in (block.notes, block.states) for line in lines]
+    notes = sum(NOTE_BYTES + CHARACTER_BYTES * len(text) for text in texts)
     return CHARACTER_BYTES * len(block.text) + FACT_BYTES * len(block.facts) + notes
 
 

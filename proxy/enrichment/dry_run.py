@@ -14,16 +14,14 @@ from memory.domain.types import SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.extraction import NewMessage, extract_statements
 from memory.ingest.reader import Reader, Reading, read_rest
-from memory.recall.mentions import Mentions
 from proxy.auth import OFF_FOR_AGENT, Caller
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt
 from proxy.domain.loops.mitigations import Intervention
-from proxy.domain.prefixes import Thread
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Counts, Enricher
-from proxy.enrichment.placement import BlockPlacer, Placed, Wanted
+from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.remembering import Lookup, Remembering, Searching
 from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events, Given
@@ -82,10 +80,8 @@ class _Placer(BlockPlacer):
 
     placed: Placed | None = None
 
-    def place(
-        self, thread: Thread, mentions: Mentions, now: float, *, why_not_ask: str = "", wanted: Wanted | None = None
-    ) -> Placed:
-        self.placed = super().place(thread, mentions, now, why_not_ask=why_not_ask, wanted=wanted)
+    def place(self, *said: Any, **more: Any) -> Placed:
+        self.placed = super().place(*said, **more)
         return self.placed
 
 

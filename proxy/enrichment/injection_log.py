@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from memory.cache.loader import batches
 from memory.db.connections import Connection
 from memory.domain.recall.notes import ShownNote
+from memory.domain.recall.project_state import ShownState
 from memory.domain.recall.rendering import Block, ShownFact
 from proxy import models
 from proxy.domain.prefixes import SIZE
@@ -41,6 +42,7 @@ class InjectionLog(WriteBehind):
                 "facts": [tuple(fact) for fact in block.facts],
                 "questions": block.questions,
                 "notes": [tuple(note) for note in block.notes],
+                "states": [tuple(state) for state in block.states],
             },
             "system": None if system is None else system.replace("\0", ""),  # Postgres takes no NUL
             "at": injection.at,
@@ -75,9 +77,10 @@ async def read_injections(
             # A block without text may still tell what was asked (placement ``system``).
             shown = (ShownFact(*fact) for fact in content["facts"])
             facts = tuple(fact._replace(rivals=tuple(fact.rivals)) for fact in shown)
-            # Rows of an earlier version have no notes.
+            # Rows of an earlier version have neither.
             notes = tuple(ShownNote(*note) for note in content.get("notes", ()))
-            block = Block(text, facts, tuple(content["questions"]), notes)
+            states = tuple(ShownState(*state) for state in content.get("states", ()))
+            block = Block(text, facts, tuple(content["questions"]), notes, states)
             yield Injection(bytes(conversation), others, bytes(place), block, system, at)
 
 

@@ -40,7 +40,7 @@ from proxy.enrichment.attribution import RelayedAnswers, find_unattributable
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
 from proxy.enrichment.placement import BlockPlacer, Placed
-from proxy.enrichment.remembering import NOT_SEARCHED, Lookup, Remembering
+from proxy.enrichment.remembering import Lookup, Remembering, describe_given
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
 from proxy.enrichment.turns import Turn, Turns
 from proxy.telemetry.events import Events, Given
@@ -164,9 +164,8 @@ class Enricher:
                 self.encounters.wanted.set()  # the other processes must know soon that it is no news any more
         unread = self._count_unread(messages, readings) if is_read else 0
         await turn.step()
-        intervention = self._look_for_loop(prompt, conversation, asked)
+        intervention, placed = self._look_for_loop(prompt, conversation, asked), None
         await turn.step()
-        placed = None
         if intervention is not None and intervention.answer:
             done.step = intervention.step
             done.answer = wire.write_answer(
@@ -178,11 +177,12 @@ class Enricher:
                 await turn.step()
                 quoted = [index for index, message in enumerate(messages) if message.is_quoted]
                 mentions = self.conversations.mentions(self.cache, thread, readings, quoted)
-                why_not_ask = off.get("ask", "") or self._why_not_ask(agent, read.payload, readings)
+                why_not = off.get("ask", "") or self._why_not_ask(agent, read.payload, readings)
                 wanted = None
                 if done.lookup is not None:
                     wanted = await self.remembering.finish(done.lookup, thread.key, messages, turn)
-                placed = self.placer.place(thread, mentions, now, why_not_ask=why_not_ask, wanted=wanted)
+                project = scope.project if scope is not None and task is None else None
+                placed = self.placer.place(thread, mentions, now, why_not_ask=why_not, wanted=wanted, project=project)
             self._apply(wire, read.payload, done, placed, intervention)
         self._record(done, placed, off, unread, started, now, conversation, readings)
         return done
@@ -209,7 +209,7 @@ class Enricher:
                 done.given = Given(asked["request"], conversation, now, notes, lookup.texts if lookup else ())
                 self.events.add_given(done.given, dict.fromkeys(note.key for note in notes))
         event = request_event(asked, placed, off, unread, started) | {"conversation": conversation.hex()}
-        event |= NOT_SEARCHED if lookup is None else lookup.describe(placed)
+        event |= describe_given(lookup, placed)
         if self.cache.tuning.keeps_prompt_text:
             event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
@@ -290,7 +290,7 @@ class Enricher:
             self.counts.enriched += 1
         placed = Placed(edit, Recollection(style=self.cache.tuning.style_for(prompt.model)), is_shown=False)
         event = request_event(asked, placed, off, len(cut.text), started)
-        event |= NOT_SEARCHED
+        event |= describe_given(None, placed)
         event["conversation"] = digests[opening_of(part.role for part in prompt.parts) or 0].hex()
         self.events.add(event)
 

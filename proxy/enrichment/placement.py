@@ -10,6 +10,7 @@ from memory.recall.mentions import Mentions
 from memory.recall.notes import GIVEN
 from memory.recall.questions import Asking
 from memory.recall.recollect import Recollection, recollect, still_holds
+from memory.recall.states import ProjectPrompt
 from proxy.domain.formats.base import GAP, Edit, Part, Prompt
 from proxy.domain.prefixes import Spot, Thread
 from proxy.enrichment.conversations import Conversation, Conversations
@@ -66,13 +67,21 @@ class BlockPlacer:
         self._modelfiles = modelfiles
 
     def place(
-        self, thread: Thread, mentions: Mentions, now: float, *, why_not_ask: str = "", wanted: Wanted | None = None
+        self,
+        thread: Thread,
+        mentions: Mentions,
+        now: float,
+        *,
+        why_not_ask: str = "",
+        wanted: Wanted | None = None,
+        project: int | None = None,
     ) -> Placed:
         """Decides what is put into the prompt, and records it with the conversation. It asks nothing where there is a
-        reason why not."""
+        reason why not. ``project``: whose state it is given."""
+        within = ProjectPrompt(project, _find_last_said(thread.prompt.parts))
         placement = self._cache.tuning.recollection_placement
         if placement == "system":
-            return self._place_at_top(thread, mentions, now, why_not_ask, wanted)
+            return self._place_at_top(thread, mentions, now, why_not_ask, wanted, within)
         # Blocks stay where they were first put, byte for byte, so that the upstream's prompt cache stays valid.
         conversation = self._conversations.resume(thread, now)
         spots = find_spots(thread.prompt.parts, placement)
@@ -83,7 +92,9 @@ class BlockPlacer:
         shown = join_blocks((standing.top, *standing.blocks.values()), GAP)
         model, asking = thread.prompt.model, _asking(conversation, why_not_ask)
         found = _gather_notes(conversation, wanted, standing.lost)
-        recollection = recollect(self._cache, mentions, now, shown, model=model, asking=asking, found=found)
+        recollection = recollect(
+            self._cache, mentions, now, shown, model=model, asking=asking, found=found, within=within
+        )
         block, changed = recollection.block, dict.fromkeys(standing.removed, NOTHING)
         begins = conversation is None or standing.is_stale
         # Only a conversation that begins, or begins anew, gets its block at the top: later the model would have to
@@ -140,7 +151,13 @@ class BlockPlacer:
             self._conversations.keep_notes(conversation.key, wanted.message, (*kept, *more), now)
 
     def _place_at_top(
-        self, thread: Thread, mentions: Mentions, now: float, why_not_ask: str, wanted: Wanted | None
+        self,
+        thread: Thread,
+        mentions: Mentions,
+        now: float,
+        why_not_ask: str,
+        wanted: Wanted | None,
+        within: ProjectPrompt,
     ) -> Placed:
         """One block, made anew each time; at the end where there is no top to put it."""
         system = self._modelfile_of(thread.prompt)
@@ -150,7 +167,7 @@ class BlockPlacer:
         model, asking = thread.prompt.model, _asking(conversation, why_not_ask)
         found = _gather_notes(conversation, wanted, before.notes)
         recollection = recollect(
-            self._cache, mentions, now, model=model, stood=before.facts, asking=asking, found=found
+            self._cache, mentions, now, model=model, stood=before.facts, asking=asking, found=found, within=within
         )
         text, last = recollection.block.text, len(thread.prompt.parts) - 1
         if not text or not (has_top or thread.prompt.parts[last].takes_block):
@@ -188,6 +205,10 @@ class BlockPlacer:
                 return Standing(conversation.top, kept, removed, lost=_notes_of(blocks[other] for other in removed))
             kept[spot] = block
         return Standing(conversation.top, kept)
+
+
+def _find_last_said(parts: Sequence[Part]) -> str:
+    return next((part.text for part in reversed(parts) if part.role == "user" and part.text), "")
 
 
 def _asking(conversation: Conversation | None, why_not_ask: str) -> Asking:

@@ -71,14 +71,15 @@ class Lookup:
     reasons: dict[NoteKey, str] = field(default_factory=dict)
     thread: bytes = b""  # the key of its conversation among the blocks
 
-    def describe(self, placed: Placed | None) -> dict[str, Any]:
-        """For ``/why``: what was given and what was not, by kind and id, in the order found."""
-        told = self.reasons | (placed.recollection.notes if placed is not None else {})
-        notes = [{"kind": key.kind, "id": key.id, "why": why} for key, why in told.items()]
-        return {"search": self.outcome, "search_ms": self.ms, "notes": notes}
 
-
-NOT_SEARCHED: Final[dict[str, Any]] = {"search": "", "search_ms": None, "notes": []}
+def describe_given(lookup: Lookup | None, placed: Placed | None) -> dict[str, Any]:
+    """For ``/why``: what was given of the project's state, memories and episodes, and what was not, by kind and id, in
+    the order found."""
+    told = lookup.reasons if lookup is not None else {}
+    told = told | (placed.recollection.notes if placed is not None else {})
+    notes = [{"kind": key.kind, "id": key.id, "why": why} for key, why in told.items()]
+    search, took = (lookup.outcome, lookup.ms) if lookup is not None else ("", None)
+    return {"search": search, "search_ms": took, "notes": notes}
 
 
 class Remembering:

@@ -23,7 +23,7 @@ NAMED_MAX: Final = 1_000
 BIGGEST: Final = 2**63 - 1  # that Postgres takes for an id
 BEGINNING: Final = datetime.fromtimestamp(0, UTC)
 SHOWN: Final = ("recalled", "asked")
-KINDS: Final = {"memory": "memories", "episode": "episodes"}
+KINDS: Final = {"state": "values of the project", "memory": "memories", "episode": "episodes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Served:
 
     @property
     def given(self) -> list[str]:
-        """How many memories and episodes the prompt was given."""
+        """How many values of its project, memories and episodes the prompt was given."""
         counts = Counter(note["kind"] for note in self.event.notes if note["why"] == GIVEN)
         return [format_count(count, kind, KINDS[kind]) for kind, count in sorted(counts.items(), reverse=True)]
 

@@ -18,6 +18,7 @@ from memory.cache.loader import BATCH_ROWS, refresh_soas
 from memory.cache.state import Cache
 from memory.cache.sync import NAME, Coherence
 from memory.db.connections import Connection, open_connection
+from memory.domain.recall.project_state import render_state
 from memory.domain.recall.selection import Bounds, is_in_force
 from memory.domain.types import EdgeRow, RulingRow
 from memory.graph.store import ensure_dimension, ensure_tokens
@@ -75,6 +76,19 @@ def parents_of(cache: Cache, token: str) -> list[str]:
     row = cache.soas_by_token.get(token)
     edges = cache.urd_by_concept.get(row.id, []) if row else []
     return [cache.soas_by_id[edge.parent_id] for edge in edges]
+
+
+SETTLED = """
+    INSERT INTO project (slug, name) VALUES ('p05', 'P05');
+    INSERT INTO project_state (project_id, category, key, value, actor)
+        SELECT id, 'decision', 'material', 'GF-PTFE', 'ada' FROM project;
+"""
+
+
+def list_states(cache: Cache) -> list[str]:
+    """Of the first project."""
+    states = (cache.states.of(row.id) for row in cache.projects.values())
+    return [render_state(state).removeprefix("state: ") for of_one in states for state in of_one.newest()]
 
 
 Step = tuple[str, Callable[[Cache], bool]]
@@ -137,6 +151,21 @@ STEPS: dict[str, Step] = {
             [row.projects for row in cache.agents.values()] == [frozenset(row.id for row in cache.projects.values())]
             and all(row.is_open for row in cache.projects.values())
         ),
+    ),
+    "a project's state is set, and disputed": (
+        SETTLED + "UPDATE project_state SET is_disputed = true",
+        lambda cache: list_states(cache) == ["decision.material = GF-PTFE (disputed)"],
+    ),
+    "a project's state is replaced": (
+        SETTLED + "UPDATE project_state SET status = 'superseded', archived_at = now();"
+        " INSERT INTO project_state (project_id, category, key, value, actor)"
+        " SELECT id, 'decision', 'material', 'PEEK', 'ada' FROM project",
+        lambda cache: list_states(cache) == ["decision.material = PEEK"],
+    ),
+    "much state is set at once": (
+        SETTLED + "INSERT INTO project_state (project_id, category, key, value, actor)"
+        " SELECT id, 'part', 'k' || n, 'x', 'ada' FROM project, generate_series(1, 3000) AS n",
+        lambda cache: len(list_states(cache)) == 3001,
     ),
     "a conflict is queued": (
         "INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,"

@@ -70,6 +70,7 @@ class Enriching:
         for number, word in enumerate(WORDS, 1):
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0))
         self.events = Written()
+        self.project: int | None = None
         conversations = Conversations()
         self.enricher = Enricher(
             cache=self.cache,
@@ -93,7 +94,8 @@ class Enriching:
     def ask(self, path: str, body: bytes | dict[str, Any], off: Restrictions | None = None) -> Enriched:
         """What becomes of the request; no error of the enrichment is passed over."""
         text = body if isinstance(body, bytes) else orjson.dumps(body)
-        done = asyncio.run(self.enricher.enrich(path, text, replace(DOBBY, restrictions=off or {})))
+        caller = replace(DOBBY, restrictions=off or {}, project=self.project)
+        done = asyncio.run(self.enricher.enrich(path, text, caller))
         assert self.enricher.counts.errors == 0
         return done
 

@@ -10,6 +10,7 @@ from psycopg.conninfo import make_conninfo
 
 from memory.db.connections import open_connection
 from memory.domain.recall.notes import ShownNote
+from memory.domain.recall.project_state import ShownState
 from memory.domain.recall.rendering import Block, ShownFact
 from proxy.domain.prefixes import SIZE
 from proxy.enrichment.injection_log import RECENT, Injection, InjectionLog, read_injections
@@ -19,7 +20,8 @@ NOTES = (
     ShownNote("memory", 2**40, "The user likes tea.", is_disputed=True),
     ShownNote("episode", 2, "We met.", "2026-03-04"),
 )
-BLOCK = Block("<recollection>\ngnommoweb: [type?] repo\n</recollection>", (FACT,), ("zorblat",), NOTES)
+STATES = (ShownState(2**40, "decision.material = PEEK", is_disputed=True),)
+BLOCK = Block("<recollection>\ngnommoweb: [type?] repo\n</recollection>", (FACT,), ("zorblat",), NOTES, STATES)
 
 
 @pytest.fixture

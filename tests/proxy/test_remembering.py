@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.recall.notes import NoteKey, NoteState
+from memory.domain.recall.project_state import show_state
 from memory.domain.recall.rendering import OPENING, render_block
 from memory.semantic.domain.found import Found, Related
 from memory.semantic.domain.scope import Scope
@@ -335,3 +336,25 @@ def test_answers_that_do_not_stream_are_read_in_all_formats(proxy: Enriching, pa
         listener(chunk)
 
     assert [used for _, used in proxy.events.given] == [{NoteKey("episode", 7): None}, {NoteKey("episode", 7): True}]
+
+
+def test_a_project_s_state_is_given_once_and_replaced_where_it_changes() -> None:
+    proxy = Enriching()
+    proxy.project = 7
+    proxy.cache.states.put(7, "material", show_state(1, "decision", "material", "GF-PTFE"))
+    chat = Chat(proxy)
+
+    first, again = chat.says("Hello!"), chat.says("And now?")
+    proxy.cache.states.drop(1)
+    proxy.cache.states.put(7, "material", show_state(2, "decision", "material", "PEEK", is_disputed=True))
+    changed = chat.says("And now?")
+
+    assert first[1] == again[1] == f"Hello!\n\n{render_block(['state: decision.material = GF-PTFE'])}"
+    assert again[3] == "And now?"
+    assert "GF-PTFE" not in "".join(changed)
+    assert changed[-1].endswith(render_block(["state: decision.material = PEEK (disputed)"]))
+    assert [event["notes"] for event in proxy.events.added] == [
+        [{"kind": "state", "id": 1, "why": "given"}],
+        [{"kind": "state", "id": 1, "why": "given before"}],
+        [{"kind": "state", "id": 2, "why": "given"}],
+    ]

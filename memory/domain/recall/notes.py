@@ -16,7 +16,7 @@ NoteKind = Literal["memory", "episode"]
 
 
 class NoteKey(NamedTuple):
-    kind: NoteKind
+    kind: NoteKind | Literal["state"]
     id: int
 
 

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from memory.domain.formatting import phrase, tells_dimension
 from memory.domain.recall.notes import DISPUTED, ShownNote
+from memory.domain.recall.project_state import ShownState
 
 OPENING = "<recollection>"
 CLOSING = "</recollection>"
@@ -40,6 +41,7 @@ class Block:
     facts: tuple[ShownFact, ...] = ()
     questions: tuple[str, ...] = ()  # the concepts that it asks about
     notes: tuple[ShownNote, ...] = ()
+    states: tuple[ShownState, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.text)
@@ -71,6 +73,7 @@ def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
         tuple(fact for block in present for fact in block.facts),
         tuple(concept for block in present for concept in block.questions),
         tuple(note for block in present for note in block.notes),
+        tuple(state for block in present for state in block.states),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from memory.domain.channels import Channel, channel_of
 from memory.domain.recall.notes import ShownNote, render_note
+from memory.domain.recall.project_state import ShownState, render_state
 from memory.domain.recall.rendering import (
     Block,
     ShownFact,
@@ -51,14 +52,14 @@ class Selection:
     asked: list[SalientConcept] = field(default_factory=list)
     reasons: dict[str, SelectionReason] = field(default_factory=dict)
 
-    def block(self, notes: Sequence[ShownNote] = ()) -> Block:
-        """With the notes behind the facts; empty where nothing was selected, and there are none."""
+    def block(self, notes: Sequence[ShownNote] = (), states: Sequence[ShownState] = ()) -> Block:
+        """With the states before all else, and the notes behind the facts; empty where there is nothing of these."""
         questions = tuple(candidate.token for candidate in self.asked)
         # Questions first: a small model takes up what it reads last, and would answer with the question.
         written = [candidate.written or candidate.token for candidate in self.asked]
         asking = [render_questions(written)] if questions else []
-        lines = [*asking, *self.lines, *map(render_note, notes)]
-        return Block(render_block(lines), tuple(self.facts), questions, tuple(notes))
+        lines = [*map(render_state, states), *asking, *self.lines, *map(render_note, notes)]
+        return Block(render_block(lines), tuple(self.facts), questions, tuple(notes), tuple(states))
 
 
 @dataclass(frozen=True, slots=True)
