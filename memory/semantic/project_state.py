@@ -1,6 +1,5 @@
 """The only writer of project state. All functions run inside the caller's transaction."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -58,9 +57,3 @@ def put_back(row: ProjectState) -> None:
     row.status, row.superseded_by, row.archived_at = Status.ACTIVE, None, None
     row.archived_by = row.archive_reason = ""
     row.save(update_fields=["status", "superseded_by", "archived_at", "archived_by", "archive_reason"])
-
-
-def mark_disputed(row_ids: Iterable[int], *, is_disputed: bool) -> None:
-    """Those that hold."""
-    rows = ProjectState.objects.filter(pk__in=row_ids, status=Status.ACTIVE)
-    rows.exclude(is_disputed=is_disputed).update(is_disputed=is_disputed)

@@ -9,6 +9,7 @@ from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, catch_violati
 
 pytestmark = pytest.mark.django_db
 
+P05 = 1_000_001  # a project
 SAID: dict[str, Any] = {"role": "user", "agent": "dobby", "said_at": "2026-03-01T12:00Z"}
 DIGEST = b"x" * 32
 GOOD: dict[str, dict[str, Any]] = {
@@ -32,6 +33,7 @@ GOOD |= {
     "embedder": {"name": "builtin", "dimensions": 256},
     "pending_embedding": {"kind": "memory", "row": 7},
     "text_statistics": {"kind": "memory", "documents": 7, "mean_length": 9.5},
+    "project_state": {"project_id": P05, "category": "decision", "key": "material", "value": "PEEK", "actor": "ada"},
     "lexeme_frequency": {"kind": "english", "lexeme": "databas", "documents": 7},
     "episode": {"digest": DIGEST, "conversation": b"x" * 16, "text": "I moved it.", "lexemes": "", **SAID},
     "memory": MEMORY,
@@ -70,6 +72,18 @@ BAD_ROWS = [
     BadRow("pending_embedding_kind_is_known", "pending_embedding", {"kind": "edge"}),
     BadRow("text_statistics_kind_is_known", "text_statistics", {"kind": "english"}),
     BadRow("text_statistics_unique", "text_statistics", beside={}),
+    *(
+        BadRow(constraint, "project_state", changes, beside=beside)
+        for constraint, changes, beside in (
+            ("project_state_has_one_value", {"value": "GF-PTFE"}, {}),
+            ("project_state_is_named_plainly", {"category": "Decision"}, None),
+            ("project_state_is_named_plainly", {"key": "a b"}, None),
+            ("project_state_says_something", {"value": ""}, None),
+            ("project_state_is_archived_when_it_holds_no_more", {"status": "superseded"}, None),
+            ("project_state_is_archived_when_it_holds_no_more", {"archived_at": "2026-01-01"}, None),
+            ("project_state_is_archived_when_it_holds_no_more", {"status": "gone"}, None),
+        )
+    ),
     BadRow("lexeme_frequency_kind_is_known", "lexeme_frequency", {"kind": "edge"}),
     BadRow("lexeme_frequency_unique", "lexeme_frequency", beside={}),
     BadRow("given_note_unique", "given_note", beside={}),
@@ -205,6 +219,7 @@ BAD_ROWS = [
 def words() -> None:
     add_words()
     insert("memory", {"id": A, **MEMORY})
+    insert("project", {"id": P05, "slug": "p05", "name": "P05"})
     for dim_id in (C, D):
         insert("dimension", {"id": dim_id, "is_isa": True})
 
