@@ -31,6 +31,7 @@ from benchmarks import (
     retrieval,
     retrieval_scale,
     scale,
+    stories,
     streams,
     throughput,
     turns,
@@ -51,6 +52,7 @@ OPTIONS = {
     "talks": "speakers with long conversations that are searched",
     "memories": "among how many the search is timed",
     "episodes": "messages among which the search is timed",
+    "model": "NAME@URL of an Ollama's model that reads the labelled stories, too; empty for none",
     "llm_exercises": "how many questions, and tasks, the real model is given",
 }
 MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
@@ -76,6 +78,7 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "retrieval": retrieval.measure,
     "search": retrieval_scale.measure,
     "admin": admin.measure,
+    "stories": stories.measure,
 }
 
 
@@ -108,7 +111,7 @@ def parsed() -> argparse.Namespace:
     for option in fields(Plan):
         name = f"--{option.name.replace('_', '-')}"
         words = f"{OPTIONS[option.name]} (default %(default)s)"
-        parser.add_argument(name, type=int, default=option.default, metavar="N", help=words)
+        parser.add_argument(name, type=type(option.default), default=option.default, metavar="N", help=words)
     parser.add_argument("--json", type=Path, default=LATEST, metavar="FILE", help="where the figures go")
     parser.add_argument("--only", action="append", choices=MEASURES, help="measure this; may be repeated")
     return parser.parse_args()

@@ -17,7 +17,8 @@ class Plan:
     """``rounds``: how often each is measured; ``tokens``: the size of the large world; ``turns``: of an agent's
     conversation; ``conversations``: how many are remembered; ``llm_turns`` and ``llm_kilobytes``: of the conversation
     with a real model; ``llm_exercises``: questions, and tasks, that it is given; ``talks``: speakers with
-    long conversations that are searched; ``memories`` and ``episodes``: among how many the search is timed."""
+    long conversations that are searched; ``memories`` and ``episodes``: among how many the search is timed;
+    ``model``: NAME@URL of an Ollama's model that reads the labelled stories, too."""
 
     rounds: int = ROUNDS
     tokens: int = TOKENS
@@ -29,6 +30,7 @@ class Plan:
     talks: int = TALKS
     memories: int = MEMORIES
     episodes: int = EPISODES
+    model: str = ""
 
     @property
     def edges(self) -> int:

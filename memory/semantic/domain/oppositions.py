@@ -34,7 +34,7 @@ _OPPOSITES: Final = frozenset(
     if one not in NEGATIONS and other not in NEGATIONS
     for pair in ((stem(one), stem(other)), (stem(other), stem(one)))
 )
-_OPPOSED: Final = frozenset(word for pair in _OPPOSITES for word in pair)
+OPPOSED: Final = frozenset(word for pair in _OPPOSITES for word in pair)
 _COPULAS: Final = frozenset(
     {"don't", "doesn't", "didn't", "can't", "won't", "isn't", "aren't", "wasn't", "hasn't", "haven't"}
 )
@@ -60,7 +60,7 @@ def find_opposition(one: str, other: str) -> Opposition | None:
 
 def _find_opposed(text: str) -> set[str]:
     """The stems of its words that have an opposite, be they grammar."""
-    return {stem(word) for word in words_of(text)} & _OPPOSED
+    return {stem(word) for word in words_of(text)} & OPPOSED
 
 
 def count_negations(text: str) -> int:
