@@ -64,9 +64,12 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
+    """``database``: Festinger's address of it."""
+
     model: Server
     forwarder: Server
     festinger: Server
+    database: str
 
 
 @contextmanager
@@ -75,7 +78,7 @@ def servers(home: Path) -> Iterator[Servers]:
     database = fresh(home)
     with model(home) as mock, forwarder(home, mock.url) as bare, festinger(home, mock.url, database) as proxy:
         teach(proxy)
-        yield Servers(mock, bare, proxy)
+        yield Servers(mock, bare, proxy, database)
 
 
 def model(home: Path) -> AbstractContextManager[Server]:

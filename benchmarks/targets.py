@@ -14,6 +14,7 @@ from benchmarks.servers import Server, Servers
 WARM_UP = 50  # requests per target: connections, memos and branch predictors
 DIRECT, FORWARDER, FESTINGER = "direct", "bare forwarder", "Festinger"
 RESENT, OFF = "Festinger, resent", "Festinger, off"
+FACTS_ONLY = "Festinger, facts only"
 OFF_HEADER = "X-Festinger: off\r\n"
 
 Prompts = Callable[[str], Iterator[bytes]]  # requests with these headers, always the same ones

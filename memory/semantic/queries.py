@@ -65,12 +65,14 @@ FREQUENCY: Final = (
     "coalesce((SELECT documents FROM lexeme_frequency"
     " WHERE kind = '{kind}' AND {project} AND lexeme = asked.lexeme), 0)"
 )
+# Of a long text they are stored compressed, and each look would unpack them anew.
+UNPACKED: Final = "lexemes || ''::tsvector AS lexemes"
 # Of what is given unasked: what a user said, and their answers to questions of the model that have these words. Its
 # words are only looked at, and nothing but the user's are given.
 BY_WORDS_OR_QUESTION: Final = """
     SELECT 'episode', coalesce(answer.id, best.id) FROM (
         SELECT id, conversation, role FROM (
-            SELECT id, conversation, role, lexemes FROM episode
+            SELECT id, conversation, role, {unpacked} FROM episode
             WHERE lexemes @@ %({kind}_needles)s::tsquery AND {visible_of_all} LIMIT {hits}
         ) hits ORDER BY {score} DESC, id DESC LIMIT {compared}
     ) best
@@ -83,7 +85,7 @@ BY_WORDS_OR_QUESTION: Final = """
 """
 BY_WORDS: Final = """
     SELECT '{kind}', id FROM (
-        SELECT id, lexemes FROM {kind} WHERE lexemes @@ %({kind}_needles)s::tsquery AND {visible} LIMIT {hits}
+        SELECT id, {unpacked} FROM {kind} WHERE lexemes @@ %({kind}_needles)s::tsquery AND {visible} LIMIT {hits}
     ) hits ORDER BY {score} DESC, id DESC LIMIT {compared}
 """
 # The messages before and after each in its conversation, as far as they may be seen.

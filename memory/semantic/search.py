@@ -15,7 +15,7 @@ from django.db import connection
 from memory.domain.recall.notes import find_content_words
 from memory.domain.recall.passages import find_general, only_asks, pick_passage
 from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_memory
-from memory.domain.text.tokenizer import tokenise
+from memory.domain.text.tokenizer import find_words
 from memory.llm.errors import LlmError
 from memory.semantic import queries
 from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE, Found, Kind, Types
@@ -201,7 +201,7 @@ def understand(wish: Wish) -> Generator[Step, Any, Question]:
     """Its words, their frequencies, its vector."""
     question = Question(wish)
     text = wish.text.replace("\0", "")[:QUERY_CHARACTERS]
-    tokens = sorted({token.text for token in tokenise(text)})
+    tokens = sorted(find_words(text).tokens)
     arguments = {"text": text, "tokens": tokens, "general": find_general(text) if wish.own_words_only else ""}
     [(raw,)] = yield Query(queries.prepare(wish.scope), arguments)
     known = json.loads(raw)
@@ -249,7 +249,12 @@ def collect(question: Question) -> Generator[Step, Any, dict[Kind, list[int]]]:
 
 def looking(wish: Wish, kind: Kind, needles: int) -> str:
     """The statement that finds texts by words."""
-    sql = {"kind": kind, "hits": queries.HITS_MAX, "score": queries.score_by(kind, needles)}
+    sql = {
+        "kind": kind,
+        "hits": queries.HITS_MAX,
+        "score": queries.score_by(kind, needles),
+        "unpacked": queries.UNPACKED,
+    }
     if not wish.own_words_only:
         return queries.BY_WORDS.format(**sql, visible=wish.visible(kind), compared=queries.COMPARED_ASKED_MAX)
     sql |= {"visible": wish.visible(kind), "compared": queries.COMPARED_MAX}

@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 NAME: Final = "search"
 IN_FLIGHT_MAX: Final = 4  # searches of a process, each with a connection of its own
 UNHURRIED_MS: Final = 500  # the deadline of what nobody waits for
-# A plan for any words would not know which are rare.
-FOR_SHORT_QUERIES: Final = "SET jit = off; SET plan_cache_mode = force_custom_plan"
+# A plan for any words would not know which are rare. What is looked at by an index is nearly always in memory.
+FOR_SHORT_QUERIES: Final = "SET jit = off; SET plan_cache_mode = force_custom_plan; SET random_page_cost = 1.1"
 CONNECT_AGAIN_S: Final = 1.0
 LOG_EVERY_S: Final = 60.0
 

@@ -1,10 +1,10 @@
 """What of that which was found belongs to a question, and in which order: by words, by meaning, by age."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import fsum, log, sqrt
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from memory.semantic.domain.found import Found, Kind
 
@@ -38,6 +38,10 @@ GIVEN_MAX: Final = 20  # of the best, among which newer ones are looked for
 BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest by the words of the question
 ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers
 LEAST_SIMILARITY: Final = 0.4  # of what is given unasked
+
+
+# How much two candidates say the same, by their places: the cosine, of their vectors or else of their words.
+Alike = Callable[[int, int], float]
 
 
 class Term(NamedTuple):
@@ -207,11 +211,11 @@ class Vectors:
         cosines = numpy.einsum("ij,j->i", matrix, numpy.asarray(question, dtype=numpy.float32))
         return cls(matrix, cosines.tolist())
 
-    def compare(self) -> Any:
-        """The cosines of all with all."""
+    def compare(self) -> Alike:
         import numpy
 
-        return numpy.einsum("ij,kj->ik", self.matrix, self.matrix)
+        cosines = numpy.einsum("ij,kj->ik", self.matrix, self.matrix).tolist()
+        return lambda one, other: cast(float, cosines[one][other])
 
 
 def cluster(
@@ -223,11 +227,11 @@ def cluster(
 ) -> list[list[int]]:
     """Those that answer the question by the same words and say nearly the same, in the order of their best; the first
     of each stands for it: the most confident memory, the newest episode."""
-    alike = alike_by_words(candidates) if vectors.matrix is None else vectors.compare().tolist()
+    alike = compare_words(candidates) if vectors.matrix is None else vectors.compare()
     clusters: list[list[int]] = []
     for at in order:
         for members in clusters:
-            if matched[at] == matched[members[0]] and alike[at][members[0]] >= ALIKE:
+            if matched[at] == matched[members[0]] and alike(at, members[0]) >= ALIKE:
                 members.append(at)
                 break
         else:
@@ -247,7 +251,7 @@ def put_newer_first(
     clusters: list[list[int]],
     candidates: Sequence[Candidate],
     matched: Sequence[Set[str]],
-    alike: Any,
+    alike: Alike,
     weights: Mapping[str, float],
 ) -> None:
     """What may replace another goes before it: a newer text about the same words of the question that says something
@@ -255,23 +259,28 @@ def put_newer_first(
     best = clusters[:GIVEN_MAX]
     for cluster in sorted(best, key=lambda members: candidates[members[0]].said_at):
         newer = cluster[0]
-        says_change = SAYS_CHANGE.search(candidates[newer].text) is not None
+        says_change: bool | None = None  # looked for where it matters: it takes long in a long text
         for place, (older, *_) in enumerate(best[: best.index(cluster)]):
             shared = sum(weights[lexeme] for lexeme in matched[older] & matched[newer])
             most = sum(weights[lexeme] for lexeme in matched[older])
             if candidates[older].said_at >= candidates[newer].said_at or shared < ABOUT_THE_SAME * most or not most:
                 continue
-            is_same = matched[older] == matched[newer] and alike[older][newer] >= MAY_REPLACE
-            if is_same or (says_change and alike[older][newer] >= CHANGED):
+            likeness = alike(older, newer)
+            is_same = matched[older] == matched[newer] and likeness >= MAY_REPLACE
+            if not is_same and likeness >= CHANGED and says_change is None:
+                says_change = SAYS_CHANGE.search(candidates[newer].text) is not None
+            if is_same or (says_change and likeness >= CHANGED):
                 best.remove(cluster)
                 best.insert(place, cluster)
                 break
     clusters[:GIVEN_MAX] = best
 
 
-def alike_by_words(candidates: Sequence[Candidate]) -> list[list[float]]:
-    """The cosines of their sets of words."""
-    return [
-        [len(one.lexemes & other.lexemes) / sqrt(len(one.lexemes) * len(other.lexemes) or 1) for other in candidates]
-        for one in candidates
-    ]
+def compare_words(candidates: Sequence[Candidate]) -> Alike:
+    """By the cosines of their sets of words; of few pairs somebody asks."""
+
+    def compare(one: int, other: int) -> float:
+        mine, others = candidates[one].lexemes, candidates[other].lexemes
+        return len(mine & others) / sqrt(len(mine) * len(others) or 1)
+
+    return compare
