@@ -51,7 +51,7 @@ bench-check: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m pytest tests/benchmarks/check_all_measures.py $(ARGS)
 
 bench-llm: $(VENV)/installed-bench-llm
-	@exec $(VENV)/bin/python -m benchmarks --only prefix_time --only answers $(ARGS)
+	@exec $(VENV)/bin/python -m benchmarks --only prefix_time --only answers --only told $(ARGS)
 
 house:
 	@$(find_python); exec "$$python" -m benchmarks.house $(ARGS)

@@ -34,6 +34,7 @@ from benchmarks import (
     stories,
     streams,
     throughput,
+    told,
     turns,
 )
 from benchmarks.database import prepared_home
@@ -64,6 +65,7 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "prefix": prefix.measure,
     "prefix_time": prefix_time.measure,
     "answers": answers.measure,
+    "told": told.measure,
     "turns": turns.measure,
     "conversations": remembering.measure,
     "loops": loops.measure,
