@@ -1,9 +1,9 @@
 """How long it takes from a prompt that states a new fact until that fact is recalled: through the table, the wake-up,
-the worker, and back to the cache."""
+the worker, and back to the cache; and from a message until a search finds it by its words, and has its vector."""
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -27,22 +27,27 @@ PAUSE_S = 0.2  # at most; no two statements find the timers alike
 TITLE = "from a prompt that states a new fact until it is recalled, with proxy, worker and beat"
 ALONE, AMONG = "one at a time", f"among {PER_SECOND} others a second"
 AIM = "p50 <= 500 ms, p99 <= 2,000 ms"
-HEAD = "POST /recollect HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+HEAD = "POST {} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+SAID = 40  # messages, one after the other
+SAY = "We hung the lantern number gimbal{} beside the blue door of the boathouse."
+FOUND_TITLE = "from a prompt until a search finds what was said in it"
+BY_WORDS, BY_VECTOR = "by its words", "by its vector"
+FOUND_AIMS = {BY_WORDS: "p50 ms <= 1,000", BY_VECTOR: "p50 ms <= 3,000"}
+VECTOR = "SELECT count(*) FROM episode JOIN episode_vector USING (id) WHERE text = %s"
 
 
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     with write_path(home) as path:
         delays = run(measured(path, plan.rounds * FACTS))
-    rows = {
-        name: {
-            "facts": len(of_facts),
-            "p50 ms": median(of_facts),
-            "p99 ms": quantiles(of_facts, n=100, method="inclusive")[-1],
-            "longest ms": max(of_facts),
-        }
-        for name, of_facts in delays.items()
-    }
+        found = run(measure_found(path, min(plan.rounds * FACTS, SAID)))
+    rows = {name: {"facts": len(of_facts)} | summarise(of_facts) for name, of_facts in delays.items()}
     yield Figures("learning", TITLE, rows, dict.fromkeys(rows, AIM))
+    yield Figures("found", FOUND_TITLE, {name: summarise(times) for name, times in found.items()}, FOUND_AIMS)
+
+
+def summarise(times: Sequence[float]) -> dict[str, float]:
+    p99 = quantiles(times, n=100, method="inclusive")[-1]
+    return {"p50 ms": median(times), "p99 ms": p99, "longest ms": max(times)}
 
 
 async def measured(path: WritePath, count: int) -> dict[str, list[float]]:
@@ -75,6 +80,39 @@ async def learned(telling: Connection, asking: Connection, fact: Statement, rand
         await asyncio.sleep(POLL_S)
 
 
+async def measure_found(path: WritePath, count: int) -> dict[str, list[float]]:
+    """Milliseconds of each. Raises BenchmarkBroken where one is never found."""
+    random = Random(13)
+    found: dict[str, list[float]] = {BY_WORDS: [], BY_VECTOR: []}
+    with ExitStack() as stack:
+        telling, asking = [await Connection.open(path.proxy.port) for _ in range(2)]
+        for connection in (telling, asking):
+            stack.callback(connection.close)
+        for number in range(count):
+            await asyncio.sleep(random.uniform(0, PAUSE_S))
+            text, started = SAY.format(number), time.perf_counter()
+            await telling.ask(prompt([text]))
+            for name, times in found.items():
+                while not await is_found(path, asking, name, text, number):
+                    if time.perf_counter() - started > PATIENCE_S:
+                        raise BenchmarkBroken(f"after {PATIENCE_S:g} s {text!r} is not found {name}")
+                    await asyncio.sleep(POLL_S)
+                times.append(1000 * (time.perf_counter() - started))
+    return found
+
+
+async def is_found(path: WritePath, asking: Connection, name: str, text: str, number: int) -> bool:
+    if name == BY_VECTOR:
+        [vectors] = await asyncio.to_thread(path.ask, VECTOR, text)
+        return vectors > 0
+    answer = await asking.ask(post("/search_memory", query=f"gimbal{number}"))
+    return any(item["text"] == text for item in orjson.loads(answer)["items"])
+
+
 def recollect(text: str) -> bytes:
-    body = orjson.dumps({"text": text})
-    return f"{HEAD}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    return post("/recollect", text=text)
+
+
+def post(path: str, **fields: str) -> bytes:
+    body = orjson.dumps(fields)
+    return f"{HEAD.format(path)}Content-Length: {len(body)}\r\n\r\n".encode() + body

@@ -14,6 +14,7 @@ from django.utils import timezone
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.domain.timing import LogThrottle
+from memory.tasks import embed
 from resolution.consolidation import night
 from resolution.intake import quotas
 from resolution.intake.candidates import expire
@@ -25,6 +26,9 @@ from resolution.workers.observations import explain_due, settle_due
 logger = logging.getLogger(__name__)
 
 MAY_WAKE_EXPLAINER = LogThrottle(2.0)  # every so many seconds of this process: wake-ups can come ten times a second
+
+
+MAY_WAKE_EMBEDDER = LogThrottle(1.0)  # the same; what is left to beat waits for two seconds
 
 
 @contextmanager
@@ -51,9 +55,11 @@ def sweep() -> None:
 
 @shared_task
 def read_episodes() -> None:
-    """Sent when episodes were stored, and every few seconds."""
+    """Sent when episodes were stored, and every few seconds. What is read is embedded next, with what is remembered
+    of it."""
     with report_interruption("memories.interrupted"):
-        read_due()
+        if read_due() and MAY_WAKE_EMBEDDER.is_due(time.monotonic()):
+            wake(embed)
         if due().exists():
             wake(read_episodes)
 

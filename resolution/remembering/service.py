@@ -9,7 +9,7 @@ from django.utils import timezone
 from memory.db.transactions import run_transaction
 from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.voices import voice_of
-from memory.models import Memory
+from memory.models import GivenNote, Memory, MemoryLineage
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.domain.slots import Slots, find_slots
@@ -88,6 +88,8 @@ def _take_in_one(remark: Remark, quotas: Quotas | None) -> Remembered:
 
 
 def _confirm(memory: Memory, remark: Remark) -> Remembered:
+    if was_given_before(memory, remark):
+        return _settle(memory, remark, "confirmed")
     is_other = (voice_of(memory.agent), memory.person) != (voice_of(remark.agent), remark.scope.speaker.person)
     store.confirm(memory, remark.change, is_other_voice=is_other)
     if memory.status == Status.DEPRECATED:
@@ -95,6 +97,16 @@ def _confirm(memory: Memory, remark: Remark) -> Remembered:
     if is_weaker(memory.channel, remark.channel):  # what an operator says too is an operator's
         store.promote(memory, remark.change, confidence=remark.confidence)
     return _settle(memory, remark, "confirmed")
+
+
+def was_given_before(memory: Memory, remark: Remark) -> bool:
+    """Whether whoever says it had been told so in that conversation: an echo is no evidence."""
+    return (
+        bool(remark.conversation)
+        and GivenNote.objects.filter(
+            kind=MemoryLineage.Kind.MEMORY, row=memory.pk, conversation=remark.conversation, at__lt=remark.at
+        ).exists()
+    )
 
 
 def _retract(remark: Remark, same: Sequence[Memory]) -> Remembered:

@@ -8,9 +8,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from memory.domain.channels import Channel
-from memory.models import Agent, Episode, Memory, MemoryHistory, MemoryLineage, Project
+from memory.models import Agent, Episode, GivenNote, Memory, MemoryHistory, MemoryLineage, Project
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
+from resolution import tasks
 from resolution.errors import Outdated, UnknownId
 from resolution.models import AgentHour
 from resolution.remembering import reading, service
@@ -267,6 +268,33 @@ def test_episodes_are_read_once_in_the_order_in_which_they_were_said() -> None:
     }
     assert MemoryLineage.objects.get(memory__text="The user's name is Sam.").row == episode.pk
     assert Memory.objects.get(text="The user prefers merge commits.").confidence == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("given_after_minutes", "evidence"), [(5, 1), (10, 2), (None, 2)])
+def test_what_a_user_says_after_they_were_given_it_is_an_echo(given_after_minutes: int | None, evidence: int) -> None:
+    memory = tell("I prefer tabs.", channel=Channel.USER).memory
+    assert memory is not None
+    if given_after_minutes is not None:
+        at = START + timedelta(minutes=given_after_minutes)
+        GivenNote.objects.create(request="0" * 16, conversation=bytes(16), kind="memory", row=memory.pk, at=at)
+
+    hear("I prefer tabs.", minutes=10)
+    reading.read_due()
+
+    memory.refresh_from_db()
+    assert memory.evidence_count == evidence
+
+
+def test_what_was_read_is_embedded_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: list[str] = []
+    monkeypatch.setattr(tasks, "wake", lambda task: woken.append(task.name))
+    monkeypatch.setattr(tasks.MAY_WAKE_EMBEDDER, "is_due", lambda now: True)
+    hear("I prefer tabs.")
+
+    tasks.read_episodes()
+    tasks.read_episodes()
+
+    assert woken == ["memory.tasks.embed"]
 
 
 def test_what_was_said_at_an_unknown_time_is_evidence_of_today() -> None:
