@@ -24,8 +24,21 @@ from memory.admin import settings_audit
 from memory.admin.base import LINK, Page, ReadOnly, link, render_preformatted
 from memory.models import LanguageModel, LlmCall, Soas
 
-USES = {"write_model_id": "is asked about unknown concepts", "resolve_model_id": "decides conflicts"}
-WITHOUT = {"write_model_id": "unknown concepts wait", "resolve_model_id": "conflicts wait for an operator"}
+USES = {
+    "write_model_id": "is asked about unknown concepts",
+    "resolve_model_id": "decides conflicts",
+    "consolidate_model_id": "puts memories in order at night",
+}
+WITHOUT = {
+    "write_model_id": "unknown concepts wait",
+    "resolve_model_id": "conflicts wait for an operator",
+    "consolidate_model_id": "rules alone put memories in order",
+}
+OFFERS = {
+    "write_model_id": "Use it for unknown concepts",
+    "resolve_model_id": "Use it for conflicts",
+    "consolidate_model_id": "Use it for memories",
+}
 CONFLICT = re.compile(r"\bconflict (\d+)")
 
 
@@ -119,7 +132,13 @@ class LanguageModelAdmin(Page):
         """What the model is used for, and whether this account may change that: for the page."""
         chosen = settings_audit.read_chosen_models()
         uses = [
-            {"key": key, "does": does, "without": WITHOUT[key], "is_chosen": str(chosen[key]) == object_id}
+            {
+                "key": key,
+                "does": does,
+                "without": WITHOUT[key],
+                "offer": OFFERS[key],
+                "is_chosen": str(chosen[key]) == object_id,
+            }
             for key, does in USES.items()
         ]
         return {"uses": uses, "may_choose": request.user.has_perm("memory.change_config")}
@@ -165,7 +184,7 @@ class LanguageModelAdmin(Page):
             self.message_user(request, f"{key} was not changed: somebody else has just changed it.", messages.ERROR)
         else:
             stored = f"Stored: {'; '.join(lines)}." if lines else "Nothing was changed."
-            become = f"{model} {USES[key]}." if is_chosen else f"No model is asked any more: {WITHOUT[key]}."
+            become = f"{model} {USES[key]}." if is_chosen else f"No model does that any more: {WITHOUT[key]}."
             self.message_user(request, f"{stored} {become}", messages.SUCCESS)
         return redirect("admin:memory_languagemodel_change", model.pk)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final
 
 MICROSECOND: Final = 1e-6
@@ -24,6 +25,11 @@ def undate(at: float) -> float:
 def is_dated(at: float) -> bool:
     """Whether it is the time at which something was said, in seconds since the epoch."""
     return at >= FIRST_DATED
+
+
+def describe_time(time: datetime) -> str:
+    """For a language model."""
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if is_dated(time.timestamp()) else "some time before"
 
 
 @dataclass(slots=True)

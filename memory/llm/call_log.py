@@ -13,6 +13,7 @@ from memory.llm.errors import NoBudget
 from memory.models import LanguageModel, LlmCall
 from memory.settings.registry import Tuning
 
+FOR_MEMORIES = (LlmCall.Purpose.COMPARE, LlmCall.Purpose.EXTRACT)
 UNDER_WAY = "no answer: it is under way, or the process ended"
 SUBJECT_MAX = 200  # characters
 ERROR_MAX = 1000  # characters
@@ -38,6 +39,7 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: 
     daily_calls = tuning.llm_daily_calls
     # Whoever names many unknown words must not use up what the resolver needs at night.
     for_words = daily_calls - int(daily_calls * tuning.llm_resolver_share)
+    for_memories = int(daily_calls * tuning.llm_memory_share)
     # Written before anything goes out: a killed process has asked, too. Durable, that is never within a transaction,
     # which would hold the lock as long as the model takes, and forget the call if it failed.
     with transaction.atomic(durable=True):
@@ -49,6 +51,10 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: 
             raise NoBudget(
                 f"The {for_words} calls of today for unknown words are used up: the others of llm_daily_calls are kept"
                 " for conflicts (llm_resolver_share)."
+            )
+        if purpose in FOR_MEMORIES and today.filter(purpose__in=FOR_MEMORIES).count() >= for_memories:
+            raise NoBudget(
+                f"The {for_memories} calls of today for memories are used up (llm_memory_share of llm_daily_calls)."
             )
         call = LlmCall.objects.create(
             model=model,

@@ -40,11 +40,12 @@ FIRST_PAUSE_S = 0.5  # doubled from try to try
 JITTER: Final = 0.25  # so that workers that failed together do not come again together
 ERROR_MAX: Final = 1_000  # characters of an error that are shown
 
-Use = Literal["write_model_id", "resolve_model_id"]  # the settings that name a model
+Use = Literal["write_model_id", "resolve_model_id", "consolidate_model_id"]  # the settings that name a model
 # What it means where they name none.
 WITHOUT: Final[dict[Use, str]] = {
     "write_model_id": "No language model explains unknown concepts: they wait for one.",
     "resolve_model_id": "No language model decides conflicts: they wait for an operator.",
+    "consolidate_model_id": "No language model compares memories at night, or finds new ones in what was said.",
 }
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}

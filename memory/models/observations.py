@@ -130,6 +130,8 @@ class LlmCall(models.Model):
         RESOLVE = "resolve", "decide a conflict"
         TEST = "test", "test the connection"
         EMBED = "embed", "turn texts into vectors"
+        COMPARE = "compare", "compare memories"
+        EXTRACT = "extract", "find new memories"
 
     # Kept when the model's row goes: the budget of the day counts it.
     model = models.ForeignKey(LanguageModel, models.SET_NULL, null=True, related_name="calls")
@@ -152,7 +154,8 @@ class LlmCall(models.Model):
         indexes = [models.Index(fields=["at"], name="llm_call_by_age")]
         constraints = [
             models.CheckConstraint(
-                condition=Q(purpose__in=["explain", "resolve", "test", "embed"]), name="llm_call_purpose_is_known"
+                condition=Q(purpose__in=["explain", "resolve", "test", "embed", "compare", "extract"]),
+                name="llm_call_purpose_is_known",
             ),
             models.CheckConstraint(
                 condition=Q(input_tokens__gte=0, output_tokens__gte=0, duration_ms__gte=0),

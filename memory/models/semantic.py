@@ -98,6 +98,27 @@ class ForgottenEpisode(models.Model):
         return bytes(self.digest).hex()
 
 
+class ExtractionMark(models.Model):
+    """How far a language model has read what a speaker said in a project, for what is worth remembering."""
+
+    agent = models.CharField(max_length=120)
+    person = models.CharField(max_length=200, blank=True, default="", db_default="")
+    project = models.ForeignKey(Project, models.CASCADE, null=True, db_index=False)
+    episode = models.BigIntegerField(help_text="The id of the newest that was looked at; it may be gone.")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "extraction_mark"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["agent", "person", "project"], nulls_distinct=False, name="extraction_mark_unique"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent} until {self.episode}"
+
+
 class Memory(models.Model):
     """A sentence that holds until another takes its place. memory/semantic/store.py alone writes it."""
 
@@ -247,6 +268,7 @@ class MemoryHistory(models.Model):
         DEPRECATE = "deprecate"
         INVALIDATE = "invalidate"
         RESTORE = "restore"
+        KEEP = "keep", "keep beside another"
         UNDO = "undo"
 
     memory = models.ForeignKey(Memory, models.CASCADE, db_index=False, related_name="history")
@@ -274,7 +296,7 @@ class MemoryHistory(models.Model):
                 condition=Q(
                     action__in=[
                         *("create", "confirm", "edit", "promote", "dispute", "supersede", "merge", "deprecate"),
-                        *("invalidate", "restore", "undo"),
+                        *("invalidate", "restore", "keep", "undo"),
                     ]
                 ),
                 name="memory_history_action_is_known",

@@ -4,11 +4,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from django.db import connection
+from django.db.models import QuerySet
+
+from memory.models import Memory
 
 BLOCK: Final = 1_000  # rows of a matrix that are compared at a time
 VECTORS: Final = """
     SELECT v.id, halfvec_send(v.vector) FROM {kind}_vector v JOIN embedder ON embedder.id = v.embedder_id AND is_current
     WHERE v.id = ANY(%s) ORDER BY v.id
+"""
+NEAREST: Final = """
+    SELECT v.id FROM memory_vector v JOIN embedder ON embedder.id = v.embedder_id AND is_current
+    WHERE v.id IN ({rows}) AND v.vector <=> %s::halfvec < %s
 """
 
 
@@ -23,14 +30,23 @@ def find_near_pairs(memory_ids: Sequence[int], least: float) -> Iterator[tuple[i
 
 
 def find_near_episodes(
-    memories: tuple[Sequence[int], Any], episode_ids: Sequence[int], least: float
+    texts: tuple[Sequence[int], Any], episode_ids: Sequence[int], least: float
 ) -> Iterator[tuple[int, int]]:
-    """Of each memory, whose vectors these are, the episodes at this cosine at least."""
-    keys, matrix = memories
+    """Of each memory or episode, whose vectors these are, the episodes at this cosine at least."""
+    keys, matrix = texts
     said, vectors = load_vectors("episode", episode_ids)
     if keys and said:
         for at, of in zip(*map(list, (matrix @ vectors.T >= least).nonzero()), strict=True):
             yield keys[at], said[of]
+
+
+def find_near_memories(rows: QuerySet[Memory], vector: Sequence[float], least: float) -> list[int]:
+    """The ids of those of the rows whose cosine with a vector of the current embedder is above the least."""
+    statement, parameters = rows.order_by().values("pk").query.sql_with_params()
+    shown = f"[{','.join(f'{number:.4g}' for number in vector)}]"
+    with connection.cursor() as cursor:
+        cursor.execute(NEAREST.format(rows=statement), [*parameters, shown, 1 - least])
+        return [key for (key,) in cursor.fetchall()]
 
 
 def load_vectors(kind: str, ids: Sequence[int]) -> tuple[list[int], Any]:

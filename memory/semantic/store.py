@@ -132,9 +132,10 @@ def _number(place: str) -> int:
 # --- writing ---
 
 
-def create(draft: Draft, by: Change, status: Memory.Status = Status.ACTIVE) -> Memory:
+def compose(draft: Draft, by: Change) -> Memory:
+    """The memory, not stored yet."""
     speaker = draft.scope.speaker
-    memory = Memory.objects.create(
+    return Memory(
         text=draft.text,
         category=draft.category,
         project_id=draft.scope.project,
@@ -144,14 +145,23 @@ def create(draft: Draft, by: Change, status: Memory.Status = Status.ACTIVE) -> M
         other_slot=draft.slots.other,
         slot_version=slots.VERSION,
         confidence=draft.confidence,
-        status=status,
         source=draft.source,
         channel=by.channel,
         conversation=by.conversation or None,
         said_at=by.at,
         last_updated=by.evident_at,
     )
-    _derive(memory, by)
+
+
+def create(
+    draft: Draft, by: Change, status: Memory.Status = Status.ACTIVE, *, evidence: Collection[int] = ()
+) -> Memory:
+    """``evidence``: the episodes that it is derived from, besides the one in which it was said."""
+    memory = compose(draft, by)
+    memory.status, memory.evidence_count = status, max(len(evidence), 1)
+    memory.save(force_insert=True)
+    memory.refresh_from_db()
+    _derive(memory, by, *evidence)
     describe_change(memory, Action.CREATE, by, None).save()
     return memory
 
@@ -229,6 +239,12 @@ def dispute(older: Memory, newer: Memory, by: Change) -> None:
         )
 
 
+def keep_beside(one: Memory, other: Memory, by: Change) -> None:
+    """Both hold, although they resemble each other: nobody is asked about them again until one is edited."""
+    for memory, beside in ((one, other), (other, one)):
+        change(memory, Action.KEEP, by, more={"beside": beside.pk})
+
+
 def deprecate(memory: Memory, by: Change) -> None:
     _archive(memory, Action.DEPRECATE, by, Status.DEPRECATED)
 
@@ -283,10 +299,10 @@ def _make_sure(memory: Memory, settled: Collection[int], by: Change) -> None:
     change(memory, Action.RESTORE, by, is_disputed=False, confidence=max([memory.confidence, *before]))
 
 
-def _derive(memory: Memory, by: Change) -> None:
-    if by.episode is not None:
-        row = MemoryLineage(memory=memory, kind=MemoryLineage.Kind.EPISODE, row=by.episode)
-        MemoryLineage.objects.bulk_create([row], ignore_conflicts=True)
+def _derive(memory: Memory, by: Change, *episodes: int) -> None:
+    keys = {key for key in (*episodes, by.episode) if key is not None}
+    rows = [MemoryLineage(memory=memory, kind=MemoryLineage.Kind.EPISODE, row=key) for key in keys]
+    MemoryLineage.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def change(memory: Memory, action: str, by: Change, *, more: Mapping[str, Any] | None = None, **changes: Any) -> None:

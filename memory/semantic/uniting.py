@@ -54,10 +54,15 @@ def take_back(memory: Memory, run: int, by: Change) -> bool:
     was: dict[str, Any] = {}
     left: dict[str, Any] = {}
     added: list[tuple[str, int]] = []
+    is_new = False
     for row in rows:
+        if row.action == Action.CREATE:
+            is_new, was = True, {"status": str(Status.INVALID)}  # what was not there before holds no more
         was = (row.before or {}) | was
         left |= row.after or {}
         added += (row.after or {}).get("lineage", ())
+    if is_new and memory.channel != left["channel"]:  # a person has said it since
+        return False
     if not put_back(memory, was, left, by):
         return False
     for kind, key in added:
@@ -77,7 +82,8 @@ def put_back(memory: Memory, was: Mapping[str, Any], left: Mapping[str, Any], by
     if "last_updated" in changes:
         changes["last_updated"] = datetime.fromisoformat(changes["last_updated"])
     if "status" in changes:
-        changes["archived_at"] = None if changes["status"] == Status.ACTIVE else timezone.now()
+        holds = changes["status"] in (Status.ACTIVE, Status.CANDIDATE)
+        changes["archived_at"] = None if holds else timezone.now()
     change(memory, Action.UNDO, by, **changes)
     return True
 

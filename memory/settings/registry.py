@@ -113,6 +113,12 @@ class Tuning:
     resolve_model_id: ModelId = setting(
         MODELS, None, "The language model that decides conflicts; without one they wait for an operator."
     )
+    consolidate_model_id: ModelId = setting(
+        MODELS,
+        None,
+        "The language model that is asked at night about memories that the rules cannot decide, and that concludes new"
+        " ones from what users said, which is sent to it; without one neither is done.",
+    )
     resolution_schedule: Cron = setting(
         RESOLVING, "0 2 * * *", "When the resolver runs: five cron fields, in FESTINGER_TIME_ZONE."
     )
@@ -135,6 +141,9 @@ class Tuning:
     )
     llm_resolver_share: Annotated[float, Field(ge=0, le=1)] = setting(
         MODELS, 0.3, "Share of llm_daily_calls that is kept for deciding conflicts; unknown words get the rest."
+    )
+    llm_memory_share: Annotated[float, Field(ge=0, le=1)] = setting(
+        MODELS, 0.05, "Share of llm_daily_calls that the consolidation of the memories may use, at most."
     )
     llm_timeout_s: Annotated[float, Field(ge=1, le=3600)] = setting(
         MODELS, 60.0, "How long a language model may take for one answer, in seconds."
@@ -270,6 +279,12 @@ class Tuning:
     )
     episode_days: Annotated[int, Field(ge=1, le=36_500)] = setting(
         REMEMBERING, 90, "For how many days what was said is kept; memories made from it stay."
+    )
+    extraction_max_calls: Annotated[int, Field(ge=0, le=1_000)] = setting(
+        REMEMBERING,
+        10,
+        "How often consolidate_model_id is asked in one night for new memories in what users said: once for a person in"
+        " a project, so far as they said something new; 0: never.",
     )
     embedder: EmbedderName = setting(
         REMEMBERING,

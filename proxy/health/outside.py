@@ -48,6 +48,7 @@ MODELS = "SELECT id, provider || ' ' || model_name FROM models WHERE id = ANY(%s
 NO_MODEL = {
     "write": "unknown concepts wait for one (the setting write_model_id)",
     "resolve": "conflicts need an operator, or a model (the setting resolve_model_id)",
+    "consolidate": "rules alone put memories in order (the setting consolidate_model_id)",
 }
 NOTHING_KNOWN = dict.fromkeys(
     ("open_conflicts_count", "waiting_observations", "over_quota_today", "last_resolution_run", "models", "search")
@@ -128,7 +129,11 @@ async def ask_database(tuning: Tuning) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 async def ask_stored(asked: Connection, tuning: Tuning) -> dict[str, Any]:
-    chosen = {"write": tuning.write_model_id, "resolve": tuning.resolve_model_id}
+    chosen = {
+        "write": tuning.write_model_id,
+        "resolve": tuning.resolve_model_id,
+        "consolidate": tuning.consolidate_model_id,
+    }
     names: dict[int, str] = dict(await fetch(asked, MODELS, [key for key in chosen.values() if key is not None]))
     [(conflicts, observations, exceeded)] = await fetch(asked, WAITING)
     [condition] = await fetch(asked, CONDITION)

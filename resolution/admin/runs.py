@@ -69,7 +69,14 @@ OUTCOMES = {
     "supported": "with new evidence",
     "merged": "merged into others",
     "disputed": "pairs in contradiction",
+    "merged_by_model": "merged by the model",
+    "disputed_by_model": "pairs in contradiction by the model",
+    "apart": "pairs kept by the model",
+    "undecided": "pairs undecided",
     "deprecated": "too uncertain by now",
+    "extracted": "new from what was said",
+    "candidates": "new as candidates",
+    "rejected": "refused of what the model concluded",
 }
 
 
@@ -217,6 +224,7 @@ def describe_run(run: Run) -> dict[str, Any]:
         "is_running": is_running,
         "is_merge": run.trigger == Run.Trigger.MERGE,
         "is_consolidation": run.trigger == Run.Trigger.CONSOLIDATE,
+        "asks_model": bool(run.mode or run.model_name),
         "is_awaited": is_running and run.alive_at == run.started_at,
         "is_silent": is_running and run.alive_at < now - run_records.DEAD_AFTER,
         "total": max(run.conflicts_total, run.conflicts_seen),

@@ -1,27 +1,32 @@
-"""The run of the consolidation: new evidence, then contradictions, then merges, then what has faded. No language model
-is asked. Each change is a transaction of its own, so that a run that is stopped has done what it counts."""
+"""The run of the consolidation: new memories, evidence, contradictions, merges, what has faded. A language model, where
+one is chosen, finds the first, and decides what rules do not. Each change is a transaction of its own, so that a run
+that is stopped has done what it counts."""
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Final
 
 from django.db import transaction
-from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from memory import llm
 from memory.db.locks import try_job_lock
 from memory.db.transactions import run_transaction
 from memory.domain.channels import STRONGEST_FIRST, Channel
-from memory.models import Embedder, Episode, GivenNote, Memory, MemoryHistory, MemoryLineage
+from memory.models import Embedder, LanguageModel, Memory, MemoryHistory
 from memory.semantic import nearness, store, uniting
 from memory.semantic.domain import consolidation as rules
-from memory.semantic.domain.scope import PERSONAL
-from memory.semantic.domain.slots import Slots
-from memory.semantic.store import Change, Status
+from memory.semantic.domain.oppositions import find_opposition
+from memory.semantic.store import Change
 from memory.semantic.vectors import queue, schema
+from resolution.consolidation import doubts, extraction, inventory
+from resolution.consolidation.doubts import Doubts, MemoryPair
+from resolution.domain.memory_prompt import PairVerdict
+from resolution.domain.verdicts import VerdictMistake
 from resolution.models import Run
 from resolution.remembering import reading
 from resolution.resolver import run_records
@@ -29,11 +34,10 @@ from resolution.resolver import run_records
 logger = logging.getLogger(__name__)
 
 ACTOR: Final = "consolidation"
-EPISODES: Final = 2_000  # that are compared at a time
 STEP: Final = 100  # memories between two signs of life
 
 Progress = Callable[[Run], None]
-Owner = tuple[object, ...]
+NO_TEXTS: Final[Mapping[int, str]] = {}
 
 
 class Rehearsed(Exception):
@@ -54,16 +58,18 @@ def consolidate(actor: str = "", *, on_progress: Progress | None = None) -> Run 
         run = Run.objects.create(trigger=Run.Trigger.CONSOLIDATE, actor=actor[: run_records.ACTOR_MAX], mode="")
         try:
             with run_records.keep_alive(run):
-                Night(run, on_progress).work()
+                night = Night(run, on_progress, find_model())
+                night.work()
         except Exception as error:
             run_records.close(run, Run.Status.FAILED, f"{type(error).__name__}; what it had done until then stays.")
             raise
-        run_records.close(run, Run.Status.DONE, describe_lack())
+        run_records.close(run, Run.Status.DONE, "\n".join(filter(None, dict.fromkeys([describe_lack(), *night.notes]))))
         return run
 
 
 def rehearse() -> tuple[Counter[str], list[MemoryHistory]]:
-    """What a run would do: how many of each, and the changes. It is done in a transaction that is taken back."""
+    """What a run would do without a language model: how many of each, and the changes. It is done in a transaction that
+    is taken back."""
     try:
         with transaction.atomic():
             run = Run.objects.create(trigger=Run.Trigger.CONSOLIDATE, mode="")
@@ -72,6 +78,13 @@ def rehearse() -> tuple[Counter[str], list[MemoryHistory]]:
             raise Rehearsed
     except Rehearsed:
         return Counter(run.counts), changes
+
+
+def find_model() -> LanguageModel | None:
+    try:
+        return llm.find_chosen("consolidate_model_id")
+    except llm.NoModel:
+        return None
 
 
 def describe_lack() -> str:
@@ -86,26 +99,34 @@ def describe_lack() -> str:
 
 
 class Night:
-    """One run over all memories that hold. What an operator has undone is left alone until it changes again."""
+    """One run over all memories that hold. What an operator has undone is left alone until it changes again.
+    ``notes``: what was in its way."""
 
-    def __init__(self, run: Run, on_progress: Progress | None = None) -> None:
+    def __init__(self, run: Run, on_progress: Progress | None = None, model: LanguageModel | None = None) -> None:
         self.run = run
         self.on_progress = on_progress
+        self.model = model
+        self.notes: list[str] = []
+        self.doubts = Doubts()
         self.counts: Counter[str] = Counter()
         self.now = timezone.now()
         self.by = Change(ACTOR, Channel.OPERATOR, self.now, run=run.pk)
         self.is_comparing = not describe_lack()
 
     def work(self) -> None:
-        total = find_memories().count()
+        if self.model is not None:
+            self.extract(self.model)
+        total = inventory.find_memories().count()
         run_records.note_progress(self.run, conflicts_total=total)
         if self.is_comparing:
-            for project in set(find_memories().order_by().values_list("project_id", flat=True)):
+            for project in set(inventory.find_memories().order_by().values_list("project_id", flat=True)):
                 self.add_evidence(project)
-        for group in find_groups():
+        for group in inventory.find_groups():
             self.look_at(group)
             self.note(len(group))
-        for memory in find_memories().iterator(STEP):
+        for pairs in (self.doubts.opposed, self.doubts.alike):
+            self.settle_doubts(doubts.find_open(pairs))
+        for memory in inventory.find_memories().iterator(STEP):
             if store.current_confidence(memory, self.now) < rules.DEPRECATED_BELOW:
                 self.change([memory.pk], self.deprecate)
         self.note(0)
@@ -116,17 +137,29 @@ class Night:
         if self.on_progress is not None:
             self.on_progress(self.run)
 
+    def extract(self, model: LanguageModel) -> None:
+        """New memories, from what people said, asked about one speaker after the other."""
+        extracting = extraction.Extraction(self.run, model)
+        extracting.work(lambda: self.note(0))
+        self.counts.update(extracting.counts)
+        self.notes += extracting.notes
+        queue.embed_due()
+
     # --- evidence ---
 
     def add_evidence(self, project: int | None) -> None:
-        memories = {memory.pk: memory for memory in find_memories().filter(project=project)}
+        memories = {memory.pk: memory for memory in inventory.find_memories().filter(project=project)}
         vectors = nearness.load_vectors("memory", list(memories))
         since = min(memory.last_updated for memory in memories.values())
         found: dict[int, dict[int, datetime]] = defaultdict(dict)
-        for episodes in in_chunks(find_own_words(project, since)):
+        for episodes in inventory.in_chunks(inventory.find_own_words(project, since)):
             near = nearness.find_near_episodes(vectors, list(episodes), rules.EVIDENCE_COSINE)
-            pairs = [(memories[key], episodes[said]) for key, said in near if is_support(memories[key], episodes[said])]
-            given = find_given(pairs)
+            pairs = [
+                (memories[key], episodes[said])
+                for key, said in near
+                if inventory.is_support(memories[key], episodes[said])
+            ]
+            given = inventory.find_given(pairs)
             # What was given there under other words would be an echo all the same.
             echoes = {episode.pk for memory, episode in pairs if (memory.pk, bytes(episode.conversation)) in given}
             for memory, episode in pairs:
@@ -147,26 +180,34 @@ class Night:
         if self.is_comparing:
             pairs = list(nearness.find_near_pairs(list(group), rules.NEAR_COSINE))
         else:
-            pairs = find_same_words(group.values())
+            pairs = inventory.find_same_words(group.values())
         same: list[tuple[int, int]] = []
         for one, other in pairs:
             first, second = group[one], group[other]
-            if contradict(first, second):
+            if inventory.contradict(first, second):
                 self.change([one, other], self.dispute)
             elif rules.says_same(first.text, second.text):
                 same.append((one, other))
-        for cluster in connect(same):
+                if max(self.sureness_of(first), self.sureness_of(second)) <= rules.MERGE_LEAST:
+                    self.doubts.add((first, second), is_opposed=False)
+            else:
+                is_opposed = find_opposition(first.text, second.text) is not None
+                self.doubts.add((first, second), is_opposed=is_opposed)
+        for cluster in inventory.connect(same):
             self.change(cluster, self.merge)
 
-    def dispute(self, one: Memory, other: Memory) -> None:
+    def sureness_of(self, memory: Memory) -> float:
+        return store.current_confidence(memory, self.now)
+
+    def dispute(self, one: Memory, other: Memory, by: Change | None = None) -> None:
         if one.is_disputed and other.is_disputed:
             return
         older, newer = sorted((one, other), key=lambda memory: (memory.said_at, memory.pk))
-        store.dispute(older, newer, self.by)
-        self.counts["disputed"] += 1
+        store.dispute(older, newer, by or self.by)
+        self.counts["disputed_by_model" if by else "disputed"] += 1
 
     def merge(self, *memories: Memory) -> None:
-        sure = {memory.pk: store.current_confidence(memory, self.now) for memory in memories}
+        sure = {memory.pk: self.sureness_of(memory) for memory in memories}
         order = sorted(
             memories, key=lambda each: (-sure[each.pk], STRONGEST_FIRST.index(Channel(each.channel)), each.pk)
         )
@@ -176,101 +217,78 @@ class Night:
             uniting.merge(winner, losers, self.by)
             self.counts["merged"] += len(losers)
 
+    # --- what the rules do not decide ---
+
+    def settle_doubts(self, pairs: Sequence[MemoryPair]) -> None:
+        """Asks the model about as many as one call takes. Where that fails, all stays as it was."""
+        asked = pairs[: doubts.PAIRS_MAX] if self.model is not None else []
+        verdicts: dict[int, PairVerdict] = {}
+        if asked and self.model is not None:
+            run_records.note_progress(self.run, model_name=self.model.model_name)
+            try:
+                verdicts = doubts.ask(asked, self.run, self.model)
+            except (llm.LlmError, VerdictMistake) as error:
+                self.notes.append(f"{len(asked)} pairs stay as they were: {error}")
+            run_records.note_progress(self.run, **run_records.sum_cost(self.run))
+        elif pairs:
+            self.notes.append(llm.missing("consolidate_model_id"))
+        for at, verdict in verdicts.items():
+            if verdict is not PairVerdict.MERGE:
+                self.carry_out(asked[at], verdict)
+        same = [asked[at] for at, verdict in verdicts.items() if verdict is PairVerdict.MERGE]
+        texts = {each.pk: each.text for pair in same for each in pair}
+        judged = {frozenset((one.pk, other.pk)) for one, other in same}
+        for cluster in inventory.connect([(one.pk, other.pk) for one, other in same]):
+            self.change(cluster, partial(self.merge_judged, judged), texts)
+        if left := len(pairs) - len(verdicts):
+            self.counts["undecided"] += left
+        self.note(0)
+
+    def carry_out(self, pair: MemoryPair, verdict: PairVerdict) -> None:
+        by = self.by_model(verdict)
+        keys, texts = [each.pk for each in pair], {each.pk: each.text for each in pair}
+        if verdict is PairVerdict.CONTRADICTION:
+            self.change(keys, partial(self.dispute, by=by), texts)
+        else:
+            self.change(keys, partial(self.keep_apart, by), texts)
+
+    def keep_apart(self, by: Change, one: Memory, other: Memory) -> None:
+        store.keep_beside(one, other, by)
+        self.counts["apart"] += 1
+
+    def merge_judged(self, judged: set[frozenset[int]], *memories: Memory) -> None:
+        """Into the one from the strongest channel, the surest of these, of which the model has said that it says the
+        same."""
+        order = sorted(
+            (memory for memory in memories if not memory.is_disputed),
+            key=lambda each: (STRONGEST_FIRST.index(Channel(each.channel)), -self.sureness_of(each), each.pk),
+        )
+        winner, *others = order or memories
+        losers = [
+            each
+            for each in others
+            if frozenset((winner.pk, each.pk)) in judged and each.channel not in rules.LASTING_CHANNELS
+        ]
+        if losers and order:
+            uniting.merge(winner, losers, self.by_model(PairVerdict.MERGE))
+            self.counts["merged_by_model"] += len(losers)
+
+    def by_model(self, verdict: PairVerdict) -> Change:
+        return replace(self.by, reason=f"{self.model} decided {verdict}")
+
     # --- what has faded ---
 
     def deprecate(self, memory: Memory) -> None:
         store.deprecate(memory, self.by)
         self.counts["deprecated"] += 1
 
-    def change(self, keys: Sequence[int], work: Callable[..., None]) -> None:
-        """Does it where all of them still hold, in the order of their ids, which all writers lock them in."""
+    def change(self, keys: Sequence[int], work: Callable[..., None], texts: Mapping[int, str] = NO_TEXTS) -> None:
+        """Does it where all of them still hold, and those with ``texts`` say so still, in the order of their ids, which
+        all writers lock them in."""
 
         def do() -> None:
-            rows = list(find_memories().filter(pk__in=keys).select_for_update(of=("self",)).order_by("pk"))
-            if len(rows) == len(keys):
+            rows = list(inventory.find_memories().filter(pk__in=keys).select_for_update(of=("self",)).order_by("pk"))
+            if len(rows) == len(keys) and all(texts.get(row.pk, row.text) == row.text for row in rows):
                 work(*rows)
 
         run_transaction(do)
-
-
-# --- what there is ---
-
-
-def find_memories() -> QuerySet[Memory]:
-    """Those that hold, but for what an operator has put back last."""
-    last = MemoryHistory.objects.filter(memory=OuterRef("pk")).order_by("-id").values("action")[:1]
-    rows = Memory.objects.filter(status=Status.ACTIVE).alias(last=Subquery(last)).defer("lexemes")
-    return rows.filter(Q(last=None) | ~Q(last=MemoryHistory.Action.UNDO))
-
-
-def find_groups() -> Iterator[dict[int, Memory]]:
-    groups: dict[Owner, dict[int, Memory]] = defaultdict(dict)
-    for memory in find_memories().order_by("pk").iterator():
-        groups[owner_of(memory)][memory.pk] = memory
-    yield from groups.values()
-
-
-def owner_of(memory: Memory) -> Owner:
-    speaker = (memory.agent, memory.person) if memory.category in PERSONAL else ()
-    return (memory.project_id, memory.category, *speaker)
-
-
-def find_own_words(project: int | None, since: datetime) -> Iterator[Episode]:
-    """What users have said themselves: a message that quotes others is left out whole, for it is embedded whole."""
-    rows = Episode.objects.filter(project=project, role=Episode.Role.USER, said_at__gt=since, quoted=[])
-    yield from rows.defer("lexemes").order_by("pk").iterator(EPISODES)
-
-
-def in_chunks(episodes: Iterable[Episode]) -> Iterator[dict[int, Episode]]:
-    chunk: dict[int, Episode] = {}
-    for episode in episodes:
-        chunk[episode.pk] = episode
-        if len(chunk) == EPISODES:
-            yield chunk
-            chunk = {}
-    if chunk:
-        yield chunk
-
-
-def is_support(memory: Memory, episode: Episode) -> bool:
-    is_own = (memory.agent, memory.person) == (episode.agent, episode.person)
-    if episode.said_at <= memory.last_updated or not (is_own or memory.category not in PERSONAL):
-        return False
-    return rules.supports(memory.text, episode.text)
-
-
-def find_given(pairs: Sequence[tuple[Memory, Episode]]) -> set[tuple[int, bytes]]:
-    """Which memory was given to which conversation: there it would only be its own echo."""
-    rows = GivenNote.objects.filter(
-        kind=MemoryLineage.Kind.MEMORY,
-        row__in={memory.pk for memory, _ in pairs},
-        conversation__in={bytes(episode.conversation) for _, episode in pairs},
-    )
-    return {(key, bytes(conversation)) for key, conversation in rows.values_list("row", "conversation")}
-
-
-def find_same_words(memories: Iterable[Memory]) -> list[tuple[int, int]]:
-    """Pairs of memories whose words are the same by the rules: each with the first of them."""
-    first: dict[tuple[str, ...], int] = {}
-    pairs = []
-    for memory in memories:
-        words = tuple(word.base or word.form for word in rules.read_words(memory.text))
-        if (earlier := first.setdefault(words, memory.pk)) != memory.pk:
-            pairs.append((earlier, memory.pk))
-    return pairs
-
-
-def contradict(one: Memory, other: Memory) -> bool:
-    found = [Slots(each.slot, each.other_slot) for each in (one, other)]
-    return rules.find_contradiction(one.text, other.text, one.category, found) is not None
-
-
-def connect(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """The connected components of a graph with these edges."""
-    of: dict[int, list[int]] = {}
-    for one, other in pairs:
-        joined = of.get(one, [one])
-        if (beside := of.get(other, [other])) is not joined:
-            joined += beside
-        of |= dict.fromkeys(joined, joined)
-    return list({id(component): component for component in of.values()}.values())

@@ -113,7 +113,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class ConflictQuestion:
+class ModelQuestion:
     """What is sent: the schema is a JSON schema whose first field is the reasoning."""
 
     system: str
@@ -121,7 +121,7 @@ class ConflictQuestion:
     schema: dict[str, object]
 
 
-def build_question(case: Case) -> ConflictQuestion:
+def build_question(case: Case) -> ModelQuestion:
     fact = case.incoming.fact
     task = _TASKS[case.collision_type].format(
         concept=fact.concept,
@@ -133,7 +133,7 @@ def build_question(case: Case) -> ConflictQuestion:
     if _NAMES[case.collision_type]:
         task += _DIMENSIONS + "\n"
     prompt = f"{task}\nThe document:\n{quote_json(_build_document(case))}"
-    return ConflictQuestion(SYSTEM, prompt, build_schema(case.collision_type))
+    return ModelQuestion(SYSTEM, prompt, build_schema(case.collision_type))
 
 
 def build_schema(collision_type: str) -> dict[str, object]:

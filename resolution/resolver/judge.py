@@ -1,12 +1,11 @@
 """Asks a language model about one conflict: gathers what speaks for both sides, and reads the verdict."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 from django.utils import timezone
 
 from memory import llm
-from memory.domain.timing import is_dated
+from memory.domain.timing import describe_time
 from memory.domain.types import Triple
 from memory.domain.voices import is_registered
 from memory.llm import explain_concept
@@ -46,7 +45,7 @@ def gather(claim: Claim) -> Case:
         sentences=tuple((heard.role, heard.sentence) for heard in explain_concept.evidence_of(claim.concept)),
         dimensions=tuple(_dimensions(claim)),
         earlier_error=claim.last_error,
-        now=_at(timezone.now()),
+        now=describe_time(timezone.now()),
     )
 
 
@@ -56,7 +55,7 @@ def _incoming(claim: Claim) -> CaseSide:
         role=claim.role,
         channel=claim.channel,
         source=claim.incoming_source,
-        at=_at(claim.said_at),
+        at=describe_time(claim.said_at),
         words=claim.evidence,
     )
     fact = Triple(str(claim.concept), str(claim.incoming_parent), str(claim.dim), claim.incoming_is_isa)
@@ -82,10 +81,12 @@ def _existing(claim: Claim) -> CaseSide:
 def _claim(edge: Edge) -> CaseSide:
     said = EdgeHistory.objects.filter(concept_id=edge.concept_id, after__parent_id=edge.parent_id, action__in=STATING)
     statements = tuple(
-        QuotedStatement(_name(row.actor, row.source), row.role, row.source, _at(row.at), row.reason, row.channel)
+        QuotedStatement(
+            _name(row.actor, row.source), row.role, row.source, describe_time(row.at), row.reason, row.channel
+        )
         for row in said.order_by("-at", "-id")[:STATEMENTS_MAX]
     )
-    return CaseSide(_fact(edge), edge.confidence, edge.source, statements, _at(edge.last_confirmed))
+    return CaseSide(_fact(edge), edge.confidence, edge.source, statements, describe_time(edge.last_confirmed))
 
 
 def _dimensions(claim: Claim) -> Iterable[tuple[str, str]]:
@@ -100,7 +101,3 @@ def _dimensions(claim: Claim) -> Iterable[tuple[str, str]]:
 
 def _fact(edge: Edge) -> Triple:
     return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)
-
-
-def _at(time: datetime) -> str:
-    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if is_dated(time.timestamp()) else "some time before"

@@ -171,7 +171,7 @@ class Course:
 
     def ask(self, claim: Claim, model: LanguageModel) -> Verdict:
         try:
-            verdict = judge.judge(claim, model, run_records.subject(self.row, claim))
+            verdict = judge.judge(claim, model, run_records.subject(self.row, f"conflict {claim.conflict_id}"))
             run_records.note_progress(self.row)  # the answer may have taken long, and the run been closed meanwhile
         except RunLost:
             _release(claim.pk)

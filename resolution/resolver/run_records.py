@@ -120,15 +120,15 @@ def close(run: Run, status: Run.Status, note: str) -> None:
     _log(run)
 
 
-def subject(run: Run, claim: Claim) -> str:
+def subject(run: Run, what: str) -> str:
     """What a call of the language model is about, so that the run's calls are found again."""
-    return f"{_prefix(run)}conflict {claim.conflict_id}"
+    return f"{_prefix(run)}{what}"
 
 
 def sum_cost(run: Run) -> dict[str, Any]:
     """What the run has used so far, failed calls too; the cost as far as it is known."""
-    calls = LlmCall.objects.filter(at__gte=run.started_at, purpose=LlmCall.Purpose.RESOLVE)
-    return calls.filter(subject__startswith=_prefix(run)).aggregate(
+    calls = LlmCall.objects.filter(at__gte=run.started_at, subject__startswith=_prefix(run))
+    return calls.aggregate(
         input_tokens=Sum("input_tokens", default=0), output_tokens=Sum("output_tokens", default=0), cost=Sum("cost")
     )
 

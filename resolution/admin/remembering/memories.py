@@ -40,6 +40,7 @@ WORDS = {
     "deprecate": "became too uncertain",
     "invalidate": "was taken back",
     "restore": "holds again",
+    "keep": "was kept beside another",
     "undo": "was put back",
 }
 

@@ -62,4 +62,4 @@ class Command(BaseCommand):
 
 
 def in_words(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {what}" for what, count in sorted(counts.items())) or "nothing to do"
+    return ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in sorted(counts.items())) or "nothing to do"

@@ -1,0 +1,76 @@
+"""Pairs of memories that no rule decides, put to a language model: all that contradict each other perhaps in one call,
+and all that say the same perhaps in another."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from memory import llm
+from memory.domain.timing import describe_time
+from memory.models import LanguageModel, LlmCall, Memory, MemoryHistory
+from memory.semantic import store
+from memory.semantic.domain.consolidation import LASTING_CHANNELS
+from memory.semantic.store import Action
+from resolution.consolidation.inventory import find_memories
+from resolution.domain.memory_prompt import PairVerdict, QuotedMemory, build_question, read_verdicts
+from resolution.models import Run
+from resolution.resolver import run_records
+
+PAIRS_MAX: Final = 40  # of one call; the others wait for the next night
+COLLECTED_MAX: Final = 2_000  # of a night
+
+MemoryPair = tuple[Memory, Memory]
+
+
+class Doubts:
+    """Those of one night."""
+
+    def __init__(self) -> None:
+        self.opposed: list[MemoryPair] = []
+        self.alike: list[MemoryPair] = []
+
+    def add(self, pair: MemoryPair, *, is_opposed: bool) -> None:
+        kept = self.opposed if is_opposed else self.alike
+        # What is disputed waits for a person, and what people wrote on purpose no model takes out.
+        is_for_people = any(each.is_disputed for each in pair) or all(each.channel in LASTING_CHANNELS for each in pair)
+        if not is_for_people and len(kept) < COLLECTED_MAX:
+            kept.append(pair)
+
+
+def find_open(pairs: Sequence[MemoryPair]) -> list[MemoryPair]:
+    """Those that both hold still, but for those of which that was decided, unless one was edited since."""
+    keys = {each.pk for pair in pairs for each in pair}
+    holding = set(find_memories().filter(pk__in=keys, is_disputed=False).values_list("pk", flat=True))
+    rows = MemoryHistory.objects.filter(memory__in=holding).filter(action__in=(Action.KEEP, Action.EDIT)).order_by("id")
+    kept: dict[tuple[int, int], int] = {}
+    edited: dict[int, int] = {}
+    for key, memory, action, beside in rows.values_list("id", "memory_id", "action", "after__beside"):
+        if action == Action.KEEP:
+            kept[memory, beside] = key
+        else:
+            edited[memory] = key
+    return [
+        (one, other)
+        for one, other in pairs
+        if holding.issuperset((one.pk, other.pk))
+        and kept.get((one.pk, other.pk), 0) <= max(edited.get(one.pk, 0), edited.get(other.pk, 0))
+    ]
+
+
+def ask(pairs: Sequence[MemoryPair], run: Run, model: LanguageModel) -> dict[int, PairVerdict]:
+    """What the model decides, by the index of the pair. Raises LlmError, VerdictMistake."""
+    question = build_question([(quote(one, run), quote(other, run)) for one, other in pairs])
+    subject = run_records.subject(run, f"{len(pairs)} pairs of memories")
+    answer = llm.ask(
+        model,
+        LlmCall.Purpose.COMPARE,
+        subject,
+        system=question.system,
+        prompt=question.prompt,
+        schema=question.schema,
+    )
+    return read_verdicts(answer.data, len(pairs))
+
+
+def quote(memory: Memory, run: Run) -> QuotedMemory:
+    sure = store.current_confidence(memory, run.started_at)
+    return QuotedMemory(memory.text, sure, memory.channel, describe_time(memory.said_at))

@@ -1,0 +1,267 @@
+"""Concludes new memories from what people said. Messages of one speaker in one project that are about the same go to a
+language model together, never with those of others; what it concludes counts as explained: it holds where nothing else
+stands there, and waits as a candidate where something does."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+
+from django.db import connection
+from django.utils import timezone
+
+from memory import llm
+from memory.db.transactions import run_transaction
+from memory.domain.channels import EXPLAINED_TRUST, Channel
+from memory.domain.recall.notes import says_something
+from memory.domain.recall.passages import only_asks
+from memory.domain.timing import describe_time
+from memory.models import Agent, Config, Embedder, Episode, ExtractionMark, LanguageModel, LlmCall, Memory
+from memory.semantic import nearness, store
+from memory.semantic.domain.consolidation import NEAR_COSINE, says_same
+from memory.semantic.domain.oppositions import find_opposition
+from memory.semantic.domain.scope import Scope, Speaker
+from memory.semantic.domain.slots import find_slots
+from memory.semantic.search import cut_out
+from memory.semantic.store import Change, Draft, Status
+from memory.semantic.vectors import embedders, schema
+from memory.settings.registry import Tuning
+from resolution.consolidation.inventory import connect
+from resolution.domain.extraction_prompt import Conclusion, QuotedMessage, build_question, read_conclusions
+from resolution.models import Run
+from resolution.resolver import run_records
+
+ACTOR: Final = "consolidation"
+RELATED_COSINE: Final = 0.6  # of messages that are about the same
+NEW_AGE: Final = timedelta(days=7)  # of messages that nobody has looked at: what was not reached until then never is
+NEW_MAX: Final = 300  # of one speaker, the newest
+EARLIER_MAX: Final = 2_000  # messages with which those are compared
+GROUP_MAX: Final = 12  # messages, the newest
+WORDS_MAX: Final = 600  # characters of one message
+PROMPT_MAX: Final = 12_000  # characters of all that are shown in one prompt
+KNOWN_MAX: Final = 30  # memories that are shown beside them, the newest
+EMBEDDING_S: Final = 10.0
+
+# Whoever was looked at longest ago first; whoever never was, before all.
+DUE: Final = """
+    SELECT episode.agent, episode.person, episode.project_id, coalesce(max(mark.episode), 0)
+    FROM episode LEFT JOIN extraction_mark mark ON mark.agent = episode.agent AND mark.person = episode.person
+        AND mark.project_id IS NOT DISTINCT FROM episode.project_id
+    WHERE episode.said_at > %(since)s AND episode.role = 'user' AND episode.id > coalesce(mark.episode, 0)
+    GROUP BY episode.agent, episode.person, episode.project_id
+    ORDER BY max(mark.at) NULLS FIRST, max(episode.id) DESC
+"""
+
+
+class DueSpeaker(NamedTuple):
+    """A speaker in a project who said something new. ``after``: the newest message that was looked at."""
+
+    scope: Scope
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMessage:
+    """A message as the model is shown it."""
+
+    episode: Episode
+    words: str
+
+
+MessageGroups = list[list[ShownMessage]]
+
+
+class Extraction:
+    """Of one night. ``notes``: what was in its way."""
+
+    def __init__(self, run: Run, model: LanguageModel) -> None:
+        self.run = run
+        self.model = model
+        self.counts: Counter[str] = Counter()
+        self.notes: list[str] = []
+
+    def work(self, on_progress: Callable[[], None]) -> None:
+        tuning = Config.tuning()
+        ExtractionMark.objects.filter(at__lt=timezone.now() - timedelta(days=tuning.episode_days)).delete()
+        if not schema.has_tables() or not Embedder.objects.filter(is_current=True, dimensions__isnull=False).exists():
+            return  # the run says what is missing
+        calls = 0
+        for due in find_due(tuning):
+            if calls == tuning.extraction_max_calls:
+                break
+            groups = choose_groups(due)
+            if not groups:
+                mark(due, newest_of(due))
+                continue
+            calls += 1
+            try:
+                self.extract(due, groups)
+            except (llm.Unreadable, llm.Refused) as error:
+                self.notes.append(f"Nothing was concluded from what {due.scope.speaker.agent} said: {error}")
+            except llm.LlmError as error:  # it would be the same with the next
+                self.notes.append(f"What was said waits for the next night: {error}")
+                break
+            finally:
+                run_records.note_progress(self.run, **run_records.sum_cost(self.run))
+                on_progress()
+
+    def extract(self, due: DueSpeaker, groups: MessageGroups) -> None:
+        """Raises LlmError."""
+        newest = newest_of(due)
+        shown = [each for group in groups for each in group]
+        known = Memory.objects.filter(
+            agent=due.scope.speaker.agent,
+            person=due.scope.speaker.person,
+            project=due.scope.project,
+            status__in=(Status.ACTIVE, Status.CANDIDATE),
+        ).order_by("-id")
+        said = [[QuotedMessage(each.words, describe_time(each.episode.said_at)) for each in group] for group in groups]
+        question = build_question(said, list(known.values_list("text", flat=True)[:KNOWN_MAX]))
+        run_records.note_progress(self.run, model_name=self.model.model_name)
+        answer = llm.ask(
+            self.model,
+            LlmCall.Purpose.EXTRACT,
+            run_records.subject(self.run, f"{len(shown)} messages of {due.scope.speaker.agent}"),
+            system=question.system,
+            prompt=question.prompt,
+            schema=question.schema,
+        )
+        concluded, rejected = read_conclusions(answer.data, [each.words for each in shown])
+        vectors = embed([each.text for each in concluded])
+        outcomes = run_transaction(lambda: self.take_in(due, shown, concluded, vectors))
+        self.counts.update(outcomes)
+        if rejected:
+            self.counts["rejected"] += len(rejected)
+        mark(due, newest)
+
+    def take_in(
+        self,
+        due: DueSpeaker,
+        shown: Sequence[ShownMessage],
+        concluded: Sequence[Conclusion],
+        vectors: Sequence[Sequence[float]],
+    ) -> Counter[str]:
+        """Nothing at all where a message was forgotten since: who knows what of it is in the answer."""
+        outcomes: Counter[str] = Counter()
+        drafts = [self.draft(due.scope, each) for each in concluded]
+        store.lock_places(drafts)
+        asked = Episode.objects.filter(pk__in=[each.episode.pk for each in shown]).order_by("pk")
+        if len(asked.select_for_update().values_list("pk")) < len(shown):
+            return outcomes
+        for draft, each, vector in zip(drafts, concluded, vectors, strict=True):
+            evidence = [shown[index].episode for index in each.evidence]
+            newest = max(evidence, key=lambda episode: episode.said_at)
+            conversations = {bytes(episode.conversation) for episode in evidence}
+            by = Change(
+                ACTOR,
+                Channel.EXPLAINED,
+                newest.said_at,
+                conversation=conversations.pop() if len(conversations) == 1 else b"",
+                reason=f"{self.model} concluded it",
+                run=self.run.pk,
+            )
+            status = judge(draft, by, vector)
+            if status is not None:
+                store.create(draft, by, status, evidence=[episode.pk for episode in evidence])
+                outcomes["extracted" if status == Status.ACTIVE else "candidates"] += 1
+        return outcomes
+
+    def draft(self, scope: Scope, concluded: Conclusion) -> Draft:
+        return Draft(
+            concluded.text,
+            concluded.category,
+            scope,
+            concluded.confidence * EXPLAINED_TRUST,
+            Memory.Source.EXTRACTED,
+            find_slots(concluded.text, concluded.category),
+        )
+
+
+# --- what is read ---
+
+
+def find_due(tuning: Tuning) -> Iterator[DueSpeaker]:
+    """Of those alone whose words are kept by now."""
+    kept = dict(Agent.objects.exclude(episodes=Agent.Episodes.DEFAULT).values_list("name", "episodes"))
+    is_on = tuning.episodes in ("on", "all")
+    with connection.cursor() as cursor:
+        cursor.execute(DUE, {"since": timezone.now() - NEW_AGE})
+        rows = cursor.fetchall()
+    for agent, person, project, after in rows:
+        if kept[agent] == Agent.Episodes.ON if agent in kept else is_on:
+            yield DueSpeaker(Scope(Speaker(agent, person), project), after)
+
+
+def messages_of(due: DueSpeaker) -> Any:
+    speaker = due.scope.speaker
+    rows = Episode.objects.filter(
+        agent=speaker.agent, person=speaker.person, project=due.scope.project, role=Episode.Role.USER
+    )
+    return rows.defer("lexemes").order_by("-id")
+
+
+def newest_of(due: DueSpeaker) -> int:
+    newest: int = messages_of(due).values_list("pk", flat=True).first() or due.after
+    return newest
+
+
+def mark(due: DueSpeaker, episode: int) -> None:
+    speaker = due.scope.speaker
+    rows = ExtractionMark.objects.filter(agent=speaker.agent, person=speaker.person, project=due.scope.project)
+    if not rows.update(episode=episode, at=timezone.now()):
+        ExtractionMark.objects.create(
+            agent=speaker.agent, person=speaker.person, project_id=due.scope.project, episode=episode
+        )
+
+
+def choose_groups(due: DueSpeaker) -> MessageGroups:
+    """Messages that are about the same, of which one is new at least; the largest groups first, as many as one prompt
+    has room for."""
+    rows = {episode.pk: episode for episode in messages_of(due)[:EARLIER_MAX]}
+    words = {key: read_own_words(episode) for key, episode in rows.items()}
+    told = [key for key in rows if words[key]]
+    new = [key for key in told if key > due.after][:NEW_MAX]
+    near = nearness.find_near_episodes(nearness.load_vectors("episode", new), told, RELATED_COSINE)
+    groups = [sorted(group, reverse=True)[:GROUP_MAX] for group in connect(pair for pair in near if len({*pair}) == 2)]
+    chosen: MessageGroups = []
+    room = PROMPT_MAX
+    for group in sorted(groups, key=lambda group: (-len(group), -group[0])):
+        room -= sum(len(words[key]) for key in group)
+        if room < 0:
+            break
+        chosen.append([ShownMessage(rows[key], words[key]) for key in reversed(group)])
+    return chosen
+
+
+def read_own_words(episode: Episode) -> str:
+    """Empty where the message says nothing of its own, or only asks."""
+    words = " ".join(cut_out(episode.text, episode.quoted).split())[:WORDS_MAX]
+    return words if says_something(words) and not only_asks(words) else ""
+
+
+# --- what becomes of it ---
+
+
+def embed(texts: Sequence[str]) -> list[list[float]]:
+    """Raises LlmError."""
+    current = Embedder.objects.filter(is_current=True).first()
+    if not texts or current is None:
+        return [[] for _ in texts]
+    return embedders.embed(embedders.setting_of(current.name), texts, EMBEDDING_S)
+
+
+def judge(draft: Draft, by: Change, vector: Sequence[float]) -> Memory.Status | None:
+    """Whether it may hold beside what there is, or waits; None where it is known, or was taken back: also in other
+    words."""
+    if store.find_same(draft.scope, draft.text):
+        return None
+    seen = store.visible_to(draft.scope)
+    near = seen.filter(pk__in=nearness.find_near_memories(seen, vector, NEAR_COSINE) if any(vector) else [])
+    is_opposed = False
+    for memory in near.defer("lexemes"):
+        if says_same(draft.text, memory.text) or find_opposition(draft.text, memory.text) is None:
+            return None
+        is_opposed |= memory.status == Status.ACTIVE
+    is_opposed |= bool(store.find_rivals(store.compose(draft, by)))
+    return Status.CANDIDATE if is_opposed else Status.ACTIVE

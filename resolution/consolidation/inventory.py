@@ -1,0 +1,98 @@
+"""What a consolidation looks at: the memories that hold, by whose they are, and what was said since."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+
+from memory.models import Episode, GivenNote, Memory, MemoryHistory, MemoryLineage
+from memory.semantic.domain import consolidation as rules
+from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.domain.slots import Slots
+from memory.semantic.store import Status
+
+EPISODES: Final = 2_000  # that are compared at a time
+
+Owner = tuple[object, ...]
+
+
+def find_memories() -> QuerySet[Memory]:
+    """Those that hold, but for what an operator has put back last."""
+    last = MemoryHistory.objects.filter(memory=OuterRef("pk")).order_by("-id").values("action")[:1]
+    rows = Memory.objects.filter(status=Status.ACTIVE).alias(last=Subquery(last)).defer("lexemes")
+    return rows.filter(Q(last=None) | ~Q(last=MemoryHistory.Action.UNDO))
+
+
+def find_groups() -> Iterator[dict[int, Memory]]:
+    groups: dict[Owner, dict[int, Memory]] = defaultdict(dict)
+    for memory in find_memories().order_by("pk").iterator():
+        groups[owner_of(memory)][memory.pk] = memory
+    yield from groups.values()
+
+
+def owner_of(memory: Memory) -> Owner:
+    speaker = (memory.agent, memory.person) if memory.category in PERSONAL else ()
+    return (memory.project_id, memory.category, *speaker)
+
+
+def find_own_words(project: int | None, since: datetime) -> Iterator[Episode]:
+    """What users have said themselves: a message that quotes others is left out whole, for it is embedded whole."""
+    rows = Episode.objects.filter(project=project, role=Episode.Role.USER, said_at__gt=since, quoted=[])
+    yield from rows.defer("lexemes").order_by("pk").iterator(EPISODES)
+
+
+def in_chunks(episodes: Iterable[Episode]) -> Iterator[dict[int, Episode]]:
+    chunk: dict[int, Episode] = {}
+    for episode in episodes:
+        chunk[episode.pk] = episode
+        if len(chunk) == EPISODES:
+            yield chunk
+            chunk = {}
+    if chunk:
+        yield chunk
+
+
+def is_support(memory: Memory, episode: Episode) -> bool:
+    is_own = (memory.agent, memory.person) == (episode.agent, episode.person)
+    if episode.said_at <= memory.last_updated or not (is_own or memory.category not in PERSONAL):
+        return False
+    return rules.supports(memory.text, episode.text)
+
+
+def find_given(pairs: Sequence[tuple[Memory, Episode]]) -> set[tuple[int, bytes]]:
+    """Which memory was given to which conversation: there it would only be its own echo."""
+    rows = GivenNote.objects.filter(
+        kind=MemoryLineage.Kind.MEMORY,
+        row__in={memory.pk for memory, _ in pairs},
+        conversation__in={bytes(episode.conversation) for _, episode in pairs},
+    )
+    return {(key, bytes(conversation)) for key, conversation in rows.values_list("row", "conversation")}
+
+
+def find_same_words(memories: Iterable[Memory]) -> list[tuple[int, int]]:
+    """Pairs of memories whose words are the same by the rules: each with the first of them."""
+    first: dict[tuple[str, ...], int] = {}
+    pairs = []
+    for memory in memories:
+        words = tuple(word.base or word.form for word in rules.read_words(memory.text))
+        if (earlier := first.setdefault(words, memory.pk)) != memory.pk:
+            pairs.append((earlier, memory.pk))
+    return pairs
+
+
+def contradict(one: Memory, other: Memory) -> bool:
+    found = [Slots(each.slot, each.other_slot) for each in (one, other)]
+    return rules.find_contradiction(one.text, other.text, one.category, found) is not None
+
+
+def connect(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """The connected components of a graph with these edges."""
+    of: dict[int, list[int]] = {}
+    for one, other in pairs:
+        joined = of.get(one, [one])
+        if (beside := of.get(other, [other])) is not joined:
+            joined += beside
+        of |= dict.fromkeys(joined, joined)
+    return list({id(component): component for component in of.values()}.values())
