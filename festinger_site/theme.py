@@ -78,6 +78,7 @@ UNFOLD = {
             ),
             section(
                 "Memories",
+                page("Search", "search", "admin:memory_memory_search", "memory.view_memory"),
                 rows("Memories", "psychology_alt", "memory.memory"),
                 rows("Episodes", "forum", "memory.episode"),
                 rows("Projects", "folder", "memory.project"),

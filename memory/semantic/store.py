@@ -253,8 +253,8 @@ def invalidate(memory: Memory, by: Change) -> None:
     _archive(memory, Action.INVALIDATE, by, Status.INVALID)
 
 
-def restore(memory: Memory, by: Change) -> None:
-    """It holds again, whatever had taken its place."""
+def restore(memory: Memory, by: Change, *, least: float = 0.0) -> None:
+    """It holds again, whatever had taken its place. ``least``: how sure it is from now on, if it was not before."""
     change(
         memory,
         Action.RESTORE,
@@ -263,6 +263,7 @@ def restore(memory: Memory, by: Change) -> None:
         superseded_by=None,
         merged_into=None,
         archived_at=None,
+        confidence=max(memory.confidence, least),
         last_updated=max(memory.last_updated, by.evident_at),
     )
 

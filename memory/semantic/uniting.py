@@ -1,7 +1,7 @@
-"""What the consolidation writes: evidence from what was said, several memories made one, and a run taken back. All
+"""Evidence from what was said, several memories made one, and a run of the consolidation, or one merge, taken back. All
 functions run inside the caller's transaction, which has locked the memories."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memory.domain.channels import STRONGEST_FIRST, Channel
 from memory.domain.voices import corroborate
-from memory.models import Memory, MemoryLineage
+from memory.models import Memory, MemoryHistory, MemoryLineage
 from memory.semantic.store import Action, Change, Status, change, take_snapshot
 
 
@@ -38,7 +38,7 @@ def merge(winner: Memory, losers: Sequence[Memory], by: Change) -> None:
         winner,
         Action.MERGE,
         by,
-        more={"lineage": added},
+        more={"lineage": added, "merged": sorted(loser.pk for loser in losers)},
         evidence_count=sum(memory.evidence_count for memory in every),
         channel=min((memory.channel for memory in every), key=lambda name: STRONGEST_FIRST.index(Channel(name))),
         last_updated=max(memory.last_updated for memory in every),
@@ -50,7 +50,22 @@ def merge(winner: Memory, losers: Sequence[Memory], by: Change) -> None:
 def take_back(memory: Memory, run: int, by: Change) -> bool:
     """Puts back what a run of the consolidation has changed, but for what has changed since; False where it has become
     something else since."""
-    rows = memory.history.filter(run=run).exclude(action=Action.UNDO).order_by("id")
+    return _put_back(memory, memory.history.filter(run=run).exclude(action=Action.UNDO).order_by("id"), by)
+
+
+def separate(winner: Memory, merge: MemoryHistory, losers: Sequence[Memory], by: Change) -> list[Memory]:
+    """Takes a merge back, which the row of the winner's history tells of: those of the losers that hold again."""
+    _put_back(winner, [merge], by)
+    again = []
+    for loser in losers:
+        row = loser.history.filter(action=Action.MERGE, after__merged_into_id=winner.pk).order_by("-id")[:1]
+        if loser.merged_into_id == winner.pk and _put_back(loser, row, by):
+            again.append(loser)
+    return again
+
+
+def _put_back(memory: Memory, rows: Iterable[MemoryHistory], by: Change) -> bool:
+    """What these rows, the oldest first, tell of."""
     was: dict[str, Any] = {}
     left: dict[str, Any] = {}
     added: list[tuple[str, int]] = []

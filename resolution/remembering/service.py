@@ -131,11 +131,11 @@ def _settle(memory: Memory, remark: Remark, status: RememberStatus) -> Remembere
 # --- decided by an operator ---
 
 
-def promote(memory_id: int, actor: Actor) -> Remembered:
+def promote(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """A candidate holds from now on. Raises UnknownId, Outdated."""
 
     def run() -> Remembered:
-        memory, by = _lock(memory_id), _change_by(actor)
+        memory, by = _lock(memory_id), change_by(actor, reason)
         if memory.status != Status.CANDIDATE:
             raise Outdated(f"memory {memory_id} waits no more: it is {memory.status}")
         store.promote(memory, by, confidence=1.0)
@@ -154,7 +154,20 @@ def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
         memory = _lock(memory_id)
         if memory.status == Status.INVALID:
             raise Outdated(f"memory {memory_id} is taken back already")
-        store.invalidate(memory, _change_by(actor, reason))
+        store.invalidate(memory, change_by(actor, reason))
+        return Remembered("retracted", memory)
+
+    return run_transaction(run)
+
+
+def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
+    """It is too uncertain to be given, until somebody says it again. Raises UnknownId, Outdated."""
+
+    def run() -> Remembered:
+        memory = _lock(memory_id)
+        if memory.status != Status.ACTIVE:
+            raise Outdated(f"memory {memory_id} does not hold: it is {memory.status}")
+        store.deprecate(memory, change_by(actor, reason))
         return Remembered("retracted", memory)
 
     return run_transaction(run)
@@ -164,10 +177,10 @@ def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """It holds again, beside what contradicts it. Raises UnknownId, InvalidDecision."""
 
     def run() -> Remembered:
-        memory, by = _lock(memory_id), _change_by(actor, reason)
+        memory, by = _lock(memory_id), change_by(actor, reason)
         if memory.status in (Status.ACTIVE, Status.CANDIDATE):
             raise InvalidDecision(f"memory {memory_id} is {memory.status}: there is nothing to restore")
-        store.restore(memory, by)
+        store.restore(memory, by, least=store.NEWER_LEAST)  # or the next night would find it too uncertain again
         _, disputed = settle_rivals(memory, by, is_change=False)
         conflict = open_conflict(memory, disputed) if disputed else None
         memory.refresh_from_db()
@@ -180,7 +193,7 @@ def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembere
     """Another text or category. Raises UnknownId."""
 
     def run() -> Remembered:
-        memory, by = _lock(memory_id, text=text, category=category), _change_by(actor)
+        memory, by = _lock(memory_id, text=text, category=category), change_by(actor)
         if (memory.text, memory.category) == (text, category):
             return Remembered("confirmed", memory)
         store.edit(memory, by, text=text, category=category)
@@ -209,5 +222,5 @@ def _draft_of(memory: Memory, **changes: str) -> store.Draft:
     return store.Draft(text, category, scope, memory.confidence, Memory.Source(memory.source), found)
 
 
-def _change_by(actor: Actor, reason: str = "") -> Change:
+def change_by(actor: Actor, reason: str = "") -> Change:
     return Change(actor.signature, Channel.OPERATOR, timezone.now(), reason=reason)

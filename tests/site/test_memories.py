@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
 from memory import bootstrap
 from memory.domain.channels import Channel
-from memory.models import Episode, Memory, MemoryHistory
+from memory.models import Episode, Memory, MemoryHistory, Project, Source
+from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
+from resolution.actors import Actor
 from resolution.consolidation import night
 from resolution.remembering import service
 from resolution.remembering.remarks import compose
@@ -48,6 +50,12 @@ def see(client: Client, path: str) -> str:
     return " ".join(client.get(path).content.decode().split())
 
 
+def forget(client: Client, path: str, key: int) -> str:
+    """What is told when the page that asks was answered."""
+    fields = {"action": "forget_them", "_selected_action": [key], "keys": str(key)}
+    return client.post(path, fields, follow=True).content.decode()
+
+
 def test_what_an_operator_writes_is_a_memory_that_meets_what_stands(operator: Client) -> None:
     old = remember("I prefer a rebase workflow.")
 
@@ -80,12 +88,124 @@ def test_many_are_promoted_taken_back_and_restored(operator: Client) -> None:
     assert "lunch 1 is at noon" not in see(operator, PAGE).lower()
     assert "lunch 1 is at noon" in see(operator, f"{PAGE}?status=candidate").lower()
 
-    for action, became in (("promote_them", "active"), ("take_them_back", "invalid"), ("restore_them", "active")):
+    for action, became in (
+        ("promote_them", "active"), ("take_them_back", "invalid"), ("restore_them", "active"),
+        ("deprecate_them", "deprecated"), ("restore_them", "active"),
+    ):  # fmt: skip
         operator.post(f"{PAGE}?status=all", {"action": action, "_selected_action": keys})
         assert {one.status for one in Memory.objects.all()} == {became}
-    again = operator.post(f"{PAGE}?status=all", {"action": "promote_them", "_selected_action": keys[:1]}, follow=True)
+    again = operator.post(f"{PAGE}?status=all", {"action": "promote_them", "_selected_action": keys}, follow=True)
 
+    assert "3 skipped" in again.content.decode()
     assert "waits no more" in again.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("act", "became", "did"),
+    [("deprecate", "deprecated", "deprecate"), ("invalidate", "invalid", "invalidate")],
+)
+def test_one_is_deprecated_or_taken_back_on_its_page_and_restored(
+    operator: Client, act: str, became: str, did: str
+) -> None:
+    memory = remember("Remember that lunch is at noon.", confidence=0.2)
+    page = f"{PAGE}{memory.pk}"
+
+    operator.post(f"{page}/act/", {"act": act, "reason": "nobody eats"})
+    memory.refresh_from_db()
+    row = memory.history.latest("id")
+    assert (memory.status, row.action, row.reason, row.actor) == (became, did, "nobody eats", "hermione")
+    assert ">Restore</button>" in see(operator, f"{page}/change/")
+
+    operator.post(f"{page}/act/", {"act": "restore"})
+    memory.refresh_from_db()
+    assert (memory.status, memory.confidence > 0.5) == ("active", True)
+    assert night.consolidate() is not None
+    memory.refresh_from_db()
+    assert memory.status == "active"
+
+
+def test_two_are_merged_by_hand_and_separated_again(operator: Client) -> None:
+    one, other = remember("Remember that lunch is at noon."), remember("Remember that we eat lunch at noon.")
+    third = remember("Remember that the lunch of dobby is late.")
+    before = [store.take_snapshot(memory) for memory in (one, other)]
+
+    told = operator.post(PAGE, {"action": "merge_them", "_selected_action": [one.pk, other.pk]}, follow=True)
+    shown = " ".join(told.content.decode().split())
+    assert "Which text stays?" in shown
+    assert third.text in shown.partition("Others like it")[2]
+    fields = {"ids": f"{one.pk},{other.pk}", "winner": other.pk, "reason": "the same"}
+    told = operator.post(f"{PAGE}merge/", fields, follow=True)
+
+    assert "1 memory merged into this one." in told.content.decode()
+    one.refresh_from_db()
+    other.refresh_from_db()
+    assert (one.status, one.merged_into_id, other.evidence_count) == ("merged_into", other.pk, 2)
+    assert "the same" in see(operator, f"{PAGE}{other.pk}/change/")
+
+    [merge] = other.history.filter(action="merge")
+    told = operator.post(f"{PAGE}separate/", {"merge": merge.pk}, follow=True)
+    assert "1 memory of its own again" in told.content.decode()
+    one.refresh_from_db()
+    other.refresh_from_db()
+    assert [store.take_snapshot(memory) for memory in (one, other)] == before
+    assert not other.lineage.exists()
+    again = operator.post(f"{PAGE}separate/", {"merge": merge.pk}, follow=True)
+    assert "separated before" in again.content.decode()
+
+
+def test_what_is_not_the_same_or_not_of_the_same_is_not_merged(operator: Client) -> None:
+    mine = remember("I prefer a rebase workflow.")
+    project = Project.objects.create(slug="hogwarts", name="Hogwarts")
+    others = {
+        "different people": remember("I prefer rebase workflows."),
+        "different projects": remember("Remember that lunch is at noon."),
+        "does not hold": remember("Remember that tea is at five."),
+        "is disputed": remember("Remember that supper is at eight."),
+    }
+    Memory.objects.filter(pk=others["different people"].pk).update(person="ron")
+    Memory.objects.filter(pk=others["different projects"].pk).update(project=project)
+    Memory.objects.filter(pk=others["is disputed"].pk).update(is_disputed=True)
+    service.invalidate(others["does not hold"].pk, Actor("hermione", Source.OPERATOR))
+
+    for why, other in others.items():
+        fields = {"ids": f"{mine.pk},{other.pk}", "winner": mine.pk}
+        shown = operator.post(f"{PAGE}merge/", fields).content.decode()
+        assert why in shown
+        assert ">Merge</button>" not in shown
+    assert not MemoryHistory.objects.filter(action="merge").exists()
+
+
+def test_a_search_as_an_agent_finds_what_that_agent_is_given(operator: Client) -> None:
+    remember("Remember that the billing database was moved to Postgres.")
+    remember("I prefer a database with a rebase workflow.")
+    asked = {"query": "billing database", "types": "memories", "agent": "dobby", "person": "harry", "project": ""}
+
+    own = operator.post(f"{PAGE}search/", asked).content.decode()
+    others = operator.post(f"{PAGE}search/", asked | {"person": "ron"}).content.decode()
+
+    assert "billing database was moved" in own
+    assert ("rebase workflow" in own, "rebase workflow" in others) == (True, False)
+    assert "billing database was moved" in others  # what concerns no person is for all
+
+
+def test_who_may_only_look_is_offered_nothing_and_refused_what_is_posted(client: Client) -> None:
+    memory, other = remember("Remember that lunch is at noon."), remember("Remember that tea is at five.")
+    viewer = User.objects.create_user("luna", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_memory"))
+    client.force_login(viewer)
+    posts = {
+        f"{memory.pk}/act/": {"act": "invalidate"},
+        "merge/": {"ids": f"{memory.pk},{other.pk}", "winner": memory.pk},
+        "separate/": {"merge": 1},
+    }
+
+    page = see(client, f"{PAGE}{memory.pk}/change/").partition('id="content"')[2]
+    assert "Forget for good" not in page
+    assert 'name="act"' not in page
+    assert [client.post(f"{PAGE}{path}", fields).status_code for path, fields in posts.items()] == [403] * 3
+    forget(client, PAGE, memory.pk)
+    assert set(Memory.objects.values_list("status", flat=True)) == {"active"}
+    assert 'value="episodes"' not in see(client, f"{PAGE}search/")
 
 
 def test_memories_and_episodes_are_found_by_their_words_in_any_form(operator: Client) -> None:
@@ -123,10 +243,15 @@ def test_what_is_forgotten_goes_with_what_was_made_of_nothing_else(operator: Cli
         kept.lineage.create(kind="episode", row=episode.pk)
 
     path = "/admin/memory/episode/"
-    told = operator.post(path, {"action": "forget_them", "_selected_action": [episodes[0].pk]}, follow=True)
-    operator.post(PAGE, {"action": "forget_them", "_selected_action": [chosen.pk]})
+    asked = operator.post(path, {"action": "forget_them", "_selected_action": [episodes[0].pk]}).content.decode()
+    assert "1 episode and 1 memory would be forgotten for good" in asked
+    assert episodes[0].text in asked
+    assert Memory.objects.count() == 3
 
-    assert "1 episode and 1 memory forgotten for good" in told.content.decode()
+    told = forget(operator, path, episodes[0].pk)
+    forget(operator, PAGE, chosen.pk)
+
+    assert "1 episode and 1 memory forgotten for good" in told
     assert list(Memory.objects.all()) == [kept]
     assert list(Episode.objects.all()) == [episodes[1]]
     assert not MemoryHistory.objects.exclude(memory=kept).exists()

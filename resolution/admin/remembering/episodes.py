@@ -1,37 +1,20 @@
 """What was said in conversations, in the admin."""
 
-from typing import Any, Literal
+from typing import Any
 
-from django.contrib import admin, messages
-from django.contrib.admin.models import DELETION, LogEntry
-from django.contrib.contenttypes.models import ContentType
+from django.contrib import admin
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from memory.admin.base import Page, ReadOnly, limit_selection, link
-from memory.domain.formatting import format_count
+from memory.admin.base import Page, ReadOnly, link
 from memory.models import Episode, Memory, MemoryLineage
-from memory.semantic.forgetting import ForgetScope, forget
+from resolution.admin.remembering.forgetting import Forgets, forget_rows
 
 NEIGHBOURS = 3  # messages of the conversation that are shown before and after
-
-
-def forget_rows(page: Page, request: HttpRequest, kind: Literal["episode", "memory"], rows: QuerySet[Any]) -> None:
-    """For good, and says what went with them."""
-    keys, more = limit_selection(rows)
-    if keys:
-        gone = forget(ForgetScope(kind=kind, ids=tuple(keys)))
-        what = f"{format_count(gone.episodes, 'episode')} and {format_count(gone.memories, 'memory', 'memories')}"
-        # Not as Django does it for each row, which would keep what was forgotten.
-        table = ContentType.objects.get_for_model(rows.model)
-        LogEntry.objects.create(
-            user_id=request.user.pk or 0, content_type=table, object_repr=f"{what} forgotten", action_flag=DELETION
-        )
-        page.message_user(request, f"{what} forgotten for good{more}.", messages.SUCCESS)
 
 
 def search_words(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
@@ -40,7 +23,7 @@ def search_words(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
 
 
 @admin.register(Episode)
-class EpisodeAdmin(ReadOnly, Page):
+class EpisodeAdmin(Forgets, ReadOnly, Page):
     list_display = ("said_at", "beginning", "role", "agent", "person", "project")
     list_display_links = ("beginning",)
     list_filter = ("role", ("project", AutocompleteSelectFilter))
@@ -57,9 +40,6 @@ class EpisodeAdmin(ReadOnly, Page):
     )
     readonly_fields = ("conversation_around", "remembered")
     actions = ("forget_them",)
-
-    def has_forget_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("memory.delete_episode")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Episode]:
         return super().get_queryset(request).defer("lexemes")
@@ -89,6 +69,6 @@ class EpisodeAdmin(ReadOnly, Page):
         memories = Memory.objects.filter(pk__in=lineage.values("memory")).order_by("pk")
         return format_html_join("", "<div>{}</div>", ((link(one),) for one in memories)) or "nothing"
 
-    @admin.action(description="Forget for good, with what was remembered of nothing else", permissions=["forget"])
-    def forget_them(self, request: HttpRequest, queryset: QuerySet[Episode]) -> None:
-        forget_rows(self, request, "episode", queryset)
+    @admin.action(description="Forget for good, with what was remembered of nothing else …", permissions=["forget"])
+    def forget_them(self, request: HttpRequest, queryset: QuerySet[Episode]) -> HttpResponse | None:
+        return forget_rows(self, request, "episode", queryset)

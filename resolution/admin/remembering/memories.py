@@ -1,12 +1,14 @@
 """Memories in the admin: searched, written, corrected, promoted, taken back."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -14,16 +16,18 @@ from django.utils.text import capfirst
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from memory.admin.base import Page, limit_selection, link
+from memory.admin.base import Page, link
 from memory.domain.channels import Channel
+from memory.domain.types import whole_number
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.templatetags.times import ago
 from resolution.admin.pages import actor_of
-from resolution.admin.remembering.episodes import forget_rows, search_words
-from resolution.errors import DecisionError
+from resolution.admin.remembering import acting, searching
+from resolution.admin.remembering.episodes import search_words
+from resolution.admin.remembering.forgetting import Forgets, forget_rows
 from resolution.remembering import service
 from resolution.remembering.remarks import RemarkMistake, clean_text, compose
 from resolution.views.phrases import percent
@@ -88,7 +92,7 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
 
 
 @admin.register(Memory)
-class MemoryAdmin(Page):
+class MemoryAdmin(Forgets, Page):
     form = MemoryForm
     list_display = ("text", "category", "project", "whose", "sureness", "state", "written")
     list_filter = (StatusFilter, "category", "channel", ("project", AutocompleteSelectFilter))
@@ -98,7 +102,8 @@ class MemoryAdmin(Page):
     search_help_text = "Words of the memory, in any form."
     sortable_by = ()
     ordering = ("-id",)
-    actions = ("promote_them", "take_them_back", "restore_them", "forget_them")
+    actions = ("promote_them", "deprecate_them", "take_them_back", "restore_them", "merge_them", "forget_them")
+    change_form_outer_before_template = "resolution/memory_acts.html"
     readonly_fields = ("sureness", "state", "evidence", "replaced", "happened", "channel", "source", "said_at", "slot")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -111,6 +116,26 @@ class MemoryAdmin(Page):
         self, request: HttpRequest, queryset: QuerySet[Memory], search_term: str
     ) -> tuple[QuerySet[Memory], bool]:
         return search_words(queryset, search_term) if search_term.strip() else queryset, False
+
+    def get_urls(self) -> list[URLPattern]:
+        own: dict[str, tuple[str, Callable[..., HttpResponse]]] = {
+            "search/": ("search", searching.search_page),
+            "merge/": ("merge", partial(acting.merge_page, site=self.admin_site)),
+            "separate/": ("separate", acting.separate),
+            "<int:memory_id>/act/": ("act", acting.act_on_one),
+        }
+        views = [
+            path(route, self.admin_site.admin_view(view), name=f"memory_memory_{name}")
+            for route, (name, view) in own.items()
+        ]
+        return [*views, *super().get_urls()]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        memory = Memory.objects.filter(pk=whole_number(object_id) or 0).defer("lexemes").first()
+        acts = acting.describe_acts(memory) if memory is not None else {}
+        return super().change_view(request, object_id, form_url, acts | (extra_context or {}))
 
     def get_fieldsets(self, request: HttpRequest, obj: Memory | None = None) -> Any:
         if obj is None:
@@ -153,9 +178,6 @@ class MemoryAdmin(Page):
 
     def has_change_them_permission(self, request: HttpRequest) -> bool:
         return self.has_change_permission(request)
-
-    def has_forget_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("memory.delete_memory")
 
     # --- columns ---
 
@@ -202,33 +224,27 @@ class MemoryAdmin(Page):
 
     @admin.action(description="Promote: true, give it", permissions=["change_them"])
     def promote_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
-        self._change(request, queryset, "promoted", lambda pk: service.promote(pk, actor_of(request)))
+        acting.act_on_many(self, request, queryset, "promote")
+
+    @admin.action(description="Deprecate: too uncertain to be given", permissions=["change_them"])
+    def deprecate_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
+        acting.act_on_many(self, request, queryset, "deprecate")
 
     @admin.action(description="Take back: not true, or of no use", permissions=["change_them"])
     def take_them_back(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
-        self._change(request, queryset, "taken back", lambda pk: service.invalidate(pk, actor_of(request)))
+        acting.act_on_many(self, request, queryset, "invalidate")
 
     @admin.action(description="Restore: it holds again", permissions=["change_them"])
     def restore_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
-        self._change(request, queryset, "restored", lambda pk: service.restore(pk, actor_of(request)))
+        acting.act_on_many(self, request, queryset, "restore")
 
-    @admin.action(description="Forget for good: text, history and all", permissions=["forget"])
-    def forget_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
-        forget_rows(self, request, "memory", queryset)
+    @admin.action(description="Merge: they say the same …", permissions=["change_them"])
+    def merge_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
+        return acting.begin_merge(self, request, queryset)
 
-    def _change(
-        self, request: HttpRequest, queryset: QuerySet[Memory], done: str, change: Callable[[int], object]
-    ) -> None:
-        keys, more = limit_selection(queryset)
-        count = 0
-        for key in keys:
-            try:
-                change(key)
-                count += 1
-            except DecisionError as mistake:
-                self.message_user(request, str(mistake), messages.WARNING)
-        if count:
-            self.message_user(request, f"{count:,} {done}{more}.", messages.SUCCESS)
+    @admin.action(description="Forget for good: text, history and all …", permissions=["forget"])
+    def forget_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
+        return forget_rows(self, request, "memory", queryset)
 
 
 def describe(row: MemoryHistory) -> tuple[str, str, str, str]:

@@ -1,0 +1,175 @@
+"""What operators do about memories that stand: one on its page, many in the list, and what they make one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.db.models import F, Q, QuerySet
+from django.db.models.expressions import RawSQL
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+from unfold.sites import UnfoldAdminSite
+
+from memory.admin.base import Page, address, limit_selection
+from memory.domain.formatting import format_count
+from memory.domain.types import whole_number
+from memory.models import Memory, MemoryHistory
+from memory.semantic.domain import consolidation as rules
+from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.domain.slots import Slots
+from resolution.actors import Actor
+from resolution.admin.pages import actor_of, with_button
+from resolution.errors import DecisionError
+from resolution.remembering import merging, service
+
+REASON_MAX: Final = 500  # characters
+TOLD_MAX: Final = 3  # reasons why rows were skipped
+LIKE_MAX: Final = 8
+COMPARED_MAX: Final = 2_000  # the newest memories that are looked through for similar ones
+SHOWN_MAX: Final = 20  # merges
+
+Act = Callable[[int, Actor, str], object]
+# By what the buttons send: what they are called, what was done, and which statuses they are for.
+ACTS: Final[dict[str, tuple[str, str, Act, frozenset[str]]]] = {
+    "promote": ("Promote", "promoted", service.promote, frozenset({"candidate"})),
+    "deprecate": ("Deprecate", "deprecated", service.deprecate, frozenset({"active"})),
+    "invalidate": ("Take back", "taken back", service.invalidate, frozenset({"candidate", "active", "deprecated"})),
+    "restore": (
+        "Restore", "restored", service.restore, frozenset({"deprecated", "merged_into", "superseded", "invalid"}),
+    ),
+}  # fmt: skip
+
+
+def describe_acts(memory: Memory) -> dict[str, Any]:
+    """What the page of a memory offers."""
+    losers = set(memory.merged.values_list("pk", flat=True)[: merging.MERGED_MAX * SHOWN_MAX])
+    merges = merging.find_merges(Q(memory=memory)).order_by("-id")[:SHOWN_MAX] if losers else []
+    return {
+        "acts": [(act, label) for act, (label, _, _, statuses) in ACTS.items() if memory.status in statuses],
+        "may_merge": memory.status == Memory.Status.ACTIVE and not memory.is_disputed,
+        "merges": [
+            (merge, Memory.objects.filter(pk__in=losers & set(merging.merged_by(merge))).defer("lexemes"))
+            for merge in merges
+            if losers & set(merging.merged_by(merge))
+        ],
+    }
+
+
+def act_on_many(page: Page, request: HttpRequest, queryset: QuerySet[Memory], act: str) -> None:
+    _, done, change, _ = ACTS[act]
+    keys, more = limit_selection(queryset)
+    skipped: list[str] = []
+    for key in keys:
+        try:
+            change(key, actor_of(request), "")
+        except DecisionError as mistake:
+            skipped.append(str(mistake))
+    if skipped:
+        told = "; ".join(skipped[:TOLD_MAX]) + ("; and others" if len(skipped) > TOLD_MAX else "")
+        page.message_user(request, f"{len(skipped):,} skipped: {told}.", messages.WARNING)
+    if count := len(keys) - len(skipped):
+        page.message_user(request, f"{count:,} {done}{more}.", messages.SUCCESS)
+
+
+changing = permission_required("memory.change_memory", raise_exception=True)
+
+
+@require_POST
+@changing
+def act_on_one(request: HttpRequest, memory_id: int) -> HttpResponse:
+    _, done, change, _ = ACTS.get(request.POST.get("act", ""), ACTS["restore"])
+    try:
+        change(memory_id, actor_of(request), request.POST.get("reason", "")[:REASON_MAX])
+        messages.success(request, f"It was {done}.")
+    except DecisionError as mistake:
+        messages.warning(request, f"Nothing was changed: {mistake}.")
+    return redirect("admin:memory_memory_change", memory_id)
+
+
+@require_POST
+@changing
+def separate(request: HttpRequest) -> HttpResponse:
+    """Takes a merge back."""
+    merge = whole_number(request.POST.get("merge", "")) or 0
+    row = MemoryHistory.objects.filter(pk=merge).first()
+    try:
+        again = merging.separate(merge, actor_of(request), request.POST.get("reason", "")[:REASON_MAX])
+        messages.success(request, f"Undone: {format_count(len(again), 'memory', 'memories')} of its own again.")
+    except DecisionError as mistake:
+        messages.warning(request, f"Nothing was changed: {mistake}.")
+    return redirect(address(Memory, row.memory_id) if row is not None else "admin:memory_memory_changelist")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@changing
+def merge_page(request: HttpRequest, site: UnfoldAdminSite) -> HttpResponse:
+    """Shows the memories whose ``ids`` are given, and others like them; for POST, makes them one."""
+    given = request.POST or request.GET
+    keys = [key for text in given.get("ids", "").split(",") if (key := whole_number(text)) is not None]
+    if request.method == "POST":
+        try:
+            return _merge(request, keys)
+        except DecisionError as mistake:
+            messages.error(request, f"Nothing was merged: {mistake}.")
+    rows = Memory.objects.filter(pk__in=keys).select_related("project").defer("lexemes")
+    chosen = sorted(rows[: merging.MERGED_MAX + 1], key=lambda memory: (-memory.confidence, memory.pk))
+    if not chosen:
+        messages.warning(request, "Choose memories first.")
+        return redirect("admin:memory_memory_changelist")
+    context = {
+        **site.each_context(request),
+        "title": "Merge memories",
+        "chosen": [(memory, contradicts_any(memory, chosen)) for memory in chosen],
+        "ids": ",".join(str(memory.pk) for memory in chosen),
+        "obstacle": merging.find_obstacle(chosen) if len(chosen) > 1 else "",
+        "can_merge": len(chosen) > 1 and not merging.find_obstacle(chosen),
+        "like": find_like(chosen),
+    }
+    return TemplateResponse(request, "resolution/merge_memories.html", context)
+
+
+def _merge(request: HttpRequest, keys: Sequence[int]) -> HttpResponse:
+    winner_id = whole_number(request.POST.get("winner", "")) or 0
+    reason = request.POST.get("reason", "")[:REASON_MAX]
+    winner, merge = merging.merge(winner_id, keys, actor_of(request), reason)
+    told = f"{format_count(len(merging.merged_by(merge)), 'memory', 'memories')} merged into this one."
+    undo = reverse("admin:memory_memory_separate")
+    messages.success(request, with_button(request, told, "Undo", undo, merge=str(merge.pk)))
+    return redirect(address(Memory, winner.pk))
+
+
+def contradicts_any(memory: Memory, others: Sequence[Memory]) -> bool:
+    def slots_of(one: Memory) -> Slots:
+        return Slots(one.slot, one.other_slot)
+
+    return any(
+        rules.find_contradiction(memory.text, other.text, memory.category, [slots_of(memory), slots_of(other)])
+        for other in others
+        if other.pk != memory.pk
+    )
+
+
+def find_like(chosen: Sequence[Memory]) -> QuerySet[Memory]:
+    """Those with words of the first of them that could be merged with it, the likest first."""
+    first = chosen[0]
+    rows = Memory.objects.filter(project=first.project_id, status=Memory.Status.ACTIVE, is_disputed=False)
+    if first.category in PERSONAL:
+        rows = rows.filter(agent=first.agent, person=first.person)
+    newest = rows.exclude(pk__in=[memory.pk for memory in chosen]).order_by("-pk")[:COMPARED_MAX]
+    words = "replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery"
+    likeness = RawSQL(f"ts_rank(memory.lexemes, {words})", [first.text])
+    ranked = Memory.objects.filter(pk__in=newest.values("pk")).annotate(likeness=likeness).defer("lexemes")
+    return ranked.filter(likeness__gt=0).order_by(F("likeness").desc(), "-pk")[:LIKE_MAX]
+
+
+def begin_merge(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
+    keys = list(queryset.order_by().values_list("pk", flat=True)[: merging.MERGED_MAX + 1])
+    if len(keys) > merging.MERGED_MAX:
+        told = f"At most {merging.MERGED_MAX} memories are merged at once: more do not say the same."
+        page.message_user(request, told, messages.WARNING)
+        return None
+    return redirect(f"{reverse('admin:memory_memory_merge')}?ids={','.join(map(str, keys))}")

@@ -1,0 +1,69 @@
+"""Forgetting for good: what would go is shown first."""
+
+from typing import Any, Literal
+
+from django.contrib import admin, messages
+from django.contrib.admin.models import DELETION, LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from memory.admin.base import ACTION_MAX, Page, limit_selection
+from memory.domain.formatting import format_count
+from memory.domain.types import whole_number
+from memory.semantic.forgetting import ForgetScope, Forgotten, forget
+
+
+class Forgets:
+    """Rows that can be forgotten for good, in the list and on their pages."""
+
+    change_form_outer_after_template = "resolution/forget_one.html"
+
+    def has_forget_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(f"memory.delete_{self.opts.model_name}")  # type: ignore[attr-defined]  # a page's
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        more = {"may_forget": self.has_forget_permission(request)} | (extra_context or {})
+        return super().change_view(request, object_id, form_url, more)  # type: ignore[misc]  # ModelAdmin's
+
+
+def forget_rows(
+    page: Page, request: HttpRequest, kind: Literal["episode", "memory"], rows: QuerySet[Any]
+) -> HttpResponse | None:
+    """The page that asks; once that was answered, None: then they are gone, and what went with them is told."""
+    if "keys" not in request.POST:
+        return _ask(page, request, kind, rows)
+    keys = [key for text in request.POST["keys"].split(",") if (key := whole_number(text)) is not None]
+    if keys:
+        what = _count(forget(ForgetScope(kind=kind, ids=tuple(keys[:ACTION_MAX]))))
+        # Not as Django does it for each row, which would keep what was forgotten.
+        table = ContentType.objects.get_for_model(rows.model)
+        LogEntry.objects.create(
+            user_id=request.user.pk or 0, content_type=table, object_repr=f"{what} forgotten", action_flag=DELETION
+        )
+        page.message_user(request, f"{what} forgotten for good.", messages.SUCCESS)
+    return None
+
+
+def _ask(page: Page, request: HttpRequest, kind: Literal["episode", "memory"], rows: QuerySet[Any]) -> HttpResponse:
+    keys, more = limit_selection(rows)
+    found = forget(ForgetScope(kind=kind, ids=tuple(keys)), is_trial=True) if keys else Forgotten(0, 0)
+    context = {
+        **admin.site.each_context(request),
+        "title": "Forget for good",
+        "opts": page.opts,
+        "what": _count(found),
+        "examples": found.examples,
+        "others": found.episodes + found.memories - len(found.examples),
+        "keys": ",".join(map(str, keys)),
+        "first": keys[0] if keys else "",
+        "more": more.removeprefix(". "),
+    }
+    return TemplateResponse(request, "resolution/forget.html", context)
+
+
+def _count(gone: Forgotten) -> str:
+    return f"{format_count(gone.episodes, 'episode')} and {format_count(gone.memories, 'memory', 'memories')}"

@@ -1,0 +1,84 @@
+"""Memories that an operator makes one, and the undo of it."""
+
+from collections.abc import Collection, Sequence
+
+from django.db.models import Q, QuerySet
+
+from memory.db.transactions import run_transaction
+from memory.models import Memory, MemoryHistory
+from memory.semantic import uniting
+from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.store import Status
+from resolution.actors import Actor
+from resolution.errors import InvalidDecision, Outdated, UnknownId
+from resolution.remembering.disputes import settle_rivals
+from resolution.remembering.service import change_by
+
+MERGED_MAX = 20  # memories at once: more do not say the same
+
+
+def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") -> tuple[Memory, MemoryHistory]:
+    """The winner, which has the evidence of all from now on, and the row of its history that ``separate`` takes. Raises
+    UnknownId, InvalidDecision."""
+
+    def run() -> tuple[Memory, MemoryHistory]:
+        rows = {memory.pk: memory for memory in _lock(Q(pk__in={winner_id, *ids}))}
+        if winner_id not in rows:
+            raise UnknownId(f"there is no memory {winner_id}")
+        if obstacle := find_obstacle([*rows.values()]):
+            raise InvalidDecision(obstacle)
+        winner = rows.pop(winner_id)
+        uniting.merge(winner, [*rows.values()], change_by(actor, reason))
+        return winner, winner.history.filter(action=MemoryHistory.Action.MERGE).latest("id")
+
+    return run_transaction(run)
+
+
+def separate(merge_id: int, actor: Actor, reason: str = "") -> list[Memory]:
+    """Those that hold again beside the one that they were merged into. Raises UnknownId, Outdated."""
+
+    def run() -> list[Memory]:
+        merge = find_merges(Q(pk=merge_id)).first()
+        if merge is None:
+            raise UnknownId(f"there is no merge {merge_id}")
+        rows = {memory.pk: memory for memory in _lock(Q(pk=merge.memory_id) | Q(pk__in=merged_by(merge)))}
+        winner, by = rows.pop(merge.memory_id), change_by(actor, reason)
+        again = uniting.separate(winner, merge, [*rows.values()], by)
+        if not again:
+            raise Outdated("these memories were separated before, or have become something else since")
+        for memory in again:
+            settle_rivals(memory, by, is_change=False)
+        return again
+
+    return run_transaction(run)
+
+
+def find_merges(which: Q) -> QuerySet[MemoryHistory]:
+    """The rows of winners."""
+    return MemoryHistory.objects.filter(which, action=MemoryHistory.Action.MERGE, after__merged__isnull=False)
+
+
+def merged_by(merge: MemoryHistory) -> list[int]:
+    return list((merge.after or {})["merged"])
+
+
+def find_obstacle(memories: Sequence[Memory]) -> str:
+    """Why these cannot be one, in words; empty where they can."""
+    if not 2 <= len(memories) <= MERGED_MAX:
+        return f"two memories to {MERGED_MAX} can be merged at once"
+    for memory in memories:
+        if memory.status != Status.ACTIVE:
+            return f"memory {memory.pk} does not hold: {memory.get_status_display()}"
+        if memory.is_disputed:
+            return f"memory {memory.pk} is disputed: take back what is wrong first"
+    if len({memory.project_id for memory in memories}) > 1:
+        return "they belong to different projects"
+    speakers = {(memory.agent, memory.person) for memory in memories}
+    if len(speakers) > 1 and any(memory.category in PERSONAL for memory in memories):
+        return "they are of different people, and what concerns a person stays theirs"
+    return ""
+
+
+def _lock(which: Q) -> QuerySet[Memory]:
+    """In the order of their ids, which all writers lock them in."""
+    return Memory.objects.filter(which).select_for_update(of=("self",)).order_by("pk")
