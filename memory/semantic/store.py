@@ -107,16 +107,17 @@ def find_rivals(memory: Memory) -> list[Memory]:
     rows = rows.exclude(pk=memory.pk)
     if memory.category in PERSONAL:
         rows = rows.filter(agent=memory.agent, person=memory.person)
-    own = slots.Slots(memory.slot, memory.other_slot)
-    return [
-        row
-        for row in rows.select_for_update(of=("self",)).order_by("id")
-        if row.text.lower() == denied
-        or (
-            slots.meet(own, slots.Slots(row.slot, row.other_slot))
-            and slots.contradicts(memory.text, row.text, memory.category, memory.slot)
-        )
-    ]
+    return [row for row in rows.select_for_update(of=("self",)).order_by("id") if are_rivals(memory, row)]
+
+
+def are_rivals(one: Memory, other: Memory) -> bool:
+    """Whether two memories of one owner cannot both hold, by their slots or because one denies the other."""
+    small = one.text.lower(), other.text.lower()
+    if slots.denied_by(one.text).lower() == small[1] or slots.denied_by(other.text).lower() == small[0]:
+        return True
+    own, others = (slots.Slots(each.slot, each.other_slot) for each in (one, other))
+    is_near = one.category == other.category and slots.meet(own, others)
+    return is_near and slots.contradicts(one.text, other.text, one.category, one.slot)
 
 
 def lock_places(drafts: Iterable[Draft]) -> None:
@@ -275,9 +276,8 @@ def _archive(memory: Memory, action: str, by: Change, status: Memory.Status) -> 
 
 def _settle_disputes(gone: Memory, by: Change) -> None:
     """Whatever only what is gone has disputed is as sure as before."""
-    if not gone.is_disputed:
-        return
-    rows = MemoryHistory.objects.filter(action=Action.DISPUTE, after__beside=gone.pk)
+    beside = {(row.after or {})["beside"] for row in gone.history.filter(action=Action.DISPUTE)}
+    rows = MemoryHistory.objects.filter(memory__in=beside, action=Action.DISPUTE, after__beside=gone.pk)
     for key in sorted(set(rows.values_list("memory", flat=True))):
         _make_sure(Memory.objects.select_for_update().get(pk=key), {gone.pk}, by)
 
@@ -290,11 +290,14 @@ def reconcile(memories: Collection[Memory], by: Change) -> None:
 
 def _make_sure(memory: Memory, settled: Collection[int], by: Change) -> None:
     """It is as sure as before these have disputed it, unless another does that still."""
-    if memory.status != Status.ACTIVE or not memory.is_disputed:
+    if memory.status != Status.ACTIVE:
         return
-    disputes = list(MemoryHistory.objects.filter(memory=memory, action=Action.DISPUTE))
+    restored = memory.history.filter(action=Action.RESTORE, after__has_any_keys=["is_disputed", "confidence"])
+    since = restored.order_by("-id").values_list("id", flat=True).first() or 0
+    disputes = list(memory.history.filter(action=Action.DISPUTE, id__gt=since))
     beside = {(row.after or {})["beside"] for row in disputes}
-    if Memory.objects.filter(pk__in=beside - set(settled), status=Status.ACTIVE, is_disputed=True).exists():
+    others = Memory.objects.filter(pk__in=beside - set(settled), status=Status.ACTIVE, is_disputed=True)
+    if beside.isdisjoint(settled) or others.exists():
         return
     before = [(row.before or {}).get("confidence", 0.0) for row in disputes if (row.after or {})["beside"] in settled]
     change(memory, Action.RESTORE, by, is_disputed=False, confidence=max([memory.confidence, *before]))

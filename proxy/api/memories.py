@@ -1,6 +1,6 @@
 """The routes by which agents have something remembered, and find it again; and by which operators decide about it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from asgiref.sync import sync_to_async
@@ -24,6 +24,7 @@ from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, ca
 from proxy.auth import Caller, may, scope_of
 from proxy.errors import NotFound
 from resolution.actors import Actor
+from resolution.layers.conflicts import list_open_of
 from resolution.remembering import service
 from resolution.remembering.remarks import RemarkMistake, compose
 from resolution.remembering.service import Remembered
@@ -130,8 +131,9 @@ async def list_memories(request: ASGIRequest, query: Query[MemoryQuery]) -> dict
         rows = rows.filter(category=query.category) if query.category else rows
         rows = rows.filter(text__icontains=query.text.strip()) if query.text.strip() else rows
         rows = rows.filter(is_disputed=query.disputed) if query.disputed is not None else rows
-        page = rows.select_related("project")[query.offset : query.offset + query.limit]
-        return {"items": [memory_out(row) for row in page], "count": rows.count()}
+        page = list(rows.select_related("project")[query.offset : query.offset + query.limit])
+        conflicts = list_open_of("memory", [row.pk for row in page])
+        return {"items": [memory_out(row, conflicts.get(row.pk, [])) for row in page], "count": rows.count()}
 
     return await sync_to_async(read)()
 
@@ -145,7 +147,9 @@ async def get_memory(request: ASGIRequest, memory_id: int, asked: Query[Asked]) 
 
     def read() -> dict[str, Any] | None:
         row = find_visible(caller, scope).select_related("project").filter(pk=memory_id).first()
-        return memory_out(row) | _origins_out(row, caller, scope) if row is not None else None
+        if row is None:
+            return None
+        return memory_out(row, list_open_of("memory", [row.pk]).get(row.pk, [])) | _origins_out(row, caller, scope)
 
     told = await sync_to_async(read)()
     if told is None:
@@ -191,7 +195,9 @@ def describe_remembered(outcome: Remembered) -> dict[str, Any]:
     """The memory, and what became of what was said: ``result``."""
     content: dict[str, Any] = {"result": outcome.status}
     if outcome.memory is not None:
-        content |= memory_out(outcome.memory) | {"conflict_id": outcome.conflict_id}
+        conflicts = list_open_of("memory", [outcome.memory.pk]) if outcome.memory.is_disputed else {}
+        content |= memory_out(outcome.memory, conflicts.get(outcome.memory.pk, []))
+        content["conflict_id"] = outcome.conflict_id
         content["superseded"] = [memory.pk for memory in outcome.superseded]
         content["disputed_by"] = [memory.pk for memory in outcome.disputed]
     if outcome.status in TOLD:
@@ -202,7 +208,8 @@ def describe_remembered(outcome: Remembered) -> dict[str, Any]:
     return content
 
 
-def memory_out(memory: Memory) -> dict[str, Any]:
+def memory_out(memory: Memory, conflicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """``conflicts``: the open ones of which it is a member."""
     return {
         "id": memory.pk,
         "text": memory.text,
@@ -221,7 +228,7 @@ def memory_out(memory: Memory) -> dict[str, Any]:
         "last_updated": memory.last_updated,
         "superseded_by": memory.superseded_by_id,
         "merged_into": memory.merged_into_id,
-        "conflicts": [],
+        "conflicts": list(conflicts),
     }
 
 

@@ -27,7 +27,8 @@ from resolution.consolidation import doubts, extraction, inventory
 from resolution.consolidation.doubts import Doubts, MemoryPair
 from resolution.domain.memory_prompt import PairVerdict
 from resolution.domain.verdicts import VerdictMistake
-from resolution.models import Run
+from resolution.layers.memories import drop_settled, open_between, settle_memories
+from resolution.models import Conflict, Run
 from resolution.remembering import reading
 from resolution.resolver import run_records
 
@@ -200,10 +201,11 @@ class Night:
         return store.current_confidence(memory, self.now)
 
     def dispute(self, one: Memory, other: Memory, by: Change | None = None) -> None:
-        if one.is_disputed and other.is_disputed:
+        if (one.is_disputed and other.is_disputed) or not drop_settled(one, [other]):
             return
         older, newer = sorted((one, other), key=lambda memory: (memory.said_at, memory.pk))
         store.dispute(older, newer, by or self.by)
+        open_between(newer, [older], Conflict.Tier.MODEL if by else Conflict.Tier.OPPOSITION)
         self.counts["disputed_by_model" if by else "disputed"] += 1
 
     def merge(self, *memories: Memory) -> None:
@@ -280,6 +282,7 @@ class Night:
 
     def deprecate(self, memory: Memory) -> None:
         store.deprecate(memory, self.by)
+        settle_memories([memory.pk])
         self.counts["deprecated"] += 1
 
     def change(self, keys: Sequence[int], work: Callable[..., None], texts: Mapping[int, str] = NO_TEXTS) -> None:

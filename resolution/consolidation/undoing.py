@@ -11,7 +11,8 @@ from memory.models import Memory, MemoryHistory
 from memory.semantic import uniting
 from memory.semantic.store import Change
 from resolution.actors import Actor
-from resolution.models import Run
+from resolution.layers.conflicts import close_moot, find_open
+from resolution.models import Conflict, Run
 
 
 @dataclass(slots=True)
@@ -39,6 +40,8 @@ def undo_consolidation(run: Run, actor: Actor, reason: str = "") -> TakenBack:
             memory = Memory.objects.select_for_update(of=("self",)).get(pk=key)
             if uniting.take_back(memory, run.pk, by):
                 report.undone += 1
+                if memory.history.filter(run=run.pk, action=MemoryHistory.Action.DISPUTE).exists():
+                    close_moot(find_open("memory", [memory.pk], Conflict.Tier.OPPOSITION))
             else:
                 report.refused.append(memory)
 

@@ -41,6 +41,15 @@ OF_SLOTS: Final = """
     SELECT edge_id, conflict.id FROM urd JOIN conflict ON (concept_id, conflict.dim_id) = (urd.id, urd.dim_id)
     WHERE status = 'open' AND slot_kind = 'edge_slot' AND edge_id = ANY(%s)
 """
+# Beside whom people have let a row stand, and what both said then.
+SETTLED: Final = """
+    SELECT other.kind, other.object_id, mine.text, other.text
+    FROM conflict_member AS mine
+    JOIN decision ON decision.conflict_id = mine.conflict_id AND decision.kind IN ('accept', 'dismiss')
+    JOIN conflict_member AS other ON other.conflict_id = mine.conflict_id AND other.id <> mine.id
+    WHERE (mine.kind, mine.object_id) = (%s, %s)
+      AND NOT EXISTS (SELECT FROM decision AS undo WHERE undo.undoes_id = decision.id)
+"""
 
 
 class Member(NamedTuple):
@@ -86,6 +95,18 @@ def open_conflict(
     return int(conflict_id)
 
 
+def find_settled(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tuple[str, int]]:
+    """Of other rows, by kind and id with what they say, those of which people have decided that they may stand beside
+    this one: while both say what they said, that is asked no more."""
+    with connection.cursor() as cursor:
+        cursor.execute(SETTLED, [member.kind, member.object_id])
+        return {
+            (kind, object_id)
+            for kind, object_id, own_text, text in cursor.fetchall()
+            if own_text == member.text[:TEXT_MAX] and text == texts.get((kind, object_id), "")[:TEXT_MAX]
+        }
+
+
 def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
     """For each of the rows that are disputed, its open conflicts as answers show them: ``id``, ``kind``, and as
     ``conflicts_with`` the kind and the id of what it contradicts in a higher layer, or None. Of facts also the conflict
@@ -121,7 +142,8 @@ def close_moot(conflict_ids: Collection[int]) -> int:
     return int(count)
 
 
-def find_open(kind: str, ids: Collection[int]) -> set[int]:
+def find_open(kind: str, ids: Collection[int], tier: str = "") -> set[int]:
     """The ids of the open conflicts, not of an edge's slot, of which one of these rows is a member."""
     rows = Conflict.objects.filter(~Q(slot_kind=Kind.EDGE_SLOT), status=Conflict.Status.OPEN)
+    rows = rows.filter(tier=tier) if tier else rows
     return set(rows.filter(members__kind=kind, members__object_id__in=list(ids)).values_list("pk", flat=True))

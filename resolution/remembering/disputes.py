@@ -1,35 +1,45 @@
 """What becomes of memories that cannot hold beside each other."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from memory.domain.channels import is_weaker
 from memory.models import Memory
 from memory.semantic import store
 from memory.semantic.store import Change
+from resolution.layers.memories import drop_settled, open_between, settle_memories
 
 
-def settle_rivals(memory: Memory, by: Change, *, is_change: bool) -> tuple[list[Memory], list[Memory]]:
-    """Those that the memory has superseded, and those with which it is disputed. It may itself be superseded, by
-    something that was said later.
+class Settled(NamedTuple):
+    """Those that a memory has superseded, those with which it is disputed, and the conflict that they are in."""
+
+    superseded: Sequence[Memory] = ()
+    disputed: Sequence[Memory] = ()
+    conflict_id: int | None = None
+
+
+def settle_rivals(memory: Memory, by: Change, *, is_change: bool) -> Settled:
+    """What becomes of the others that cannot hold beside it. It may itself be superseded, by something that was said
+    later.
 
     In the caller's transaction, which has locked the memory's places."""
-    superseded, disputed = [], []
-    for rival in store.find_rivals(memory):
+    superseded: list[Memory] = []
+    disputed: list[Memory] = []
+    for rival in drop_settled(memory, store.find_rivals(memory)):
         is_own = (rival.agent, rival.person) == (memory.agent, memory.person)
         if is_own and is_change and rival.said_at <= memory.said_at and not is_weaker(memory.channel, rival.channel):
             store.supersede(rival, memory, by)
             superseded.append(rival)
         elif is_own and is_change and rival.said_at > memory.said_at:
             store.supersede(memory, rival, by)
-            return superseded, []
+            superseded, disputed = [*superseded, memory], []
+            break
         else:
             disputed.append(rival)
     for rival in disputed:
         older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
         store.dispute(older, newer, by)
-    return superseded, disputed
-
-
-def open_conflict(memory: Memory, rivals: Sequence[Memory]) -> int | None:
-    """The id of the conflict of their slot, to which all of them belong; None while conflicts are of facts only."""
-    return None
+    conflict_id = open_between(memory, disputed)
+    if superseded:
+        settle_memories([gone.pk for gone in superseded])
+    return Settled([gone for gone in superseded if gone != memory], disputed, conflict_id)

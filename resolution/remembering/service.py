@@ -17,7 +17,8 @@ from memory.semantic.store import Change, Status
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.intake.quotas import OverLimit, Quotas
-from resolution.remembering.disputes import open_conflict, settle_rivals
+from resolution.layers.memories import settle_memories
+from resolution.remembering.disputes import Settled, settle_rivals
 from resolution.remembering.remarks import Remark
 
 RememberStatus = Literal[
@@ -116,16 +117,17 @@ def _retract(remark: Remark, same: Sequence[Memory]) -> Remembered:
         is_own = Speaker(memory.agent, memory.person) == speaker and not is_weaker(remark.channel, memory.channel)
         if memory.status in HOLDING and is_own:
             store.invalidate(memory, remark.change)
+            settle_memories([memory.pk])
             return Remembered("retracted", memory)
     return Remembered("unknown")
 
 
 def _settle(memory: Memory, remark: Remark, status: RememberStatus) -> Remembered:
-    superseded, disputed = settle_rivals(memory, remark.change, is_change=remark.is_change)
+    settled = settle_rivals(memory, remark.change, is_change=remark.is_change)
     memory.refresh_from_db()
     if memory.status == Status.SUPERSEDED:
         return Remembered("outdated", memory)
-    return Remembered(status, memory, superseded, disputed, open_conflict(memory, disputed) if disputed else None)
+    return Remembered(status, memory, *settled)
 
 
 # --- decided by an operator ---
@@ -139,10 +141,9 @@ def promote(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
         if memory.status != Status.CANDIDATE:
             raise Outdated(f"memory {memory_id} waits no more: it is {memory.status}")
         store.promote(memory, by, confidence=1.0)
-        superseded, disputed = settle_rivals(memory, by, is_change=False)
-        conflict = open_conflict(memory, disputed) if disputed else None
+        settled = settle_rivals(memory, by, is_change=False)
         memory.refresh_from_db()
-        return Remembered("promoted", memory, superseded, disputed, conflict)
+        return Remembered("promoted", memory, *settled)
 
     return run_transaction(run)
 
@@ -155,6 +156,7 @@ def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
         if memory.status == Status.INVALID:
             raise Outdated(f"memory {memory_id} is taken back already")
         store.invalidate(memory, change_by(actor, reason))
+        settle_memories([memory.pk])
         return Remembered("retracted", memory)
 
     return run_transaction(run)
@@ -168,6 +170,7 @@ def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
         if memory.status != Status.ACTIVE:
             raise Outdated(f"memory {memory_id} does not hold: it is {memory.status}")
         store.deprecate(memory, change_by(actor, reason))
+        settle_memories([memory.pk])
         return Remembered("retracted", memory)
 
     return run_transaction(run)
@@ -181,10 +184,9 @@ def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
         if memory.status in (Status.ACTIVE, Status.CANDIDATE):
             raise InvalidDecision(f"memory {memory_id} is {memory.status}: there is nothing to restore")
         store.restore(memory, by, least=store.NEWER_LEAST)  # or the next night would find it too uncertain again
-        _, disputed = settle_rivals(memory, by, is_change=False)
-        conflict = open_conflict(memory, disputed) if disputed else None
+        settled = settle_rivals(memory, by, is_change=False)
         memory.refresh_from_db()
-        return Remembered("promoted", memory, (), disputed, conflict)
+        return Remembered("promoted", memory, *settled)
 
     return run_transaction(run)
 
@@ -197,10 +199,10 @@ def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembere
         if (memory.text, memory.category) == (text, category):
             return Remembered("confirmed", memory)
         store.edit(memory, by, text=text, category=category)
-        disputed = settle_rivals(memory, by, is_change=False)[1] if memory.status == Status.ACTIVE else []
-        conflict = open_conflict(memory, disputed) if disputed else None
+        settled = settle_rivals(memory, by, is_change=False) if memory.status == Status.ACTIVE else Settled()
+        settle_memories([memory.pk])  # with others it may agree by now
         memory.refresh_from_db()
-        return Remembered("confirmed", memory, (), disputed, conflict)
+        return Remembered("confirmed", memory, *settled)
 
     return run_transaction(run)
 

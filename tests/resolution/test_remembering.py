@@ -13,7 +13,7 @@ from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution import tasks
 from resolution.errors import Outdated, UnknownId
-from resolution.models import AgentHour
+from resolution.models import AgentHour, Conflict, Decision
 from resolution.remembering import reading, service
 from resolution.remembering.remarks import Remark, RemarkMistake, compose
 from resolution.remembering.service import Remembered, remember
@@ -347,3 +347,57 @@ def test_of_two_at_once_one_is_second(racers: Racers, texts: tuple[str, str]) ->
         else:
             assert len(one.disputed) + len(other.disputed) == 1
             assert Memory.objects.filter(is_disputed=True).count() == 2
+
+
+def test_what_contradicts_in_one_slot_is_one_conflict() -> None:
+    first, second = tell("I prefer rebase to merge commits."), tell("I prefer merge commits.", minutes=1)
+    third = tell("I never use merge commits.", minutes=2)
+    again = tell("I prefer merge commits.", minutes=3)
+
+    conflict = Conflict.objects.get()
+    assert (first.conflict_id, again.conflict_id) == (None, conflict.pk)
+    assert {second.conflict_id, third.conflict_id} == {conflict.pk}
+    assert (conflict.slot_kind, conflict.tier, conflict.status) == ("memory_slot", "slot", "open")
+    key = {"category": "preference", "slot": "commit", "agent": "dobby", "user": "sam", "project": ""}
+    assert conflict.slot_key == key
+    members = conflict.members.order_by("object_id")
+    assert [(member.kind, member.trust, member.text, member.support) for member in members] == [
+        ("memory", 1, str(memory), [["dobby", "gutask"]]) for memory in Memory.objects.order_by("id")
+    ]
+
+
+def test_a_conflict_of_memories_closes_with_the_contradiction() -> None:
+    tell("I prefer rebase to merge commits.")
+    second, third = tell("I prefer merge commits.", minutes=1), tell("I prefer merge commits in anger.", minutes=2)
+    assert second.memory is not None
+    assert third.memory is not None
+
+    service.invalidate(second.memory.pk, OPERATOR)
+    assert Conflict.objects.get().status == "open"
+    service.edit(third.memory.pk, OPERATOR, text="The user prefers rebase to all else.", category="preference")
+
+    assert Conflict.objects.get().status == "resolved"
+    assert not Memory.objects.filter(is_disputed=True, status="active").exists()
+    assert tell("I prefer merge commits.", minutes=5).conflict_id not in (None, second.conflict_id)
+
+
+def test_what_people_have_let_stand_is_not_asked_again_until_it_says_something_else() -> None:
+    tell("I prefer rebase to merge commits.")
+    second = tell("I prefer merge commits.", minutes=1)
+    assert second.memory is not None
+    conflict = Conflict.objects.get()
+    decision = Decision.objects.create(
+        kind="dismiss", conflict=conflict, actor="a", source="operator", before={}, after={}
+    )
+    Conflict.objects.update(status="dismissed")
+
+    again = tell("I prefer merge commits.", minutes=2)
+
+    assert (again.conflict_id, again.disputed) == (None, [])
+    assert not Memory.objects.filter(is_disputed=True).exists()
+    Decision.objects.create(kind="undo", undoes=decision, actor="a", source="operator", before={}, after={})
+    assert tell("I prefer merge commits.", minutes=3).conflict_id is not None
+    Conflict.objects.filter(status="open").update(status="dismissed")
+    Decision.objects.create(kind="accept", conflict=conflict, actor="a", source="operator", before={}, after={})
+    edited = service.edit(second.memory.pk, OPERATOR, text="The user uses merge commits.", category="preference")
+    assert edited.conflict_id is not None

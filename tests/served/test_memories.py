@@ -168,3 +168,46 @@ def test_gutask_remembers_and_searches(server: Served) -> None:
     assert gutask(server, "search", "bandicoot") == (0, "Nothing was found.")
     assert gutask(server, "remember", "x" * 501)[0] == 2
     assert gutask(server, "remember", "Bandicoots dig.", FESTINGER_PROJECT="nowhere")[0] == 5
+
+
+def conflicts_of(server: Served, key: int, **query: Any) -> list[dict[str, Any]]:
+    whole = server.client.get(f"/memory/{key}", params=query, headers={"X-Festinger-Agent": "memo"})
+    return list(whole.json()["conflicts"])
+
+
+def test_two_preferences_of_one_thing_are_a_conflict_and_one_said_twice_is_none(server: Served) -> None:
+    first = remember(server, "The user prefers rebase workflow.", category="preference", user="rita").json()
+    again = remember(server, "the user prefers rebase workflow", category="preference", user="rita").json()
+    second = remember(server, "The user prefers merge-commit workflow.", category="preference", user="rita").json()
+    other = remember(server, "The user prefers small diffs.", category="preference", user="rita").json()
+    elses = remember(server, "The user prefers squash workflow.", category="preference", user="ron").json()
+
+    assert [told["conflict_id"] for told in (first, again, other, elses)] == [None] * 4
+    assert second["status"] == "active"
+    assert second["disputed_by"] == [first["id"], again["id"]]
+    open_ones = [{"id": second["conflict_id"], "kind": "memory_slot", "conflicts_with": None}]
+    assert second["conflicts"] == open_ones
+    assert conflicts_of(server, first["id"], user="rita") == open_ones
+    third = remember(server, "The user prefers squash workflow.", category="preference", user="rita").json()
+    assert third["conflict_id"] == second["conflict_id"]
+
+
+def test_a_candidate_contradicts_nobody_until_it_is_promoted(
+    server: Served, strict: Served, database: str, tokens: dict[str, str]
+) -> None:
+    first = remember(server, "I prefer the bandicoot editor.", user="bea").json()
+    with psycopg.connect(database) as connection:
+        (key,) = connection.execute(  # as a model's words are kept
+            "INSERT INTO memory (text, category, agent, person, slot, source, status, channel)"
+            " SELECT 'The user prefers the possum editor.', category, agent, person, slot, 'stated', 'candidate',"
+            " 'assistant' FROM memory WHERE id = %s RETURNING id",
+            [first["id"]],
+        ).fetchone()  # type: ignore[misc]
+    assert conflicts_of(server, first["id"], user="bea") == []
+
+    told = strict.client.post(
+        f"/memory/{key}/promote", headers={"Authorization": f"Bearer {tokens['operator']}"}
+    ).json()
+
+    assert told["result"] == "promoted"
+    assert [one["id"] for one in conflicts_of(server, first["id"], user="bea")] == [told["conflict_id"]]

@@ -1,0 +1,70 @@
+"""Conflicts between memories: of one slot, or near in meaning and opposed."""
+
+from collections.abc import Collection, Sequence
+from itertools import combinations
+from typing import Any
+
+from memory.models import Memory
+from memory.semantic import store
+from memory.semantic.domain.consolidation import find_contradiction
+from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.domain.slots import Slots
+from resolution.layers.conflicts import (
+    Kind,
+    Member,
+    MemberKind,
+    close_moot,
+    find_open,
+    find_settled,
+    open_conflict,
+    settle_moot,
+)
+from resolution.models import Conflict
+
+Tier = Conflict.Tier
+
+
+def as_member(memory: Memory, against: tuple[str, int] | None = None) -> Member:
+    return Member(MemberKind.MEMORY, memory.pk, memory.text, [(memory.agent, memory.channel)], against)
+
+
+def drop_settled(memory: Memory, rivals: Sequence[Memory]) -> list[Memory]:
+    """The rivals without those about which people have decided that they may stand beside it."""
+    texts = {(str(MemberKind.MEMORY), rival.pk): rival.text for rival in rivals}
+    settled = find_settled(as_member(memory), texts) if rivals else set()
+    return [rival for rival in rivals if (MemberKind.MEMORY, rival.pk) not in settled]
+
+
+def open_between(memory: Memory, rivals: Sequence[Memory], tier: str = Tier.SLOT) -> int | None:
+    """The id of the conflict, of the slot that they share, which the memory and its rivals belong to from now on; the
+    first where these are several slots, None without rivals."""
+    opened = []
+    for rival in rivals:
+        key, members = _key_of(memory, rival), [as_member(memory), as_member(rival)]
+        slug = memory.project.slug if memory.project is not None else ""
+        opened.append(open_conflict(Kind.MEMORY_SLOT, key | {"project": slug}, members, project=slug, tier=tier))
+    return min(opened, default=None)
+
+
+def settle_memories(ids: Collection[int]) -> None:
+    """Closes the conflicts of memories that hold no more, or say something else, if the others contradict nobody."""
+    settle_moot(MemberKind.MEMORY, ids)
+    for conflict in Conflict.objects.filter(pk__in=find_open(MemberKind.MEMORY, ids), slot_kind=Kind.MEMORY_SLOT):
+        keys = conflict.members.filter(kind=MemberKind.MEMORY).values("object_id")
+        standing = Memory.objects.filter(pk__in=keys, status=Memory.Status.ACTIVE)
+        if not any(contradict(one, other) for one, other in combinations(standing.order_by("pk"), 2)):
+            close_moot([conflict.pk])
+
+
+def contradict(one: Memory, other: Memory) -> bool:
+    """Whether two memories that were taken for rivals still are."""
+    found = [Slots(each.slot, each.other_slot) for each in (one, other)]
+    return store.are_rivals(one, other) or find_contradiction(one.text, other.text, one.category, found) is not None
+
+
+def _key_of(memory: Memory, rival: Memory) -> dict[str, Any]:
+    shared = [slot for slot in (memory.slot, memory.other_slot) if slot and slot in (rival.slot, rival.other_slot)]
+    if not shared or memory.category != rival.category:
+        return {"memories": sorted((memory.pk, rival.pk))}
+    owner = {"agent": memory.agent, "user": memory.person} if memory.category in PERSONAL else {}
+    return {"category": memory.category, "slot": shared[0], **owner}
