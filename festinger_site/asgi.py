@@ -38,7 +38,7 @@ PROMPTS = frozenset(FORMATS)
 OWN = frozenset(
     {
         *("/health", "/iknowthat", "/forget", "/recollect", "/reload", "/conflicts", "/candidates", "/aliases"),
-        *("/memory", "/search_memory", *MCP_PATHS),
+        *("/memory", "/search_memory", "/project/state", *MCP_PATHS),
         *("/gutask", "/docs", "/openapi.json", "/admin"),
     }
 )

@@ -82,6 +82,7 @@ UNFOLD = {
                 rows("Memories", "psychology_alt", "memory.memory"),
                 rows("Episodes", "forum", "memory.episode"),
                 rows("Projects", "folder", "memory.project"),
+                rows("Project state", "flag", "memory.projectstate"),
             ),
             section(
                 "Activity",

@@ -60,6 +60,8 @@ OPERATING = {
     "memory.delete_episode": "forget for good what was said",
     "memory.add_project": "add projects",
     "memory.change_project": "change projects, let requests without a token name them",
+    "memory.add_projectstate": "settle what holds for projects",
+    "memory.change_projectstate": "replace what was settled for projects, and take it back",
     "memory.delete_project": "delete projects that nothing belongs to",
     "django_celery_beat.change_periodictask": "change schedules",
 }

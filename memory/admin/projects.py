@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.html import format_html_join
@@ -36,6 +36,12 @@ class ProjectAdmin(NamesChanges, Page):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Project]:
         counts = {"memories_now": count_of(Memory, status="active"), "episodes_now": count_of(Episode)}
         return super().get_queryset(request).annotate(**counts)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Project | None:
+        project = super().get_object(request, object_id, from_field)
+        if project is not None:  # read once: Unfold asks for what it shows several times
+            prefetch_related_objects([project], "agents", "allowed_agents")
+        return project
 
     @admin.display(description="memories")
     def memories_count(self, project: Any) -> str:

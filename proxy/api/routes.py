@@ -25,6 +25,7 @@ from memory.domain.types import Message
 from memory.ingest.reader import Reader, describe_match
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
+from memory.recall.states import ProjectPrompt
 from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
@@ -32,6 +33,7 @@ from proxy.api.facts import router as facts
 from proxy.api.memories import router as memories
 from proxy.api.names import router as names
 from proxy.api.passthrough import target
+from proxy.api.project_state import router as project_state
 from proxy.api.runs import router as runs
 from proxy.api.visibility import sees_words_of
 from proxy.auth import Caller, caller_of, require
@@ -76,6 +78,7 @@ api.add_router("", runs)
 api.add_router("", candidates)
 api.add_router("", names)
 api.add_router("", memories)
+api.add_router("", project_state)
 
 
 # --- prompts ---
@@ -153,15 +156,17 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
 async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     """What would be recalled for a text, in the style for the model if one is named, and why each salient concept is
     in or out. Nothing is counted."""
-    require(caller_of(runtime.current().world, request.scope), "agent")
-    return await recollect_text(said)
+    caller = caller_of(runtime.current().world, request.scope)
+    require(caller, "agent")
+    return await recollect_text(caller, said)
 
 
-async def recollect_text(said: TextIn) -> dict[str, Any]:
-    current = runtime.current()
+async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
+    current, within = runtime.current(), ProjectPrompt(caller.project, said.text)
     turn = current.enricher.turns.begin()
     reading = await turn.run(Reader(current.world).read_in_steps(Message(said.role, said.text)))
-    recollection = recollect(current.world, Mentions.of([reading]), time.time(), model=said.model)
+    mentions = Mentions.of([reading])
+    recollection = recollect(current.world, mentions, time.time(), model=said.model, within=within)
     return {
         "block": recollection.block.text,
         "style": recollection.style,

@@ -28,11 +28,13 @@ from proxy.api.memories import (
     remember_for,
     search_for,
 )
+from proxy.api.project_state import StateQuery, list_state
 from proxy.api.routes import TextIn, recollect_text, tell_why
 from proxy.auth import Caller, require, require_own_name
 from proxy.errors import DatabaseAway, ProxyError
 
 TEXT_MAX: Final = 20_000  # characters of what is recalled for
+STATES_MAX: Final = 200
 ERROR_FROM: Final = 400  # HTTP statuses
 
 
@@ -67,6 +69,10 @@ class FactArguments(Arguments):
 
 class TextArguments(Arguments):
     text: str = Field(max_length=TEXT_MAX, description="A text that names what is to be recalled.")
+
+
+class StateArguments(ProjectArguments):
+    category: str = Field("", max_length=SLUG_MAX, description="Such as decision or requirement; else all.")
 
 
 class ConflictArguments(Arguments):
@@ -106,7 +112,11 @@ async def iknowthat(caller: Caller, given: FactArguments) -> dict[str, Any]:
 
 
 async def recall(caller: Caller, given: TextArguments) -> dict[str, Any]:
-    return await recollect_text(TextIn(text=given.text))
+    return await recollect_text(caller, TextIn(text=given.text))
+
+
+async def project_state(caller: Caller, given: StateArguments) -> dict[str, Any]:
+    return await list_state(caller, StateQuery.model_validate(given.model_dump() | {"limit": STATES_MAX}))
 
 
 async def conflicts(caller: Caller, given: ConflictArguments) -> dict[str, Any]:
@@ -151,6 +161,12 @@ TOOLS: Final[dict[str, Tool]] = {
         changes=True,
     ),
     "recall": Tool(recall, TextArguments, "What is known about the names in a text: short facts, as prompts get them."),
+    "project_state": Tool(
+        project_state,
+        StateArguments,
+        "What the operators have settled for this project: decisions, requirements and the like, by category and key."
+        " It holds against anything else that was said.",
+    ),
     "conflicts": Tool(conflicts, ConflictArguments, "Which facts contradict each other and wait for a decision."),
     "why": Tool(why, WhyArguments, "What an earlier request of this agent was given from memory, and why."),
 }

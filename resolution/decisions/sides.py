@@ -125,7 +125,8 @@ def supersede(losers: Sequence[DisputedRow], winner: DisputedRow | None, actor: 
             by = change_of(actor, reason)
             memories.supersede(one.row, heir if isinstance(heir, Memory) else None, by, conflict=one.member.conflict_id)
         elif isinstance(one.row, ProjectState):
-            project_state.archive(one.row, heir if isinstance(heir, ProjectState) else None)
+            successor = heir if isinstance(heir, ProjectState) else None
+            project_state.archive(one.row, successor, actor=actor.signature, reason=reason)
 
 
 def hold(winner: DisputedRow, actor: Actor, reason: str) -> None:

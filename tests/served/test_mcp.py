@@ -6,15 +6,17 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import httpx2
+import psycopg
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests import waiting
 from tests.served.server import Served
 
 Result = TypeVar("Result")
 
-TOOLS = {"search_memory", "remember", "iknowthat", "recall", "conflicts", "why"}
+TOOLS = {"search_memory", "remember", "iknowthat", "recall", "project_state", "conflicts", "why"}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
@@ -42,7 +44,13 @@ def call(server: Served, tool: str, arguments: dict[str, Any], path: str = "/mcp
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_a_host_lists_the_tools_and_uses_all_of_them(server: Served, mode: str) -> None:
+def test_a_host_lists_the_tools_and_uses_all_of_them(server: Served, database: str, mode: str) -> None:
+    with psycopg.connect(database) as connection:
+        connection.execute("INSERT INTO project (slug, name) VALUES ('numbats', 'Numbats') ON CONFLICT DO NOTHING")
+    settled = {"project": "numbats", "category": "decision", "key": "charts", "value": "no bars"}
+    assert waiting.eventually(
+        lambda: server.client.post("/project/state", json=settled).status_code < 400, within_s=10
+    )  # once the process has heard of the project
     request = server.chat(("user", "hello"), headers={"X-Festinger-Agent": "numbat"}).headers["x-festinger-request"]
 
     async def use(client: Client) -> dict[str, Any]:
@@ -52,6 +60,7 @@ def test_a_host_lists_the_tools_and_uses_all_of_them(server: Served, mode: str) 
             ("search_memory", {"query": "numbat charts", "search_type": "facts", "limit": 3}),
             ("iknowthat", {"fact": "numbatine -isa marsupial"}),
             ("recall", {"text": "what is numbatine?"}),
+            ("project_state", {"project": "numbats"}),
             ("conflicts", {}),
             ("why", {"request_id": request}),
         ):
@@ -67,6 +76,7 @@ def test_a_host_lists_the_tools_and_uses_all_of_them(server: Served, mode: str) 
     assert [item["text"] for item in told["search_memory"]["items"]] == [told["remember"]["text"]]
     assert told["iknowthat"]["status"] in ("inserted", "confirmed")
     assert "numbatine: [type] marsupial" in told["recall"]["block"]
+    assert [item["value"] for item in told["project_state"]["items"]] == ["no bars"]
     assert told["conflicts"].keys() == {"items", "count"}
     assert told["why"]["agent"].startswith("numbat@")
 
@@ -93,6 +103,7 @@ def test_who_speaks_is_told_by_token_and_headers(server: Served, strict: Served,
         ("search_memory", {"query": "x", "limit": 1000}, "limit"),
         ("iknowthat", {"fact": "nonsense"}, "-isa"),
         ("why", {"request_id": "unheard-of"}, "known"),
+        ("project_state", {}, "Name the project"),
     ],
 )
 def test_a_mistake_is_told_to_the_model_that_made_it(

@@ -15,11 +15,12 @@ from benchmarks import pages
 from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
-from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Observation, Soas, Source
+from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Observation, Project, Soas, Source
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Run
+from resolution.remembering.project_state import settle
 from tests.resolution.deciding import dismiss, update
 
 pytestmark = pytest.mark.django_db
@@ -73,6 +74,9 @@ def some_records(i: int) -> None:
     model = LanguageModel.objects.create(provider="ollama", model_name=f"model{i}")
     LlmCall.objects.create(model=model, model_name=model.model_name, purpose="explain", subject=f"thing{i}")
     Agent.objects.create(name=f"agent{i}", token_hash=f"{i:064x}")
+    project = Project.objects.create(slug=f"project{i}", name=f"Project {i}")
+    for value in ("one", "other"):
+        settle(project, "decision", "material", value, ACTOR)
     Heartbeat.objects.create(name=f"worker{i}")
     User.objects.create(username=f"user{i}").groups.add(Group.objects.create(name=f"group{i}"))
     HourlyFigures.objects.create(

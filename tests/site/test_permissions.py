@@ -47,6 +47,7 @@ from resolution.actors import Actor
 from resolution.decisions import retirement
 from resolution.intake.assertions import assert_fact
 from resolution.models import Candidate, Claim, Decision, Run
+from resolution.remembering.project_state import settle
 from tests.resolution.deciding import dismiss
 from tests.worlds import Login
 
@@ -108,7 +109,7 @@ def world(module_db: None) -> None:
     Agent.objects.create(name="harry", token_hash="0" * 64)
     Heartbeat.objects.create(name="worker")
     MutePattern.objects.create(pattern="self.*")
-    Project.objects.create(slug="hogwarts", name="Hogwarts")
+    settle(Project.objects.create(slug="hogwarts", name="Hogwarts"), "decision", "material", "wood", OPERATOR)
     Memory.objects.create(text="Lunch is at noon.", agent="dobby", source="operator")
     Episode.objects.create(
         text="We moved lunch to noon.", agent="dobby", role="user", digest=b"0" * 32, conversation=b"0" * 16,
@@ -418,6 +419,7 @@ def test_operators_may_what_the_table_says_and_no_more():
         "memory.delete_languagemodel", "memory.add_agent", "memory.change_agent", "memory.delete_agent",
         "memory.add_memory", "memory.change_memory", "memory.delete_memory", "memory.delete_episode",
         "memory.add_project", "memory.change_project", "memory.delete_project",
+        "memory.add_projectstate", "memory.change_projectstate",
         "django_celery_beat.change_periodictask",
     }  # fmt: skip
     assert of("viewers") <= of("operators")

@@ -1,5 +1,5 @@
-"""Memories and episodes in the admin."""
+"""Memories, episodes and the state of projects in the admin."""
 
-from resolution.admin.remembering import episodes, memories
+from resolution.admin.remembering import episodes, memories, project_state
 
-__all__ = ["episodes", "memories"]
+__all__ = ["episodes", "memories", "project_state"]

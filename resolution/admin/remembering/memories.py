@@ -56,7 +56,8 @@ class StatusFilter(admin.SimpleListFilter):
     parameter_name = "status"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        others = [(value, str(label).capitalize()) for value, label in Memory.Status.choices if value != "active"]
+        statuses = model_admin.model.Status.choices
+        others = [(value, str(label).capitalize()) for value, label in statuses if value != "active"]
         return [("disputed", "Disputed"), *others, ("all", "All")]
 
     def choices(self, changelist: Any) -> Any:
@@ -64,12 +65,12 @@ class StatusFilter(admin.SimpleListFilter):
         yield {**default, "display": "Active"}
         yield from others
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Memory]) -> QuerySet[Memory]:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() == "all":
             return queryset
         if self.value() == "disputed":
-            return queryset.filter(status=Memory.Status.ACTIVE, is_disputed=True)
-        return queryset.filter(status=self.value() or Memory.Status.ACTIVE)
+            return queryset.filter(status="active", is_disputed=True)
+        return queryset.filter(status=self.value() or "active")
 
 
 class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time

@@ -1,0 +1,169 @@
+"""Project state in the admin: what operators have settled, replaced and taken back."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from memory.admin.base import Page, limit_selection, link
+from memory.models import ProjectState
+from memory.models.state import VALUE_CHARACTERS
+from memory.templatetags.times import ago
+from resolution.admin.pages import actor_of
+from resolution.admin.remembering.memories import StatusFilter
+from resolution.errors import DecisionError, InvalidDecision
+from resolution.models import Conflict
+from resolution.remembering import project_state as service
+from resolution.remembering.project_state import STATE, Settled
+
+HISTORY_MAX = 50  # values that are shown of one place
+
+
+class StateForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
+    reason = forms.CharField(
+        required=False, widget=UnfoldAdminTextInputWidget, help_text="Why it is so, for whoever reads it later."
+    )
+
+    class Meta:
+        model = ProjectState
+        fields = ("project", "category", "key", "value", "reason")
+        widgets = {"value": UnfoldAdminTextareaWidget(attrs={"rows": 2, "maxlength": VALUE_CHARACTERS})}
+
+    def clean_category(self) -> str:
+        return self._read(lambda: service.read_name(self.cleaned_data["category"], "a category"))
+
+    def clean_key(self) -> str:
+        return self._read(lambda: service.read_name(self.cleaned_data["key"], "a key"))
+
+    def clean_value(self) -> str:
+        return self._read(lambda: service.read_value(self.cleaned_data["value"]))
+
+    def _read(self, read: Any) -> str:
+        try:
+            return str(read())
+        except InvalidDecision as mistake:
+            raise forms.ValidationError(f"{mistake}.") from mistake
+
+    def validate_constraints(self) -> None:
+        """A value that is settled takes the place of the one that holds."""
+
+
+@admin.register(ProjectState)
+class ProjectStateAdmin(Page):
+    form = StateForm
+    list_display = ("name", "value", "project", "state", "actor", "settled")
+    list_filter = (StatusFilter, "category", ("project", AutocompleteSelectFilter))
+    list_filter_submit = True
+    list_select_related = ("project",)
+    search_fields = ("category", "key", "value")
+    search_help_text = "A part of the category, the key or the value."
+    sortable_by = ()
+    ordering = ("project__slug", "category", "key", "-id")
+    actions = ("take_them_back",)
+    autocomplete_fields = ("project",)
+    readonly_fields = ("state", "actor", "settled", "ended", "conflicts", "before")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # it is replaced or taken back
+
+    def has_change_permission(self, request: HttpRequest, obj: ProjectState | None = None) -> bool:
+        return super().has_change_permission(request, obj) and (obj is None or obj.status == "active")
+
+    def has_take_back_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("memory.change_projectstate")
+
+    def get_fieldsets(self, request: HttpRequest, obj: ProjectState | None = None) -> Any:
+        place = (None, {"fields": ("project", ("category", "key"), "value", "reason")})
+        if obj is None:
+            return (place,)
+        ended = () if obj.status == "active" else ("ended",)
+        about = ("What became of it", {"fields": ("state", "actor", "settled", *ended, "conflicts", "before")})
+        return (place, about)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ProjectState | None = None) -> Any:
+        return (*self.readonly_fields, "project", "category", "key") if obj else self.readonly_fields
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        row: Any = super().get_object(request, object_id, from_field)
+        if row is not None:  # read once: Unfold asks for what it shows several times
+            places = ProjectState.objects.filter(project=row.project_id, category=row.category, key=row.key)
+            row.others = list(places.exclude(pk=row.pk).order_by("-id")[:HISTORY_MAX])
+            disputes = Conflict.objects.filter(members__kind=STATE, members__object_id=row.pk)
+            row.disputes = list(disputes.order_by("-id")[:HISTORY_MAX])
+        return row
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"category": "decision", **super().get_changeform_initial_data(request)}
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        said = form.cleaned_data
+        settled = service.settle(obj.project, obj.category, obj.key, said["value"], actor_of(request), said["reason"])
+        obj.pk = settled.row.pk
+        self._tell(request, settled)
+
+    def _tell(self, request: HttpRequest, settled: Settled) -> None:
+        if settled.status == "replaced" and settled.replaced is not None:
+            self.message_user(request, format_html("It takes the place of {}.", link(settled.replaced)))
+        if settled.warning:
+            self.message_user(request, settled.warning, messages.WARNING)
+        elif settled.conflict_id is not None:
+            told = format_html("It contradicts something: {}.", link_to_conflict(settled.conflict_id))
+            self.message_user(request, told, messages.WARNING)
+
+    # --- columns ---
+
+    @admin.display(description="what")
+    def name(self, row: ProjectState) -> str:
+        return f"{row.category}.{row.key}"
+
+    @admin.display(description="status")
+    def state(self, row: ProjectState) -> str:
+        if row.status == "active":
+            return "Active, disputed" if row.is_disputed else "Active"
+        return "Replaced" if row.superseded_by_id else "Taken back"
+
+    @admin.display(description="set")
+    def settled(self, row: ProjectState) -> str:
+        return ago(row.set_at)
+
+    @admin.display(description="ended")
+    def ended(self, row: ProjectState) -> SafeString:
+        why = f": {row.archive_reason}" if row.archive_reason else ""
+        by = f" by {row.archived_by}" if row.archived_by else ""
+        after = format_html(", replaced by {}", link(row.superseded_by)) if row.superseded_by else ""
+        when = ago(row.archived_at) if row.archived_at else ""
+        return format_html("{}{}{}{}", when, by, why, after)
+
+    @admin.display(description="conflicts")
+    def conflicts(self, row: Any) -> SafeString | str:
+        shown = ((link_to_conflict(one.pk), one.get_status_display().lower()) for one in row.disputes)
+        return format_html_join("", "<div>{} ({})</div>", shown) or "none"
+
+    @admin.display(description="other values of it")
+    def before(self, row: Any) -> SafeString | str:
+        shown = ((ago(one.set_at), link(one, one.value), self.state(one).lower(), one.actor) for one in row.others)
+        return format_html_join("", "<div>{}: {} ({}, set by {})</div>", shown) or "none"
+
+    # --- actions ---
+
+    @admin.action(description="Take back: it holds no more", permissions=["take_back"])
+    def take_them_back(self, request: HttpRequest, queryset: QuerySet[ProjectState]) -> None:
+        keys, more = limit_selection(queryset.filter(status="active"))
+        count = 0
+        for row in ProjectState.objects.filter(pk__in=keys).select_related("project"):
+            try:
+                service.withdraw(row.project, row.category, row.key, actor_of(request), "taken back in the admin")
+                count += 1
+            except DecisionError as mistake:
+                self.message_user(request, str(mistake), messages.WARNING)
+        self.message_user(request, f"{count:,} taken back{more}.", messages.SUCCESS)
+
+
+def link_to_conflict(conflict_id: int) -> SafeString:
+    return link(Conflict(pk=conflict_id), f"conflict {conflict_id}")
