@@ -9,7 +9,7 @@ announcing = import_module("memory.migrations.0002_rings_history_and_notificatio
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memory", "0035_announce_moved_memories")]
+    dependencies = [("memory", "0036_asked_about_memories")]
 
     operations = [
         migrations.AddField(
