@@ -11,6 +11,7 @@ from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.store import Status
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, Outdated, UnknownId
+from resolution.layers.memories import settle_memories
 from resolution.remembering.disputes import settle_rivals
 from resolution.remembering.service import change_by
 
@@ -29,6 +30,7 @@ def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") 
             raise InvalidDecision(obstacle)
         winner = rows.pop(winner_id)
         uniting.merge(winner, [*rows.values()], change_by(actor, reason))
+        settle_memories([winner.pk, *rows])
         return winner, winner.history.filter(action=MemoryHistory.Action.MERGE).latest("id")
 
     return run_transaction(run)
