@@ -276,14 +276,20 @@ class Migration(migrations.Migration):
                     ("kind", "undo"),
                     models.Q(("claim", None), ("conflict", None), ("kind__in", ["quarantine", "merge", "delete"])),
                     models.Q(
+                        models.Q(
+                            ("kind__in", ["quarantine", "merge", "delete", "supersede", "accept", "answer"]),
+                            _negated=True,
+                        ),
                         ("claim__isnull", False),
                         ("conflict", None),
-                        ("kind__in", ["decompose", "update", "relocate", "dismiss"]),
                     ),
                     models.Q(
+                        models.Q(
+                            ("kind__in", ["quarantine", "merge", "delete", "decompose", "update", "relocate"]),
+                            _negated=True,
+                        ),
                         ("claim", None),
                         ("conflict__isnull", False),
-                        ("kind__in", ["supersede", "accept", "answer", "dismiss"]),
                     ),
                     _connector="OR",
                 ),

@@ -146,8 +146,10 @@ class Decision(models.Model):
             models.CheckConstraint(
                 condition=Q(kind="undo")
                 | Q(kind__in=["quarantine", "merge", "delete"], claim=None, conflict=None)
-                | Q(kind__in=["decompose", "update", "relocate", "dismiss"], claim__isnull=False, conflict=None)
-                | Q(kind__in=["supersede", "accept", "answer", "dismiss"], claim=None, conflict__isnull=False),
+                | ~Q(kind__in=["quarantine", "merge", "delete", "supersede", "accept", "answer"])
+                & Q(claim__isnull=False, conflict=None)
+                | ~Q(kind__in=["quarantine", "merge", "delete", "decompose", "update", "relocate"])
+                & Q(claim=None, conflict__isnull=False),
                 name="decision_is_about_something",
             ),
             models.CheckConstraint(

@@ -38,6 +38,7 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "decided_triple": {"concept_id": A, "dim_id": D, "parent_id": B, "kind": "dismissed", "agents": ["dobby"]},
 }  # fmt: skip
+ASKED = {"is_asked": True}
 UNDOING = {"kind": "undo", "undoes_id": DECISION}
 
 BAD_ROWS = [
@@ -52,10 +53,13 @@ BAD_ROWS = [
     BadRow("conflict_channel_is_known", "resolution_queue", {"channel": "hearsay"}),
     BadRow("conflict_is_open_once", "conflict", {}, beside={}),
     BadRow("conflict_kind_is_known", "conflict", {"slot_kind": "hunch"}),
+    BadRow("conflict_tier_is_known", "conflict", {"tier": "hunch"}),
+    BadRow("conflict_of_a_story_asks_something", "conflict", {"slot_kind": "narrative"}),
     BadRow("conflict_state_is_known", "conflict", {"status": "lost"}),
     BadRow("conflict_about_an_edge_has_its_slot", "conflict", {"dim_id": None}),
     BadRow("conflict_member_is_in_it_once", "conflict_member", {}, beside={}),
     BadRow("conflict_member_kind_is_known", "conflict_member", {"kind": "hunch"}),
+    BadRow("conflict_asks_about_one_member", "conflict_member", ASKED | {"object_id": 8}, beside=ASKED),
     BadRow("conflict_member_trust_is_a_layer", "conflict_member", {"trust": 4}),
     BadRow("candidate_stands_once", "edge_candidate", {"state": "dismissed"}, beside={}),
     BadRow("candidate_channel_is_known", "edge_candidate", {"channel": "hearsay"}),
@@ -71,8 +75,9 @@ BAD_ROWS = [
     BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),
     BadRow("decision_kind_is_known", "decision", {"kind": "shrug"}),
     BadRow("decision_source_is_known", "decision", {"source": "manual"}),
-    BadRow("decision_is_about_a_claim", "decision", {"claim_id": None}),
-    *(BadRow("decision_is_about_a_claim", "decision", {"kind": kind}) for kind in ("quarantine", "merge", "delete")),
+    BadRow("decision_is_about_something", "decision", {"claim_id": None}),
+    *(BadRow("decision_is_about_something", "decision", {"kind": kind}) for kind in ("merge", "delete", "answer")),
+    BadRow("decision_is_about_something", "decision", {"conflict_id": SLOT}),
     BadRow("decision_undoes_a_decision", "decision", {"kind": "undo"}),
     BadRow("decision_undoes_a_decision", "decision", {"undoes_id": DECISION}),
     BadRow("decision_undoes_id_key", "decision", UNDOING, beside=UNDOING),
