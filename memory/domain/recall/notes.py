@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from memory.domain.text.function_words import is_closed_class
@@ -98,24 +99,31 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’_.@+-][^\W_]+)*")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+")
 # Words too short to tell anything, unless they have a digit: `of`, but not `17`.
 _WORD_MIN: Final = 3
+_KEPT_WORD: Final = 40  # characters
 
 
 def find_content_words(text: str) -> set[str]:
     """The words that say what a text is about, in small letters and without the s of a plural."""
-    return {
-        word[:-1] if len(word) > _WORD_MIN and word.endswith("s") and not word.endswith("ss") else word
-        for word in _WORD.findall(text.casefold())
-        if _has_content(word)
-    }
+    words = set(map(_read_content, _WORD.findall(text.casefold())))
+    words.discard("")
+    return words
 
 
 def says_something(text: str) -> bool:
     """Whether there is any such word."""
-    return any(_has_content(found[0]) for found in _WORD.finditer(text.casefold()))
+    return any(_read_content(found[0]) for found in _WORD.finditer(text.casefold()))
 
 
-def _has_content(word: str) -> bool:
-    return (len(word) >= _WORD_MIN or any(map(str.isdigit, word))) and not is_closed_class(word)
+def _read_content(word: str) -> str:
+    """Empty for a word without content. What is too long to be kept is read anew each time."""
+    return (_read_content_word if len(word) <= _KEPT_WORD else _read_content_word.__wrapped__)(word)
+
+
+@lru_cache(maxsize=16_384)
+def _read_content_word(word: str) -> str:
+    if (len(word) < _WORD_MIN and not any(map(str.isdigit, word))) or is_closed_class(word):
+        return ""
+    return word[:-1] if len(word) > _WORD_MIN and word.endswith("s") and not word.endswith("ss") else word
 
 
 def cut_around(text: str, wanted: Collection[str], length_max: int) -> str:

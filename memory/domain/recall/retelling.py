@@ -1,7 +1,7 @@
 """Whether a sentence says again what a prompt is told anyway, or what holds no more; judged by its words."""
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Set
 from typing import Final, NamedTuple
 
 from memory.domain.recall.rendering import ShownFact
@@ -40,9 +40,9 @@ def words_of(text: str) -> set[str]:
     } - _EMPTY
 
 
-def repeats_memory(sentence: str, memories: Iterable[str]) -> bool:
+def repeats_memory(sentence: str, memories: Collection[str]) -> bool:
     """Whether one of the memories comes from the sentence, and tells all of it."""
-    said = words_of(sentence)
+    said = words_of(sentence) if memories else set()
     return any(_is_source(said, told) and len(said - told) <= _SPARE for told in map(words_of, memories))
 
 
@@ -53,8 +53,10 @@ def repeats_facts(sentence: str, facts: Iterable[ShownFact]) -> bool:
     return bool(said) and said <= told
 
 
-def is_withdrawn(sentence: str, said_at: float, memories: Iterable[str], ended: Sequence[Ended]) -> bool:
+def is_withdrawn(sentence: str, said_at: float, memories: Collection[str], ended: Collection[Ended]) -> bool:
     """Whether it says what one of these memories of it said, which hold no more, or a fact that has ended since."""
+    if not memories and not ended:  # nearly always
+        return False
     said = words_of(sentence)
     if any(_is_source(said, words_of(memory)) for memory in memories):
         return True
