@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memory.db.locks import try_job_lock
 from memory.graph import retention
-from memory.models import Config, GivenNote
+from memory.models import AskedSearch, Config, GivenNote
 from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoginFailures, LoopEvent, RecollectionEvent
 from proxy.telemetry import hourly_stats, prompt_texts
 
@@ -18,8 +18,10 @@ INJECTIONS_KEPT = timedelta(hours=25)  # a process that starts loads those of th
 FIGURES_KEPT = timedelta(days=400)
 FAILURES_KEPT = timedelta(days=1)  # older ones are not counted
 GIVEN_KEPT = timedelta(days=90)  # nightly, a memory gains by what is said where it was not given
-KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | GivenNote], timedelta]] = {
+SEARCHES_KEPT = timedelta(days=90)
+KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | GivenNote | AskedSearch], timedelta]] = {
     "given": (GivenNote, GIVEN_KEPT),
+    "searches": (AskedSearch, SEARCHES_KEPT),
     "events": (RecollectionEvent, EVENTS_KEPT),
     "loops": (LoopEvent, EVENTS_KEPT),
     "injections": (Injection, INJECTIONS_KEPT),

@@ -9,14 +9,21 @@ from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm,
 from memory.models.messages import Evidence, SeenMessage
 from memory.models.observations import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel, MutePattern, Project, Teacher
-from memory.models.searching import Embedder, LexemeFrequency, PendingEmbedding, TextKind, TextStatistics
+from memory.models.searching import (
+    AskedSearch,
+    Embedder,
+    LexemeFrequency,
+    PendingEmbedding,
+    TextKind,
+    TextStatistics,
+)
 from memory.models.semantic import Episode, ExtractionMark, ForgottenEpisode, Memory, MemoryHistory, MemoryLineage
 from memory.models.state import ProjectState
 
 __all__ = [
-    "Agent", "Alias", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "Episode", "Evidence",
-    "ExtractionMark", "ForgottenEpisode", "GivenNote", "Heartbeat", "LanguageModel", "LexemeFrequency", "LlmCall",
-    "Memory", "MemoryHistory", "MemoryLineage", "MutePattern", "NormalForm", "Observation", "PendingEmbedding",
-    "Project", "ProjectState", "SeenMessage", "Soas", "Source", "Teacher", "TextKind", "TextStatistics",
-    "find_called_like"
+    "Agent", "Alias", "AskedSearch", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "Episode",
+    "Evidence", "ExtractionMark", "ForgottenEpisode", "GivenNote", "Heartbeat", "LanguageModel", "LexemeFrequency",
+    "LlmCall", "Memory", "MemoryHistory", "MemoryLineage", "MutePattern", "NormalForm", "Observation",
+    "PendingEmbedding", "Project", "ProjectState", "SeenMessage", "Soas", "Source", "Teacher", "TextKind",
+    "TextStatistics", "find_called_like"
 ]  # fmt: skip

@@ -69,6 +69,26 @@ class PendingEmbedding(models.Model):
         return f"{self.kind} {self.row}"
 
 
+class AskedSearch(models.Model):
+    """Somebody searched on request, for what is not kept: whoever searches again soon has not found it."""
+
+    agent = models.CharField(max_length=120)
+    person = models.CharField(max_length=200, blank=True, default="", db_default="")
+    project = models.ForeignKey(Project, models.CASCADE, null=True, db_index=False)
+    found = models.IntegerField(help_text="How much was given.")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "asked_search"
+        default_permissions = ()
+        verbose_name_plural = "asked searches"
+        indexes = [models.Index(fields=["at"], name="asked_search_by_age")]
+        constraints = [models.CheckConstraint(condition=Q(found__gte=0), name="asked_search_found_is_counted")]
+
+    def __str__(self) -> str:
+        return f"{self.agent} found {self.found}"
+
+
 class TextStatistics(models.Model):
     """How many memories or episodes a project has, and how many different words one has in the mean."""
 

@@ -24,7 +24,7 @@ from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
-from resolution.admin.runs import describe_last_run
+from resolution.admin.runs import describe_last_runs
 from resolution.views.queue_summary import waiting
 
 UNKNOWN_SHOWN = 10
@@ -54,11 +54,11 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("resolution.view_conflict"):
         parts["waiting"] = waiting()
     if may("resolution.view_run"):
-        parts |= {
-            "sees_runs": True,
-            "shown": describe_last_run(),
-            "no_model": llm.missing("resolve_model_id", tuning),
-        }
+        last, night = describe_last_runs()
+        parts |= {"sees_runs": True, "shown": last, "no_model": llm.missing("resolve_model_id", tuning)}
+        if may("memory.view_memory"):
+            no_model = llm.missing("consolidate_model_id", tuning)
+            parts |= {"sees_night": True, "night": night, "no_night_model": no_model}
     if may("memory.view_soas"):
         asked = list_unknown(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
         parts |= {"sees_unknown": True, "unknown": asked}
@@ -66,7 +66,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if sees_episodes or sees_given:
         counted = remembering.count()
         parts |= {"remembering": remembering.describe_remembering(tuning, counted.episodes)} if sees_episodes else {}
-        parts |= {"given": counted.notes} if sees_given else {}
+        parts |= {"week": counted} if sees_given else {}
     if may("proxy.view_loopevent"):
         parts["loops"] = loops()
     if request.user.is_superuser:

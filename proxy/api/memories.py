@@ -12,10 +12,10 @@ from ninja import Field, Query, Router, Schema
 
 from memory.cache.sync import announce
 from memory.domain.channels import Channel
-from memory.models import Episode, Memory, MemoryHistory
+from memory.models import AskedSearch, Episode, Memory, MemoryHistory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain.answers import answer_search
-from memory.semantic.domain.found import Types
+from memory.semantic.domain.found import Found, Types
 from memory.semantic.domain.scope import PERSON_MAX, Scope
 from memory.semantic.search import QUERY_CHARACTERS, search
 from memory.semantic.store import current_confidence, visible_to
@@ -114,9 +114,14 @@ async def post_search_memory(request: ASGIRequest, asked: SearchIn) -> dict[str,
 async def search_for(caller: Caller, asked: SearchIn) -> dict[str, Any]:
     """Raises NotAllowed."""
     scope = scope_of(runtime.current().world, caller, {"user": asked.user}, asked.project)
-    types = TYPES[asked.search_type]
-    found = await sync_to_async(search)(scope, asked.query, types=types, limit=asked.limit)
-    return answer_search(asked.query, found)
+
+    def run() -> list[Found]:
+        found = search(scope, asked.query, types=TYPES[asked.search_type], limit=asked.limit)
+        agent, person = scope.speaker
+        AskedSearch.objects.create(agent=agent, person=person, project_id=scope.project, found=len(found))
+        return found
+
+    return answer_search(asked.query, await sync_to_async(run)())
 
 
 @router.get("/memory", summary="What is remembered")

@@ -23,7 +23,7 @@ from memory.models import Source
 from resolution import decisions, resolver
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes, with_button
-from resolution.admin.runs import describe_last_run
+from resolution.admin.runs import describe_last_runs
 from resolution.decisions import undo
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
 from resolution.errors import DecisionError, UnknownId
@@ -91,7 +91,7 @@ class ConflictAdmin(ReadOnly, Page):
             "here": _in_list(request),
             "bulk": {"dismiss": "Keep existing", "update": "Use new", "approve": "Approve the proposals"},
             "no_model": llm.missing("resolve_model_id"),
-            "last_run": describe_last_run(),
+            "last_run": describe_last_runs()[0],
         }
         return self._render(request, "list", context | (extra_context or {}))
 

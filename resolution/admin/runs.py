@@ -208,10 +208,13 @@ def describe_memories(run: Run) -> dict[str, Any] | None:
     }
 
 
-def describe_last_run() -> dict[str, Any] | None:
-    """None where the resolver has not run yet."""
-    last = Run.objects.exclude(trigger__in=Run.OTHERS).order_by("-started_at", "-id").first()
-    return describe_run(last) if last else None
+def describe_last_runs() -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """Of the resolver, and of the memories' consolidation; None where there was none yet."""
+    newest = Run.objects.order_by("-started_at", "-id")
+    of_resolver = newest.exclude(trigger__in=Run.OTHERS)[:1]
+    found = of_resolver.union(newest.filter(trigger=Run.Trigger.CONSOLIDATE)[:1], all=True)
+    runs = {run.trigger == Run.Trigger.CONSOLIDATE: describe_run(run) for run in found}
+    return runs.get(False), runs.get(True)
 
 
 def describe_run(run: Run) -> dict[str, Any]:

@@ -16,7 +16,18 @@ from memory import bootstrap
 from memory.domain.recall.saliency import saliency
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
-from memory.models import Config, Evidence, GivenNote, Heartbeat, LanguageModel, Observation, Soas, Source
+from memory.models import (
+    AskedSearch,
+    Config,
+    Evidence,
+    GivenNote,
+    Heartbeat,
+    LanguageModel,
+    LlmCall,
+    Observation,
+    Soas,
+    Source,
+)
 from proxy.models import LoopEvent
 from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Run
@@ -37,6 +48,7 @@ VIEWS = (
     "view_hourlyfigures",
     "view_episode",
     "view_givennote",
+    "view_memory",
     "view_config",
 )
 CHANGES = ("change_conflict", "add_edge", "change_soas", "change_config")
@@ -165,7 +177,7 @@ def test_without_a_model_it_says_so_and_leads_to_the_setting(operator: Client) -
     model = LanguageModel.objects.create(provider="ollama", model_name="judge")
     Config.objects.filter(key="resolve_model_id").update(value=str(model.pk))
 
-    assert "No language model" not in text(page(operator))
+    assert "No language model decides conflicts" not in text(page(operator))
 
 
 def test_a_run_is_started_from_the_page_which_then_follows_it(operator: Client) -> None:
@@ -245,13 +257,27 @@ def test_all_words_on_the_page_are_muted_and_that_is_undone(operator: Client) ->
     assert not Soas.objects.filter(is_muted=True).exists()
 
 
-def test_it_is_told_how_much_of_what_was_given_the_answers_use(operator: Client) -> None:
+def test_figures_of_the_memories_are_told(operator: Client) -> None:
     for number, is_used in enumerate((True, True, False, None)):
         GivenNote.objects.create(
             request=f"{number:016x}", conversation=bytes(16), kind="memory", row=1, is_used=is_used
         )
 
-    assert "4; the answers use 67 % of them." in text(page(operator))
+    for agent, ages_s in {"dobby": (900, 850, 500), "winky": (880, 10)}.items():
+        for age_s in ages_s:
+            AskedSearch.objects.create(agent=agent, found=1, at=timezone.now() - timedelta(seconds=age_s))
+    for purpose, cost in (("compare", "0.02"), ("extract", None), ("embed", "0.005"), ("explain", "7")):
+        LlmCall.objects.create(model_name="m", purpose=purpose, cost=cost, input_tokens=10)
+    counts = {"merged": 3, "disputed_by_model": 1}
+    Run.objects.create(trigger="consolidate", mode="", status="done", counts=counts, model_name="judge")
+
+    shown = text(page(operator))
+
+    assert "Memories: 3 merged into others, 1 pairs in contradiction by the model." in shown
+    assert "4, 1 different one; the answers use 67 % of them." in shown
+    assert "4; 75 % were not followed by another within 2 minutes." in shown
+    assert "3 times, 0.0250 US dollars, of it 0.0050 for vectors; of 1 the price is not known." in shown
+    assert "No language model compares memories at night" in shown
 
 
 def test_loops_of_the_last_day_are_counted(operator: Client) -> None:
