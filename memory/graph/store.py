@@ -29,6 +29,9 @@ DELIBERATE = (Source.GUTASK, Source.OPERATOR)
 IMPORTED = "import"
 
 Action = EdgeHistory.Action
+# Who is told, inside the transaction, of edges that are new in their places. Apps that this one does not know add
+# themselves when they are ready.
+followers: list[Callable[[Iterable[Edge]], None]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,8 @@ def insert_edges(edges: Iterable[Edge]) -> None:
         raise SlotTaken("a slot was filled meanwhile")
     for triple, edge in new.items():
         edge.edge_id = keys[triple]
+    for tell in followers:
+        tell(new.values())
 
 
 def update_edges(edges: Iterable[Edge]) -> None:
@@ -231,6 +236,8 @@ def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
             raise SlotTaken(f"{edge.concept} has another place in dimension {dim_id}") from error
         raise
     edge.dim_id = dim_id
+    for tell in followers:
+        tell([edge])
     build_history(Action.MOVE, edge, attribution, before=before, after=take_snapshot(edge)).save(force_insert=True)
     return edge
 

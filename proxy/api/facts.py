@@ -121,6 +121,8 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
     if outcome.claim is not None:
         ids = {"conflict_id": outcome.claim.conflict_id, "member_id": outcome.claim.pk}
         content |= {**ids, "collision_type": outcome.claim.collision_type}
+    elif outcome.conflict_id is not None:
+        content["conflict_id"] = outcome.conflict_id
     if outcome.reason:
         content["error" if outcome.status in ("invalid", "over_quota") else "reason"] = outcome.reason
     if outcome.excess is not None:

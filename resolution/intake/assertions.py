@@ -19,13 +19,24 @@ from resolution.intake.candidates import HEDGED, CandidateBook
 from resolution.intake.conflict_queue import OPEN
 from resolution.intake.quotas import OverLimit, Quotas
 from resolution.intake.settlement import UNKNOWN, Outcome, Settlement
+from resolution.layers.conflicts import list_open_of
 from resolution.models import Claim
+
+STANDING = ("inserted", "confirmed", "superseded")
 
 
 def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
     """Places the fact, or queues what it collides with, in a transaction of its own, unless its agent has stated too
     much."""
-    return run_transaction(lambda: settle([Assertion(fact, attribution)], is_metered=True))[0]
+    outcome = run_transaction(lambda: settle([Assertion(fact, attribution)], is_metered=True))[0]
+    if outcome.status not in STANDING:
+        return outcome
+    placed = outcome.fact
+    rows = Edge.objects.filter(concept__token=placed.concept, dim__token=placed.dimension, parent__token=placed.parent)
+    conflicts = [
+        one["id"] for found in list_open_of("edge", rows.values_list("pk", flat=True)).values() for one in found
+    ]
+    return replace(outcome, conflict_id=min(conflicts, default=None))
 
 
 def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:

@@ -29,7 +29,8 @@ UNKNOWN = "It is no fact."
 class Outcome:
     """What became of a statement. ``claim`` is the open row of the queue, or the decided one; ``existing`` the fact
     that it collides with, or that was superseded or retired; ``decided`` the ruling that stopped it; ``reason`` tells
-    people why it was not stored; ``excess`` which limit it exceeds."""
+    people why it was not stored; ``excess`` which limit it exceeds; ``conflict_id`` what the fact, which stands, is
+    disputed in."""
 
     status: Status
     fact: Triple
@@ -38,6 +39,7 @@ class Outcome:
     decided: DecidedTriple | None = None
     reason: str = ""
     excess: OverLimit | None = None
+    conflict_id: int | None = None
 
 
 class Settlement:

@@ -24,7 +24,8 @@ OPEN: Final = """
 JOIN: Final = f"""
     INSERT INTO conflict_member (conflict_id, kind, object_id, trust, support, text, is_asked)
     SELECT %s, new.* FROM unnest(%s::text[], %s::bigint[], %s::smallint[], %s::jsonb[], %s::text[], %s::bool[]) AS new
-    ON CONFLICT (kind, object_id, conflict_id) DO UPDATE SET support = conflict_member.support || (
+    ON CONFLICT (kind, object_id, conflict_id) DO UPDATE
+    SET text = excluded.text, support = conflict_member.support || (
         SELECT coalesce(jsonb_agg(voice), '[]') FROM jsonb_array_elements(excluded.support) AS voice
         WHERE NOT conflict_member.support @> jsonb_build_array(voice)
           AND jsonb_array_length(conflict_member.support) < {ConflictMember.SUPPORT_MAX}

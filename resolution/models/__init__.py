@@ -1,10 +1,13 @@
-"""Conflicts, candidates, the decisions about them, the resolver's runs, and what counts against quotas."""
+"""Conflicts, where layers meet, candidates, the decisions about them, the resolver's runs, and what counts against
+quotas."""
 
 from resolution.models.candidates import Candidate
 from resolution.models.conflicts import Claim, CollisionType, Conflict, ConflictMember
 from resolution.models.decisions import DecidedTriple, Decision, Run
+from resolution.models.layers import LayerSlot
 from resolution.models.quotas import AgentHour
 
 __all__ = [
-    "AgentHour", "Candidate", "Claim", "CollisionType", "Conflict", "ConflictMember", "DecidedTriple", "Decision", "Run"
+    "AgentHour", "Candidate", "Claim", "CollisionType", "Conflict", "ConflictMember", "DecidedTriple", "Decision",
+    "LayerSlot", "Run",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from memory.domain.channels import is_weaker
 from memory.models import Memory
 from memory.semantic import store
 from memory.semantic.store import Change
+from resolution.layers.detection import detect_memory
 from resolution.layers.memories import drop_settled, open_between, settle_memories
 
 
@@ -40,6 +41,7 @@ def settle_rivals(memory: Memory, by: Change, *, is_change: bool) -> Settled:
         older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
         store.dispute(older, newer, by)
     conflict_id = open_between(memory, disputed)
+    detect_memory(memory)
     if superseded:
         settle_memories([gone.pk for gone in superseded])
     return Settled([gone for gone in superseded if gone != memory], disputed, conflict_id)

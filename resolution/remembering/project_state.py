@@ -15,6 +15,7 @@ from memory.semantic import project_state as store
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, UnknownId
 from resolution.layers.conflicts import find_open
+from resolution.layers.detection import detect_state
 from resolution.models import Conflict, ConflictMember
 
 STATE: Final = ConflictMember.Kind.PROJECT_STATE
@@ -73,6 +74,7 @@ def settle(project: Project, category: str, key: str, value: str, actor: Actor, 
             return Settled(
                 "unchanged", written.row, conflict_id=min(contested, default=None), contested=sorted(contested)
             )
+        detect_state(written.row)
         disputed = find_open(STATE, [written.row.pk])
         # Others may have contradicted each other about it before there was a value.
         older = Conflict.objects.filter(pk__in=disputed, detected_at__lt=Now())

@@ -1,7 +1,7 @@
 """What is remembered, and what is done about what stands: the one way in for messages, HTTP, MCP and operators."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from django.utils import timezone
@@ -17,7 +17,9 @@ from memory.semantic.store import Change, Status
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.intake.quotas import OverLimit, Quotas
+from resolution.layers.conflicts import list_open_of
 from resolution.layers.memories import settle_memories
+from resolution.models import ConflictMember
 from resolution.remembering.disputes import Settled, settle_rivals
 from resolution.remembering.remarks import Remark
 
@@ -41,7 +43,7 @@ class Remembered:
 
 def remember(remarks: Sequence[Remark], *, is_metered: bool = False) -> list[Remembered]:
     """Each in its order, in a transaction of its own. ``is_metered``: within the quotas of those who make them."""
-    return run_transaction(lambda: take_in(remarks, is_metered=is_metered))
+    return [_note_conflict(one) for one in run_transaction(lambda: take_in(remarks, is_metered=is_metered))]
 
 
 def take_in(remarks: Sequence[Remark], *, is_metered: bool = False) -> list[Remembered]:
@@ -130,6 +132,18 @@ def _settle(memory: Memory, remark: Remark, status: RememberStatus) -> Remembere
     return Remembered(status, memory, *settled)
 
 
+def _note_conflict(outcome: Remembered) -> Remembered:
+    """With a conflict across layers, which is looked for when the memory is stored."""
+    memory = outcome.memory
+    if outcome.conflict_id is not None or memory is None or not memory.slot:
+        return outcome
+    open_ones = list_open_of(ConflictMember.Kind.MEMORY, [memory.pk]).get(memory.pk)
+    if not open_ones:
+        return outcome
+    memory.refresh_from_db(fields=["is_disputed"])
+    return replace(outcome, conflict_id=open_ones[0]["id"])
+
+
 # --- decided by an operator ---
 
 
@@ -145,7 +159,7 @@ def promote(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
         memory.refresh_from_db()
         return Remembered("promoted", memory, *settled)
 
-    return run_transaction(run)
+    return _note_conflict(run_transaction(run))
 
 
 def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
@@ -159,7 +173,7 @@ def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
         settle_memories([memory.pk])
         return Remembered("retracted", memory)
 
-    return run_transaction(run)
+    return _note_conflict(run_transaction(run))
 
 
 def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
@@ -173,7 +187,7 @@ def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
         settle_memories([memory.pk])
         return Remembered("retracted", memory)
 
-    return run_transaction(run)
+    return _note_conflict(run_transaction(run))
 
 
 def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
@@ -188,7 +202,7 @@ def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
         memory.refresh_from_db()
         return Remembered("promoted", memory, *settled)
 
-    return run_transaction(run)
+    return _note_conflict(run_transaction(run))
 
 
 def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembered:
@@ -204,7 +218,7 @@ def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembere
         memory.refresh_from_db()
         return Remembered("confirmed", memory, *settled)
 
-    return run_transaction(run)
+    return _note_conflict(run_transaction(run))
 
 
 def _lock(memory_id: int, **changes: str) -> Memory:

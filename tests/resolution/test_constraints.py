@@ -31,6 +31,7 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "conflict_member": {"conflict_id": SLOT, "kind": "claim", "object_id": 7, "support": "[]"},
     "agent_hour": {"agent": "dobby", "hour": "2026-11-22 10:00+00"},
+    "layer_slot": {"kind": "memory", "object_id": 7, "words": "number phon", "version": 1},
     "run": {"trigger": "schedule", "mode": "auto", "counts": "{}"},
     "decision": {
         "kind": "update", "claim_id": CLAIM, "actor": "dobby", "source": "operator", "arguments": "{}",
@@ -70,6 +71,9 @@ BAD_ROWS = [
         BadRow("agent_hour_counts_are_not_negative", "agent_hour", {name: -1})
         for name in ("facts", "conflicts", "candidates", "memories", "exceeded")
     ),
+    BadRow("layer_slot_unique", "layer_slot", {"version": 2}, beside={}),
+    BadRow("layer_slot_kind_is_known", "layer_slot", {"kind": "edge"}),
+    BadRow("layer_slot_has_words", "layer_slot", {"words": ""}),
     BadRow("run_is_alone", "run", {"trigger": "api"}, beside={}),
     BadRow("run_status_is_known", "run", {"status": "lost"}),
     BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),

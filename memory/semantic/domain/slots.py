@@ -108,6 +108,15 @@ def denied_by(text: str) -> str:
     return f"{text[: found.start()]}{text[found.end() :]}" if found else ""
 
 
+def read_value(text: str, category: str) -> tuple[frozenset[str], bool]:
+    """The stems of what a memory says of its slot, and whether it denies that."""
+    small = _simplify(text)
+    preference = _read_preference(small) if category == "preference" else None
+    if preference is not None:
+        return frozenset(content_stems(preference.chosen)), preference.is_denied
+    return frozenset(_value_of(small)), count_negations(small) % 2 == 1
+
+
 def head_stem(phrase: str) -> str:
     """The stem of the head noun of a phrase; empty where it has none."""
     words = [word for word in words_of(_QUALIFIER.split(f" {phrase} ", maxsplit=1)[0]) if word not in DETERMINERS]

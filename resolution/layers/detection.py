@@ -1,0 +1,206 @@
+"""Finds where project state, facts and memories contradict each other: wherever one of them is written, and at night
+(``sweep``). Nothing is kept from being written, and no layer wins by itself."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from django.db import connection, transaction
+
+from memory.domain.formatting import format_fact
+from memory.models import Edge, Memory, ProjectState
+from resolution.domain.layer_slots import (
+    VERSION,
+    meeting_key,
+    memory_denies,
+    memory_keys,
+    same_value,
+    words_in,
+    words_without,
+)
+from resolution.layers.conflicts import Kind, Member, MemberKind, close_moot, find_settled, open_conflict, settle_moot
+from resolution.models import Conflict, LayerSlot
+
+# Only where there is anything that a fact could contradict: else placing one costs no more than this question.
+WORDS_OF_FACTS: Final = """
+    SELECT concept.token, dim.token FROM urd
+    JOIN soas AS concept ON concept.id = urd.id JOIN soas AS dim ON dim.id = urd.dim_id
+    WHERE edge_id = ANY(%s) AND NOT urd.is_additive AND EXISTS (SELECT FROM layer_slot)
+"""
+DIMENSIONS: Final = "SELECT dimension.id, token FROM dimension JOIN soas USING (id) WHERE NOT is_additive"
+FACTS: Final = """
+    SELECT edge_id, concept.token, parent.token, dim.token, is_isa, agent, channel FROM urd
+    JOIN soas AS concept ON concept.id = urd.id JOIN soas AS dim ON dim.id = urd.dim_id
+    JOIN soas AS parent ON parent.id = urd.parent_id
+    WHERE urd.dim_id = ANY(%s) AND concept.token LIKE ANY(%s) AND urd.id <> urd.parent_id
+"""
+STATES: Final = """
+    SELECT words, state.id, category, key, value, actor, slug FROM layer_slot AS slot
+    JOIN project_state AS state ON state.id = slot.object_id AND state.status = 'active'
+    JOIN project ON project.id = project_id
+    WHERE slot.kind = 'project_state' AND words = ANY(%s)
+"""
+MEMORIES: Final = """
+    SELECT words, memory.id, text, category, agent, channel, slug FROM layer_slot AS slot
+    JOIN memory ON memory.id = slot.object_id AND memory.status = 'active'
+    LEFT JOIN project ON project.id = project_id
+    WHERE slot.kind = 'memory' AND words = ANY(%s)
+"""
+PREFIX: Final = 2  # letters that a word shares with its stem
+
+
+class Row(NamedTuple):
+    """A side: what it says of what it is about, and of which project (None for a fact, which names it)."""
+
+    member: Member
+    value: str
+    project: str | None = None
+    category: str = ""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.member.kind, self.member.object_id
+
+
+Facts = Mapping[str, Sequence[Row]]  # by the words by which they are met
+
+
+# --- what is written ---
+
+
+def detect_state(state: ProjectState) -> int | None:
+    """The id of the conflict that a new value has come into. In the caller's transaction; after it once more, for what
+    others have written meanwhile."""
+    key = meeting_key(state.project.slug, state.category, state.key)
+    note_slots(LayerSlot.Kind.PROJECT_STATE, state.pk, [key] if key else [])
+    if not key:
+        return None
+    if connection.in_atomic_block:
+        transaction.on_commit(partial(look_at, [key]), robust=True)
+    return look_at([key]).get(key)
+
+
+def detect_memory(memory: Memory) -> None:
+    """Looks at what a memory contradicts in other layers, when the caller's transaction is over."""
+    slug = memory.project.slug if memory.slot and memory.project is not None else ""
+    keys = sorted(memory_keys(slug, memory.category, memory.slot))
+    note_slots(LayerSlot.Kind.MEMORY, memory.pk, keys)
+    if keys:
+        transaction.on_commit(partial(look_at, keys), robust=True)
+
+
+def note_facts(edges: Iterable[Edge]) -> None:
+    """The same for facts that are being placed (``memory.graph.store.followers``)."""
+    transaction.on_commit(partial(detect_facts, [edge.pk for edge in edges]), robust=True)
+
+
+def detect_facts(edge_ids: Sequence[int]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(WORDS_OF_FACTS, [list(edge_ids)])
+        keys = {meeting_key("", *words) for words in cursor.fetchall()} - {""}
+        if not keys:
+            return
+        cursor.execute("SELECT DISTINCT words FROM layer_slot WHERE words = ANY(%s)", [list(keys)])
+        met = [words for (words,) in cursor.fetchall()]
+    if met:
+        look_at(met)
+
+
+def note_slots(kind: str, object_id: int, keys: Collection[str]) -> None:
+    """By which words a row meets other layers, from now on."""
+    LayerSlot.objects.filter(kind=kind, object_id=object_id).exclude(words__in=keys).delete()
+    rows = [LayerSlot(kind=kind, object_id=object_id, words=key, version=VERSION) for key in keys]
+    LayerSlot.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["kind", "object_id", "words"], update_fields=["version"]
+    )
+
+
+# --- what contradicts it ---
+
+
+def look_at(keys: Collection[str], facts: Facts | None = None) -> dict[str, int]:
+    """The open conflicts by the words by which layers meet there: those that are found, and those that go on. Others
+    are closed. ``facts``: all that there are, where the caller has read them."""
+    facts = find_facts(keys) if facts is None else facts
+    found = {}
+    for key, rows in _read_rows(keys).items():
+        for project in sorted({row.project or "" for row in rows}):
+            own = [row for row in rows if row.project == project]
+            conflict_id = _settle(key, project, [*own, *facts.get(key, ())])
+            if conflict_id is not None:
+                found[key] = conflict_id
+    return found
+
+
+def find_facts(keys: Collection[str]) -> dict[str, list[Row]]:
+    """The facts that are met by these words: in dimensions that have only such words, of concepts that begin like one
+    of them."""
+    words = {key: set(key.split()) for key in keys}
+    found: dict[str, list[Row]] = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(DIMENSIONS)
+        dims = [id for id, token in cursor.fetchall() if any(words_in(token) <= each for each in words.values())]
+        if not dims:
+            return found
+        beginnings = {f"{word[:PREFIX]}%" for each in words.values() for word in each}
+        cursor.execute(FACTS, [dims, sorted(beginnings)])
+        for row in cursor.fetchall():
+            if (key := meeting_key("", row[1], row[3])) in words:
+                found[key].append(as_row(*row))
+    return found
+
+
+def as_row(edge_id: int, concept: str, parent: str, dim: str, is_isa: bool, agent: str, channel: str) -> Row:
+    text = format_fact(concept, parent, dim, is_isa=is_isa)
+    return Row(Member(MemberKind.EDGE, edge_id, text, [(agent, channel)]), parent)
+
+
+def _read_rows(keys: Collection[str]) -> dict[str, list[Row]]:
+    """The values and the memories, by key."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(STATES, [list(keys)])
+        for words, row_id, category, name, value, actor, slug in cursor.fetchall():
+            member = Member(MemberKind.PROJECT_STATE, row_id, f"{category}.{name} = {value}", [(actor, "operator")])
+            found[words].append(Row(member, value, slug))
+        cursor.execute(MEMORIES, [list(keys)])
+        for words, row_id, text, category, agent, channel, slug in cursor.fetchall():
+            member = Member(MemberKind.MEMORY, row_id, text, [(agent, channel)])
+            found[words].append(Row(member, text, slug or "", category))
+    return found
+
+
+def _settle(key: str, project: str, rows: Sequence[Row]) -> int | None:
+    """The open conflict of these rows, which meet; None where they agree, and what was open is closed."""
+    slot_key = {"project": project, "words": words_without(key, project)}
+    pairs = list(_find_pairs(rows))
+    if not pairs:
+        open_ones = Conflict.objects.filter(slot_kind=Kind.CROSS_LAYER, slot_key=slot_key, status=Conflict.Status.OPEN)
+        close_moot(list(open_ones.values_list("pk", flat=True)))
+        return None
+    against = {lower.key: higher.key for lower, higher in pairs}
+    members = {row.key: row.member._replace(against=against.get(row.key)) for pair in pairs for row in pair}
+    with transaction.atomic():
+        conflict_id = open_conflict(Kind.CROSS_LAYER, slot_key, list(members.values()), project=project)
+        for kind, object_id in members:  # what has gone since it was read has closed nothing
+            settle_moot(kind, [object_id])
+    return conflict_id
+
+
+def _find_pairs(rows: Sequence[Row]) -> Iterable[tuple[Row, Row]]:
+    """Each that contradicts a higher layer, with the highest that it contradicts; not what people have let stand."""
+    in_order = sorted(rows, key=lambda row: (-row.member.trust, row.member.object_id))
+    for lower in in_order:
+        higher = [row for row in in_order if row.member.trust > lower.member.trust and _contradicts(lower, row)]
+        if higher:
+            settled = find_settled(lower.member, {row.key: row.member.text for row in higher})
+            left = [row for row in higher if row.key not in settled]
+            if left:
+                yield lower, left[0]
+
+
+def _contradicts(lower: Row, higher: Row) -> bool:
+    if lower.member.kind == MemberKind.MEMORY:
+        return memory_denies(lower.value, lower.category, higher.value)
+    return not same_value(lower.value, higher.value)

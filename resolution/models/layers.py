@@ -1,0 +1,30 @@
+"""Where project state and memories meet what other layers say."""
+
+from django.db import models
+from django.db.models import Q
+
+
+class LayerSlot(models.Model):
+    """The words by which a value of project state, or a memory, meets what the other layers say (domain/layer_slots).
+    Facts have no row: of each one that is placed the words are looked up here."""
+
+    class Kind(models.TextChoices):
+        MEMORY = "memory"
+        PROJECT_STATE = "project_state", "project state"
+
+    kind = models.CharField(max_length=16, choices=Kind)
+    object_id = models.BigIntegerField(help_text="The row of its table; it may hold no more.")
+    words = models.TextField(help_text="Stems, in order, with those of the project's slug.")
+    version = models.SmallIntegerField(help_text="Of the rules that found them.")
+
+    class Meta:
+        db_table = "layer_slot"
+        indexes = [models.Index(fields=["words"], name="layer_slot_by_words")]
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "object_id", "words"], name="layer_slot_unique"),
+            models.CheckConstraint(condition=Q(kind__in=["memory", "project_state"]), name="layer_slot_kind_is_known"),
+            models.CheckConstraint(condition=~Q(words=""), name="layer_slot_has_words"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.object_id}: {self.words}"

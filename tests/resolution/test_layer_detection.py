@@ -1,0 +1,178 @@
+"""Project state, facts and memories that contradict each other are found wherever one of them is written."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from memory import bootstrap
+from memory.db.transactions import run_transaction
+from memory.models import Edge, Memory, Project, ProjectState, Source
+from resolution.decisions.retirement import put_back, retire_one
+from resolution.layers.conflicts import list_open_of
+from resolution.layers.detection import detect_state
+from resolution.models import Conflict, LayerSlot
+from resolution.remembering.project_state import settle
+from tests.resolution.racers import ROUNDS, Racers
+from tests.resolution.test_remembering import SAM, tell
+from tests.resolution.worlds import OPERATOR, say
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FACT = "p05.lateral-support isa {} decision.material"
+
+
+@pytest.fixture
+def project() -> Project:
+    bootstrap.load_dimensions()
+    return Project.objects.create(slug="p05", name="P05")
+
+
+def decide(project: Project, value: str, key: str = "lateral_support_material", category: str = "decision") -> Any:
+    return settle(project, category, key, value, OPERATOR)
+
+
+def sides(conflict_id: int | None) -> set[tuple[str, str | None]]:
+    """Each member that stands or stood, with the kind of what it contradicts."""
+    rows = Conflict.objects.get(pk=conflict_id).members.values_list("text", "conflicts_with__kind")
+    return set(rows)
+
+
+def statuses() -> list[str]:
+    return list(Conflict.objects.order_by("pk").values_list("status", flat=True))
+
+
+def test_state_and_a_fact_contradict_each_other_whichever_comes_first(project: Project) -> None:
+    told = decide(project, "GF-PTFE")
+    assert told.conflict_id is None
+    said = say(FACT.format("peek"))
+
+    conflict = Conflict.objects.get()
+    assert (said.status, said.conflict_id) == ("inserted", conflict.pk)
+    assert (conflict.slot_kind, conflict.project, conflict.slot_key) == (
+        "cross_layer",
+        "p05",
+        {"project": "p05", "words": ["decision", "lateral", "material", "support"]},
+    )
+    assert sides(conflict.pk) == {
+        ("decision.lateral_support_material = GF-PTFE", None),
+        ("p05.lateral-support is a peek [decision.material]", "project_state"),
+    }
+    assert ProjectState.objects.get().is_disputed
+
+    agreed = decide(project, "PEEK")
+    assert agreed.conflict_id is None
+    assert statuses() == ["resolved"]
+    other = decide(project, "steel")
+    assert other.conflict_id == Conflict.objects.get(status="open").pk
+    assert say(FACT.format("peek")).conflict_id == other.conflict_id
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "p05.lateral-support isa gf_ptfe decision.material",
+        "p05.axial-support isa peek decision.material",
+        "p06.lateral-support isa peek decision.material",
+        "lateral-support isa peek decision.material",
+    ],
+)
+def test_what_says_the_same_or_is_of_something_else_contradicts_nothing(project: Project, fact: str) -> None:
+    decide(project, "GF-PTFE")
+
+    assert say(fact).conflict_id is None
+    assert not Conflict.objects.exists()
+
+
+def test_what_was_replaced_contradicts_nothing(project: Project) -> None:
+    decide(project, "PEEK")
+    decide(project, "GF-PTFE")
+
+    assert say(FACT.format("gf-ptfe")).conflict_id is None
+    assert not Conflict.objects.exists()
+
+
+def test_facts_that_are_moved_or_put_back_are_looked_at(project: Project) -> None:
+    say(FACT.format("peek"))
+    row = retire_one(Edge.objects.get(parent__token="peek"), actor="a", reason="")
+    assert row is not None
+    decide(project, "GF-PTFE")
+    assert statuses() == []
+
+    put_back(row.pk, actor="a", reason="")
+
+    assert statuses() == ["open"]
+    retire_one(Edge.objects.get(parent__token="peek"), actor="a", reason="")
+    assert statuses() == ["resolved"]
+    assert not ProjectState.objects.filter(is_disputed=True).exists()
+
+
+def test_a_memory_contradicts_facts_and_state(project: Project) -> None:
+    say("billing isa mysql database")
+    told = tell("My billing database is Postgres.")
+    assert (told.status, sides(told.conflict_id)) == (
+        "created",
+        {("The user's billing database is Postgres.", "edge"), ("billing is a mysql [database]", None)},
+    )
+    assert told.memory is not None
+    assert told.memory.is_disputed
+
+    decide(project, "merge commits", "workflow", "preference")
+    scope = SAM._replace(project=project.pk)
+    told = tell("The user prefers rebase workflow.", scope, category="preference")
+    assert sides(told.conflict_id) == {
+        ("The user prefers rebase workflow.", "project_state"),
+        ("preference.workflow = merge commits", None),
+    }
+    assert told.memory is not None
+    item = {"kind": "project_state", "id": ProjectState.objects.get().pk}
+    assert list_open_of("memory", [told.memory.pk])[told.memory.pk][0]["conflicts_with"] == item
+    assert tell("The user prefers merge commits in the workflow.", scope, category="preference").conflict_id is None
+
+
+def test_what_is_rolled_back_opens_nothing(project: Project) -> None:
+    decide(project, "GF-PTFE")
+
+    with transaction.atomic():
+        say(FACT.format("peek"))
+        transaction.set_rollback(True)
+
+    assert not Conflict.objects.exists()
+
+
+def test_two_layers_written_at_once_contradict_each_other_in_one_conflict(project: Project, racers: Racers) -> None:
+    def saying(number: int) -> Callable[[], object]:
+        return lambda: say(f"p05.part{number} isa peek decision.material", source=Source.OPERATOR, role="")
+
+    def deciding(number: int) -> Callable[[], object]:
+        return lambda: decide(project, "GF-PTFE", f"part{number}_material")
+
+    rounds = 4 * ROUNDS
+    for number in range(rounds):
+        racers.at_once(saying(number), deciding(number))
+
+    assert Conflict.objects.filter(status="open", slot_kind="cross_layer").count() == rounds
+    assert Conflict.objects.count() == rounds
+    assert {conflict.members.count() for conflict in Conflict.objects.all()} == {2}
+
+
+def test_who_has_a_memory_forgotten_has_its_words_forgotten(project: Project) -> None:
+    told = tell("My phone number is 1234.")
+    assert LayerSlot.objects.filter(kind="memory").count() == 2
+    assert told.memory is not None
+
+    Memory.objects.filter(pk=told.memory.pk).delete()
+
+    assert not LayerSlot.objects.exists()
+
+
+def test_state_that_is_written_where_nobody_commits_is_looked_at_at_once(project: Project) -> None:
+    say(FACT.format("peek"))
+    row = ProjectState(project=project, category="decision", key="lateral_support_material", value="GF-PTFE", actor="o")
+
+    def write() -> int | None:
+        row.save()
+        return detect_state(row)
+
+    assert run_transaction(write) == Conflict.objects.get().pk
