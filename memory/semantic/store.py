@@ -292,8 +292,9 @@ def _make_sure(memory: Memory, settled: Collection[int], by: Change) -> None:
     """It is as sure as before these have disputed it, unless another does that still."""
     if memory.status != Status.ACTIVE:
         return
-    restored = memory.history.filter(action=Action.RESTORE, after__has_any_keys=["is_disputed", "confidence"])
-    since = restored.order_by("-id").values_list("id", flat=True).first() or 0
+    settling = memory.history.filter(after__has_any_keys=["is_disputed", "confidence"])
+    last = settling.filter(action__in=(Action.RESTORE, Action.UNDO)).order_by("-id").first()
+    since = last.pk if last is not None and last.action == Action.RESTORE else 0
     disputes = list(memory.history.filter(action=Action.DISPUTE, id__gt=since))
     beside = {(row.after or {})["beside"] for row in disputes}
     others = Memory.objects.filter(pk__in=beside - set(settled), status=Status.ACTIVE, is_disputed=True)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from memory.cache.sync import announce
 from memory.models import Source
 from proxy import runtime
-from proxy.auth import Permission, caller_of, require
+from proxy.auth import Caller, Permission, caller_of, require
 from proxy.errors import NotFound, ProxyError
 from resolution.actors import Actor
 from resolution.domain.verdicts import REASON_MAX
@@ -57,7 +57,12 @@ def caller_with(request: ASGIRequest, permission: Permission) -> Any:
 
 async def apply_change(request: ASGIRequest, change: Callable[[Actor], Done]) -> Done:
     """Makes a change in an operator's name, and returns when this process's cache has it: the next prompt shows it."""
-    caller = caller_with(request, "operator")
+    return await apply_for(caller_with(request, "operator"), change)
+
+
+async def apply_for(caller: Caller, change: Callable[[Actor], Done]) -> Done:
+    """The same where the caller is known. Raises NotAllowed."""
+    require(caller, "operator")
     async with runtime.current().coherence.barrier(announce), translate_errors():
         return await sync_to_async(change)(Actor(caller.signature, Source.OPERATOR))
 

@@ -29,6 +29,7 @@ from memory.recall.states import ProjectPrompt
 from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
+from proxy.api.decisions import router as decisions
 from proxy.api.facts import router as facts
 from proxy.api.memories import router as memories
 from proxy.api.names import router as names
@@ -74,6 +75,7 @@ api = NinjaAPI(
 )
 api.add_router("", facts)
 api.add_router("", conflicts)
+api.add_router("", decisions)
 api.add_router("", runs)
 api.add_router("", candidates)
 api.add_router("", names)

@@ -1,6 +1,6 @@
 """What is told of conflicts, decisions and runs: plain values for JSON, in few queries however many there are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -8,25 +8,33 @@ from django.db.models import Prefetch, QuerySet
 
 from memory.domain.name_shapes import find_doubt
 from memory.domain.types import Place
-from memory.models import Edge
+from memory.models import Edge, EdgeHistory, Memory, ProjectState
 from resolution.decisions.naming import TWO_NAMES
+from resolution.decisions.sides import DisputedRow, read_rows
 from resolution.intake.conflict_queue import IN_ORDER
-from resolution.models import Candidate, Claim, Conflict, Decision, Run
-from resolution.views import conflict_facts, conflict_list
+from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
+from resolution.views import audits, conflict_facts, conflict_list
 from resolution.views.phrases import dated, newcomer
 
 OTHER_FACTS_MAX = 100
 
 
 def conflicts_out(rows: QuerySet[Conflict]) -> list[dict[str, Any]]:
-    """The conflicts with all that speaks for each side, in four queries."""
+    """The conflicts with all that speaks for each side, in a bounded number of queries."""
     decided = Decision.objects.select_related("claim", "undone_by").defer("before", "after").order_by("id")
     related = Claim.objects.select_related("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
     claims = conflict_list.with_support(related).prefetch_related(Prefetch("decisions", decided)).order_by(*IN_ORDER)
-    found = list(rows.select_related("concept", "dim").prefetch_related(Prefetch("claims", claims)))
+    members = ConflictMember.objects.exclude(kind=ConflictMember.Kind.CLAIM).select_related("conflicts_with")
+    whole = Prefetch("members", members, to_attr="others")
+    of_all = Prefetch("decisions", decided.select_related("conflict"))
+    related_rows = rows.select_related("concept", "dim").prefetch_related(Prefetch("claims", claims), whole, of_all)
+    found = list(related_rows)
     disputing = [claim for row in found for claim in row.claims.all()]
     standing = conflict_facts.edges_near(disputing)
-    return [_conflict_out(row, standing) for row in found]
+    disputed: dict[int, list[DisputedRow]] = {}
+    for one in read_rows([member for row in found for member in row.others]):
+        disputed.setdefault(one.member.conflict_id, []).append(one)
+    return [_conflict_out(row, standing, disputed.get(row.pk, ())) for row in found]
 
 
 def conflict_out(conflict_id: int) -> dict[str, Any] | None:
@@ -40,7 +48,7 @@ def surroundings_out(conflict_id: int) -> dict[str, Any] | None:
     told = conflict_out(conflict_id)
     first = Claim.objects.filter(conflict_id=conflict_id).order_by(*IN_ORDER).first()
     if told is None or first is None:
-        return None
+        return told
     others = conflict_facts.other_facts(first).order_by("dim__token")[:OTHER_FACTS_MAX]
     closing = [row for row in Claim.objects.filter(conflict_id=conflict_id) if row.collision_type == "cycle"]
     ring = conflict_facts.ring(closing[0]) if closing else []
@@ -63,7 +71,7 @@ def decision_out(decision: Decision) -> dict[str, Any]:
     return {
         "id": decision.pk,
         "kind": decision.kind,
-        "conflict": decision.claim.conflict_id if decision.claim is not None else None,
+        "conflict": decision.conflict_id or (decision.claim.conflict_id if decision.claim is not None else None),
         "member": decision.claim_id,
         "run": decision.run_id,
         "arguments": decision.arguments,
@@ -101,7 +109,9 @@ def run_out(run: Run) -> dict[str, Any]:
 def run_with_decisions_out(run: Run) -> dict[str, Any]:
     """The run with what it decided, in the order in which it did; not what it undid."""
     decided = (
-        run.decisions.exclude(kind=Decision.Kind.UNDO).select_related("claim", "undone_by").defer("before", "after")
+        run.decisions.exclude(kind=Decision.Kind.UNDO)
+        .select_related("claim", "conflict", "undone_by")
+        .defer("before", "after")
     )
     return run_out(run) | {"decisions": [decision_out(decision) for decision in decided.order_by("id")]}
 
@@ -125,14 +135,24 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
     }
 
 
-def _conflict_out(row: Conflict, standing: Mapping[Place, Edge]) -> dict[str, Any]:
+def supersession_out(decision: Decision) -> dict[str, Any]:
+    about = ("id", "kind", "conflict", "at", "actor", "reason", "undone")
+    told = decision_out(decision)
+    return {name: told[name] for name in about} | audits.describe_supersession(decision)
+
+
+def _conflict_out(
+    row: Any, standing: Mapping[Place, Edge], disputed_rows: Iterable[DisputedRow] = ()
+) -> dict[str, Any]:
     claims = row.claims.all()
     disputed = {edge.pk: edge for claim in claims if (edge := conflict_facts.edge_at(claim.incoming, standing))}
     members = [_edge_member_out(edge) for edge in disputed.values()]
     members += [_claim_out(claim, standing) for claim in claims]
+    members += [_member_out(one) for one in disputed_rows]
     return {
         "id": row.pk,
         "kind": row.slot_kind,
+        "tier": row.tier,
         "slot_key": row.slot_key,
         "project": row.project or None,
         "status": row.status,
@@ -141,6 +161,7 @@ def _conflict_out(row: Conflict, standing: Mapping[Place, Edge]) -> dict[str, An
         "resolution": row.resolution,
         "detected_at": row.detected_at,
         "resolved_at": row.resolved_at,
+        "decisions": [decision_out(decision) for decision in row.decisions.all()],
         "members": members,
     }
 
@@ -183,6 +204,35 @@ def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
         "created_at": row.created_at,
         "resolved_at": row.resolved_at,
     }
+
+
+def _member_out(one: DisputedRow) -> dict[str, Any]:
+    member, row = one.member, one.row
+    higher = member.conflicts_with
+    told = {
+        "kind": member.kind,
+        "id": member.object_id,
+        "trust": member.trust,
+        "text": one.text,
+        "text_then": member.text,
+        "support": [{"agent": agent, "channel": channel} for agent, channel in member.support],
+        "holds": one.holds,
+        "is_asked": member.is_asked,
+        "conflicts_with": {"kind": higher.kind, "id": higher.object_id} if higher is not None else None,
+    }
+    if isinstance(row, Edge):
+        return told | edge_out(row)
+    if isinstance(row, EdgeHistory):
+        return told | {"agent": row.actor, "channel": row.channel, "at": row.at}
+    if isinstance(row, Memory):
+        names = ("category", "status", "confidence", "agent", "channel")
+        successor = {"superseded_by": row.superseded_by_id, "said_at": dated(row.said_at)}
+        return told | {name: getattr(row, name) for name in names} | successor
+    if isinstance(row, ProjectState):
+        names = ("category", "key", "value", "status", "set_at")
+        told |= {name: getattr(row, name) for name in names}
+        return told | {"project": row.project.slug, "agent": row.actor, "superseded_by": row.superseded_by_id}
+    return told
 
 
 def _sides(concept: str, parent: str, dimension: str, is_isa: bool) -> dict[str, Any]:

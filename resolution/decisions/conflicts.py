@@ -65,13 +65,13 @@ def describe_seen(rows: Sequence[DisputedRow]) -> str:
 def find_winner(members: Sequence[ConflictMember], key: MemberKey | None) -> ConflictMember:
     """Raises InvalidDecision, UnknownId."""
     if key is None:
-        raise InvalidDecision("Name the member that is right as winner_member_id.")
+        raise InvalidDecision("Name the member that is right.")
     found = [one for one in members if one.object_id == key.id and key.kind in ("", one.kind)]
     if not found:
-        raise UnknownId(f"The conflict has no member {' '.join(filter(None, (key.kind, str(key.id))))}.")
+        raise UnknownId(f"The conflict has no member {key}.")
     if len(found) > 1:
-        kinds = " or ".join(one.kind for one in found)
-        raise InvalidDecision(f"Several members have the id {key.id}: name {kinds} as winner_kind, too.")
+        names = " or ".join(f"{one.kind}:{one.object_id}" for one in found)
+        raise InvalidDecision(f"Several members have the id {key.id}: name {names}.")
     return found[0]
 
 
@@ -82,20 +82,23 @@ def _resolve_slot(conflict: Conflict, actor: Actor, resolution: Resolution) -> l
     """The claim that is right replaces what stands; where that stands, or nothing is to be done, all claims go."""
     waiting = list(Claim.objects.filter(conflict=conflict, status__in=OPEN))
     if not waiting:
+        last = Claim.objects.filter(conflict=conflict).order_by("-resolved_at", "-pk").first()
+        if last is not None:  # which says who has decided it
+            return [service.decide(last.pk, actor, Verdict("dismiss", resolution.reason))]
         raise DecisionError(f"Conflict {conflict.pk} is closed: {conflict.status}.")
     made = []
     if resolution.action == "supersede_others":
         key = resolution.winner
         if key is None or key.kind not in ("", "claim", "edge"):
-            raise InvalidDecision("Name the claim, or the fact that stands, as winner_member_id.")
+            raise InvalidDecision("Name the member that is right: a claim, or the fact that stands.")
         right = next((claim for claim in waiting if claim.pk == key.id and key.kind != "edge"), None)
         subjects = {claim.blocking_concept_id or claim.concept_id for claim in waiting}
         standing = Edge.objects.filter(pk=key.id, dim=conflict.dim_id, concept__in=subjects)
         stands = key.kind != "claim" and standing.exists()
         if right is not None and stands:
-            raise InvalidDecision(f"Several members have the id {key.id}: name claim or edge as winner_kind, too.")
+            raise InvalidDecision(f"Several members have the id {key.id}: name claim:{key.id} or edge:{key.id}.")
         if right is None and not stands:
-            raise UnknownId(f"The conflict has no open member {key.id}.")
+            raise UnknownId(f"The conflict has no open member {key}.")
         if right is not None:
             made.append(service.decide(right.pk, actor, Verdict("update", resolution.reason)))
     verdict = Verdict("dismiss", resolution.reason)

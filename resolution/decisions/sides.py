@@ -21,6 +21,7 @@ from resolution.actors import Actor
 from resolution.decisions.retirement import return_fact
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake.assertions import settle
+from resolution.layers.memories import settle_memories
 from resolution.models import Conflict, ConflictMember, DecidedTriple, Decision
 
 Kind = ConflictMember.Kind
@@ -127,6 +128,7 @@ def supersede(losers: Sequence[DisputedRow], winner: DisputedRow | None, actor: 
         elif isinstance(one.row, ProjectState):
             successor = heir if isinstance(heir, ProjectState) else None
             project_state.archive(one.row, successor, actor=actor.signature, reason=reason)
+    settle_memories([one.row.pk for one in losers if isinstance(one.row, Memory)])
 
 
 def hold(winner: DisputedRow, actor: Actor, reason: str) -> None:

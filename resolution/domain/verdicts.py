@@ -23,6 +23,7 @@ ALLOWED: Final[dict[str, frozenset[str]]] = {
 # What is done about a conflict as a whole: the only ways for one that is not about an edge's slot, and for people only.
 Action = Literal["supersede_others", "no_action", "dismiss", "yes", "no"]
 
+ID_DIGITS = 18  # what is longer is no key
 REASON_MAX = 2_000  # characters; what is longer is cut
 NAME_MAX = 200  # characters as written; a token has 64 at most
 WORDS_MAX = 4  # more words than that are a sentence
@@ -67,10 +68,21 @@ class Verdict:
 
 
 class MemberKey(NamedTuple):
-    """A member of a conflict as clients name it. Without a kind: the only one with this id."""
+    """A member of a conflict as clients name it: ``memory:5``, or ``5`` where no other has this id."""
 
     id: int
     kind: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}" if self.kind else str(self.id)
+
+
+def read_member(text: str) -> MemberKey:
+    """Raises VerdictMistake."""
+    kind, _, number = text.strip().rpartition(":")
+    if not (number.isascii() and number.isdigit() and len(number) <= ID_DIGITS):
+        raise VerdictMistake(f"{text!r} is no member: name it by its id, or by kind and id, as in memory:5")
+    return MemberKey(int(number), kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,12 +94,6 @@ def find_conflicts(status: str = "all", **wanted: Any) -> QuerySet[Conflict]:
     return rows if status == "all" else rows.filter(status=status)
 
 
-def touching(word: str) -> Q:
-    """The conflicts that are about the word, as concept or as what it is said to be in."""
-    is_parent = Q(incoming_parent__token=word) | Q(existing_parent__token=word)
-    return Q(concept__token=word) | Q(pk__in=Claim.objects.filter(is_parent).values("conflict_id"))
-
-
 def open_first(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
     """What is open comes first, in the order in which it is decided."""
     is_open = Case(When(status=Conflict.Status.OPEN, then=Value(0)), default=Value(1))

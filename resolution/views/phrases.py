@@ -93,10 +93,10 @@ def existing_side(row: Claim, edge: Edge | None, statements: tuple[Quote, ...] =
     """What stands in the way, ``edge``; where that is something else by now, what the queue knows of what stood."""
     is_open = row.status in OPEN
     if edge is None:
-        return Side(_what_stood(row), note="Nothing stands in the way any more." if is_open else "It stands no more.")
+        return Side(what_stood(row), note="Nothing stands in the way any more." if is_open else "It stands no more.")
     if not is_open:
         is_same = edge.concept_id == row.blocking_concept_id or edge.parent_id == row.existing_parent_id
-        return edge_side(edge, "", statements) if is_same else Side(_what_stood(row), note=f"Now: {edge}.")
+        return edge_side(edge, "", statements) if is_same else Side(what_stood(row), note=f"Now: {edge}.")
     if (edge.concept_id, edge.parent_id) == (row.concept_id, row.incoming_parent_id) and not row.is_retraction:
         return edge_side(edge, "The new fact stands already.", statements)
     note = "With the new fact it would close a ring." if row.existing_parent is None else ""
@@ -145,6 +145,8 @@ def describe_proposal(row: Claim) -> str:
 def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, tense: str = "ed") -> str:
     """A decision on the conflict in one line: what was decided, or with an empty ``tense`` what would be."""
     done = bool(tense)
+    if row is None and "superseded" in names:
+        return describe_resolution(kind, names)
     if row is None:
         about, into = names.get("concept", ""), names.get("into", "")
         return {
@@ -155,7 +157,7 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
     if kind == "dismiss":
         return f"{'Kept' if done else 'Keep'} what stands, {'dropped' if done else 'drop'} “{newcomer(row)}”"
     if kind == "update" and row.is_retraction:
-        return f"{'Took' if done else 'Take'} out: {_what_stood(row)}"
+        return f"{'Took' if done else 'Take'} out: {what_stood(row)}"
     if kind == "update":
         return f"{'Took' if done else 'Take'} the new: {newcomer(row)}"
     if kind == "decompose":
@@ -167,13 +169,28 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
     return "Undid a decision" if kind == "undo" else kind
 
 
+def describe_resolution(kind: str, names: Mapping[str, Any]) -> str:
+    """What was decided about a conflict as a whole, in one line."""
+    gone = ", ".join(f"“{one['text']}”" for one in names["superseded"])
+    winner = f"“{names['winner']['text']}”" if names["winner"] else ""
+    if kind == "dismiss":
+        return "Dismissed: it is no conflict"
+    if kind == "accept":
+        return "Left all as it is"
+    answer = f"Answered {names['answer']}: " if names.get("answer") else ""
+    if answer and names["answer"] == "no":
+        return f"{answer}{f'{gone} no longer holds' if gone else 'nothing had to change'}"
+    done = f"{winner} holds{f', in the place of {gone}' if gone else ''}"
+    return f"{answer}{done}"
+
+
 def dated(at: datetime) -> datetime | None:
     """When something was said; None where nobody knows, because the conversation was under way when it was first
     read."""
     return at if is_dated(at.timestamp()) else None
 
 
-def _what_stood(row: Claim) -> str:
+def what_stood(row: Claim) -> str:
     if row.existing_parent is None:
         return f"a fact about {row.blocking_concept or row.incoming_parent} [{row.dim}]"
     return format_fact(row.concept.token, row.existing_parent.token, row.dim.token, is_isa=row.existing_is_isa)
