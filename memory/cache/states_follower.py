@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from memory.cache.loader import all_rows, batches
+from memory.cache.loader import Pace, all_rows, batches
 from memory.cache.project_states import ProjectStates
 from memory.cache.state import Cache
 from memory.db.connections import Connection
@@ -17,10 +17,11 @@ class StatesFollower:
         self._refreshed: set[int] = set()  # since a load began: what that reads may be older
 
     async def load(self, connection: Connection) -> None:
-        self._refreshed, states = set(), ProjectStates()
+        self._refreshed, states, pace = set(), ProjectStates(), Pace()
         async for rows in batches(connection, HOLDING + " ORDER BY id"):
             for row in rows:
                 _put(states, *row)
+                await pace.step()
         for row_id in self._refreshed:
             states.take(row_id, self._cache.states)
         self._cache.states = states
