@@ -71,7 +71,7 @@ def _read_line(text: str, number: int) -> Line:
         row, slot = Row("edge", number), f"{concept} [{scope}]"
     elif layer == "state":
         key, _, value = said.partition(" = ")
-        row, slot, words, said = Row("project_state", number), f"{scope}.{key}", f"{key} is {value}", f"{scope}.{said}"
+        row, slot = Row("project_state", number), f"{scope}.{key}"
     elif scope in PERSONAL:
         owner = found["speaker"]
     is_replaced = said.endswith(" (replaced)")

@@ -26,6 +26,7 @@ SCHEDULE = (
     ("reading of the episodes", "resolution.tasks.read_episodes", 5, IntervalSchedule.SECONDS),
     ("runs of the resolver that are due", "resolution.tasks.resolve_due", 1, IntervalSchedule.MINUTES),
     ("keeping of the resolver's schedule", "resolution.tasks.keep_schedule", 1, IntervalSchedule.MINUTES),
+    ("reading of stories that have changed", "resolution.tasks.detect_due", 1, IntervalSchedule.MINUTES),
     ("embedding of what was said", "memory.tasks.embed", 2, IntervalSchedule.SECONDS),
     ("counting of words", "memory.tasks.count_words", 1, IntervalSchedule.MINUTES),
     ("pruning of the memory", "memory.tasks.prune", 1, IntervalSchedule.HOURS),
@@ -34,7 +35,10 @@ SCHEDULE = (
     ("forgetting of prompts' texts", "proxy.tasks.forget_prompt_texts", 1, IntervalSchedule.MINUTES),
 )
 # The same at a time of the day: cron fields, in FESTINGER_TIME_ZONE.
-DAILY = (("consolidation of the memories", "resolution.tasks.consolidate", "0 3 * * *"),)
+DAILY = (
+    ("consolidation of the memories", "resolution.tasks.consolidate", "0 3 * * *"),
+    ("reading of the stories of the day", "resolution.tasks.detect", "30 3 * * *"),
+)
 
 VIEWERS_GROUP = "viewers"
 OPERATORS_GROUP = "operators"

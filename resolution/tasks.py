@@ -16,6 +16,7 @@ from memory.db.locks import try_job_lock
 from memory.domain.timing import LogThrottle
 from memory.tasks import embed
 from resolution.consolidation import night
+from resolution.detective import run as detective
 from resolution.intake import quotas
 from resolution.intake.candidates import expire
 from resolution.remembering.reading import due, read_due
@@ -97,6 +98,20 @@ def consolidate() -> None:
     """Sent every night."""
     with report_interruption("consolidation.interrupted"):
         night.consolidate()
+
+
+@shared_task
+def detect() -> None:
+    """Sent every night."""
+    with report_interruption("detective.interrupted"):
+        detective.read_at_night()
+
+
+@shared_task
+def detect_due() -> None:
+    """Sent every minute: reads what has changed some minutes after the last change."""
+    with report_interruption("detective.interrupted"):
+        detective.read_again()
 
 
 @shared_task

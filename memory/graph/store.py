@@ -323,6 +323,7 @@ def build_history(
         role=attribution.role,
         source=attribution.source,
         channel=attribution.channel,
+        conversation=attribution.conversation or None,
         reason=attribution.evidence,
     )
 
@@ -333,14 +334,15 @@ def write_history(rows: Iterable[EdgeHistory]) -> None:
     values = []
     for row in rows:
         was, now = (json.dumps(snapshot) if snapshot is not None else None for snapshot in (row.before, row.after))
-        who = (row.actor, row.role, row.source, row.channel, row.reason)
+        who = (row.actor, row.role, row.source, row.channel, row.conversation, row.reason)
         values.append((row.concept_id, row.dim_id, row.action, was, now, *who))
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO edge_history (concept_id, dim_id, action, before, after, actor, role, source, channel, reason)"
+            "INSERT INTO edge_history"
+            " (concept_id, dim_id, action, before, after, actor, role, source, channel, conversation, reason)"
             " SELECT * FROM unnest(%s::int[], %s::int[], %s::text[], %s::jsonb[], %s::jsonb[], %s::text[], %s::text[],"
-            " %s::text[], %s::text[], %s::text[])",
-            columns(values, 10),
+            " %s::text[], %s::text[], %s::bytea[], %s::text[])",
+            columns(values, 11),
         )
 
 

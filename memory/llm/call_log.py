@@ -40,6 +40,7 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: 
     # Whoever names many unknown words must not use up what the resolver needs at night.
     for_words = daily_calls - int(daily_calls * tuning.llm_resolver_share)
     for_memories = int(daily_calls * tuning.llm_memory_share)
+    for_stories = int(daily_calls * tuning.llm_detective_share)
     # Written before anything goes out: a killed process has asked, too. Durable, that is never within a transaction,
     # which would hold the lock as long as the model takes, and forget the call if it failed.
     with transaction.atomic(durable=True):
@@ -56,6 +57,8 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: 
             raise NoBudget(
                 f"The {for_memories} calls of today for memories are used up (llm_memory_share of llm_daily_calls)."
             )
+        if purpose == LlmCall.Purpose.DETECT and today.filter(purpose=purpose).count() >= for_stories:
+            raise NoBudget(f"The {for_stories} calls of today for stories are used up (llm_detective_share).")
         call = LlmCall.objects.create(
             model=model,
             model_name=str(model),

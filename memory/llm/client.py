@@ -40,12 +40,14 @@ FIRST_PAUSE_S = 0.5  # doubled from try to try
 JITTER: Final = 0.25  # so that workers that failed together do not come again together
 ERROR_MAX: Final = 1_000  # characters of an error that are shown
 
-Use = Literal["write_model_id", "resolve_model_id", "consolidate_model_id"]  # the settings that name a model
+# The settings that name a model.
+Use = Literal["write_model_id", "resolve_model_id", "consolidate_model_id", "detective_model_id"]
 # What it means where they name none.
 WITHOUT: Final[dict[Use, str]] = {
     "write_model_id": "No language model explains unknown concepts: they wait for one.",
     "resolve_model_id": "No language model decides conflicts: they wait for an operator.",
     "consolidate_model_id": "No language model compares memories at night, or finds new ones in what was said.",
+    "detective_model_id": "No language model reads the stories of projects: only rules look for what they leave open.",
 }
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
@@ -69,18 +71,26 @@ class Answer:
 
 
 def ask(
-    model: LanguageModel, purpose: LlmCall.Purpose, subject: str, *, system: str, prompt: str, schema: dict[str, Any]
+    model: LanguageModel,
+    purpose: LlmCall.Purpose,
+    subject: str,
+    *,
+    system: str,
+    prompt: str,
+    schema: dict[str, Any],
+    is_strict: bool = False,
 ) -> Answer:
     """The model's answer: an object with the schema's required properties, the outermost of the right type.
 
     Blocks for up to ``llm_timeout_s``, further tries included. Each request that goes out is a row of ``llm_call``
     and counts for ``llm_daily_calls``. Not within a transaction. ``schema`` is what all providers take: objects have
-    ``additionalProperties: false`` and require all their properties, nothing has bounds. Raises LlmError."""
+    ``additionalProperties: false`` and require all their properties, nothing has bounds. An answer in which anything
+    stands beside the object is unreadable where it ``is_strict``. Raises LlmError."""
     tuning = Config.tuning()
     asking = _Asking(model, purpose, subject, tuning, access_to(model))
     # Before the clock starts: it takes seconds the first time, and is not done in processes that never ask.
     import_module(asking.provider.SDK)
-    question = Question(system, prompt, schema)
+    question = Question(system, prompt, schema, is_strict)
     end = time.monotonic() + tuning.llm_timeout_s
     tries = 1
     while True:
@@ -164,7 +174,7 @@ class _Asking:
         try:
             reply = asyncio.run(self.send(question, end - started))
             usage = call_log.usage_of(self.model, reply.input_tokens, reply.output_tokens)
-            answer = Answer(self.read(reply, question.schema), usage, str(self.model))
+            answer = Answer(self.read(reply, question), usage, str(self.model))
             error = ""
             return answer
         except HttpFailure as failure:
@@ -197,7 +207,7 @@ class _Asking:
         except ValueError as error:  # a body that is announced as JSON and is none
             raise no_answer(error) from None
 
-    def read(self, reply: Reply, schema: dict[str, Any]) -> dict[str, Any]:
+    def read(self, reply: Reply, question: Question) -> dict[str, Any]:
         if not isinstance(reply.text, str):
             raise Unreadable("There is no text in the answer.")
         if reply.ending == "refused":
@@ -205,7 +215,7 @@ class _Asking:
         if reply.ending == "cut":
             raise Unreadable("The answer is cut: it reached the bound of its tokens.")
         try:
-            return read_object(reply.text, schema)
+            return read_object(reply.text, question.schema, is_strict=question.is_strict)
         except AnswerMistake as mistake:
             raise Unreadable(f"The answer cannot be read: {mistake}.") from None
 

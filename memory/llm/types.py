@@ -23,11 +23,12 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``schema``: a JSON schema of an object."""
+    """``schema``: a JSON schema of an object, which is all that the answer may hold where it ``is_strict``."""
 
     system: str
     prompt: str
     schema: dict[str, Any]
+    is_strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -301,7 +301,8 @@ class EdgeHistory(models.Model):
         MOVE = "move"
         UNDO = "undo"
 
-    concept = models.ForeignKey(Soas, models.PROTECT, related_name="history")
+    # No index of its own: edge_history_of_a_slot begins with it.
+    concept = models.ForeignKey(Soas, models.PROTECT, db_index=False, related_name="history")
     dim = models.ForeignKey(Soas, models.PROTECT, related_name="dimension_history", verbose_name="dimension")
     action = models.CharField(max_length=16, choices=Action)
     before = models.JSONField(null=True, blank=True)
@@ -323,6 +324,9 @@ class EdgeHistory(models.Model):
             # The admin's filters, the newest first.
             models.Index(fields=["action", "-id"], name="edge_history_by_action"),
             models.Index(fields=["source", "-id"], name="edge_history_by_source"),
+            # Of a project: what its agents have said, and what was said in its conversations.
+            models.Index(fields=["actor", "-id"], name="edge_history_by_actor"),
+            models.Index(fields=["conversation"], condition=~Q(conversation=None), name="edge_history_by_conversation"),
         ]
         constraints = [
             models.CheckConstraint(

@@ -132,6 +132,7 @@ class LlmCall(models.Model):
         EMBED = "embed", "turn texts into vectors"
         COMPARE = "compare", "compare memories"
         EXTRACT = "extract", "find new memories"
+        DETECT = "detect", "read a story"
 
     # Kept when the model's row goes: the budget of the day counts it.
     model = models.ForeignKey(LanguageModel, models.SET_NULL, null=True, related_name="calls")
@@ -154,7 +155,7 @@ class LlmCall(models.Model):
         indexes = [models.Index(fields=["at"], name="llm_call_by_age")]
         constraints = [
             models.CheckConstraint(
-                condition=Q(purpose__in=["explain", "resolve", "test", "embed", "compare", "extract"]),
+                condition=Q(purpose__in=["explain", "resolve", "test", "embed", "compare", "extract", "detect"]),
                 name="llm_call_purpose_is_known",
             ),
             models.CheckConstraint(

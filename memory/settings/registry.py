@@ -136,6 +136,22 @@ class Tuning:
     resolution_max_changes: Annotated[int, Field(ge=1, le=100_000)] = setting(
         RESOLVING, 200, "Conflicts that one run of the resolver decides, at most."
     )
+    detective_model_id: ModelId = setting(
+        MODELS, None, "The language model that reads the stories of projects and asks what they leave open; without one"
+        " only rules do."
+    )  # fmt: skip
+    detective_delay_minutes: Annotated[float, Field(ge=0, le=1440)] = setting(
+        RESOLVING, 10.0, "How many minutes after the last change of a project its story is read again."
+    )
+    detective_survival_day: Annotated[float, Field(ge=0.2, le=0.4)] = setting(
+        RESOLVING, 0.3, "Of a story too long to be read whole, the share that is read of what is under a day old."
+    )
+    detective_survival_week: Annotated[float, Field(ge=0.1, le=0.2)] = setting(
+        RESOLVING, 0.15, "The same, of what is up to a week old."
+    )
+    detective_survival_older: Annotated[float, Field(ge=0.05, le=0.1)] = setting(
+        RESOLVING, 0.075, "The same, of what is older."
+    )
     llm_daily_calls: Annotated[int, Field(ge=0, le=1_000_000)] = setting(
         MODELS, 1000, "Calls of language models that Festinger makes in one day, at most."
     )
@@ -144,6 +160,9 @@ class Tuning:
     )
     llm_memory_share: Annotated[float, Field(ge=0, le=1)] = setting(
         MODELS, 0.05, "Share of llm_daily_calls that the consolidation of the memories may use, at most."
+    )
+    llm_detective_share: Annotated[float, Field(ge=0, le=1)] = setting(
+        MODELS, 0.2, "Share of llm_daily_calls that reading the stories of projects may use, at most."
     )
     llm_timeout_s: Annotated[float, Field(ge=1, le=3600)] = setting(
         MODELS, 60.0, "How long a language model may take for one answer, in seconds."

@@ -134,6 +134,8 @@ def _read_finding(given: object, lines: Mapping[str, Line]) -> Finding:
         raise ValueError("the question is none that yes or no answers, in one or two sentences")
     if asked != "" and asked not in members:
         raise ValueError("asked_id is none of its fact_ids")
+    if asked != "" and not members[asked].is_active:
+        raise ValueError("asked_id is a line that holds no more")
     question = make_harmless(question)
     chosen = members[asked] if asked else _guess_asked(question, members.values())
     return Finding("model", tuple(members.values()), chosen, question)

@@ -1,13 +1,13 @@
 """How much of a long story is left when the detective reads it again: the newer, the more, and more of what has been
 disputed before. The same seed leaves the same."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from hashlib import blake2s
 from typing import Final
 
-from resolution.domain.story import BATCH_CHARACTERS, Line, Row, measure
+from resolution.domain.story import Row
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
@@ -28,24 +28,25 @@ class Curve:
         return min(1.0, base * 2.0 ** min(conflicts, 16))
 
 
+def number_of(seed: str) -> int:
+    """The same seed as a number that Postgres takes."""
+    return int.from_bytes(blake2s(seed.encode(), digest_size=4).digest())
+
+
+def choose(aged: Mapping[Row, tuple[timedelta, int]], kept: Collection[Row], *, curve: Curve, seed: str) -> set[Row]:
+    """The ``kept`` rows and, of those whose age and conflicts are given, what survives; LINES_MAX in all, if not more
+    are kept."""
+    # How near a row is to be forgotten: where too much survives, what was nearest goes.
+    nearness = {
+        row: draw(seed, row) / chance
+        for row, (age, conflicts) in aged.items()
+        if row not in kept and (chance := curve.survival(age, conflicts))
+    }
+    surviving = sorted((row for row, near in nearness.items() if near < 1), key=lambda row: (nearness[row], row))
+    return {*kept, *surviving[: max(0, LINES_MAX - len(kept))]}
+
+
 def draw(seed: str, row: Row) -> float:
-    """A number from 0 to 1, below which a row's chance must not be."""
+    """A number from 0 to 1; a row whose chance is not above it is forgotten."""
     digest = blake2s(f"{seed} {row.kind} {row.id}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64
-
-
-def thin_out(
-    lines: Iterable[Line], kept: Collection[Row], conflicts: dict[Row, int], *, now: datetime, curve: Curve, seed: str
-) -> list[Line]:
-    """What survives, in the order given: all where it fits one batch; else the ``kept`` and whatever the curve leaves,
-    up to LINES_MAX."""
-    story = list(lines)
-    if measure(story) <= BATCH_CHARACTERS:
-        return story
-    chances = {line.row: curve.survival(now - line.at, conflicts.get(line.row, 0)) for line in story}
-    # How far below its chance a row's number is: where there are too many, those that were nearest to be forgotten go.
-    order = {row: draw(seed, row) / chance for row, chance in chances.items() if chance}
-    surviving = sorted((row for row in order if row not in kept and order[row] < 1), key=order.__getitem__)
-    left = {line.row for line in story if line.row in kept}
-    left.update(surviving[: max(0, LINES_MAX - len(left))])
-    return [line for line in story if line.row in left]

@@ -4,6 +4,7 @@ A line is ``3f2a9c10 2026-03-04 12:30 [decision, conversation 2] The API is REST
 says so at its end, and stays: a change of mind that was changed back is only seen in what was replaced.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,10 +12,13 @@ from hashlib import blake2s
 from itertools import count
 from typing import Final, NamedTuple
 
+from memory.domain.recall.notes import make_harmless
+
 BATCH_CHARACTERS: Final = 24_000  # some 6,000 tokens of a model
 OVERLAP_CHARACTERS: Final = BATCH_CHARACTERS // 10
 TEXT_CHARACTERS: Final = 600
 SESSION: Final = timedelta(hours=1)  # between two lines that one conversation has worked on
+_JOINTS: Final = re.compile(r"[_.'@+-]")
 DECISION: Final = "decision"  # a row of what was decided: told, but no member of a conflict
 
 
@@ -40,6 +44,7 @@ class Line:
     value: str = ""
     owner: str = ""
     speaker: str = ""
+    channel: str = ""
     conversation: bytes = b""
     words: str = ""
     settles: bool = False
@@ -83,7 +88,9 @@ def render_lines(named: Mapping[str, Line]) -> list[str]:
         scope = line.scope
         if line.conversation:
             scope += f", conversation {conversations.setdefault(line.conversation, len(conversations) + 1)}"
-        text = line.text if len(line.text) <= TEXT_CHARACTERS else f"{line.text[: TEXT_CHARACTERS - 1]}…"
+        text = f"{line.text} (“{line.words}”)" if line.words else line.text
+        text = make_harmless(text)
+        text = text if len(text) <= TEXT_CHARACTERS else f"{text[: TEXT_CHARACTERS - 1]}…"
         ending = f" ({line.ending})" if line.ending else ""
         rendered.append(f"{name} {line.at.astimezone(UTC):%Y-%m-%d %H:%M} [{scope}] {text}{ending}")
     return rendered
@@ -136,6 +143,12 @@ def is_same_session(one: Line, other: Line) -> bool:
 def concern_same(one: Line, other: Line) -> bool:
     """Whether they may contradict each other: what two people prefer does not."""
     return one.owner == other.owner
+
+
+def carries(token: str, slug: str) -> bool:
+    """Whether the name of a project is part of a name: ``p05`` of ``p05.lateral-support``."""
+    parts, wanted = _JOINTS.split(token), _JOINTS.split(slug)
+    return any(parts[at : at + len(wanted)] == wanted for at in range(len(parts) - len(wanted) + 1))
 
 
 def find_pairs(lines: Iterable[Line]) -> set[frozenset[Row]]:

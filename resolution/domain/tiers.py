@@ -119,7 +119,7 @@ def _judge_arc(said: Sequence[Line]) -> Finding | None:
 
 def judge_numbers(older: Line, newer: Line) -> Finding | bool:
     """A finding where both say the same of the same thing, with other numbers; True where that is in doubt."""
-    first, second = read_clause(_text_of(older)), read_clause(_text_of(newer))
+    first, second = read_clause(older.text), read_clause(newer.text)
     if first is None or second is None or (first.subject, first.rest) != (second.subject, second.rest):
         return False
     mine, theirs = dict(first.numbers), dict(second.numbers)
@@ -138,18 +138,13 @@ def judge_numbers(older: Line, newer: Line) -> Finding | bool:
     return _ask("numbers", older, newer)
 
 
-def _text_of(line: Line) -> str:
-    """A sentence: of project state that of its key, for nobody names the category as well."""
-    return line.words if line.row.kind == "project_state" else line.text
-
-
 def _begins(one: list[str], other: list[str]) -> bool:
     return one == other[: len(one)] or other == one[: len(other)]
 
 
 def read_clause(text: str) -> Clause | None:
     """None where it tells of no state, or has no number in what it says."""
-    tokens = _split(text)
+    tokens = _split(_SAYS_CHANGE.sub(" ", text))
     verb = _find_state(tokens)
     if verb is None or count_negations(text):
         return None
@@ -198,16 +193,17 @@ def _pair_alike(lines: Iterable[Line]) -> list[tuple[Line, Line]]:
     for line in lines:
         if not line.is_active:
             continue
-        if (clause := read_clause(_text_of(line))) is not None:
+        if (clause := read_clause(line.text)) is not None:
             alike[line.owner, clause.subject, clause.rest].append(line)
-        if words := [word for word in content_stems(line.text) if word not in OPPOSED]:
+        if words := [word for word in content_stems(_SAYS_CHANGE.sub(" ", line.text)) if word not in OPPOSED]:
             alike[line.owner, frozenset(Counter(words).items())].append(line)
-    return [
-        (one, other)
-        for group in alike.values()
-        for at, one in enumerate(group[-GROUP_MAX:])
-        for other in group[-GROUP_MAX:][at + 1 :]
-    ]
+    pairs = []
+    for group in alike.values():
+        # Whoever has said last that it changed has settled what was said before.
+        start = max((at for at, line in enumerate(group) if says_change(line)), default=0)
+        open_yet = group[start:][-GROUP_MAX:]
+        pairs += [(one, other) for at, one in enumerate(open_yet) for other in open_yet[at + 1 :]]
+    return pairs
 
 
 # --- the opposite ---

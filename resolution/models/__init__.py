@@ -4,10 +4,11 @@ quotas."""
 from resolution.models.candidates import Candidate
 from resolution.models.conflicts import Claim, CollisionType, Conflict, ConflictMember
 from resolution.models.decisions import DecidedTriple, Decision, Run
+from resolution.models.detective import DetectiveMark
 from resolution.models.layers import LayerSlot
 from resolution.models.quotas import AgentHour
 
 __all__ = [
     "AgentHour", "Candidate", "Claim", "CollisionType", "Conflict", "ConflictMember", "DecidedTriple", "Decision",
-    "LayerSlot", "Run",
+    "DetectiveMark", "LayerSlot", "Run",
 ]  # fmt: skip

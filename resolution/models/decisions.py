@@ -34,7 +34,9 @@ class Run(models.Model):
 
     # Runs that take out what was stated, and those that do not decide about conflicts: all others are the resolver's.
     QUARANTINES = (Trigger.QUARANTINE, Trigger.UPGRADE)
-    OTHERS = (*QUARANTINES, Trigger.MERGE, Trigger.CONSOLIDATE, Trigger.SWEEP, Trigger.DETECT)
+    # These go on beside a run of the resolver.
+    BESIDE = (Trigger.CONSOLIDATE, Trigger.SWEEP, Trigger.DETECT)
+    OTHERS = (*QUARANTINES, Trigger.MERGE, *BESIDE)
 
     trigger = models.CharField(max_length=12, choices=Trigger)
     actor = models.CharField(max_length=120, blank=True, default="", db_default="")

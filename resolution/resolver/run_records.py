@@ -70,8 +70,8 @@ def under_way() -> Run | None:
 
 
 def select_running() -> QuerySet[Run]:
-    """The resolver's run; consolidations of memories go on beside it."""
-    return Run.objects.filter(status=Run.Status.RUNNING).exclude(trigger=Run.Trigger.CONSOLIDATE)
+    """The resolver's run; some others go on beside it."""
+    return Run.objects.filter(status=Run.Status.RUNNING).exclude(trigger__in=Run.BESIDE)
 
 
 def begin(run: Run) -> bool:

@@ -32,6 +32,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "conflict_member": {"conflict_id": SLOT, "kind": "claim", "object_id": 7, "support": "[]"},
     "agent_hour": {"agent": "dobby", "hour": "2026-11-22 10:00+00"},
     "layer_slot": {"kind": "memory", "object_id": 7, "words": "number phon", "version": 1},
+    "detective_mark": {"source": "edge_history", "row": 7},
     "run": {"trigger": "schedule", "mode": "auto", "counts": "{}"},
     "decision": {
         "kind": "update", "claim_id": CLAIM, "actor": "dobby", "source": "operator", "arguments": "{}",
@@ -74,6 +75,7 @@ BAD_ROWS = [
     BadRow("layer_slot_unique", "layer_slot", {"version": 2}, beside={}),
     BadRow("layer_slot_kind_is_known", "layer_slot", {"kind": "edge"}),
     BadRow("layer_slot_has_words", "layer_slot", {"words": ""}),
+    BadRow("detective_mark_source_is_known", "detective_mark", {"source": "diary"}),
     BadRow("run_is_alone", "run", {"trigger": "api"}, beside={}),
     BadRow("run_status_is_known", "run", {"status": "lost"}),
     BadRow("run_trigger_is_known", "run", {"trigger": "whim"}),

@@ -19,8 +19,9 @@ class AnswerMistake(ValueError):
     """The text is not what was asked for. The message says why."""
 
 
-def read_object(text: str, schema: dict[str, object]) -> dict[str, object]:
-    """The one JSON object in the text that has the schema's required properties, also between prose and fences.
+def read_object(text: str, schema: dict[str, object], *, is_strict: bool = False) -> dict[str, object]:
+    """The one JSON object in the text that has the schema's required properties, unless it ``is_strict`` also between
+    prose and fences.
 
     Only the outermost properties are looked at; what is within is for whoever asked. Its strings can be stored in
     Postgres and its numbers are finite. Raises AnswerMistake."""
@@ -32,6 +33,8 @@ def read_object(text: str, schema: dict[str, object]) -> dict[str, object]:
         raise AnswerMistake("it is nested too deeply") from None
     if not found:
         raise AnswerMistake("there is no JSON object in it")
+    if is_strict and not (text.strip().startswith("{") and text.strip().endswith("}") and len(found) == 1):
+        raise AnswerMistake("there is more in it than a JSON object")
     fitting = [each for each in found if isinstance(each, dict) and not _find_misfits(each, schema)]
     if not fitting:
         raise AnswerMistake(f"its {_find_misfits(found[0], schema)} is missing or of another type")

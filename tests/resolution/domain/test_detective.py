@@ -57,19 +57,24 @@ def test_parts_that_follow_each_other_share_up_to_a_tenth(lengths: list[int]) ->
         assert sum(lengths[begin - 1 : end]) > story.OVERLAP_CHARACTERS or begin == 1
 
 
-@given(LINES, st.sets(st.integers(1, 400)), st.text(max_size=5))
-def test_what_is_kept_survives_in_order_and_the_same_seed_leaves_the_same(
-    lines: list[Line], kept: set[int], seed: str
+@given(
+    st.dictionaries(
+        st.builds(Row, st.sampled_from(["memory", "edge_history"]), st.integers(1, 999)),
+        st.tuples(st.timedeltas(timedelta(0), timedelta(days=900)), st.integers(0, 9)),
+    ),
+    st.sets(st.integers(1, 99)),
+    st.text(max_size=5),
+)
+def test_what_is_kept_survives_and_the_same_seed_leaves_the_same(
+    aged: dict[Row, tuple[timedelta, int]], kept: set[int], seed: str
 ) -> None:
     rows = {Row("memory", number) for number in kept}
 
-    left = forgetting.thin_out(lines, rows, {}, now=NOW, curve=forgetting.Curve(), seed=seed)
+    left = forgetting.choose(aged, rows, curve=forgetting.Curve(), seed=seed)
 
-    assert left == [each for each in lines if each in left]
-    assert {each.row for each in lines} & rows <= {each.row for each in left}
-    assert left == forgetting.thin_out(lines, rows, {}, now=NOW, curve=forgetting.Curve(), seed=seed)
-    if story.measure(lines) <= story.BATCH_CHARACTERS:
-        assert left == lines
+    assert rows <= left <= {*aged, *rows}
+    assert left == forgetting.choose(dict(reversed(aged.items())), rows, curve=forgetting.Curve(), seed=seed)
+    assert {row for row, (_, conflicts) in aged.items() if conflicts > 3} <= left
 
 
 def test_a_share_survives_by_age_and_twice_as_much_for_each_conflict() -> None:
@@ -77,11 +82,11 @@ def test_a_share_survives_by_age_and_twice_as_much_for_each_conflict() -> None:
 
     assert [curve.survival(timedelta(hours=hours), 0) for hours in (1, 24, 168, 169)] == [0.3, 0.15, 0.15, 0.075]
     assert [curve.survival(timedelta(days=30), flags) for flags in (1, 2, 3, 4, 99)] == [0.15, 0.3, 0.6, 1.0, 1.0]
-    many = [line(number, "It is so. " * 20, days=30) for number in range(1, 5001)]
-    left = forgetting.thin_out(many, (), {Row("memory", 7): 9}, now=NOW, curve=curve, seed="1")
-    assert 0.06 < len(left) / len(many) < 0.09
-    assert many[6] in left
-    assert left != forgetting.thin_out(many, (), {}, now=NOW, curve=curve, seed="2")
+    for age, share in ((timedelta(0), 0.3), (timedelta(days=3), 0.15), (timedelta(days=30), 0.075)):
+        many = {Row("memory", number): (age, 0) for number in range(5_000)}
+        assert len(forgetting.choose(many, (), curve=curve, seed="1")) / 5_000 == pytest.approx(share, abs=0.02)
+    aged = {Row("memory", number): (timedelta(0), 9) for number in range(3_000)}
+    assert len(forgetting.choose(aged, (), curve=curve, seed="1")) == forgetting.LINES_MAX
 
 
 def test_rows_have_ids_of_their_own_and_what_was_replaced_says_so() -> None:
@@ -140,6 +145,15 @@ def test_numbers_and_opposites_of_one_thing_are_asked_about(one: str, other: str
     lines = [line(1, one, days=30), line(2, other, days=5)]
 
     assert [found.asked for found in tiers.find_all(lines, []).findings] == lines[:1] * is_asked
+
+
+def test_a_word_about_the_change_settles_all_that_was_said_before_it() -> None:
+    texts = ("The queue holds 100 jobs.", "The queue holds 500 jobs.", "The queue now holds 500 jobs.")
+    lines = [line(number, text, days=30 - number) for number, text in enumerate(texts)]
+
+    assert tiers.find_all(lines, []).findings == []
+    again = line(9, "The queue holds 100 jobs.", days=1)
+    assert [found.lines for found in tiers.find_all([*lines, again], []).findings] == [(lines[2], again)]
 
 
 def test_what_is_told_roughly_is_a_doubt() -> None:

@@ -1,0 +1,181 @@
+"""Rows of the tables as lines of a story."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from django.db import connection
+from django.db.models import F, Q
+
+from memory.domain.channels import Channel
+from memory.domain.formatting import format_fact
+from memory.domain.timing import is_dated
+from memory.models import EdgeHistory, Memory, Project, ProjectState, Source
+from memory.semantic.domain.consolidation import read_words
+from memory.semantic.domain.scope import PERSONAL
+from resolution.domain.story import DECISION, Line, Row, carries
+from resolution.models import Decision
+
+MEMORY_TOLD: Final = [Memory.Status.ACTIVE.value, Memory.Status.SUPERSEDED.value, Memory.Status.INVALID.value]
+STATE_TOLD: Final = [ProjectState.Status.ACTIVE.value, ProjectState.Status.SUPERSEDED.value]
+ENDINGS: Final = {
+    Memory.Status.SUPERSEDED: "replaced",
+    Memory.Status.INVALID: "taken back",
+    ProjectState.Status.SUPERSEDED: "replaced",
+}
+DECISIONS_MAX: Final = 200
+TOLD_DECISIONS: Final = ("update", "dismiss", "relocate", "decompose", "supersede", "accept", "answer")
+NAMES_MAX: Final = 200  # words of texts that may name concepts
+
+# The fact that a row has placed is the one that stands if none of its slot came after it.
+EDGE_LINES: Final = """
+    SELECT h.id, h.at, h.action, concept.token, dim.token, parent.token,
+        ((coalesce(h.after, h.before))->>'is_isa')::bool, h.after IS NULL, h.actor, h.source, h.channel,
+        h.conversation, h.reason, stands.edge_id, coalesce(dimension.is_additive, false)
+    FROM edge_history AS h
+    JOIN soas AS concept ON concept.id = h.concept_id
+    JOIN soas AS dim ON dim.id = h.dim_id
+    JOIN soas AS parent ON parent.id = ((coalesce(h.after, h.before))->>'parent_id')::int
+    LEFT JOIN dimension ON dimension.id = h.dim_id
+    LEFT JOIN LATERAL (
+        SELECT edge_id FROM urd
+        WHERE (urd.id, urd.dim_id, urd.parent_id) = (h.concept_id, h.dim_id, (h.after->>'parent_id')::int)
+          AND NOT EXISTS (
+            SELECT FROM edge_history AS later
+            WHERE (later.concept_id, later.dim_id) = (h.concept_id, h.dim_id) AND later.id > h.id
+              AND later.action <> 'confirm' AND later.after->>'parent_id' = h.after->>'parent_id'
+          )
+    ) AS stands ON true
+    WHERE h.id = ANY(%s)
+"""
+_NAMES: Final = re.compile(r"[^\W_]+(?:[_.'@+-][^\W_]+)*")
+
+
+def load_lines(rows: Collection[Row], project: Project | None) -> list[Line]:
+    """In no order; rows that are gone are left out."""
+    ids: dict[str, list[int]] = {kind: [] for kind in ("edge_history", "memory", "project_state")}
+    for row in rows:
+        ids[row.kind].append(row.id)
+    state = ProjectState.objects.filter(pk__in=ids["project_state"], project=project)
+    memories = Memory.objects.filter(pk__in=ids["memory"], status__in=MEMORY_TOLD).defer("lexemes")
+    return [*load_edge_lines(ids["edge_history"]), *map(tell_memory, memories), *map(tell_state, state)]
+
+
+def load_edge_lines(ids: Sequence[int]) -> list[Line]:
+    with connection.cursor() as cursor:
+        cursor.execute(EDGE_LINES, [list(ids)])
+        return [tell_edge(*row) for row in cursor.fetchall()]
+
+
+def tell_edge(
+    key: int, at: Any, action: str, concept: str, dim: str, parent: str, is_isa: bool, is_gone: bool,
+    actor: str, source: str, channel: str, conversation: Any, reason: str, edge_id: int | None, is_additive: bool,
+) -> Line:  # fmt: skip
+    is_decided = source in (Source.OPERATOR, Source.FESTINGER) or action == EdgeHistory.Action.UNDO
+    return Line(
+        Row("edge_history", key),
+        at,
+        "fact",
+        format_fact(concept, parent, dim, is_isa=is_isa),
+        ending="" if edge_id is not None else "taken back" if is_gone else "replaced",
+        slot="" if is_additive else f"{concept} [{dim}]",
+        value="" if is_gone or is_additive else parent,
+        speaker=actor,
+        channel=channel,
+        conversation=bytes(conversation or b""),
+        words=reason,
+        settles=is_decided or channel == Channel.OPERATOR,
+        also=(Row("edge", edge_id),) if edge_id is not None else (),
+    )
+
+
+def tell_memory(memory: Memory) -> Line:
+    owner = "/".join(filter(None, (memory.agent, memory.person))) if memory.category in PERSONAL else ""
+    slot = f"{memory.category}: {memory.slot}" if memory.slot else ""
+    return Line(
+        Row("memory", memory.pk),
+        memory.said_at if is_dated(memory.said_at.timestamp()) else memory.created_at,
+        f"{memory.category} of {owner}" if owner else str(memory.category),
+        memory.text,
+        ending=ENDINGS.get(Memory.Status(memory.status), ""),
+        slot=slot,
+        value=" ".join(word.base or word.form for word in read_words(memory.text)) if slot else "",
+        owner=owner,
+        speaker=memory.agent,
+        channel=memory.channel,
+        conversation=bytes(memory.conversation or b""),
+        settles=memory.channel == Channel.OPERATOR,
+    )
+
+
+def tell_state(state: ProjectState) -> Line:
+    return Line(
+        Row("project_state", state.pk),
+        state.set_at,
+        f"state, {state.category}",
+        f"{state.key} = {state.value}",
+        ending=ENDINGS.get(ProjectState.Status(state.status), ""),
+        slot=f"{state.category}.{state.key}",
+        value=state.value,
+        speaker=state.actor,
+        channel=Channel.OPERATOR,
+        settles=True,
+    )
+
+
+def load_decisions(project: Project | None) -> list[Line]:
+    """The newest about the project's facts, memories and state, or about what belongs to none."""
+    slugs = [project.slug] if project is not None else list(Project.objects.values_list("slug", flat=True))
+    rows = Decision.objects.filter(kind__in=TOLD_DECISIONS, undone_by=None).select_related(*Decision.NAMES, "conflict")
+    if project is not None:
+        named = Q(claim__concept__token__contains=project.slug) | Q(claim__dim__token__contains=project.slug)
+        rows = rows.filter(named | Q(conflict__project=project.slug))
+    else:
+        rows = rows.filter(Q(conflict=None) | Q(conflict__project=""))
+    found = []
+    for decision in rows.defer(*Decision.SNAPSHOTS).order_by("-id")[:DECISIONS_MAX]:
+        claim = decision.claim
+        words = [str(claim.concept), str(claim.dim)] if claim is not None else []
+        has_name = any(carries(word, slug) for word in words for slug in slugs)
+        if claim is None or has_name == (project is not None):
+            found.append(tell_decision(decision))
+    return found
+
+
+def tell_decision(decision: Decision) -> Line:
+    reason = f" Reason: {decision.reason}" if decision.reason else ""
+    about = f"{decision.get_kind_display()}: {decision.claim or decision.conflict}."
+    return Line(
+        Row(DECISION, decision.pk), decision.at, "decided", about + reason, speaker=decision.actor, settles=True
+    )
+
+
+# --- what is about the same ---
+
+
+def find_slots(history_ids: Sequence[int]) -> list[tuple[int, int]]:
+    return list(EdgeHistory.objects.filter(pk__in=history_ids).values_list("concept_id", "dim_id").distinct())
+
+
+def find_memories_of_slots(ids: Sequence[int]) -> set[Row]:
+    """The other memories of the slots of these."""
+    slots = Memory.objects.filter(pk__in=ids).exclude(slot="").values_list("project", "category", "slot").distinct()
+    found: set[Row] = set()
+    for project, category, slot in slots[:DECISIONS_MAX]:
+        same = Memory.objects.filter(project=project, category=category, slot=slot, status__in=MEMORY_TOLD)
+        found |= {Row("memory", key) for key in same.order_by("-id").values_list("pk", flat=True)[:DECISIONS_MAX]}
+    return found
+
+
+def find_state_of_slots(ids: Sequence[int]) -> set[Row]:
+    same = ProjectState.objects.filter(
+        project__state__pk__in=ids, project__state__category=F("category"), project__state__key=F("key")
+    )
+    return {Row("project_state", key) for key in same.values_list("pk", flat=True).distinct()[:DECISIONS_MAX]}
+
+
+def split_names(text: str) -> Iterable[str]:
+    """The words of a text that may be names of concepts, with and without their joiners."""
+    words = [word.lower() for word in _NAMES.findall(text)][:NAMES_MAX]
+    return {*words, *(f"{one}_{other}" for one, other in pairwise(words))}

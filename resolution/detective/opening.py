@@ -1,0 +1,127 @@
+"""Opens conflicts about what a story leaves open, each pair of rows once."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final
+
+from django.db import connection, transaction
+
+from memory.models import Project
+from resolution.detective import lines as told
+from resolution.domain.detective_prompt import Finding, find_lack
+from resolution.domain.story import Line, Row, find_pairs
+from resolution.domain.tiers import find_reversals
+from resolution.layers.conflicts import Member, open_conflict
+from resolution.models import Conflict, ConflictMember
+
+SLOT_ROWS_MAX: Final = 50
+# The conflicts, open or decided, of which one of the rows was a member: with all that they were about.
+KNOWN: Final = """
+    SELECT conflict_id, kind, object_id FROM conflict_member WHERE conflict_id IN (
+        SELECT m.conflict_id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS asked (kind, id)
+        JOIN conflict_member AS m ON (m.kind, m.object_id) = (asked.kind, asked.id)
+    )
+    UNION
+    SELECT conflict.id, split_part(name, ':', 1), split_part(name, ':', 2)::bigint
+    FROM conflict, jsonb_array_elements_text(slot_key->'rows') AS name
+    WHERE slot_kind = 'narrative' AND slot_key->'rows' ?| %(names)s
+"""
+IN_DISPUTE: Final = """
+    SELECT h.id FROM edge_history AS h
+    JOIN conflict ON (conflict.concept_id, conflict.dim_id) = (h.concept_id, h.dim_id)
+    WHERE h.id = ANY(%s) AND slot_kind = 'edge_slot' AND status = 'open'
+"""
+
+
+def drop_known(findings: Iterable[Finding]) -> list[Finding]:
+    """Those with a pair of rows that no conflict has been about, open or decided, nor one of these before it."""
+    found = list(findings)
+    pairs = find_known_pairs({row for each in found for line in each.lines for row in line.rows})
+    disputed = find_disputed({line.row.id for each in found for line in each.lines if line.row.kind == "edge_history"})
+    new = []
+    for each in found:
+        is_known = all(
+            not find_pairs((one, other)).isdisjoint(pairs)
+            for at, one in enumerate(each.lines)
+            for other in each.lines[at + 1 :]
+        )
+        waits_already = all(line.row.kind == "edge_history" and line.row.id in disputed for line in each.lines)
+        if not is_known and not waits_already:
+            new.append(each)
+            pairs |= find_pairs(each.lines)
+    return new
+
+
+def find_known_pairs(rows: Collection[Row]) -> set[frozenset[Row]]:
+    values: dict[str, Any] = {
+        "kinds": [row.kind for row in rows],
+        "ids": [row.id for row in rows],
+        "names": [name_row(row) for row in rows],
+    }
+    members: dict[int, list[Row]] = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(KNOWN, values)
+        for conflict_id, kind, key in cursor.fetchall():
+            members[conflict_id].append(Row(kind, key))
+    return {
+        frozenset((one, other))
+        for known in members.values()
+        for at, one in enumerate(known)
+        for other in known[at + 1 :]
+    }
+
+
+def find_disputed(history_ids: Collection[int]) -> set[int]:
+    """The changes of facts whose slot has an open conflict of its own."""
+    with connection.cursor() as cursor:
+        cursor.execute(IN_DISPUTE, [list(history_ids)])
+        return {key for (key,) in cursor.fetchall()}
+
+
+def open_for(finding: Finding, project: Project | None) -> int | None:
+    """The id of the conflict; None where something has changed since the story was read."""
+    with transaction.atomic():
+        rows = told.load_lines([line.row for line in finding.lines], project)
+        now = {line.row: line for line in rows}
+        lines = [now[line.row] for line in finding.lines if line.row in now]
+        asked = now.get(finding.asked.row)
+        if len(lines) < len(finding.lines) or asked is None or not asked.is_active or find_lack(lines):
+            return None
+        if any(one.is_active and not line.is_active for one, line in zip(finding.lines, lines, strict=True)):
+            return None
+        if finding.tier == Conflict.Tier.REVERSAL and asked.row.kind == "edge_history" and not is_reversal(asked):
+            return None
+        return open_conflict(
+            Conflict.Kind.NARRATIVE,
+            {"rows": sorted(name_row(line.row) for line in lines)},
+            [as_member(line, is_asked=line.row == asked.row) for line in lines],
+            project=project.slug if project is not None else "",
+            tier=finding.tier,
+            question=finding.question,
+        )
+
+
+def is_reversal(line: Line) -> bool:
+    """Whether it still is one by all that happened in its slot: part of that may have been forgotten."""
+    slots = told.find_slots([line.row.id])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id FROM edge_history WHERE (concept_id, dim_id) = (%s, %s) AND action <> 'confirm'"
+            " ORDER BY at DESC LIMIT %s",
+            [*slots[0], SLOT_ROWS_MAX],
+        )
+        rows = told.load_edge_lines([key for (key,) in cursor.fetchall()])
+    return any(
+        each.asked.row == line.row for each in find_reversals(sorted(rows, key=lambda each: (each.at, each.row)))
+    )
+
+
+def as_member(line: Line, *, is_asked: bool) -> Member:
+    """By the fact that stands, where it does: that is what a decision changes."""
+    kind, key = next((row for row in line.also if row.kind == ConflictMember.Kind.EDGE), line.row)
+    support: Sequence[tuple[str, str]] = [(line.speaker, line.channel)]
+    return Member(kind, key, line.text, support, is_asked=is_asked)
+
+
+def name_row(row: Row) -> str:
+    return f"{row.kind}:{row.id}"

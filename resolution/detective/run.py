@@ -1,0 +1,162 @@
+"""The run of the detective: reads the stories in which something has changed, finds what they leave open, and asks
+people about it. A process that dies leaves what it has asked; the next run reads again."""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.utils import timezone
+
+from memory import llm
+from memory.db.locks import try_job_lock
+from memory.models import Config, LanguageModel, Project
+from memory.semantic import nearness
+from memory.semantic.domain.consolidation import NEAR_COSINE
+from memory.semantic.vectors import schema
+from resolution.detective import changes, opening
+from resolution.detective.asking import ask_about
+from resolution.detective.changes import ByStory
+from resolution.detective.reading import read_story
+from resolution.domain import tiers
+from resolution.domain.detective_prompt import Finding
+from resolution.domain.story import Line, split_batches
+from resolution.models import Run
+from resolution.resolver import run_records
+
+logger = logging.getLogger(__name__)
+
+NIGHT: Final = timedelta(days=1)
+DELAYS_MAX: Final = 6  # after so many delays it reads although somebody goes on writing
+QUESTIONS_MAX: Final = 20  # of one story in one run: a model that sees confusion everywhere must not fill the desk
+SETTING: Final = "detective_model_id"
+SHARED: Final = "what belongs to no project"
+
+
+@dataclass(slots=True)
+class Read:
+    """What was found in a story: ``findings`` are those that nobody has been asked about. ``lack``: why no model has
+    read it, and ``failures`` what went wrong, in words."""
+
+    lines: int
+    batches: int
+    findings: list[Finding]
+    lack: str = ""
+    failures: list[str] = field(default_factory=list)
+
+
+def read_again(now: datetime | None = None) -> Run | None:
+    """The run some minutes after the last change; None where nothing has changed, or somebody is still writing."""
+    now = now or timezone.now()
+    found = changes.find_changes()
+    if found.first is None or found.last is None:
+        return None
+    delay = timedelta(minutes=Config.tuning().detective_delay_minutes)
+    if now - found.last < delay and now - found.first < DELAYS_MAX * delay:
+        return None
+    run = carry_out(found.rows, seed=f"{sorted(found.marks.items())}", now=now)
+    if run is not None:
+        changes.set_marks(found.marks)
+    return run
+
+
+def read_at_night(now: datetime | None = None) -> Run | None:
+    """All that has changed in a day once more, together, and what could not be asked about."""
+    now = now or timezone.now()
+    return carry_out(changes.find_changes_since(now - NIGHT), seed=f"{now:%Y-%m-%d}", now=now)
+
+
+def read_now(project: Project | None, actor: str = "") -> Run | None:
+    """The whole story of one project, or of what belongs to none."""
+    now = timezone.now()
+    found = changes.find_changes_since(now - NIGHT)
+    key = project.pk if project is not None else None
+    return carry_out({key: found.get(key, set())}, seed=now.isoformat(), now=now, actor=actor)
+
+
+def rehearse(project: Project | None) -> Read:
+    """What would be asked. The model is asked for real, and its calls count."""
+    now = timezone.now()
+    changed = changes.find_changes_since(now - NIGHT).get(project.pk if project is not None else None, set())
+    return Detective(now, now.isoformat(), "rehearsal, ").read(project, changed)
+
+
+def carry_out(stories: ByStory, *, seed: str, now: datetime, actor: str = "") -> Run | None:
+    """None where another is under way, or there is nothing to read."""
+    if not stories:
+        return None
+    with try_job_lock("detective") as is_alone:
+        if not is_alone:
+            return None
+        # Whoever carried out another has lost the lock, and so is gone.
+        Run.objects.filter(status=Run.Status.RUNNING, trigger=Run.Trigger.DETECT).update(
+            status=Run.Status.FAILED, note=run_records.DIED, ended_at=timezone.now()
+        )
+        run = Run.objects.create(trigger=Run.Trigger.DETECT, actor=actor[: run_records.ACTOR_MAX], mode="")
+        detective = Detective(now, seed, run_records.subject(run, ""))
+        try:
+            with run_records.keep_alive(run):
+                notes = work(run, detective, stories)
+        except Exception as error:
+            run_records.close(run, Run.Status.FAILED, f"{type(error).__name__}; what it had asked until then stays.")
+            raise
+        run_records.note_progress(run, **run_records.sum_cost(run))
+        run_records.close(run, Run.Status.DONE, "\n".join([*filter(None, [detective.lack]), *notes]))
+        return run
+
+
+def work(run: Run, detective: "Detective", stories: ByStory) -> list[str]:
+    """Reads each and opens what it leaves open; what went wrong, in words."""
+    counts: Counter[str] = Counter()
+    notes: list[str] = []
+    model = str(detective.model or "")
+    run_records.note_progress(run, model_name=model, conflicts_total=len(stories))
+    projects: Mapping[int, Project] = Project.objects.in_bulk([key for key in stories if key is not None])
+    for key, changed in sorted(stories.items(), key=lambda story: story[0] or 0):
+        project = projects.get(key) if key is not None else None
+        if key is not None and project is None:
+            continue  # deleted meanwhile
+        read = detective.read(project, changed)
+        for finding in read.findings[:QUESTIONS_MAX]:
+            if opening.open_for(finding, project) is not None:
+                counts[f"asked by {finding.tier}"] += 1
+        counts += Counter(lines=read.lines, batches=read.batches, failed=len(read.failures))
+        notes += [f"{project or SHARED}: {failure}" for failure in read.failures]
+        run_records.note_progress(run, conflicts_seen=run.conflicts_seen + 1, counts=dict(counts))
+    return notes
+
+
+class Detective:
+    """Reads stories as of a time, with the tiers and, where one is chosen, a language model."""
+
+    def __init__(self, now: datetime, seed: str, subject: str) -> None:
+        self.now = now
+        self.seed = seed
+        self.subject = subject
+        self.tuning = Config.tuning()
+        self.model: LanguageModel | None = None
+        self.lack = llm.missing(SETTING, self.tuning)
+        if not self.lack:
+            self.model = llm.find_chosen(SETTING, self.tuning)
+
+    def read(self, project: Project | None, changed: set[changes.Row]) -> Read:
+        lines = read_story(project, changed, now=self.now, seed=f"{self.seed} {project or ''}", tuning=self.tuning)
+        findings = tiers.find_all(lines, find_near(lines)).findings
+        batches = split_batches(lines) if len(lines) > 1 else []
+        read = Read(len(lines), len(batches) if self.model is not None else 0, findings, self.lack)
+        if self.model is not None and batches:
+            found, read.failures = ask_about(batches, self.model, f"{self.subject}{project or SHARED}")
+            read.findings = [*findings, *found]
+        read.findings = opening.drop_known(read.findings)
+        return read
+
+
+def find_near(lines: list[Line]) -> list[tuple[Line, Line]]:
+    """The pairs of memories of the story that are near each other in meaning; none without vectors."""
+    memories = {line.row.id: line for line in lines if line.row.kind == "memory" and line.is_active}
+    if len(memories) < 2 or not schema.has_tables():
+        return []
+    pairs = nearness.find_near_pairs(list(memories), NEAR_COSINE)
+    return [(memories[one], memories[other]) for one, other in pairs]

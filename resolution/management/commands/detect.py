@@ -1,0 +1,51 @@
+"""``manage.py detect``: reads the story of a project now and in this process."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.domain.formatting import format_count
+from memory.models import Project
+from resolution.detective import run
+from resolution.management.commands.resolve_conflicts import user
+
+
+class Command(BaseCommand):
+    help = "Reads the story of a project, and asks people where somebody who joins it today would be confused."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", nargs="?", help="its slug; without one, what belongs to no project is read")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show what would be asked; a language model's calls still count"
+        )
+
+    def handle(self, *, project: str | None, dry_run: bool, **_: Any) -> None:
+        chosen = Project.objects.filter(slug=project).first() if project else None
+        if project and chosen is None:
+            raise CommandError(f"There is no project {project}.")
+        if dry_run:
+            self.rehearse(chosen)
+        else:
+            self.run_now(chosen)
+
+    def rehearse(self, project: Project | None) -> None:
+        read = run.rehearse(project)
+        for finding in read.findings:
+            self.stdout.write(f"{finding.tier}: {finding.question}")
+            for line in finding.lines:
+                self.stdout.write(f"  {line.at:%Y-%m-%d %H:%M} {line.text}{f' ({line.ending})' if line.ending else ''}")
+        for failure in [*filter(None, [read.lack]), *read.failures]:
+            self.stdout.write(self.style.WARNING(failure))
+        asked = format_count(len(read.findings), "question") if read.findings else "Nothing"
+        batches = format_count(read.batches, "batch", "batches")
+        self.stdout.write(f"{format_count(read.lines, 'line')} in {batches}. {asked} would be asked.")
+
+    def run_now(self, project: Project | None) -> None:
+        done = run.read_now(project, user())
+        if done is None:
+            raise CommandError("The detective is at work already.")
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(done.counts.items())) or "nothing to read"
+        self.stdout.write(f"Run {done.pk} is {done.status}: {counts}.")
+        if done.note:
+            self.stdout.write(self.style.WARNING(done.note))

@@ -1,0 +1,31 @@
+"""How far the detective has read."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+
+class DetectiveMark(models.Model):
+    """Of a table, the newest row that it has seen: what came after it makes it read again."""
+
+    class Source(models.TextChoices):
+        EDGE_HISTORY = "edge_history", "changes of facts"
+        MEMORY_HISTORY = "memory_history", "changes of memories"
+        PROJECT_STATE = "project_state", "project state"
+
+    source = models.CharField("table", primary_key=True, max_length=16, choices=Source)
+    row = models.BigIntegerField()
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "detective_mark"
+        default_permissions = ()
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(source__in=["edge_history", "memory_history", "project_state"]),
+                name="detective_mark_source_is_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source} up to {self.row}"
