@@ -17,7 +17,17 @@ from memory.domain.channels import EXPLAINED_TRUST, Channel
 from memory.domain.recall.notes import says_something
 from memory.domain.recall.passages import only_asks
 from memory.domain.timing import describe_time
-from memory.models import Agent, Config, Embedder, Episode, ExtractionMark, LanguageModel, LlmCall, Memory
+from memory.models import (
+    Agent,
+    Config,
+    Embedder,
+    Episode,
+    ExtractionMark,
+    LanguageModel,
+    LlmCall,
+    Memory,
+    MemoryLineage,
+)
 from memory.semantic import nearness, store
 from memory.semantic.domain.consolidation import NEAR_COSINE, says_same
 from memory.semantic.domain.oppositions import find_opposition
@@ -216,12 +226,14 @@ def mark(due: DueSpeaker, episode: int) -> None:
 
 
 def choose_groups(due: DueSpeaker) -> MessageGroups:
-    """Messages that are about the same, of which one is new at least; the largest groups first, as many as one prompt
-    has room for."""
+    """Messages that are about the same, of which one at least is new and behind no memory yet; the largest groups
+    first, as many as one prompt has room for."""
     rows = {episode.pk: episode for episode in messages_of(due)[:EARLIER_MAX]}
     words = {key: read_own_words(episode) for key, episode in rows.items()}
     told = [key for key in rows if words[key]]
-    new = [key for key in told if key > due.after][:NEW_MAX]
+    behind = MemoryLineage.objects.filter(kind=MemoryLineage.Kind.EPISODE, row__in=told)
+    remembered = set(behind.values_list("row", flat=True))
+    new = [key for key in told if key > due.after and key not in remembered][:NEW_MAX]
     near = nearness.find_near_episodes(nearness.load_vectors("episode", new), told, RELATED_COSINE)
     groups = [sorted(group, reverse=True)[:GROUP_MAX] for group in connect(pair for pair in near if len({*pair}) == 2)]
     chosen: MessageGroups = []

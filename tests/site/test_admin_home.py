@@ -273,8 +273,8 @@ def test_figures_of_the_memories_are_told(operator: Client) -> None:
 
     shown = text(page(operator))
 
-    assert "Memories: 3 merged into others, 1 pairs in contradiction by the model." in shown
-    assert "4, 1 different one; the answers use 67 % of them." in shown
+    assert "Memories: 3 merged into others, 1 found in contradiction by the model." in shown
+    assert "4, 1 of them different; the answers use 67 % of them." in shown
     assert "4; 75 % were not followed by another within 2 minutes." in shown
     assert "3 times, 0.0250 US dollars, of it 0.0050 for vectors; of 1 the price is not known." in shown
     assert "No language model compares memories at night" in shown
