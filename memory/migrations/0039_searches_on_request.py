@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0036_asked_about_memories"),
+        ("memory", "0038_what_the_detective_reads"),
     ]
 
     operations = [
