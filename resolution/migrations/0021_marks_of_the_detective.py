@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("resolution", "0019_members_are_marked"),
+        ("resolution", "0020_where_layers_meet"),
     ]
 
     operations = [
