@@ -30,6 +30,8 @@ def find_person(given: str, payload: Mapping[str, Any]) -> str:
 
 def clean_person(value: object) -> str:
     """One that is too long by its digest, so that no two become one."""
+    if value is None or value == "":  # nearly always
+        return ""
     if isinstance(value, dict):  # Open WebUI's pipelines
         value = value.get("id")
     if isinstance(value, bool) or not isinstance(value, str | int):

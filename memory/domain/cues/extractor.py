@@ -46,6 +46,7 @@ _SENTENCE_ENDS: Final = ".!?\n"
 _ANTECEDENT_MAX: Final = 220  # characters
 _PRONOUN_MAX: Final = 30  # with an adverb
 _MARKED_NAME: Final = re.compile(r"`([\w.-]{2,64})`")
+_BY_WHAT_FOLLOWS: Final = {Form.MOVED: "from", Form.RENAMED: " to ", Form.ROLE: ""}  # a name follows, that is known
 _BESIDE: Final = " *_\"'\u2019\u201d`\x10"
 
 
@@ -81,7 +82,9 @@ def find_possible_cues(text: str, vocabulary: Vocabulary) -> PossibleCues:
     # Names that are marked anywhere in the text may be ordinary words.
     marked = {name.lower() for name in _MARKED_NAME.findall(text)} if "`" in text else set[str]()
     hopeful = {cue.start for cue in cues if _may_have_subject(text, cue, vocabulary, marked)}
-    return PossibleCues(cues, hopeful | {cue.start for cue in cues if _find_antecedent(text, cue, vocabulary)})
+    if " It " in text or " He " in text or " She " in text:
+        hopeful |= {cue.start for cue in cues if _find_antecedent(text, cue, vocabulary)}
+    return PossibleCues(cues, hopeful)
 
 
 def iter_cues(
@@ -275,12 +278,8 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary, marked: S
     """False if the words before a cue settle that it has none; most cues follow a pronoun or an ordinary noun."""
     # Asked before the sentence is read, which costs a hundred times as much.
     form, start = cue.form, cue.start
-    if form is Form.MOVED:
-        return "from" in sentence[start : cue.end + _GLANCE]
-    if form is Form.RENAMED:
-        return " to " in sentence[start : cue.end + _GLANCE]
-    if form is Form.ROLE:  # that a name follows was looked for
-        return True
+    if form in _BY_WHAT_FOLLOWS:
+        return _BY_WHAT_FOLLOWS[form] in sentence[start : cue.end + _GLANCE]
     head = sentence[max(0, start - _GLANCE) : start].rstrip(_BESIDE)
     if head.endswith(","):  # `the worker, feedbridge, is a`, `feedbridge, the worker, is a`
         return head.count(",", max(0, len(head) - _SET_OFF_MAX)) > 1

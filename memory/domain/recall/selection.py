@@ -179,7 +179,9 @@ def _choose_facts(
 
 def _show_in_order(edges: Sequence[EdgeRow], show: Show) -> list[ShownFact]:
     """Dimensions descending: which facts are the strongest changes more often than which facts are shown."""
-    return [show(edge) for edge in sorted(edges, key=_BY_DIMENSION, reverse=True)]
+    if len(edges) > 1:
+        edges = sorted(edges, key=_BY_DIMENSION, reverse=True)
+    return [show(edge) for edge in edges]
 
 
 def _choose_questions(
