@@ -12,6 +12,7 @@ from memory.semantic.domain.consolidation import LASTING_CHANNELS
 from memory.semantic.store import Action
 from resolution.consolidation.inventory import find_memories
 from resolution.domain.memory_prompt import PairVerdict, QuotedMemory, build_question, read_verdicts
+from resolution.layers.memories import drop_settled
 from resolution.models import Run
 from resolution.resolver import run_records
 
@@ -37,7 +38,7 @@ class Doubts:
 
 
 def find_open(pairs: Sequence[MemoryPair]) -> list[MemoryPair]:
-    """Those that both hold still, but for those of which that was decided, unless one was edited since."""
+    """Those that both hold still, but for those of which that was decided, by a model unless one was edited since."""
     keys = {each.pk for pair in pairs for each in pair}
     holding = set(find_memories().filter(pk__in=keys, is_disputed=False).values_list("pk", flat=True))
     rows = MemoryHistory.objects.filter(memory__in=holding).filter(action__in=(Action.KEEP, Action.EDIT)).order_by("id")
@@ -53,6 +54,7 @@ def find_open(pairs: Sequence[MemoryPair]) -> list[MemoryPair]:
         for one, other in pairs
         if holding.issuperset((one.pk, other.pk))
         and kept.get((one.pk, other.pk), 0) <= max(edited.get(one.pk, 0), edited.get(other.pk, 0))
+        and drop_settled(one, [other])
     ]
 
 

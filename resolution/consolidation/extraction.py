@@ -39,6 +39,7 @@ from memory.semantic.vectors import embedders, schema
 from memory.settings.registry import Tuning
 from resolution.consolidation.inventory import connect
 from resolution.domain.extraction_prompt import Conclusion, QuotedMessage, build_question, read_conclusions
+from resolution.layers.detection import detect_memory
 from resolution.models import Run
 from resolution.resolver import run_records
 
@@ -173,7 +174,9 @@ class Extraction:
             )
             status = judge(draft, by, vector)
             if status is not None:
-                store.create(draft, by, status, evidence=[episode.pk for episode in evidence])
+                made = store.create(draft, by, status, evidence=[episode.pk for episode in evidence])
+                if status == Status.ACTIVE:
+                    detect_memory(made)
                 outcomes["extracted" if status == Status.ACTIVE else "candidates"] += 1
         return outcomes
 

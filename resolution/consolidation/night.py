@@ -27,6 +27,7 @@ from resolution.consolidation import doubts, extraction, inventory
 from resolution.consolidation.doubts import Doubts, MemoryPair
 from resolution.domain.memory_prompt import PairVerdict
 from resolution.domain.verdicts import VerdictMistake
+from resolution.layers.conflicts import MemberKind, settle_moot
 from resolution.layers.memories import drop_settled, open_between, settle_memories
 from resolution.models import Conflict, Run
 from resolution.remembering import reading
@@ -216,8 +217,12 @@ class Night:
         winner, *others = [memory for memory in order if not memory.is_disputed] or order
         losers = [each for each in others if rules.says_same(winner.text, each.text) and not each.is_disputed]
         if losers and sure[winner.pk] > rules.MERGE_LEAST:
-            uniting.merge(winner, losers, self.by)
+            self.unite(winner, losers, self.by)
             self.counts["merged"] += len(losers)
+
+    def unite(self, winner: Memory, losers: Sequence[Memory], by: Change) -> None:
+        uniting.merge(winner, losers, by)
+        settle_moot(MemberKind.MEMORY, [loser.pk for loser in losers])
 
     # --- what the rules do not decide ---
 
@@ -272,7 +277,7 @@ class Night:
             if frozenset((winner.pk, each.pk)) in judged and each.channel not in rules.LASTING_CHANNELS
         ]
         if losers and order:
-            uniting.merge(winner, losers, self.by_model(PairVerdict.MERGE))
+            self.unite(winner, losers, self.by_model(PairVerdict.MERGE))
             self.counts["merged_by_model"] += len(losers)
 
     def by_model(self, verdict: PairVerdict) -> Change:

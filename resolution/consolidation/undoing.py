@@ -1,6 +1,7 @@
 """Takes a whole run of the consolidation back."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -11,8 +12,10 @@ from memory.models import Memory, MemoryHistory
 from memory.semantic import uniting
 from memory.semantic.store import Change
 from resolution.actors import Actor
-from resolution.layers.conflicts import close_moot, find_open
+from resolution.layers.conflicts import Kind, MemberKind, close_moot, find_open, settle_moot
 from resolution.models import Conflict, Run
+
+TIERS: Final = (Conflict.Tier.OPPOSITION, Conflict.Tier.MODEL)  # of the conflicts that a night opens
 
 
 @dataclass(slots=True)
@@ -41,7 +44,11 @@ def undo_consolidation(run: Run, actor: Actor, reason: str = "") -> TakenBack:
             if uniting.take_back(memory, run.pk, by):
                 report.undone += 1
                 if memory.history.filter(run=run.pk, action=MemoryHistory.Action.DISPUTE).exists():
-                    close_moot(find_open("memory", [memory.pk], Conflict.Tier.OPPOSITION))
+                    opened = Conflict.objects.filter(
+                        pk__in=find_open(MemberKind.MEMORY, [memory.pk]), slot_kind=Kind.MEMORY_SLOT
+                    )
+                    close_moot(opened.filter(tier__in=TIERS).values_list("pk", flat=True))
+                settle_moot(MemberKind.MEMORY, [memory.pk])
             else:
                 report.refused.append(memory)
 

@@ -143,8 +143,7 @@ def close_moot(conflict_ids: Collection[int]) -> int:
     return int(count)
 
 
-def find_open(kind: str, ids: Collection[int], tier: str = "") -> set[int]:
+def find_open(kind: str, ids: Collection[int]) -> set[int]:
     """The ids of the open conflicts, not of an edge's slot, of which one of these rows is a member."""
     rows = Conflict.objects.filter(~Q(slot_kind=Kind.EDGE_SLOT), status=Conflict.Status.OPEN)
-    rows = rows.filter(tier=tier) if tier else rows
     return set(rows.filter(members__kind=kind, members__object_id__in=list(ids)).values_list("pk", flat=True))

@@ -13,6 +13,7 @@ from memory.semantic.forgetting import ForgetScope, forget
 from memory.semantic.vectors import queue, schema
 from resolution.consolidation import night
 from resolution.consolidation.undoing import undo_consolidation
+from resolution.models import Conflict
 from resolution.remembering import service
 from tests.llm_server import Asked, Fails, LlmServer
 from tests.memory.semantic.said import ANN
@@ -105,8 +106,11 @@ def test_it_decides_all_pairs_in_one_call_and_all_of_it_is_undone(model: LlmServ
         "openai openai-test decided KEEP_BOTH",
     }  # fmt: skip
 
+    assert Conflict.objects.get().tier == "model"
+
     assert undo_consolidation(done, OPERATOR).refused == []
     assert picture() == before
+    assert Conflict.objects.get().status != "open"
 
 
 def test_what_it_keeps_apart_is_asked_again_only_when_edited(model: LlmServer) -> None:
