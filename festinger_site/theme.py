@@ -47,6 +47,12 @@ def are_recollections(request: HttpRequest) -> bool:
     return request.path.startswith(begin) and not request.path.startswith(live)
 
 
+def are_memories(request: HttpRequest) -> bool:
+    """Whether the memories' menu item is active: the search has one of its own."""
+    begin, search = reverse("admin:memory_memory_changelist"), reverse("admin:memory_memory_search")
+    return request.path.startswith(begin) and request.path != search
+
+
 UNFOLD = {
     "SITE_TITLE": "Festinger",
     "SITE_HEADER": "Festinger",
@@ -79,7 +85,7 @@ UNFOLD = {
             section(
                 "Memories",
                 page("Search", "search", "admin:memory_memory_search", "memory.view_memory"),
-                rows("Memories", "psychology_alt", "memory.memory"),
+                rows("Memories", "psychology_alt", "memory.memory") | {"active": are_memories},
                 rows("Episodes", "forum", "memory.episode"),
                 rows("Projects", "folder", "memory.project"),
                 rows("Project state", "flag", "memory.projectstate"),

@@ -3,19 +3,27 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, OuterRef, QuerySet, Subquery, prefetch_related_objects
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
-from django.utils.html import format_html_join
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import NamesChanges, Page, link
-from memory.models import Episode, Memory, Project
+from memory.admin.base import LINK, NamesChanges, Page, link
+from memory.models import Agent, Episode, Memory, Project
+
+AGENTS_MAX = 50
 
 
 def count_of(model: type[Memory | Episode], **conditions: Any) -> Coalesce:
     rows = model._default_manager.filter(project=OuterRef("pk"), **conditions).order_by().values("project")
     return Coalesce(Subquery(rows.annotate(count=Count("pk")).values("count")), 0)
+
+
+def link_to_list(model: type[Memory | Episode], project: Project, count: int) -> SafeString:
+    address = reverse(f"admin:memory_{model._meta.model_name}_changelist")
+    return format_html('<a href="{}?project__id__exact={}" class="{}">{}</a>', address, project.pk, LINK, f"{count:,}")
 
 
 @admin.register(Project)
@@ -44,14 +52,15 @@ class ProjectAdmin(NamesChanges, Page):
         return project
 
     @admin.display(description="memories")
-    def memories_count(self, project: Any) -> str:
-        return f"{project.memories_now:,}"
+    def memories_count(self, project: Any) -> SafeString:
+        return link_to_list(Memory, project, project.memories_now)
 
     @admin.display(description="episodes")
-    def episodes_count(self, project: Any) -> str:
-        return f"{project.episodes_now:,}"
+    def episodes_count(self, project: Any) -> SafeString:
+        return link_to_list(Episode, project, project.episodes_now)
 
     @admin.display(description="agents")
     def spoken_for_by(self, project: Project) -> SafeString | str:
-        agents = sorted({*project.agents.all(), *project.allowed_agents.all()}, key=lambda agent: agent.name)
-        return format_html_join(", ", "{}", ((link(agent),) for agent in agents)) or "none by its settings"
+        may = Q(project=project) | Q(allowed_projects=project) | Q(allows_all_projects=True)
+        agents = Agent.objects.filter(may).distinct().order_by("name")[:AGENTS_MAX]
+        return format_html_join(", ", "{}", ((link(agent),) for agent in agents)) or "no agent's token allows it"

@@ -16,6 +16,8 @@ from resolution.remembering.disputes import settle_rivals
 from resolution.remembering.service import change_by
 
 MERGED_MAX = 20  # memories at once: more do not say the same
+SHOWN_MAX = 20  # merges into one memory
+IS_MERGE = Q(action=MemoryHistory.Action.MERGE, after__merged__isnull=False)  # the row of a winner
 
 
 def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") -> tuple[Memory, MemoryHistory]:
@@ -40,12 +42,13 @@ def separate(merge_id: int, actor: Actor, reason: str = "") -> list[Memory]:
     """Those that hold again beside the one that they were merged into. Raises UnknownId, Outdated."""
 
     def run() -> list[Memory]:
-        merge = find_merges(Q(pk=merge_id)).first()
+        merge = MemoryHistory.objects.filter(IS_MERGE, pk=merge_id).first()
         if merge is None:
             raise UnknownId(f"there is no merge {merge_id}")
         rows = {memory.pk: memory for memory in _lock(Q(pk=merge.memory_id) | Q(pk__in=merged_by(merge)))}
-        winner, by = rows.pop(merge.memory_id), change_by(actor, reason)
-        again = uniting.separate(winner, merge, [*rows.values()], by)
+        winner, by = rows[merge.memory_id], change_by(actor, reason)
+        standing = dict(find_standing(winner)).get(merge, ())
+        again = uniting.separate(winner, merge, [rows[key] for key in standing], by) if standing else []
         if not again:
             raise Outdated("these memories were separated before, or have become something else since")
         for memory in again:
@@ -55,9 +58,16 @@ def separate(merge_id: int, actor: Actor, reason: str = "") -> list[Memory]:
     return run_transaction(run)
 
 
-def find_merges(which: Q) -> QuerySet[MemoryHistory]:
-    """The rows of winners."""
-    return MemoryHistory.objects.filter(which, action=MemoryHistory.Action.MERGE, after__merged__isnull=False)
+def find_standing(winner: Memory) -> list[tuple[MemoryHistory, set[int]]]:
+    """The newest merges into a memory that have not been taken back, with the losers of each."""
+    left = set(winner.merged.values_list("pk", flat=True))
+    found: list[tuple[MemoryHistory, set[int]]] = []
+    merges = winner.history.filter(IS_MERGE).order_by("-id")[:SHOWN_MAX] if left else ()
+    for merge in merges:  # one that was separated and merged again is of the newer merge
+        if losers := left & set(merged_by(merge)):
+            found.append((merge, losers))
+            left -= losers
+    return found
 
 
 def merged_by(merge: MemoryHistory) -> list[int]:

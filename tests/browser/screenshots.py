@@ -56,6 +56,9 @@ IN_DOCS = {
 }
 
 
+RELEASES = "SELECT id FROM memory WHERE text LIKE '%%first Monday%%' ORDER BY id LIMIT 2"
+
+
 def main() -> None:
     options = argparse.ArgumentParser(prog="make screenshots", description=__doc__)
     options.add_argument("--all", metavar="FOLDER", type=Path, help="every page in every look, to this folder")
@@ -108,9 +111,17 @@ def pages(whole: Festinger) -> dict[str, str]:
         "model": address("memory_languagemodel_change", first(whole, "models")),
         "live": address("proxy_live"),
         "export-and-import": address("resolution_transfer"),
+        "memory": address("memory_memory_change", first(whole, "memory", "text LIKE '%%gnommoweb%%'")),
+        "write-a-memory": address("memory_memory_add"),
+        "merge-memories": address("memory_memory_merge")
+        + "?ids={},{}".format(*(key for (key,) in whole.run(RELEASES))),
+        "search": address("memory_memory_search"),
+        "episode": address("memory_episode_change", first(whole, "episode", "text LIKE 'Postgres%%'")),
+        "project": address("memory_project_change", first(whole, "project")),
     }
     lists = {
         "facts": "memory_edge", "dimensions": "memory_dimension", "decisions": "resolution_decision",
+        "memories": "memory_memory", "episodes": "memory_episode", "projects": "memory_project",
         "candidates": "resolution_candidate", "runs": "resolution_run", "history": "memory_edgehistory",
         "decided-triples": "resolution_decidedtriple",
         "observations": "memory_observation", "evidence": "memory_evidence",

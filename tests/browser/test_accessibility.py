@@ -11,7 +11,7 @@ from tests.served.learning import Festinger
 
 PAGES = (
     "home", "desk", "conflict", "decided conflict", "concepts", "concept", "merge", "config", "setting", "live", "try",
-    "transfer",
+    "transfer", "memories", "memory", "merge of memories", "search", "episodes", "episode", "projects", "project",
 )  # fmt: skip
 
 
@@ -22,6 +22,12 @@ def paths(running: Festinger) -> dict[str, str]:
     running.proxies[0].client.post(f"/conflicts/{disputes[1].id}/dismiss", json={"reason": "a typo"})
     for number in range(4):
         running.ask(("user", f"Where is zorblax, please? ({number})"))
+    running.run("INSERT INTO project (slug, name) VALUES ('axed', 'Axed')")
+    kept = world.remember(running, "Remember that the axed-isa tool is in the shed.")
+    other = world.remember(running, "We keep the axed-isa tool in the shed.")
+    running.wait(lambda: running.run("SELECT 1 FROM episode WHERE text LIKE '%%zorblax%%'"))
+    [(said,)] = running.run("SELECT min(id) FROM episode WHERE text LIKE '%%zorblax%%'")
+    [(project,)] = running.run("SELECT id FROM project WHERE slug = 'axed'")
     return {
         "home": address("index"),
         "desk": address("resolution_conflict_changelist") + "?status=all",
@@ -35,12 +41,42 @@ def paths(running: Festinger) -> dict[str, str]:
         "live": address("proxy_live"),
         "try": address("proxy_try"),
         "transfer": address("resolution_transfer"),
+        "memories": address("memory_memory_changelist"),
+        "memory": address("memory_memory_change", kept),
+        "merge of memories": f"{address('memory_memory_merge')}?ids={kept},{other}",
+        "search": address("memory_memory_search"),
+        "episodes": address("memory_episode_changelist"),
+        "episode": address("memory_episode_change", said),
+        "projects": address("memory_project_changelist"),
+        "project": address("memory_project_change", project),
     }
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_labels_and_contrast_in_light_and_dark(paths: dict[str, str], olga: Person, name: str) -> None:
     olga.page.goto(paths[name])
+
+    check_in_light_and_dark(olga)
+
+
+def test_what_a_search_found_and_what_would_be_forgotten_has_labels_and_contrast(
+    paths: dict[str, str], olga: Person
+) -> None:
+    olga.page.goto(paths["search"])
+    olga.page.get_by_label("Search for").fill("where is the axed-isa tool?")
+    olga.page.get_by_label("Agent").fill("dobby")
+    olga.page.get_by_role("button", name="Search").click()
+    expect(olga.page.get_by_role("heading", name="Found")).to_be_visible()
+    check_in_light_and_dark(olga)
+
+    olga.types("Control+e")  # back to the device's scheme
+    olga.page.goto(paths["memory"])
+    olga.page.get_by_role("button", name="Forget for good").click()
+    expect(olga.page.get_by_role("heading", name="would be forgotten")).to_be_visible()
+    check_in_light_and_dark(olga)
+
+
+def check_in_light_and_dark(olga: Person) -> None:
     olga.page.wait_for_load_state("networkidle")
 
     assert violations(olga.page) == []

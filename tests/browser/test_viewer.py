@@ -10,13 +10,14 @@ from tests.served.learning import Festinger
 
 BUTTONS = re.compile(
     r"\b(Teach|Mute(?! patterns)|Retire|Put it back|Run resolution|Save|Reset(?! filters)|Import|Preview"
-    r"|Keep|Take|Undo|Decide|Delete|Add)\b"
+    r"|Keep|Take|Undo|Decide|Delete|Add|Promote|Deprecate|Restore|Merge|Separate|Forget)\b"
 )
 
 
 @pytest.mark.parametrize(
     "page", ["index", "memory_config_changelist", "resolution_transfer", "memory_languagemodel_changelist",
-             "memory_agent_changelist", "resolution_run_changelist", "memory_edge_changelist"],
+             "memory_agent_changelist", "resolution_run_changelist", "memory_edge_changelist",
+             "memory_memory_changelist", "memory_episode_changelist", "memory_project_changelist"],
 )  # fmt: skip
 def test_a_viewer_sees_no_button_that_changes_something(whole: Festinger, vera: Person, page: str) -> None:
     vera.opens(page)
@@ -32,6 +33,18 @@ def test_a_viewer_sees_a_concept_without_its_buttons(whole: Festinger, vera: Per
 
     assert "statue" in vera.page.locator("body").inner_text()
     assert buttons(vera) == []
+
+
+def test_a_viewer_sees_a_memory_and_an_episode_without_their_buttons(whole: Festinger, vera: Person) -> None:
+    kept = world.remember(whole, "Remember that the gargoyle sleeps at noon.")
+    whole.ask(("user", "Does the gargoyle sleep at noon, or only at night?"))
+    whole.wait(lambda: whole.run("SELECT 1 FROM episode WHERE text LIKE '%%gargoyle sleep at%%'"))
+    [(said,)] = whole.run("SELECT min(id) FROM episode WHERE text LIKE '%%gargoyle sleep at%%'")
+
+    for page, key in (("memory_memory_change", kept), ("memory_episode_change", said)):
+        vera.opens(page, key)
+        assert "gargoyle" in vera.page.locator("body").inner_text()
+        assert buttons(vera) == []
 
 
 def buttons(someone: Person) -> list[str]:
@@ -52,6 +65,9 @@ def test_a_viewer_is_refused_what_the_buttons_would_send(whole: Festinger, vera:
         address("memory_edge_retire", edge): {"reason": "no"},
         address("memory_config_changelist"): {"zero_hit_max": "2"},
         address("resolution_transfer_upload"): {},
+        address("memory_memory_act", 1): {"act": "invalidate"},
+        address("memory_memory_merge"): {"ids": "1,2", "winner": "1"},
+        address("memory_memory_separate"): {"merge": "1"},
     }
     vera.opens("index")
     [token] = [cookie["value"] for cookie in vera.page.context.cookies() if cookie["name"] == "festinger_csrf"]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from tests.served.learning import Festinger
+from tests.served.learning import Festinger, headers_of
 
 Kind = Literal["isa_isa", "ispart_ispart", "misclassification", "cycle"]
 KINDS: tuple[Kind, ...] = ("isa_isa", "ispart_ispart", "misclassification", "cycle")
@@ -68,3 +68,17 @@ def concept(whole: Festinger, word: str) -> int:
 def facts(whole: Festinger, word: str) -> set[str]:
     """Concept, dimension and parent of each fact about what begins with the word."""
     return {f"{concept} {dimension} {parent}" for concept, parent, dimension, *_ in whole.edges(word)}
+
+
+def remember(whole: Festinger, text: str, agent: str = "dobby", **of: str) -> int:
+    """The id of the memory that the agent wrote. ``of``: the user for whom, the project."""
+    answer = whole.proxies[0].client.post("/memory", json={"text": text, **of}, headers=headers_of(agent))
+    assert answer.status_code in (200, 201), answer.text
+    [(found,)] = whole.run("SELECT max(id) FROM memory WHERE agent = %s", agent)
+    return int(found)
+
+
+def memory(whole: Festinger, key: int) -> tuple[str, str]:
+    """Its status and its text."""
+    [(status, text)] = whole.run("SELECT status, text FROM memory WHERE id = %s", key)
+    return str(status), str(text)

@@ -149,6 +149,8 @@ def test_two_are_merged_by_hand_and_separated_again(operator: Client) -> None:
     other.refresh_from_db()
     assert [store.take_snapshot(memory) for memory in (one, other)] == before
     assert not other.lineage.exists()
+    operator.post(f"{PAGE}merge/", fields)
+    assert see(operator, f"{PAGE}{other.pk}/change/").count("Separate again") == 1
     again = operator.post(f"{PAGE}separate/", {"merge": merge.pk}, follow=True)
     assert "separated before" in again.content.decode()
 

@@ -1,13 +1,13 @@
 """What operators do about memories that stand: one on its page, many in the list, and what they make one."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.expressions import RawSQL
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -30,49 +30,59 @@ REASON_MAX: Final = 500  # characters
 TOLD_MAX: Final = 3  # reasons why rows were skipped
 LIKE_MAX: Final = 8
 COMPARED_MAX: Final = 2_000  # the newest memories that are looked through for similar ones
-SHOWN_MAX: Final = 20  # merges
 
-Act = Callable[[int, Actor, str], object]
-# By what the buttons send: what they are called, what was done, and which statuses they are for.
-ACTS: Final[dict[str, tuple[str, str, Act, frozenset[str]]]] = {
-    "promote": ("Promote", "promoted", service.promote, frozenset({"candidate"})),
-    "deprecate": ("Deprecate", "deprecated", service.deprecate, frozenset({"active"})),
-    "invalidate": ("Take back", "taken back", service.invalidate, frozenset({"candidate", "active", "deprecated"})),
-    "restore": (
-        "Restore", "restored", service.restore, frozenset({"deprecated", "merged_into", "superseded", "invalid"}),
+
+class Act(NamedTuple):
+    """``what`` it means, ``done`` when it is; for memories of these ``statuses``."""
+
+    label: str
+    what: str
+    done: str
+    change: Callable[[int, Actor, str], object]
+    statuses: frozenset[str]
+
+
+GONE: Final = frozenset({"deprecated", "merged_into", "superseded", "invalid"})
+ACTS: Final = {
+    "promote": Act("Promote", "It is true: give it", "promoted", service.promote, frozenset({"candidate"})),
+    "deprecate": Act(
+        "Deprecate", "Too uncertain to be given, until somebody says it again", "deprecated", service.deprecate,
+        frozenset({"active"}),
     ),
+    "invalidate": Act(
+        "Take back", "It is not true, or of no use", "taken back", service.invalidate,
+        frozenset({"candidate", "active", "deprecated"}),
+    ),
+    "restore": Act("Restore", "It holds again", "restored", service.restore, GONE),
 }  # fmt: skip
 
 
 def describe_acts(memory: Memory) -> dict[str, Any]:
     """What the page of a memory offers."""
-    losers = set(memory.merged.values_list("pk", flat=True)[: merging.MERGED_MAX * SHOWN_MAX])
-    merges = merging.find_merges(Q(memory=memory)).order_by("-id")[:SHOWN_MAX] if losers else []
     return {
-        "acts": [(act, label) for act, (label, _, _, statuses) in ACTS.items() if memory.status in statuses],
+        "acts": [(name, act.label, act.what) for name, act in ACTS.items() if memory.status in act.statuses],
         "may_merge": memory.status == Memory.Status.ACTIVE and not memory.is_disputed,
         "merges": [
-            (merge, Memory.objects.filter(pk__in=losers & set(merging.merged_by(merge))).defer("lexemes"))
-            for merge in merges
-            if losers & set(merging.merged_by(merge))
+            (merge, Memory.objects.filter(pk__in=losers).defer("lexemes"))
+            for merge, losers in merging.find_standing(memory)
         ],
     }
 
 
-def act_on_many(page: Page, request: HttpRequest, queryset: QuerySet[Memory], act: str) -> None:
-    _, done, change, _ = ACTS[act]
+def act_on_many(page: Page, request: HttpRequest, queryset: QuerySet[Memory], name: str) -> None:
+    act = ACTS[name]
     keys, more = limit_selection(queryset)
     skipped: list[str] = []
     for key in keys:
         try:
-            change(key, actor_of(request), "")
+            act.change(key, actor_of(request), "")
         except DecisionError as mistake:
             skipped.append(str(mistake))
     if skipped:
         told = "; ".join(skipped[:TOLD_MAX]) + ("; and others" if len(skipped) > TOLD_MAX else "")
         page.message_user(request, f"{len(skipped):,} skipped: {told}.", messages.WARNING)
     if count := len(keys) - len(skipped):
-        page.message_user(request, f"{count:,} {done}{more}.", messages.SUCCESS)
+        page.message_user(request, f"{count:,} {act.done}{more}.", messages.SUCCESS)
 
 
 changing = permission_required("memory.change_memory", raise_exception=True)
@@ -81,10 +91,12 @@ changing = permission_required("memory.change_memory", raise_exception=True)
 @require_POST
 @changing
 def act_on_one(request: HttpRequest, memory_id: int) -> HttpResponse:
-    _, done, change, _ = ACTS.get(request.POST.get("act", ""), ACTS["restore"])
+    act = ACTS.get(request.POST.get("act", ""))
+    if act is None:
+        return HttpResponseBadRequest("There is no such act.")
     try:
-        change(memory_id, actor_of(request), request.POST.get("reason", "")[:REASON_MAX])
-        messages.success(request, f"It was {done}.")
+        act.change(memory_id, actor_of(request), request.POST.get("reason", "")[:REASON_MAX])
+        messages.success(request, f"It was {act.done}.")
     except DecisionError as mistake:
         messages.warning(request, f"Nothing was changed: {mistake}.")
     return redirect("admin:memory_memory_change", memory_id)

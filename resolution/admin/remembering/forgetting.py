@@ -7,7 +7,9 @@ from django.contrib.admin.models import DELETION, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 
 from memory.admin.base import ACTION_MAX, Page, limit_selection
 from memory.domain.formatting import format_count
@@ -28,6 +30,10 @@ class Forgets:
     ) -> HttpResponse:
         more = {"may_forget": self.has_forget_permission(request)} | (extra_context or {})
         return super().change_view(request, object_id, form_url, more)  # type: ignore[misc]  # ModelAdmin's
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
+        # Django's log has nothing of it: it would keep the text of what is forgotten.
+        return redirect(f"admin:memory_{self.opts.model_name}_change", object_id)  # type: ignore[attr-defined]
 
 
 def forget_rows(
@@ -54,7 +60,7 @@ def _ask(page: Page, request: HttpRequest, kind: Literal["episode", "memory"], r
     context = {
         **admin.site.each_context(request),
         "title": "Forget for good",
-        "opts": page.opts,
+        "address": reverse(f"admin:memory_{kind}_changelist"),
         "what": _count(found),
         "examples": found.examples,
         "others": found.episodes + found.memories - len(found.examples),
@@ -66,4 +72,5 @@ def _ask(page: Page, request: HttpRequest, kind: Literal["episode", "memory"], r
 
 
 def _count(gone: Forgotten) -> str:
-    return f"{format_count(gone.episodes, 'episode')} and {format_count(gone.memories, 'memory', 'memories')}"
+    counted = ((gone.episodes, "episode", "episodes"), (gone.memories, "memory", "memories"))
+    return " and ".join(format_count(count, *names) for count, *names in counted if count) or "nothing"

@@ -188,7 +188,7 @@ class MemoryAdmin(Forgets, Page):
 
     @admin.display(description="sure")
     def sureness(self, row: Memory) -> str:
-        return percent(store.current_confidence(row, timezone.now()))
+        return percent(store.current_confidence(row, timezone.now())).replace(" ", "\u00a0")
 
     @admin.display(description="status")
     def state(self, row: Memory) -> str:
@@ -219,7 +219,9 @@ class MemoryAdmin(Forgets, Page):
 
     @admin.display(description="history")
     def happened(self, row: Memory) -> SafeString | str:
-        return format_html_join("", "<div>{} {}, {}{}</div>", map(describe, row.history.order_by("-id")[:HISTORY_MAX]))
+        return format_html_join(
+            "", "<div>{}: {} ({}){}</div>", map(describe, row.history.order_by("-id")[:HISTORY_MAX])
+        )
 
     # --- actions ---
 
@@ -255,4 +257,5 @@ def describe(row: MemoryHistory) -> tuple[str, str, str, str]:
     if "confidence" in before:
         changed.append(f"{percent(before['confidence'])} → {percent(after['confidence'])}")
     how = "; ".join(filter(None, (row.reason, *changed)))
-    return ago(row.at), WORDS[row.action], row.actor, f": {how}" if how else ""
+    what = "took others in" if "merged" in after else WORDS[row.action]
+    return ago(row.at), what, row.actor, f": {how}" if how else ""

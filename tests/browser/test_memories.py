@@ -1,0 +1,167 @@
+"""Memories, episodes and projects: found, written, corrected, promoted, taken back, merged and forgotten."""
+
+import json
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser import world
+from tests.browser.people import Person
+from tests.served.learning import Festinger
+
+MEMORY, MEMORIES = "memory_memory_change", "memory_memory_changelist"
+
+
+def act(page: Page, action: str, *texts: str) -> None:
+    """Chooses the rows with these texts in a list, and runs the action."""
+    for text in texts:
+        page.get_by_role("row").filter(has_text=text).get_by_role("checkbox").check(force=True)
+    page.locator("select[name=action]").select_option(value=action, force=True)
+    page.locator("button[name=index]").click()
+
+
+def test_a_memory_is_written_found_as_an_agent_finds_it_and_corrected(whole: Festinger, olga: Person) -> None:
+    page = olga.page
+    olga.opens("memory_memory_add")
+    page.get_by_label("Text").fill("The griphook vault is opened with password=Xy7abcdefgh12 at noon.")
+    page.get_by_label("Category").select_option(label="Other", force=True)
+    page.get_by_label("Agent").fill("winky")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("body")).to_contain_text("The griphook vault is opened with password=[secret] at noon.")
+
+    olga.opens("memory_memory_search")
+    page.get_by_label("Search for").fill("how are griphook vaults opened?")
+    page.get_by_label("Agent").fill("winky")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("link", name="The griphook vault is opened").click()
+
+    page.get_by_label("Text").fill("The griphook vault is opened by two goblins.")
+    page.get_by_role("button", name="Save and continue editing").click()
+    expect(page.get_by_text("was edited (olga)")).to_be_visible()
+    assert whole.run("SELECT count(*) FROM memory WHERE text LIKE '%%two goblins%%'") == [(1,)]
+
+
+def test_a_candidate_is_promoted_and_a_memory_deprecated_and_restored(whole: Festinger, olga: Person) -> None:
+    page = olga.page
+    kept = world.remember(whole, "Remember that the alohomora spell opens every door.")
+    whole.run("UPDATE memory SET status = 'candidate', channel = 'assistant' WHERE id = %s", kept)
+
+    olga.opens(MEMORIES, q="alohomora")
+    expect(page.get_by_text("The alohomora spell")).to_have_count(0)
+    olga.opens(MEMORIES, q="alohomora", status="candidate")
+    act(page, "promote_them", "alohomora spell")
+    olga.is_told("1 promoted.")
+
+    olga.opens(MEMORY, kept)
+    page.get_by_label("Why").fill("only some doors")
+    page.get_by_role("button", name="Deprecate").click()
+    olga.is_told("It was deprecated.")
+    expect(page.get_by_text("became too uncertain (olga): only some doors")).to_be_visible()
+    assert world.memory(whole, kept)[0] == "deprecated"
+    page.get_by_role("button", name="Restore").click()
+    olga.is_told("It was restored.")
+    page.get_by_role("button", name="Take back").click()
+    olga.is_told("It was taken back.")
+    assert world.memory(whole, kept)[0] == "invalid"
+
+
+def test_two_memories_are_merged_and_separated(whole: Festinger, olga: Person) -> None:
+    page = olga.page
+    one = world.remember(whole, "Remember that the erised mirror is on the third floor.")
+    other = world.remember(whole, "We keep the erised mirror on floor three.")
+
+    olga.opens(MEMORY, one)
+    page.get_by_role("link", name="Merge with another").click()
+    page.get_by_role("link", name="Add “We keep the erised mirror").click()
+    page.get_by_label("We keep the erised mirror on floor three.").check()
+    page.get_by_role("button", name="Merge", exact=True).click()
+
+    olga.is_told("1 memory merged into this one.")
+    assert [world.memory(whole, key)[0] for key in (one, other)] == ["merged_into", "active"]
+    expect(page.get_by_text("took others in (olga)")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    olga.is_told("Undone: 1 memory of its own again.")
+    assert [world.memory(whole, key)[0] for key in (one, other)] == ["active", "active"]
+
+    olga.opens(MEMORIES, q="erised")
+    act(page, "merge_them", "mirror is on the third", "We keep the erised")
+    page.get_by_role("button", name="Merge", exact=True).click()
+    page.get_by_role("button", name="Separate again").click()
+    olga.is_told("1 memory of its own again")
+
+
+def test_what_was_said_leads_to_what_is_remembered_and_both_are_forgotten(whole: Festinger, olga: Person) -> None:
+    page = olga.page
+    said = "I prefer quidditch brooms to thestrals. Which one is the fastest, please?"
+    whole.ask(("user", said), ("assistant", "The firebolt is the fastest of all brooms."), ("user", "Thank you!"))
+    whole.ask(("user", said))
+    remembered = "The user prefers quidditch brooms to thestrals."
+    whole.wait(lambda: whole.run("SELECT 1 FROM memory WHERE text = %s", remembered))
+
+    olga.opens("memory_episode_changelist", q="thestrals")
+    page.get_by_role("link", name="I prefer quidditch brooms").first.click()
+    page.get_by_role("link", name=remembered).click()
+    expect(page.get_by_role("link", name="“I prefer quidditch brooms")).to_be_visible()
+
+    page.get_by_role("link", name="“I prefer quidditch brooms").first.click()
+    page.get_by_role("button", name="Forget for good").click()
+    expect(page.get_by_role("heading", name="would be forgotten for good")).to_be_visible()
+    assert whole.run("SELECT count(*) FROM memory WHERE text = %s", remembered) == [(1,)]
+    page.get_by_role("button", name="Forget for good").click()
+
+    olga.is_told("forgotten for good")
+    gone = "SELECT count(*) FROM episode WHERE text LIKE '%%quidditch brooms%%'"
+    assert whole.run(gone) == whole.run("SELECT count(*) FROM memory WHERE text = %s", remembered) == [(0,)]
+
+
+def test_a_project_shows_what_belongs_to_it_and_a_concept_what_names_it(whole: Festinger, olga: Person) -> None:
+    page = olga.page
+    olga.opens("memory_project_add")
+    page.get_by_label("Slug").fill("mandrake")
+    page.get_by_label("Name").fill("Mandrakes")
+    page.get_by_role("button", name="Save", exact=True).click()
+    whole.run("UPDATE agent SET allows_all_projects = true WHERE name = 'hagrid'")
+    text = "Remember that the mandrake-house is heated at night."
+    kept = world.remember(whole, text, "hagrid", project="mandrake")
+    world.teach(whole, "mandrake-house -isa greenhouse")
+
+    olga.opens("memory_project_changelist", q="mandrake")
+    page.get_by_role("link", name="1", exact=True).click()
+    expect(page.get_by_text("1 result")).to_be_visible()
+    page.get_by_role("link", name="mandrake-house is heated").click()
+    expect(page).to_have_url(re.compile(f"/memory/memory/{kept}/change/"))
+
+    olga.opens("memory_soas_change", world.concept(whole, "mandrake-house"))
+    page.get_by_role("link", name="mandrake-house is heated").click()
+    expect(page).to_have_url(re.compile(f"/memory/memory/{kept}/change/"))
+
+
+def test_memories_go_out_in_a_file_and_come_in_after_a_preview(
+    whole: Festinger, olga: Person, vera: Person, tmp_path: Path
+) -> None:
+    page, file = olga.page, tmp_path / "all.jsonl"
+    kept = world.remember(whole, "I prefer a dittany ointment.", "kreacher")
+    olga.opens("resolution_transfer")
+    page.get_by_label("The graph and the memories").check()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    download.value.save_as(file)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    [line] = [each for each in lines if "dittany" in each.get("text", "")]
+    assert not [each for each in lines if each.get("kind") == "episode"]
+
+    new = {"kind": "memory", "agent": "kreacher", "text": "The user prefers a murtlap ointment."}
+    file.write_text("\n".join(map(json.dumps, ({"format": "festinger", "version": 1}, line, new))))
+    page.get_by_label("A file that was exported").set_input_files(file)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("cell", name="both are marked as disputed")).to_be_visible()
+    assert whole.run("SELECT count(*) FROM memory WHERE text LIKE '%%murtlap%%'") == [(0,)]
+    page.get_by_role("button", name="Import").click()
+    olga.is_told("all.jsonl was imported")
+    assert whole.run("SELECT source, is_disputed FROM memory WHERE text LIKE '%%murtlap%%'") == [("imported", True)]
+    olga.opens(MEMORY, kept)
+    expect(page.get_by_text("Active, disputed")).to_be_visible()
+
+    vera.opens("resolution_transfer")
+    expect(vera.page.get_by_text("Your account may not import")).to_be_visible()
