@@ -59,7 +59,7 @@ OPERATING = {
     "memory.change_agent": "change agents, replace their tokens",
     "memory.delete_agent": "delete agents, and so revoke their tokens",
     "memory.add_memory": "write memories",
-    "memory.change_memory": "edit memories, promote them, take them back and restore them",
+    "memory.change_memory": "edit memories, promote and deprecate them, take them back, restore and merge them",
     "memory.delete_memory": "forget memories for good",
     "memory.delete_episode": "forget for good what was said",
     "memory.add_project": "add projects",

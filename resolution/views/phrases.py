@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
+
+from django.utils import timezone
 
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.formatting import format_fact
-from memory.domain.timing import is_dated
+from memory.domain.timing import UNDATED_S, is_dated
 from memory.models import Edge, EdgeHistory, Soas, Source
 from memory.models.graph import CHANNELS
 from memory.templatetags.times import ago
@@ -188,6 +190,13 @@ def dated(at: datetime) -> datetime | None:
     """When something was said; None where nobody knows, because the conversation was under way when it was first
     read."""
     return at if is_dated(at.timestamp()) else None
+
+
+def tell_when(at: datetime) -> str:
+    """When something was said; where nobody knows, when it was read first."""
+    if dated(at) is not None:
+        return f"{timezone.localtime(at):%Y-%m-%d %H:%M}"
+    return f"before {timezone.localtime(at + timedelta(seconds=UNDATED_S)):%Y-%m-%d %H:%M}"
 
 
 def what_stood(row: Claim) -> str:

@@ -1,6 +1,6 @@
 """Memories and episodes in the admin."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from memory import bootstrap
 from memory.domain.channels import Channel
+from memory.domain.timing import undate
 from memory.models import Episode, Memory, MemoryHistory, Project, Source
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
@@ -22,6 +23,7 @@ from resolution.remembering.remarks import compose
 pytestmark = pytest.mark.django_db
 
 PAGE = "/admin/memory/memory/"
+SEEN = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 FORM = {"category": "preference", "project": "", "agent": "dobby", "person": "harry", "_save": "Save"}
 
 
@@ -228,6 +230,8 @@ def test_memories_and_episodes_are_found_by_their_words_in_any_form(operator: Cl
     assert "Lunch" not in found
     page = see(operator, f"/admin/memory/episode/{episode.pk}/change/")
     assert "It runs now." in page  # what was said next
+    Episode.objects.filter(pk=episode.pk).update(said_at=datetime.fromtimestamp(undate(SEEN.timestamp()), UTC))
+    assert "before 2026-03-01 12:30" in see(operator, f"/admin/memory/episode/{episode.pk}/change/")
     assert str(memory) in page
     assert "“We moved the billing database.”" in see(operator, f"{PAGE}{memory.pk}/change/")
 

@@ -13,6 +13,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from memory.admin.base import Page, ReadOnly, link
 from memory.models import Episode, Memory, MemoryLineage
 from resolution.admin.remembering.forgetting import Forgets, forget_rows
+from resolution.views.phrases import tell_when
 
 NEIGHBOURS = 3  # messages of the conversation that are shown before and after
 
@@ -24,7 +25,7 @@ def search_words(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
 
 @admin.register(Episode)
 class EpisodeAdmin(Forgets, ReadOnly, Page):
-    list_display = ("said_at", "beginning", "role", "agent", "person", "project")
+    list_display = ("when_said", "beginning", "role", "agent", "person", "project")
     list_display_links = ("beginning",)
     list_filter = ("role", ("project", AutocompleteSelectFilter))
     list_filter_submit = True
@@ -34,11 +35,11 @@ class EpisodeAdmin(Forgets, ReadOnly, Page):
     sortable_by = ()
     ordering = ("-id",)
     fieldsets = (
-        (None, {"fields": ("text", "role", "said_at", ("agent", "person"), "project")}),
+        (None, {"fields": ("text", "role", "when_said", ("agent", "person"), "project")}),
         ("Around it", {"fields": ("conversation_around", "remembered")}),
         ("Queue", {"fields": ("read_at",)}),
     )
-    readonly_fields = ("conversation_around", "remembered")
+    readonly_fields = ("when_said", "conversation_around", "remembered")
     actions = ("forget_them",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Episode]:
@@ -48,6 +49,10 @@ class EpisodeAdmin(Forgets, ReadOnly, Page):
         self, request: HttpRequest, queryset: QuerySet[Episode], search_term: str
     ) -> tuple[QuerySet[Episode], bool]:
         return search_words(queryset, search_term) if search_term.strip() else queryset, False
+
+    @admin.display(description="said at")
+    def when_said(self, row: Episode) -> str:
+        return tell_when(row.said_at)
 
     @admin.display(description="what was said")
     def beginning(self, row: Episode) -> str:

@@ -30,7 +30,7 @@ from resolution.admin.remembering.episodes import search_words
 from resolution.admin.remembering.forgetting import Forgets, forget_rows
 from resolution.remembering import service
 from resolution.remembering.remarks import RemarkMistake, clean_text, compose
-from resolution.views.phrases import percent
+from resolution.views.phrases import percent, tell_when
 
 HISTORY_MAX = 50  # changes that are shown of one memory
 WORDS = {
@@ -105,7 +105,17 @@ class MemoryAdmin(Forgets, Page):
     ordering = ("-id",)
     actions = ("promote_them", "deprecate_them", "take_them_back", "restore_them", "merge_them", "forget_them")
     change_form_outer_before_template = "resolution/memory_acts.html"
-    readonly_fields = ("sureness", "state", "evidence", "replaced", "happened", "channel", "source", "said_at", "slot")
+    readonly_fields = (
+        "sureness",
+        "state",
+        "evidence",
+        "replaced",
+        "happened",
+        "channel",
+        "source",
+        "when_said",
+        "slot",
+    )
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # it is taken back, or forgotten
@@ -144,7 +154,7 @@ class MemoryAdmin(Forgets, Page):
         return (
             (None, {"fields": ("text", "category", "project", ("agent", "person"))}),
             ("How sure it is", {"fields": ("state", "sureness", "evidence", "replaced")}),
-            ("Where it is from", {"fields": ("channel", "source", "said_at", "slot")}),
+            ("Where it is from", {"fields": ("channel", "source", "when_said", "slot")}),
             ("What happened to it", {"fields": ("happened",)}),
         )
 
@@ -193,6 +203,10 @@ class MemoryAdmin(Forgets, Page):
     @admin.display(description="status")
     def state(self, row: Memory) -> str:
         return capfirst(f"{row.get_status_display()}{', disputed' if row.is_disputed else ''}")
+
+    @admin.display(description="said at")
+    def when_said(self, row: Memory) -> str:
+        return tell_when(row.said_at)
 
     @admin.display(description="last evidence")
     def written(self, row: Memory) -> str:
