@@ -16,6 +16,7 @@ from benchmarks import (
     answers,
     busy,
     consolidation,
+    detecting,
     large_requests,
     latency,
     learning,
@@ -81,6 +82,7 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "search": retrieval_scale.measure,
     "admin": admin.measure,
     "stories": stories.measure,
+    "detecting": detecting.measure,
 }
 
 
