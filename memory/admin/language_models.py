@@ -28,16 +28,19 @@ USES = {
     "write_model_id": "is asked about unknown concepts",
     "resolve_model_id": "decides conflicts",
     "consolidate_model_id": "puts memories in order at night",
+    "detective_model_id": "reads the stories of projects",
 }
 WITHOUT = {
     "write_model_id": "unknown concepts wait",
     "resolve_model_id": "conflicts wait for an operator",
     "consolidate_model_id": "rules alone put memories in order",
+    "detective_model_id": "rules alone look for what stories leave open",
 }
 OFFERS = {
     "write_model_id": "Use it for unknown concepts",
     "resolve_model_id": "Use it for conflicts",
     "consolidate_model_id": "Use it for memories",
+    "detective_model_id": "Use it for stories",
 }
 CONFLICT = re.compile(r"\bconflict (\d+)")
 

@@ -19,7 +19,7 @@ from memory.settings import registry
 
 # Never an anonymous one: the log refuses them.
 Operator = User | AnonymousUser
-MODEL_SETTINGS: Final = ("write_model_id", "resolve_model_id", "consolidate_model_id")
+MODEL_SETTINGS: Final = ("write_model_id", "resolve_model_id", "consolidate_model_id", "detective_model_id")
 
 # By setting: what follows it in the same transaction. Apps that this one does not know add theirs when they are ready.
 followers: dict[str, Callable[[], object]] = {}

@@ -25,6 +25,8 @@ from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
 from resolution.admin.runs import describe_last_runs
+from resolution.models import Run
+from resolution.views.precision import measure_tiers
 from resolution.views.queue_summary import waiting
 
 UNKNOWN_SHOWN = 10
@@ -54,11 +56,18 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("resolution.view_conflict"):
         parts["waiting"] = waiting()
     if may("resolution.view_run"):
-        last, night = describe_last_runs()
-        parts |= {"sees_runs": True, "shown": last, "no_model": llm.missing("resolve_model_id", tuning)}
+        last = describe_last_runs()
+        parts |= {"sees_runs": True, "shown": last.get(""), "no_model": llm.missing("resolve_model_id", tuning)}
         if may("memory.view_memory"):
             no_model = llm.missing("consolidate_model_id", tuning)
-            parts |= {"sees_night": True, "night": night, "no_night_model": no_model}
+            parts |= {"sees_night": True, "night": last.get(Run.Trigger.CONSOLIDATE), "no_night_model": no_model}
+        if may("resolution.view_conflict"):
+            parts |= {
+                "sees_stories": True,
+                "reading": last.get(Run.Trigger.DETECT),
+                "no_detective": llm.missing("detective_model_id", tuning),
+                "precision": measure_tiers(),
+            }
     if may("memory.view_soas"):
         asked = list_unknown(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
         parts |= {"sees_unknown": True, "unknown": asked}

@@ -40,7 +40,7 @@ WAITING = """
 """
 LAST_RUN = """
     SELECT id, status, started_at, ended_at, counts, note FROM run
-    WHERE trigger NOT IN ('quarantine', 'upgrade', 'merge')
+    WHERE trigger NOT IN ('quarantine', 'upgrade', 'merge', 'consolidate', 'sweep', 'detect')
     ORDER BY started_at DESC, id DESC LIMIT 1
 """
 MODELS = "SELECT id, provider || ' ' || model_name FROM models WHERE id = ANY(%s)"
@@ -49,6 +49,7 @@ NO_MODEL = {
     "write": "unknown concepts wait for one (the setting write_model_id)",
     "resolve": "conflicts need an operator, or a model (the setting resolve_model_id)",
     "consolidate": "rules alone put memories in order (the setting consolidate_model_id)",
+    "detective": "off: rules alone look for what stories leave open (the setting detective_model_id)",
 }
 NOTHING_KNOWN = dict.fromkeys(
     ("open_conflicts_count", "waiting_observations", "over_quota_today", "last_resolution_run", "models", "search")
@@ -133,6 +134,7 @@ async def ask_stored(asked: Connection, tuning: Tuning) -> dict[str, Any]:
         "write": tuning.write_model_id,
         "resolve": tuning.resolve_model_id,
         "consolidate": tuning.consolidate_model_id,
+        "detective": tuning.detective_model_id,
     }
     names: dict[int, str] = dict(await fetch(asked, MODELS, [key for key in chosen.values() if key is not None]))
     [(conflicts, observations, exceeded)] = await fetch(asked, WAITING)

@@ -91,7 +91,7 @@ class ConflictAdmin(ReadOnly, Page):
             "here": _in_list(request),
             "bulk": {"dismiss": "Keep existing", "update": "Use new", "approve": "Approve the proposals"},
             "no_model": llm.missing("resolve_model_id"),
-            "last_run": describe_last_runs()[0],
+            "last_run": describe_last_runs().get(""),
         }
         return self._render(request, "list", context | (extra_context or {}))
 

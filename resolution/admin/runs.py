@@ -1,5 +1,5 @@
-"""The runs of the resolver and of the consolidation in the admin: what each did, how far one is, and how all of
-it is taken back."""
+"""The runs of the resolver and of those beside it in the admin: what each did, how far one is, and how all of it is
+taken back."""
 
 from typing import Any
 
@@ -48,7 +48,11 @@ WAYS = {
     Run.Trigger.UPGRADE: "the upgrade",
     Run.Trigger.MERGE: "a change of names",
     Run.Trigger.CONSOLIDATE: "the memories' consolidation",
+    Run.Trigger.SWEEP: "a search across the layers",
+    Run.Trigger.DETECT: "the detective",
 }
+# What they look at, where it is not conflicts.
+LOOKED_AT = {Run.Trigger.CONSOLIDATE: "memories", Run.Trigger.DETECT: "stories"}
 # What became of a conflict, as runs count it.
 OUTCOMES = {
     "update": "updated",
@@ -77,6 +81,12 @@ OUTCOMES = {
     "extracted": "new from what was said",
     "candidates": "new as candidates",
     "rejected": "refused of what the model concluded",
+    "lines": "lines read",
+    "batches": "batches given to the model",
+    "asked_reversal": "questions about what went there and back",
+    "asked_numbers": "questions about numbers",
+    "asked_opposition": "questions about opposites",
+    "asked_model": "questions of the model",
 }
 
 
@@ -138,8 +148,8 @@ class RunAdmin(ReadOnly, Page):
 
     @admin.display(description="looked at")
     def seen_of_total(self, run: Run) -> str:
-        what = " memories" if run.trigger == Run.Trigger.CONSOLIDATE else " conflicts"
-        return f"{run.conflicts_seen:,} of {max(run.conflicts_total, run.conflicts_seen):,}{what}"
+        what = LOOKED_AT.get(Run.Trigger(run.trigger), "conflicts")
+        return f"{run.conflicts_seen:,} of {max(run.conflicts_total, run.conflicts_seen):,} {what}"
 
     @admin.display(description="what became of them")
     def by_outcome(self, run: Run) -> str:
@@ -208,13 +218,12 @@ def describe_memories(run: Run) -> dict[str, Any] | None:
     }
 
 
-def describe_last_runs() -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """Of the resolver, and of the memories' consolidation; None where there was none yet."""
+def describe_last_runs() -> dict[str, dict[str, Any]]:
+    """Of the resolver, which is the empty one, and by their trigger those beside it; those that there were."""
     newest = Run.objects.order_by("-started_at", "-id")
-    of_resolver = newest.exclude(trigger__in=Run.OTHERS)[:1]
-    found = of_resolver.union(newest.filter(trigger=Run.Trigger.CONSOLIDATE)[:1], all=True)
-    runs = {run.trigger == Run.Trigger.CONSOLIDATE: describe_run(run) for run in found}
-    return runs.get(False), runs.get(True)
+    beside = [newest.filter(trigger=trigger)[:1] for trigger in Run.BESIDE]
+    found = newest.exclude(trigger__in=Run.OTHERS)[:1].union(*beside, all=True)
+    return {run.trigger if run.trigger in Run.BESIDE else "": describe_run(run) for run in found}
 
 
 def describe_run(run: Run) -> dict[str, Any]:
@@ -227,6 +236,7 @@ def describe_run(run: Run) -> dict[str, Any]:
         "is_running": is_running,
         "is_merge": run.trigger == Run.Trigger.MERGE,
         "is_consolidation": run.trigger == Run.Trigger.CONSOLIDATE,
+        "looked_at": LOOKED_AT.get(Run.Trigger(run.trigger), "conflicts"),
         "asks_model": bool(run.mode or run.model_name),
         "is_awaited": is_running and run.alive_at == run.started_at,
         "is_silent": is_running and run.alive_at < now - run_records.DEAD_AFTER,

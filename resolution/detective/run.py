@@ -121,7 +121,7 @@ def work(run: Run, detective: "Detective", stories: ByStory) -> list[str]:
         read = detective.read(project, changed)
         for finding in read.findings[:QUESTIONS_MAX]:
             if opening.open_for(finding, project) is not None:
-                counts[f"asked by {finding.tier}"] += 1
+                counts[f"asked_{finding.tier}"] += 1
         counts += Counter(lines=read.lines, batches=read.batches, failed=len(read.failures))
         notes += [f"{project or SHARED}: {failure}" for failure in read.failures]
         run_records.note_progress(run, conflicts_seen=run.conflicts_seen + 1, counts=dict(counts))

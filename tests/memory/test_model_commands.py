@@ -31,7 +31,7 @@ def key_file(tmp_path: Path) -> str:
 
 def test_a_model_is_added_with_its_key_and_put_to_use(key_file: str):
     told = run("add_model", "claude", "claude-x", "--key-file", key_file, "--write", "--resolve", "--consolidate",
-               "--input-price", "3")  # fmt: skip
+               "--detective", "--input-price", "3")  # fmt: skip
 
     model = LanguageModel.objects.get()
     assert (model.provider, model.model_name, model.input_price) == ("claude", "claude-x", Decimal(3))
@@ -40,6 +40,7 @@ def test_a_model_is_added_with_its_key_and_put_to_use(key_file: str):
         "write_model_id": str(model.pk),
         "resolve_model_id": str(model.pk),
         "consolidate_model_id": str(model.pk),
+        "detective_model_id": str(model.pk),
     }
     assert f"claude claude-x is model {model.pk}" in told
     assert KEY not in told

@@ -151,7 +151,7 @@ def test_there_and_back_in_three_conversations_is_one_question_and_is_not_asked_
     done = run.read_now(None, "anna")
 
     assert done is not None
-    assert (done.status, done.counts["asked by reversal"]) == ("done", 1)
+    assert (done.status, done.counts["asked_reversal"]) == ("done", 1)
     assert "No language model reads the stories" in done.note
     [(tier, _, question)] = asked()
     assert (tier, question.startswith("Is “orders-api is in rest [protocol]” still the case?")) == ("reversal", True)
@@ -164,7 +164,7 @@ def test_there_and_back_in_three_conversations_is_one_question_and_is_not_asked_
     Conflict.objects.update(status="dismissed")
     again = run.read_now(None)
     assert again is not None
-    assert "asked by reversal" not in again.counts
+    assert "asked_reversal" not in again.counts
     state("orders-api ispart graphql protocol", "four")
     state("orders-api ispart rest protocol", "five")
     run.read_now(None)
@@ -260,7 +260,7 @@ def test_a_model_that_answers_nonsense_asks_nothing_and_the_next_batch_goes_on(l
     assert done.counts["failed"] == 6
     assert "is no line of the story" in done.note
     assert "more in it than a JSON object" in done.note
-    assert len(asked()) == done.counts["asked by model"] == done.counts["batches"] - 6
+    assert len(asked()) == done.counts["asked_model"] == done.counts["batches"] - 6
     assert LlmCall.objects.exclude(error="").count() == 5
 
 
@@ -313,7 +313,7 @@ def test_the_command_reads_and_with_dry_run_only_shows(project: Project) -> None
 
     assert "Is “The cap of p05 is 10 kg” still the case?" in call("p05", "--dry-run")
     assert not Run.objects.exists()
-    assert "1 asked by numbers" in call("p05")
+    assert "asked_numbers: 1" in call("p05")
     assert "Nothing would be asked." in call("p05", "--dry-run")
     with pytest.raises(CommandError):
         call("p06")

@@ -373,6 +373,7 @@ def test_without_a_model_a_run_is_skipped_and_everything_says_so(served: Served)
     assert eventually(lambda: last_run(served) == (run["id"], "skipped"))  # asked for once a second at most
     health = served.client.get("/health").json()
     assert health["models"]["resolve"].startswith("none: conflicts need an operator, or a model")
+    assert health["models"]["detective"].startswith("none: off: rules alone")
 
 
 @pytest.mark.usefixtures("worker")

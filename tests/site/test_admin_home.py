@@ -30,14 +30,14 @@ from memory.models import (
 )
 from proxy.models import LoopEvent
 from resolution.intake.assertions import assert_fact
-from resolution.models import Claim, Run
+from resolution.models import Claim, Conflict, Decision, Run
 from tests.memory.semantic.said import said
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
 
 HOME = "/admin/"
-QUERIES = 13
+QUERIES = 14
 VIEWS = (
     "view_conflict",
     "view_run",
@@ -278,6 +278,40 @@ def test_figures_of_the_memories_are_told(operator: Client) -> None:
     assert "4; 75 % were not followed by another within 2 minutes." in shown
     assert "3 times, 0.0250 US dollars, of it 0.0050 for vectors; of 1 the price is not known." in shown
     assert "No language model compares memories at night" in shown
+
+
+def test_how_often_each_way_of_finding_was_right_is_told(operator: Client) -> None:
+    assert "No language model reads the stories of projects" in text(page(operator))
+    for tier, kinds in {
+        "reversal": ["answer"] * 3 + ["dismiss"],
+        "model": ["supersede", "accept"] + ["dismiss"] * 3,
+    }.items():
+        for number, kind in enumerate(kinds):
+            conflict = Conflict.objects.create(
+                slot_kind="narrative",
+                slot_key={"rows": [tier, number]},
+                tier=tier,
+                question="Is it so?",
+                status="resolved",
+            )
+            decision = Decision.objects.create(
+                kind=kind, conflict=conflict, actor="anna", source="operator", before={}, after={}
+            )
+    Decision.objects.create(kind="undo", undoes=decision, actor="anna", source="operator", before={}, after={})
+    Run.objects.create(
+        trigger="detect", mode="", status="done", counts={"asked_reversal": 1, "lines": 12}, conflicts_seen=1
+    )
+
+    shown = text(page(operator))
+
+    assert "1 of 1 stories: 12 lines read, 1 questions about what went there and back." in shown
+    assert "Found by there and back 3 answered, 1 dismissed: right in 75 %" in shown
+    assert "Found by a language model 2 answered, 2 dismissed: right in 50 %" in shown
+    assert "too often wrong" not in shown  # four decisions tell nothing yet
+    conflict.decisions.model.objects.create(
+        kind="dismiss", conflict=conflict, actor="anna", source="operator", before={}, after={}
+    )
+    assert text(page(operator)).count("too often wrong") == 1
 
 
 def test_loops_of_the_last_day_are_counted(operator: Client) -> None:

@@ -32,6 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--write", action="store_true", help="ask this one about unknown concepts")
         parser.add_argument("--resolve", action="store_true", help="let this one decide conflicts")
         parser.add_argument("--consolidate", action="store_true", help="let this one put memories in order at night")
+        parser.add_argument("--detective", action="store_true", help="let this one read the stories of projects")
 
     def handle(self, **options: Any) -> None:
         model = LanguageModel(
@@ -59,7 +60,7 @@ class Command(BaseCommand):
             raise CommandError("; ".join(lines)) from None
         if model.lacks_key:
             raise CommandError(f"{model.get_provider_display()} needs a key: give --key-file or --key-from-stdin.")
-        chosen = [f"{use}_model_id" for use in ("write", "resolve", "consolidate") if options[use]]
+        chosen = [f"{use}_model_id" for use in ("write", "resolve", "consolidate", "detective") if options[use]]
         with transaction.atomic():
             model.save()
             for setting in chosen:

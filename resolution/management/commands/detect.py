@@ -45,7 +45,7 @@ class Command(BaseCommand):
         done = run.read_now(project, user())
         if done is None:
             raise CommandError("The detective is at work already.")
-        counts = ", ".join(f"{count} {what}" for what, count in sorted(done.counts.items())) or "nothing to read"
+        counts = ", ".join(f"{what}: {count}" for what, count in sorted(done.counts.items())) or "nothing to read"
         self.stdout.write(f"Run {done.pk} is {done.status}: {counts}.")
         if done.note:
             self.stdout.write(self.style.WARNING(done.note))
