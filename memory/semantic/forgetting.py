@@ -61,6 +61,8 @@ FORGET_HISTORY: Final = """
     WHERE strpos(lower(concat_ws(' ', before ->> 'text', after ->> 'text', reason)), lower(%(words)s)) > 0
 """
 
+OF_SPEAKERS: Final = ("asked_search", "extraction_mark")  # tables that only tell that somebody was there
+
 
 @dataclass(frozen=True, slots=True)
 class ForgetScope:
@@ -104,6 +106,11 @@ class ForgetScope:
         }
         return " AND ".join(test for test, is_given in tests.items() if is_given)
 
+    @property
+    def is_all_of_speaker(self) -> bool:
+        others = (self.conversation, self.since, self.until, self.words.strip(), self.ids)
+        return bool(self.agent or self.person) and not any(others)
+
 
 class Forgotten(NamedTuple):
     """How many, and the newest of them."""
@@ -131,6 +138,8 @@ def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
         found = Forgotten(episodes, memories, _show(cursor))
         if not is_trial:
             _delete(cursor, values)
+            for table in OF_SPEAKERS if selection.is_all_of_speaker else ():
+                cursor.execute(f"DELETE FROM {table} WHERE {chosen}", values)
         cursor.execute("DROP TABLE going")  # a transaction around this one may forget more
     return found
 

@@ -12,13 +12,16 @@ from django.utils import timezone
 from memory import bootstrap
 from memory.domain.channels import Channel
 from memory.domain.timing import undate
-from memory.models import Episode, Memory, MemoryHistory, Project, Source
+from memory.models import Config, Episode, Memory, MemoryHistory, Project, Source
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution.actors import Actor
 from resolution.consolidation import night
 from resolution.remembering import service
 from resolution.remembering.remarks import compose
+from tests.llm_server import LlmServer, llm
+
+__all__ = ["llm"]
 
 pytestmark = pytest.mark.django_db
 
@@ -264,19 +267,25 @@ def test_what_is_forgotten_goes_with_what_was_made_of_nothing_else(operator: Cli
     assert "lunch" not in "".join(LogEntry.objects.values_list("object_repr", flat=True)).lower()
 
 
-def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: Client) -> None:
+def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: Client, llm: LlmServer) -> None:
     old = remember("I prefer a rebase workflow.", last_updated=timezone.now() - timedelta(days=200))
+    for text in ("Remember that the big table is free.", "Remember that the large table is free."):
+        remember(text, confidence=0.5)
+    Config.objects.update_or_create(key="consolidate_model_id", defaults={"value": str(llm.model("ollama").pk)})
+    llm.answers({"verdicts": [{"pair": 1, "reasoning": "the same", "decision": "MERGE"}]})
     run = night.consolidate()
     assert run is not None
 
     page = see(operator, f"/admin/resolution/run/{run.pk}/change/")
-    assert "1 too uncertain by now" in page
+    assert "1 merged by the model, 1 too uncertain by now" in page
     assert old.text in page
-    assert "Put 1 memory back" in page
-    assert "1 of 1 memories" in see(operator, "/admin/resolution/run/")
+    assert "ollama ollama-test decided MERGE" in page
+    assert "100 tokens read, 20 written" in page
+    assert "Put 3 memories back" in page
+    assert "3 of 3 memories" in see(operator, "/admin/resolution/run/")
 
     told = operator.post(f"/admin/resolution/run/{run.pk}/undo/", {"reason": "still so"}, follow=True)
-    assert "1 memory put back" in told.content.decode()
+    assert "3 memories put back" in told.content.decode()
     old.refresh_from_db()
     assert old.status == "active"
     assert "still so" in see(operator, f"{PAGE}{old.pk}/change/")

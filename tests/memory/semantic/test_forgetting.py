@@ -9,7 +9,15 @@ from django.db import connection
 from django.utils import timezone
 
 from memory.domain.timing import undate
-from memory.models import Episode, ForgottenEpisode, Memory, MemoryHistory, MemoryLineage
+from memory.models import (
+    AskedSearch,
+    Episode,
+    ExtractionMark,
+    ForgottenEpisode,
+    Memory,
+    MemoryHistory,
+    MemoryLineage,
+)
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.forgetting import ForgetScope, Forgotten, forget, prune_episodes
 from proxy.models import Injection, RecollectionEvent
@@ -63,6 +71,10 @@ def test_a_memory_goes_with_all_that_it_was_made_of() -> None:
     from_rows(remembered("It was moved again."), lone)
     supported = from_rows(remembered("It was moved by both.", evidence_count=2), gone, stays)
     MemoryHistory.objects.create(memory=lone, action="create", after={"text": lone.text}, actor="ann")
+    for scope in (ANN, ZERO):
+        agent, person = scope.speaker
+        AskedSearch.objects.create(agent=agent, person=person, found=1)
+        ExtractionMark.objects.create(agent=agent, person=person, episode=gone.pk)
 
     assert forget(ForgetScope(agent=ANN.speaker.agent))[:2] == (1, 2)
 
@@ -71,6 +83,7 @@ def test_a_memory_goes_with_all_that_it_was_made_of() -> None:
     assert supported.evidence_count == 1
     assert list(MemoryLineage.objects.values_list("row", flat=True)) == [stays.pk]
     assert not MemoryHistory.objects.exists()
+    assert [AskedSearch.objects.get().agent, ExtractionMark.objects.get().agent] == ["zero", "zero"]
 
 
 def test_a_memory_goes_with_the_words_it_has_whatever_supports_it() -> None:
