@@ -44,7 +44,7 @@ OWN = frozenset(
 )
 OWN_TREES = (
     *("/admin/", "/why/", "/conflicts/", "/candidates/", "/aliases/", "/concepts/", "/decisions/", "/resolve/"),
-    "/memory/",
+    *("/facts/", "/memory/"),
     settings.STATIC_URL,
 )
 FOR_EVERYBODY = frozenset({"/health", "/gutask", "/docs", "/openapi.json"})

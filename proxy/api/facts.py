@@ -6,23 +6,27 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
+from django.db.models import F
 from django.http import JsonResponse
 from django.utils import timezone
-from ninja import Field, Router, Schema
+from ninja import Field, Query, Router, Schema
 
 from memory.access.teachers import note_teacher
 from memory.cache.places import keeps_all
 from memory.cache.sync import announce
 from memory.domain.channels import Channel
-from memory.domain.fact_syntax import FactToForget, parse_fact, parse_forgotten
-from memory.graph.store import Attribution
-from memory.models import Source
+from memory.domain.fact_syntax import FactToForget, parse_concept, parse_fact, parse_forgotten
+from memory.graph.aliases import find_concepts
+from memory.graph.store import WORDS, Attribution
+from memory.models import Edge, Source
 from proxy import runtime
-from proxy.api.changes import caller_with
+from proxy.api.changes import PageQuery, caller_with
+from proxy.api.serializers import edge_out
 from proxy.auth import Caller
 from resolution.intake.assertions import assert_fact
 from resolution.intake.forgetting import find_known, forget
 from resolution.intake.settlement import Outcome
+from resolution.layers.conflicts import list_open_of
 
 router = Router(tags=["memory"])
 
@@ -57,6 +61,23 @@ async def teach(caller: Caller, words: str) -> Outcome:
         if outcome.status != "invalid" and caller.name not in current.world.audience.teachers:
             await sync_to_async(note_teacher)(caller.name)
     return outcome
+
+
+@router.get("/facts/{concept}", summary="What is known of a concept")
+async def list_facts(request: ASGIRequest, concept: str, query: Query[PageQuery]) -> dict[str, Any]:
+    """The facts that stand, by dimension, each with its open `conflicts`; of an alias those of its concept."""
+    caller_with(request, "agent")
+
+    def read() -> dict[str, Any]:
+        token = parse_concept(concept)
+        token = find_concepts([token]).get(token, token)
+        rows = Edge.objects.filter(concept__token=token).exclude(concept=F("parent")).select_related(*WORDS)
+        page = list(rows.order_by("dim__token", "parent__token")[query.offset : query.offset + query.limit])
+        conflicts = list_open_of("edge", [edge.pk for edge in page])
+        items = [{"id": edge.pk, **edge_out(edge), "conflicts": conflicts.get(edge.pk, [])} for edge in page]
+        return {"items": items, "count": rows.count()}
+
+    return await sync_to_async(read)()
 
 
 @router.post("/forget", summary="Take facts back")

@@ -21,11 +21,15 @@ from memory.semantic.search import QUERY_CHARACTERS, search
 from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
 from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, caller_with
+from proxy.api.facts import STATUS as FACT_STATUS
+from proxy.api.facts import describe_outcome
 from proxy.auth import Caller, may, scope_of
 from proxy.errors import NotFound
 from resolution.actors import Actor
+from resolution.intake.assertions import STANDING
 from resolution.layers.conflicts import list_open_of
 from resolution.remembering import service
+from resolution.remembering.graduation import graduate
 from resolution.remembering.remarks import RemarkMistake, compose
 from resolution.remembering.service import Remembered
 from resolution.views.phrases import dated
@@ -58,6 +62,13 @@ class Asked(Schema):
 class MemoryIn(Asked):
     text: str = Field(max_length=10 * MEMORY_CHARACTERS, examples=["I prefer rebase to merge commits."])
     category: Category | None = Field(None, description="Without one, what the words show.")
+
+
+class GraduationIn(Schema):
+    concept: str = Field(max_length=200, examples=["billing"])
+    dimension: str = Field(max_length=200, examples=["database"])
+    parent: str = Field("", max_length=200, description="Without one, what the memory says of its slot.")
+    is_isa: bool | None = Field(None, description="Without one, as is usual in the dimension.")
 
 
 class SearchIn(Asked):
@@ -176,6 +187,29 @@ async def invalidate_memory(request: ASGIRequest, memory_id: int, said: ReasonIn
 @router.post("/memory/{int:memory_id}/restore", summary="Put a memory back that was taken back or replaced")
 async def restore_memory(request: ASGIRequest, memory_id: int, said: ReasonIn = ReasonIn()) -> JsonResponse:  # noqa: B008
     return await _decide(request, lambda actor: service.restore(memory_id, actor, said.reason))
+
+
+@router.post("/memory/{int:memory_id}/graduate", summary="Make a fact of a memory")
+async def graduate_memory(request: ASGIRequest, memory_id: int, said: GraduationIn) -> JsonResponse:
+    """201: the fact stands (`fact`), and the memory is `superseded`; with a `conflict_id` where it contradicts another
+    layer. 202: another fact stands in its place: the conflict is for people, and the memory holds until then."""
+    done = await apply_change(
+        request,
+        lambda actor: graduate(
+            memory_id,
+            actor,
+            concept=said.concept,
+            dimension=said.dimension,
+            parent=said.parent,
+            is_isa=said.is_isa,
+        ),
+    )
+    stands = done.outcome.status in STANDING
+    conflicts = await sync_to_async(list_open_of)("memory", [memory_id])
+    told: dict[str, Any] = {"result": "graduated" if stands else done.outcome.status}
+    told |= memory_out(done.memory, conflicts.get(memory_id, [])) | describe_outcome(done.outcome)
+    told |= {"status": done.memory.status, "conflict_id": told.get("conflict_id")}
+    return JsonResponse(told, status=201 if stands else FACT_STATUS[done.outcome.status])
 
 
 async def _decide(request: ASGIRequest, act: Callable[[Actor], Remembered]) -> JsonResponse:

@@ -31,12 +31,14 @@ def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
     outcome = run_transaction(lambda: settle([Assertion(fact, attribution)], is_metered=True))[0]
     if outcome.status not in STANDING:
         return outcome
-    placed = outcome.fact
-    rows = Edge.objects.filter(concept__token=placed.concept, dim__token=placed.dimension, parent__token=placed.parent)
-    conflicts = [
-        one["id"] for found in list_open_of("edge", rows.values_list("pk", flat=True)).values() for one in found
-    ]
-    return replace(outcome, conflict_id=min(conflicts, default=None))
+    return replace(outcome, conflict_id=find_conflict_of(outcome.fact))
+
+
+def find_conflict_of(fact: Triple) -> int | None:
+    """The oldest open conflict in which a fact that stands is disputed."""
+    rows = Edge.objects.filter(concept__token=fact.concept, dim__token=fact.dimension, parent__token=fact.parent)
+    found = list_open_of("edge", rows.values_list("pk", flat=True))
+    return min((one["id"] for conflicts in found.values() for one in conflicts), default=None)
 
 
 def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:

@@ -152,7 +152,7 @@ def promote(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """A candidate holds from now on. Raises UnknownId, Outdated."""
 
     def run() -> Remembered:
-        memory, by = _lock(memory_id), change_by(actor, reason)
+        memory, by = lock_memory(memory_id), change_by(actor, reason)
         if memory.status != Status.CANDIDATE:
             raise Outdated(f"memory {memory_id} waits no more: it is {memory.status}")
         store.promote(memory, by, confidence=1.0)
@@ -167,7 +167,7 @@ def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """It is given no more; its history stays. Raises UnknownId, Outdated."""
 
     def run() -> Remembered:
-        memory = _lock(memory_id)
+        memory = lock_memory(memory_id)
         if memory.status == Status.INVALID:
             raise Outdated(f"memory {memory_id} is taken back already")
         store.invalidate(memory, change_by(actor, reason))
@@ -181,7 +181,7 @@ def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """It is too uncertain to be given, until somebody says it again. Raises UnknownId, Outdated."""
 
     def run() -> Remembered:
-        memory = _lock(memory_id)
+        memory = lock_memory(memory_id)
         if memory.status != Status.ACTIVE:
             raise Outdated(f"memory {memory_id} does not hold: it is {memory.status}")
         store.deprecate(memory, change_by(actor, reason))
@@ -195,7 +195,7 @@ def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """It holds again, beside what contradicts it. Raises UnknownId, InvalidDecision."""
 
     def run() -> Remembered:
-        memory, by = _lock(memory_id), change_by(actor, reason)
+        memory, by = lock_memory(memory_id), change_by(actor, reason)
         if memory.status in (Status.ACTIVE, Status.CANDIDATE):
             raise InvalidDecision(f"memory {memory_id} is {memory.status}: there is nothing to restore")
         store.restore(memory, by, least=store.NEWER_LEAST)  # or the next night would find it too uncertain again
@@ -210,7 +210,7 @@ def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembere
     """Another text or category. Raises UnknownId."""
 
     def run() -> Remembered:
-        memory, by = _lock(memory_id, text=text, category=category), change_by(actor)
+        memory, by = lock_memory(memory_id, text=text, category=category), change_by(actor)
         if (memory.text, memory.category) == (text, category):
             return Remembered("confirmed", memory)
         store.edit(memory, by, text=text, category=category)
@@ -222,7 +222,7 @@ def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembere
     return _note_conflict(run_transaction(run))
 
 
-def _lock(memory_id: int, **changes: str) -> Memory:
+def lock_memory(memory_id: int, **changes: str) -> Memory:
     """The memory, whose places nobody else writes until the end of the transaction, nor those that the changes bring
     it to."""
     memory = Memory.objects.filter(pk=memory_id).first()

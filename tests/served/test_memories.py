@@ -214,3 +214,35 @@ def test_a_candidate_contradicts_nobody_until_it_is_promoted(
 
     assert told["result"] == "promoted"
     assert [one["id"] for one in conflicts_of(server, first["id"], user="bea")] == [told["conflict_id"]]
+
+
+def test_a_memory_becomes_a_fact(server: Served, strict: Served, tokens: dict[str, str]) -> None:
+    operator = {"Authorization": f"Bearer {tokens['operator']}"}
+
+    def graduate(key: int, **body: str) -> httpx.Response:
+        return strict.client.post(f"/memory/{key}/graduate", json=body, headers=operator)
+
+    first = remember(server, "My echidna database is Postgres.", user="pia").json()
+    done = graduate(first["id"], concept="echidna", dimension="database")
+    assert (done.status_code, done.json()["result"], done.json()["status"]) == (201, "graduated", "superseded")
+    assert done.json()["fact"] == {
+        "concept": "echidna", "parent": "postgres", "dimension": "database", "is_isa": True
+    }  # fmt: skip
+    assert graduate(first["id"], concept="echidna", dimension="database").status_code == 409
+
+    second = remember(server, "My echidna database is MySQL.", user="pia").json()
+    (fact,) = strict.client.get("/facts/echidna", headers=operator).json()["items"]
+    assert (fact["parent"], fact["conflicts"]) == (
+        "postgres", [{"id": second["conflict_id"], "kind": "cross_layer", "conflicts_with": None}]
+    )  # fmt: skip
+    against = {"kind": "edge", "id": fact["id"]}
+    assert [one["conflicts_with"] for one in second["conflicts"]] == [against]
+    refused = graduate(second["id"], concept="echidna", dimension="database").json()
+    assert (refused["result"], refused["status"]) == ("conflict", "active")
+    assert refused["conflict_id"] != second["conflict_id"]
+    vague = remember(server, "The echidna pond.").json()
+    assert graduate(vague["id"], concept="echidna", dimension="size").status_code == 422
+    assert graduate(vague["id"], concept="echidna", dimension="size", parent="small").status_code == 201
+    assert strict.client.post(
+        f"/memory/{first['id']}/graduate", json={"concept": "x", "dimension": "y"}
+    ).status_code in (401, 403)

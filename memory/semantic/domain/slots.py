@@ -117,6 +117,19 @@ def read_value(text: str, category: str) -> tuple[frozenset[str], bool]:
     return frozenset(_value_of(small)), count_negations(small) % 2 == 1
 
 
+def find_value(text: str, category: str) -> str:
+    """What a memory says of its slot, in its words; empty where it denies something, or no form tells."""
+    small = _simplify(text)
+    preference = _read_preference(small) if category == "preference" else None
+    is_denied = preference.is_denied if preference is not None else count_negations(small) % 2 == 1
+    favourite = _FAVOURITE.match(small) if preference is not None else None
+    phrase = preference.chosen if preference is not None and favourite is None else _phrase_of(small)
+    words = phrase.split()
+    while words and words[0] in DETERMINERS:
+        words.pop(0)
+    return "" if is_denied else " ".join(words)
+
+
 def head_stem(phrase: str) -> str:
     """The stem of the head noun of a phrase; empty where it has none."""
     words = [word for word in words_of(_QUALIFIER.split(f" {phrase} ", maxsplit=1)[0]) if word not in DETERMINERS]
@@ -202,9 +215,14 @@ def _find_named(small: str) -> str:
 
 
 def _value_of(small: str) -> set[str]:
+    return set(content_stems(_phrase_of(small) or _QUALIFIER.split(f"{small} ", maxsplit=1)[0]))
+
+
+def _phrase_of(small: str) -> str:
+    """What it says that something is; empty where it does not say so."""
     found = _IS_A.search(small) or _VALUE.search(small)
-    value = found["object"] if found else small.partition(" as ")[2] or small
-    return set(content_stems(_QUALIFIER.split(f"{value} ", maxsplit=1)[0]))
+    value = found["object"] if found else small.partition(" as ")[2]
+    return _QUALIFIER.split(f"{value} ", maxsplit=1)[0].strip()
 
 
 def _is_refined(one: set[str], other: set[str]) -> bool:

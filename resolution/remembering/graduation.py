@@ -1,0 +1,59 @@
+"""Makes a fact of a memory: what can be said in three words has a slot, and is recalled with its concept."""
+
+from dataclasses import dataclass, replace
+
+from memory.db.transactions import run_transaction
+from memory.domain.fact_syntax import parse_concept
+from memory.domain.types import Triple
+from memory.graph.store import Assertion
+from memory.models import Dimension, Memory
+from memory.semantic import store
+from memory.semantic.domain.slots import find_value
+from resolution.actors import Actor
+from resolution.errors import InvalidDecision, Outdated
+from resolution.intake.assertions import STANDING, find_conflict_of, settle
+from resolution.intake.settlement import Outcome
+from resolution.layers.memories import settle_memories
+from resolution.remembering.service import change_by, lock_memory
+
+Status = Memory.Status
+
+
+@dataclass(frozen=True, slots=True)
+class Graduated:
+    """The memory, which holds no more where its fact stands, and what became of the fact."""
+
+    memory: Memory
+    outcome: Outcome
+
+
+def graduate(
+    memory_id: int, actor: Actor, *, concept: str, dimension: str, parent: str = "", is_isa: bool | None = None
+) -> Graduated:
+    """Places the fact that the memory states, as the actor's. ``parent``: by default what the memory says of its slot;
+    ``is_isa``: by default what is usual in the dimension. Where the fact collides, the memory holds until that is
+    decided.
+
+    Raises UnknownId, Outdated, InvalidDecision, FactMistake."""
+
+    def run() -> Graduated:
+        memory = lock_memory(memory_id)
+        if memory.status != Status.ACTIVE:
+            raise Outdated(f"memory {memory_id} holds no more: it is {memory.get_status_display()}")
+        value = parent or find_value(memory.text, memory.category)
+        if not value:
+            raise InvalidDecision("the memory does not tell what it says of that: give the fact's parent")
+        dim = parse_concept(dimension)
+        usual = Dimension.objects.filter(soas__token=dim).values_list("is_isa", flat=True).first()
+        relation = is_isa if is_isa is not None else usual is not False
+        fact = Triple(parse_concept(concept), parse_concept(value), dim, relation)
+        (outcome,) = settle([Assertion(fact, actor.attribute(memory.text))])
+        if outcome.status in STANDING:
+            store.supersede(memory, None, change_by(actor, f"It is a fact now: {outcome.fact}."))
+            settle_memories([memory.pk])
+        return Graduated(memory, outcome)
+
+    done = run_transaction(run)
+    if done.outcome.status not in STANDING:
+        return done
+    return replace(done, outcome=replace(done.outcome, conflict_id=find_conflict_of(done.outcome.fact)))
