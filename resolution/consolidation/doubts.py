@@ -1,6 +1,7 @@
 """Pairs of memories that no rule decides, put to a language model: all that contradict each other perhaps in one call,
 and all that say the same perhaps in another."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,38 +24,42 @@ MemoryPair = tuple[Memory, Memory]
 
 
 class Doubts:
-    """Those of one night."""
+    """Those of one night, without those of which a model decided that both hold, unless one was edited or put back
+    since."""
 
     def __init__(self) -> None:
         self.opposed: list[MemoryPair] = []
         self.alike: list[MemoryPair] = []
+        self._kept = find_kept()
 
     def add(self, pair: MemoryPair, *, is_opposed: bool) -> None:
-        kept = self.opposed if is_opposed else self.alike
+        one, other = pair
+        doubted = self.opposed if is_opposed else self.alike
         # What is disputed waits for a person, and what people wrote on purpose no model takes out.
         is_for_people = any(each.is_disputed for each in pair) or all(each.channel in LASTING_CHANNELS for each in pair)
-        if not is_for_people and len(kept) < COLLECTED_MAX:
-            kept.append(pair)
+        if not is_for_people and other.pk not in self._kept[one.pk] and len(doubted) < COLLECTED_MAX:
+            doubted.append(pair)
+
+
+def find_kept() -> defaultdict[int, set[int]]:
+    """By memory, those beside which a model has kept it."""
+    history = MemoryHistory.objects.filter(action__in=(Action.KEEP, Action.EDIT, Action.UNDO)).order_by("id")
+    kept: defaultdict[int, set[int]] = defaultdict(set)
+    for memory, action, beside in history.values_list("memory_id", "action", "after__beside").iterator():
+        if action == Action.KEEP:
+            kept[memory].add(beside)
+        else:
+            for other in kept.pop(memory, ()):
+                kept[other].discard(memory)
+    return kept
 
 
 def find_open(pairs: Sequence[MemoryPair]) -> list[MemoryPair]:
-    """Those that both hold still, but for those of which that was decided, by a model unless one was edited since."""
+    """Those that both hold still, but for those of which people have decided that."""
     keys = {each.pk for pair in pairs for each in pair}
     holding = set(find_memories().filter(pk__in=keys, is_disputed=False).values_list("pk", flat=True))
-    rows = MemoryHistory.objects.filter(memory__in=holding).filter(action__in=(Action.KEEP, Action.EDIT)).order_by("id")
-    kept: dict[tuple[int, int], int] = {}
-    edited: dict[int, int] = {}
-    for key, memory, action, beside in rows.values_list("id", "memory_id", "action", "after__beside"):
-        if action == Action.KEEP:
-            kept[memory, beside] = key
-        else:
-            edited[memory] = key
     return [
-        (one, other)
-        for one, other in pairs
-        if holding.issuperset((one.pk, other.pk))
-        and kept.get((one.pk, other.pk), 0) <= max(edited.get(one.pk, 0), edited.get(other.pk, 0))
-        and drop_settled(one, [other])
+        (one, other) for one, other in pairs if holding.issuperset((one.pk, other.pk)) and drop_settled(one, [other])
     ]
 
 

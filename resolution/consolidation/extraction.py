@@ -96,7 +96,10 @@ class Extraction:
         tuning = Config.tuning()
         ExtractionMark.objects.filter(at__lt=timezone.now() - timedelta(days=tuning.episode_days)).delete()
         if not schema.has_tables() or not Embedder.objects.filter(is_current=True, dimensions__isnull=False).exists():
-            return  # the run says what is missing
+            self.notes.append(
+                "Nothing new was concluded from what was said: without vectors nobody knows what is related."
+            )
+            return
         calls = 0
         for due in find_due(tuning):
             if calls == tuning.extraction_max_calls:
