@@ -16,6 +16,8 @@ from memory.semantic.domain import slots
 from memory.semantic.domain.extraction import categorise
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import Action, Change
+from resolution.layers.detection import detect_memory
+from resolution.layers.memories import open_between, settle_memories
 from resolution.transfer.lines import EpisodeLine, MemoryLine, ProjectLine
 from resolution.transfer.report import Report, ReportProgress
 
@@ -94,12 +96,24 @@ class Remembrance:
         copies.add([memory for _, memory in new], self._by)
         self._ids.update((key, (memory.pk, False)) for key, memory in new if key is not None)
         for memory, rivals in contradicting:
-            for rival in rivals:
-                if self._differences == "take":
-                    store.supersede(rival, memory, self._by)
-                else:
-                    older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
-                    store.dispute(older, newer, self._by)
+            self._settle_with(memory, rivals)
+
+    def _settle_with(self, memory: Memory, rivals: Sequence[Memory]) -> None:
+        """What was here before and cannot hold beside it is replaced, or disputed."""
+        for rival in rivals:
+            if self._differences == "take":
+                store.supersede(rival, memory, self._by)
+            else:
+                older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
+                store.dispute(older, newer, self._by)
+        if self._is_preview:
+            return
+        if rivals and self._differences == "take":
+            settle_memories([rival.pk for rival in rivals])
+        elif rivals:
+            open_between(memory, rivals)
+        if memory.status == Memory.Status.ACTIVE and memory.slot and memory.project_id is not None:
+            detect_memory(memory)
 
     def _compose(self, line: MemoryLine) -> Memory:
         category = line.category or Memory.Category(categorise(line.text))
@@ -154,6 +168,8 @@ class Remembrance:
                 if line.disputed_with and not others:
                     self._settle(memory, line)
             copies.tie(ties, self._by)
+            for memory, tied in ties.items():
+                open_between(memory, [*Memory.objects.filter(pk__in=tied.disputes)] if tied.disputes else [])
 
     def _settle(self, memory: Memory, line: MemoryLine) -> None:
         """All that disputed it in the file was left out."""

@@ -19,6 +19,7 @@ from memory.semantic.domain.episodes import EpisodeText
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import Change
 from resolution import transfer
+from resolution.models import Conflict
 from resolution.remembering import service
 from resolution.remembering.remarks import compose
 from resolution.transfer import ImportRefused, NotPermitted, Report
@@ -141,7 +142,9 @@ def test_what_is_imported_is_marked_so_is_in_the_history_and_waits_for_its_vecto
 def test_a_dispute_that_was_imported_is_settled_as_it_would_have_been(world: None) -> None:
     before = exported()
     clear()
+    Conflict.objects.all().delete()
     transfer.import_file(io.BytesIO(before), OPERATOR)
+    assert [row.members.count() for row in Conflict.objects.filter(status="open")] == [2]
 
     newer = Memory.objects.get(text__contains="merge-commit")
     service.invalidate(newer.pk, OPERATOR)
@@ -181,6 +184,7 @@ def test_a_memory_that_contradicts_one_here_is_disputed_left_out_or_taken(
     assert seen.memory_differences == report.memory_differences
     assert report.memory_differences[0].existing == "The user prefers a rebase workflow."
     assert [(one.status, one.is_disputed) for one in Memory.objects.order_by("pk")] == states
+    assert Conflict.objects.filter(status="open").count() == (differences == "queue")
     assert not take_in(new, differences=differences).changes
 
 
