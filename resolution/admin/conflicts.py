@@ -1,4 +1,5 @@
-"""The conflicts desk: the list, one conflict with both claims side by side, and what operators decide there."""
+"""The conflicts desk: the list, one conflict with both claims side by side or with all its members, and what operators
+decide there."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
@@ -24,14 +25,24 @@ from resolution import decisions, resolver
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes, with_button
 from resolution.admin.runs import describe_last_runs
-from resolution.decisions import undo
-from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict
+from resolution.decisions import conflicts, undo
+from resolution.domain.verdicts import (
+    Action,
+    Resolution,
+    Verdict,
+    VerdictMistake,
+    read_member,
+    read_reason,
+    read_verdict,
+)
 from resolution.errors import DecisionError, UnknownId
 from resolution.models import Claim, CollisionType, Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning
-from resolution.views import conflict_list
+from resolution.views import conflict_list, conflict_members
+from resolution.views.conflict_desk import Entries
 from resolution.views.conflict_detail import dossier
 from resolution.views.conflict_list import Filters
+from resolution.views.conflict_members import WholeConflict
 from resolution.views.phrases import describe_decision
 
 NONE_OPEN = "No conflict is open."
@@ -40,7 +51,11 @@ PAGE = "admin:resolution_conflict_change"
 UNDOING_S = 20.0  # of one request
 REASONS_TOLD = 5  # of conflicts that were skipped
 # What can be done with several at once.
+BULK_OF_CLAIMS = {"update": "Use new", "approve": "Approve the proposals"}
 BULK = {"dismiss": "kept as they stand", "update": "given to the new", "approve": "decided as proposed"}
+OF_CONFLICT = "conflict:"  # before the key of one that is not about an edge's slot
+# What a form has shown: a claim as it was, or a conflict's id and what was seen of it.
+Seen = Claim | tuple[int, str]
 # The fields as the page names them.
 FIELDS = {"existing_dimension": "dimension of what stands", "new_dimension": "dimension of the new"}
 
@@ -70,14 +85,16 @@ class ConflictAdmin(ReadOnly, Page):
             raise PermissionDenied
         filters = Filters.read(request.GET)
         is_whole = conflict_list.too_many_are_like(filters.q)
-        rows = conflict_list.in_order(conflict_list.matching(filters, is_whole=is_whole))
-        pages = BoundedPaginator(rows, self.list_per_page)
+        pages = BoundedPaginator(Entries(filters, is_whole=is_whole), self.list_per_page)
         page = pages.get_page(request.GET.get("p"))
+        rows = list(page.object_list)
+        others = any(isinstance(row, WholeConflict) for row in rows)
         context = {
             "title": "Conflicts",
             "filters": filters,
             "choices": {
                 "status": conflict_list.STATUSES,
+                "kind": dict(Conflict.Kind.choices),
                 "type": dict(CollisionType.choices),
                 "source": dict(Source.choices),
                 "age": conflict_list.AGES,
@@ -85,11 +102,11 @@ class ConflictAdmin(ReadOnly, Page):
             "dimensions": conflict_list.list_dimensions(),
             "page": page,
             "counted_max": COUNTED_MAX,
-            "rows": conflict_list.rows(conflict_list.whole(cast(QuerySet[Claim], page.object_list))),
+            "rows": rows,
             "is_whole": is_whole,
             "words_max": conflict_list.WORDS_MAX,
             "here": _in_list(request),
-            "bulk": {"dismiss": "Keep existing", "update": "Use new", "approve": "Approve the proposals"},
+            "bulk": {"dismiss": "Dismiss" if others else "Keep existing"} | BULK_OF_CLAIMS,
             "no_model": llm.missing("resolve_model_id"),
             "last_run": describe_last_runs().get(""),
         }
@@ -108,14 +125,17 @@ class ConflictAdmin(ReadOnly, Page):
         """Leads to the open conflict that comes after the one named by ``after``."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        number = whole_number(request.GET.get("after", "")) or 0
-        return self._onwards(request, Claim.objects.filter(pk=number).first())
+        after = request.GET.get("after", "")
+        rows: QuerySet[Any] = Conflict.objects.all() if after.startswith(OF_CONFLICT) else Claim.objects.all()
+        return self._onwards(request, rows.filter(pk=whole_number(after.removeprefix(OF_CONFLICT)) or 0).first())
 
     # --- what is decided ---
 
     @changes("resolution.change_conflict")
     def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
         given = request.POST.dict()
+        if (whole := conflict_members.unseal(given.get("seen", ""))) is not None and whole[0] == conflict_id:
+            return self._decide_whole(request, *whole)
         seen = conflict_list.unseal(given.get("seen", ""))
         # Without it, a conflict that has changed since it was shown would be decided.
         if seen is None or not Claim.objects.filter(pk=seen.pk, conflict_id=conflict_id).exists():
@@ -129,20 +149,17 @@ class ConflictAdmin(ReadOnly, Page):
         except DecisionError as error:
             messages.error(request, f"Nothing was decided. {error}")
             return self._page(request, conflict_id, seen.pk, typed=given)
-        back = next_page(request)
-        if request.POST.get("then") == "list":
-            back = f"{reverse(LIST)}{_in_list(request)}"
-        messages.success(request, _decided(request, decision, back))
-        return redirect(back) if back else self._onwards(request, decision.claim)
+        return self._tell_decided(request, decision)
 
     @changes("resolution.change_conflict")
     def bulk(self, request: HttpRequest) -> HttpResponse:
         """Decides all that are selected, each in a transaction of its own."""
-        kind, seen = request.POST.get("decision", ""), list(map(conflict_list.unseal, request.POST.getlist("selected")))
-        if kind not in BULK or not any(seen):
+        kind, selected = request.POST.get("decision", ""), request.POST.getlist("selected")
+        seen: list[Seen] = list(filter(None, map(_unseal, selected)))
+        if kind not in BULK or not seen:
             messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
         else:
-            self._tell(request, kind, *_decide_all(filter(None, seen), kind, actor_of(request), request.POST.dict()))
+            self._tell(request, kind, *_decide_all(seen, kind, actor_of(request), request.POST.dict()))
         return redirect(f"{reverse(LIST)}{_in_list(request)}")
 
     @changes("resolution.change_conflict")
@@ -180,6 +197,10 @@ class ConflictAdmin(ReadOnly, Page):
     ) -> HttpResponse:
         """``member`` is the claim in view; ``typed``: what could not be decided like that, and is to be corrected."""
         found = dossier(conflict_id, member)
+        if found is None and (conflict := Conflict.objects.filter(pk=conflict_id).first()) is not None:
+            whole = conflict_members.read_conflict(conflict)
+            context = {"title": f"Conflict {conflict_id}: {whole.title}", "filters": Filters.read(request.GET)}
+            return self._render(request, "whole", context | {"found": whole, "typed": typed or {}})
         if found is None:
             messages.error(request, f"There is no conflict {conflict_id}.")
             return redirect(LIST)
@@ -196,10 +217,31 @@ class ConflictAdmin(ReadOnly, Page):
         }
         return self._render(request, "page", context)
 
-    def _onwards(self, request: HttpRequest, after: Claim | None) -> HttpResponse:
+    def _decide_whole(self, request: HttpRequest, conflict_id: int, seen: str) -> HttpResponse:
+        """``decision`` is an action, or the key of the member that is right."""
+        given = request.POST.dict()
+        try:
+            decision = _resolve(conflict_id, given.get("decision", ""), actor_of(request), given, seen)
+        except UnknownId as error:
+            messages.error(request, str(error))
+            return redirect(LIST)
+        except DecisionError as error:
+            messages.error(request, f"Nothing was decided. {error}")
+            return self._page(request, conflict_id, typed=given)
+        return self._tell_decided(request, decision)
+
+    def _tell_decided(self, request: HttpRequest, decision: Decision) -> HttpResponse:
+        back = next_page(request)
+        if request.POST.get("then") == "list":
+            back = f"{reverse(LIST)}{_in_list(request)}"
+        messages.success(request, _decided(request, decision, back))
+        return redirect(back) if back else self._onwards(request, decision.claim or decision.conflict)
+
+    def _onwards(self, request: HttpRequest, after: Claim | Conflict | None) -> HttpResponse:
         filters = Filters.read(request.GET)
         if (following := conflict_list.next_open(filters, after)) is not None:
-            return redirect(f"{following.get_absolute_url()}{filters.further}")
+            address, is_claim = following.get_absolute_url(), isinstance(following, Claim)
+            return redirect(f"{address}{filters.further if is_claim else filters.query}")
         messages.info(request, "No conflict is open that these filters show." if filters.query else NONE_OPEN)
         return redirect(f"{reverse(LIST)}{filters.query}")
 
@@ -225,14 +267,36 @@ def _take(claim_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen
     return decisions.decide(claim_id, actor, _verdict({**given, "decision": kind}), seen=seen)
 
 
+def _unseal(seal: str) -> Seen | None:
+    return conflict_members.unseal(seal) or conflict_list.unseal(seal)
+
+
+def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: str) -> Decision:
+    """What a form says about a conflict that is not about an edge's slot. Raises DecisionError."""
+    if not kind:
+        raise DecisionError("Choose one of the decisions.")
+    try:
+        reason = read_reason(given.get("reason", ""))
+        if kind in ("no_action", "dismiss", "yes", "no"):
+            resolution = Resolution(cast(Action, kind), reason)
+        else:
+            resolution = Resolution("supersede_others", reason, read_member(kind))
+    except VerdictMistake as mistake:
+        raise DecisionError(f"Conflict {conflict_id} is not decided so: choose what is right on its page.") from mistake
+    return conflicts.resolve(conflict_id, actor, resolution, seen=seen)[-1]
+
+
 def _decide_all(
-    seen: Iterable[Claim], kind: str, actor: Actor, given: Mapping[str, str]
+    seen: Iterable[Seen], kind: str, actor: Actor, given: Mapping[str, str]
 ) -> tuple[list[Decision], list[str]]:
     """What was decided, and why the rest was not."""
     done, skipped = [], []
-    for claim in seen:
+    for one in seen:
         try:
-            done.append(_take(claim.pk, kind, actor, given, claim))
+            if isinstance(one, Claim):
+                done.append(_take(one.pk, kind, actor, given, one))
+            else:
+                done.append(_resolve(one[0], kind, actor, given, one[1]))
         except DecisionError as error:
             skipped.append(str(error))
     return done, skipped

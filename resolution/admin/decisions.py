@@ -3,22 +3,36 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.safestring import SafeString
 
-from memory.admin.base import Page, ReadOnly, WordSearch, as_token, next_page, word_ids
+from memory.admin.base import Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
 from memory.models import Source
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to, link_to_claim
 from resolution.decisions import undo
 from resolution.errors import DecisionError, UnknownId
-from resolution.models import DecidedTriple, Decision
+from resolution.models import Conflict, DecidedTriple, Decision
 from resolution.views import decision_diff
+from resolution.views.audits import find_supersessions, touching
 from resolution.views.conflict_detail import DecisionInWords
 from resolution.views.conflict_list import Filters
 from resolution.views.phrases import describe_decision
+
+
+class EffectFilter(admin.SimpleListFilter):
+    """Those by which something superseded something else."""
+
+    title = "effect"
+    parameter_name = "effect"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("superseded", "Superseded something because of a conflict")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Decision]) -> QuerySet[Decision]:
+        return queryset.filter(pk__in=find_supersessions().values("pk")) if self.value() else queryset
 
 
 @admin.register(Decision)
@@ -26,9 +40,9 @@ class DecisionAdmin(ReadOnly, ReadPage):
     template = "resolution/decision_page.html"
     missing = "There is no decision {}."
     list_display = ("at", "what", "conflict_link", "reason", "by", "state")
-    list_filter = ("kind", "source")
+    list_filter = (EffectFilter, "kind", "source")
     search_fields = ("actor",)
-    search_help_text = "A concept, or else who decided"
+    search_help_text = "A concept, a word of what it was about, or else who decided"
     sortable_by = ()
     ordering = ("-id",)
 
@@ -37,7 +51,12 @@ class DecisionAdmin(ReadOnly, ReadPage):
         return [path("<int:decision_id>/undo/", view, name="resolution_decision_undo"), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
-        return super().get_queryset(request).select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS)
+        return (
+            super()
+            .get_queryset(request)
+            .select_related(*Decision.NAMES, "conflict", "undone_by")
+            .defer(*Decision.SNAPSHOTS)
+        )
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Decision], search_term: str
@@ -45,7 +64,8 @@ class DecisionAdmin(ReadOnly, ReadPage):
         if not (words := search_term.strip()):
             return queryset, False
         # One after the other, as no index has both: either alone is found without reading all decisions.
-        about = queryset.filter(claim__concept_id__in=word_ids(as_token(words)))
+        of_words = Q(claim__concept_id__in=word_ids(as_token(words)))
+        about = queryset.filter(of_words | Q(conflict__in=Conflict.objects.filter(touching(words.lower()))))
         return (about if about.exists() else queryset.filter(actor__istartswith=words)), False
 
     def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
@@ -57,6 +77,7 @@ class DecisionAdmin(ReadOnly, ReadPage):
             "decided": DecisionInWords(decision, self.what(decision)),
             "by": self.by(decision),
             "changes": decision_diff.changes(decision),
+            "linked": _list_linked(decision.arguments),
         }
 
     @admin.display(description="what")
@@ -69,6 +90,8 @@ class DecisionAdmin(ReadOnly, ReadPage):
 
     @admin.display(description="conflict")
     def conflict_link(self, decision: Decision) -> SafeString | str:
+        if decision.conflict is not None:
+            return link(decision.conflict)
         return link_to_claim(decision.claim) if decision.claim is not None else "-"
 
     @admin.display(description="state")
@@ -112,7 +135,18 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
     decision_link = link_to("decision")
 
 
+def _list_linked(arguments: dict[str, Any]) -> list[tuple[str, list[Any]]]:
+    """The members of a conflict that was decided as a whole, by what became of them."""
+    winner = arguments.get("winner")
+    if "superseded" not in arguments:
+        return []
+    rest = [("Superseded", arguments["superseded"]), ("Left as it was", arguments.get("others", []))]
+    return [("Holds", [winner] if winner else []), *rest]
+
+
 def _page_of(decision: Decision, request: HttpRequest) -> str:
+    if decision.conflict is not None:
+        return f"{decision.conflict.get_absolute_url()}{Filters.read(request.GET).query}"
     if decision.claim is None:
         return reverse("admin:resolution_decision_change", args=[decision.pk])
     return f"{decision.claim.get_absolute_url()}{Filters.read(request.GET).further}"

@@ -3,6 +3,7 @@ people only; the trust of a layer orders what they are shown, and decides nothin
 
 import logging
 from collections.abc import Sequence
+from hashlib import blake2s
 from typing import Final
 
 from django.utils import timezone
@@ -58,8 +59,9 @@ def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str
 
 
 def describe_seen(rows: Sequence[DisputedRow]) -> str:
-    """What a decision is about: where it changes, it is another question."""
-    return "|".join(f"{one.member.kind}:{one.member.object_id}:{one.holds:d}:{one.text}" for one in rows)
+    """What a decision is about, as a digest: where it changes, it is another question."""
+    seen = "|".join(f"{one.member.kind}:{one.member.object_id}:{one.holds:d}:{one.text}" for one in rows)
+    return blake2s(seen.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def find_winner(members: Sequence[ConflictMember], key: MemberKey | None) -> ConflictMember:

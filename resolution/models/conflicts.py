@@ -93,6 +93,10 @@ class Conflict(models.Model):
             return f"{self.concept} [{self.dim}]"
         return self.question or f"{self.get_slot_kind_display()} {self.pk}"
 
+    def get_absolute_url(self) -> str:
+        """Its page on the desk."""
+        return reverse("admin:resolution_conflict_change", args=[self.pk])
+
     @property
     def slot(self) -> Slot:
         """The disputed one."""

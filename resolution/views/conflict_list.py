@@ -1,9 +1,9 @@
-"""The conflicts desk's list: the queue as it was asked for, the two claims of each conflict, and which one comes next.
-In few queries, however much there is."""
+"""The conflicts desk's list: the queue as it was asked for, the two claims of each conflict of a place, the members of
+the others, and which one comes next. In few queries, however much there is."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -17,6 +17,7 @@ from memory.templatetags.times import ago
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember
 from resolution.views import conflict_facts
+from resolution.views.audits import touching
 from resolution.views.phrases import Side, describe_proposal, existing_side, incoming_side
 
 RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
@@ -47,6 +48,8 @@ class Filters:
     """Which conflicts, as an address says it; empty is all. What it cannot mean is read as its default."""
 
     status: str = "open"
+    kind: str = ""
+    project: str = ""
     type: str = ""
     dimension: str = ""
     source: str = ""
@@ -57,7 +60,8 @@ class Filters:
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> "Filters":
         allowed: dict[str, Iterable[str]] = {
-            "status": STATUSES, "type": CollisionType.values, "source": Source.values, "age": AGES,
+            "status": STATUSES, "kind": Conflict.Kind.values, "type": CollisionType.values, "source": Source.values,
+            "age": AGES,
         }  # fmt: skip
         read = {one.name: str(given.get(one.name, "")).replace("\x00", "").strip() for one in fields(cls)}
         return cls(**{name: text for name, text in read.items() if text and text in allowed.get(name, (text,))})
@@ -76,7 +80,12 @@ class Filters:
     @property
     def more(self) -> bool:
         """Whether it asks for more than a status and words."""
-        return any((self.type, self.dimension, self.source, self.agent, self.age))
+        return any((self.project, self.type, self.dimension, self.source, self.agent, self.age))
+
+    @property
+    def are_of_places(self) -> bool:
+        """Whether they ask for what only conflicts of an edge's slot have."""
+        return self.status in OPEN or any((self.type, self.dimension, self.source, self.agent))
 
 
 def find_claims(status: str = "all", **wanted: Any) -> QuerySet[Claim]:
@@ -105,7 +114,9 @@ def _given(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Claim]:
-    """``is_whole``: its words are a whole name (see ``too_many_are_like``)."""
+    """The claims. ``is_whole``: its words are a whole name (see ``too_many_are_like``)."""
+    if filters.kind not in ("", Conflict.Kind.EDGE_SLOT) or filters.project:
+        return Claim.objects.none()
     since = timezone.now() - SPANS[filters.age] if filters.age else None
     rows = find_claims(
         filters.status,
@@ -116,6 +127,20 @@ def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Claim]:
         **{"created_at__lt" if filters.age.startswith("over") else "created_at__gte": since},
     )
     return rows.filter(_about(filters.q, is_whole)) if filters.q else rows
+
+
+def matching_others(filters: Filters) -> QuerySet[Conflict]:
+    """The conflicts that are not about an edge's slot."""
+    if filters.are_of_places or filters.kind == Conflict.Kind.EDGE_SLOT:
+        return Conflict.objects.none()
+    since = timezone.now() - SPANS[filters.age] if filters.age else None
+    age = "detected_at__lt" if filters.age.startswith("over") else "detected_at__gte"
+    wanted = {"slot_kind": filters.kind or None, "project": filters.project.lower() or None, age: since}
+    rows = find_conflicts(filters.status, **wanted).exclude(slot_kind=Conflict.Kind.EDGE_SLOT)
+    if not filters.q:
+        return rows
+    about = Q(pk=whole_number(filters.q.removeprefix("#")))
+    return rows.filter(about if filters.q.startswith("#") else about | touching(filters.q.lower()))
 
 
 def in_order(rows: QuerySet[Claim]) -> QuerySet[Claim]:
@@ -139,16 +164,31 @@ def with_support(rows: QuerySet[Claim]) -> QuerySet[Claim]:
     )
 
 
-def next_open(filters: Filters, after: Claim | None = None) -> Claim | None:
-    """The open conflict that comes after this one in the list's order, or else the first; None where none is left."""
-    status = filters.status if filters.status in OPEN else "open"
-    rows = matching(replace(filters, status=status), is_whole=too_many_are_like(filters.q)).order_by(*IN_ORDER)
-    if after is None:
-        return rows.first()
-    # Compared column by column: the order has columns that fall and columns that rise, which no row comparison has.
-    later = Q(created_at__gt=after.created_at) | Q(created_at=after.created_at, id__gt=after.pk)
-    behind = rows.filter(Q(priority__lt=after.priority) | Q(later, priority=after.priority))
-    return behind.first() or rows.exclude(pk=after.pk).first()
+def next_open(filters: Filters, after: Claim | Conflict | None = None) -> Claim | Conflict | None:
+    """The open conflict that comes after this one in the list's order, or else the first; None where none is left. A
+    claim stands for a conflict of its place."""
+    asked = replace(filters, status=filters.status if filters.status in OPEN else "open")
+    claims = matching(asked, is_whole=too_many_are_like(filters.q)), "created_at"
+    queues: list[tuple[QuerySet[Any], str]] = [claims, (matching_others(asked), "detected_at")]
+    first: list[Claim | Conflict] = []
+    behind: list[Claim | Conflict] = []
+    for rows, at in queues:
+        ordered = rows.order_by("-priority", at, "pk")
+        if after is None:
+            first += ordered[:1]
+            continue
+        is_same = isinstance(after, rows.model)
+        # Compared column by column: the order has columns that fall and columns that rise, which no row comparison has.
+        later = Q(**{f"{at}__gt": time_of(after)})
+        later |= Q(**{at: time_of(after)}, pk__gt=after.pk if is_same else 0)
+        behind += ordered.filter(Q(priority__lt=after.priority) | Q(later, priority=after.priority))[:1]
+        first += (ordered.exclude(pk=after.pk) if is_same else ordered)[:1]
+    return min(behind or first, key=lambda row: (-row.priority, time_of(row), isinstance(row, Conflict)), default=None)
+
+
+def time_of(row: Claim | Conflict) -> datetime:
+    """Since when it is open."""
+    return row.detected_at if isinstance(row, Conflict) else row.created_at
 
 
 def list_dimensions() -> list[str]:

@@ -1,16 +1,18 @@
 """What a decision changed, from the snapshots that its row keeps, in words."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from memory.graph.snapshots import Snapshot
-from memory.models import Soas
+from memory.models import Memory, ProjectState, Soas
 from resolution.decisions.snapshots import read_key
 from resolution.models import Claim, Decision
 from resolution.views.phrases import in_words, percent
 
+# Of what a decision keeps, those that are about words.
+PARTS: Final = ("edges", "dimensions", "conflicts", "triples", "aliases")
 # Of a snapshot, the keys that name words.
 WORDS: Final = ("concept_id", "parent_id", "dim_id", "split_from_id", "moved_to_id", "existing_parent_id",
                 "blocking_concept_id")  # fmt: skip
@@ -30,25 +32,39 @@ def changes(decision: Decision) -> list[DiffLine]:
     """In two queries: the facts first, then dimensions, other conflicts, and what is remembered as decided."""
     found = [
         (part, key, decision.before.get(part, {}).get(key), decision.after.get(part, {}).get(key))
-        for part in ("edges", "dimensions", "conflicts", "triples", "aliases")
+        for part in ("states", "memories", *PARTS)
         for key in sorted(decision.before.get(part, {}).keys() | decision.after.get(part, {}).keys())
     ]
-    ids = {number for part, key, *_ in found if part != "conflicts" for number in read_key(key)}
+    ids = {number for part, key, *_ in found if part in PARTS and part != "conflicts" for number in read_key(key)}
     snapshots = [snapshot for *_, was, now in found for snapshot in (was, now) if snapshot]
     ids |= {snapshot[name] for snapshot in snapshots for name in WORDS if snapshot.get(name) is not None}
     words = defaultdict(lambda: "?", Soas.objects.filter(pk__in=ids).values_list("pk", "token"))  # some may be pruned
     # Claims, which are told of by the conflicts that they are members of.
     keys = [int(key) for part, key, *_ in found if part == "conflicts"]
+    remembered = _read_remembered([(part, int(key)) for part, key, *_ in found if part not in PARTS])
     conflict_of = dict(Claim.objects.filter(pk__in=keys).values_list("pk", "conflict_id")) if keys else {}
     return [
         DiffLine(
-            _name(part, key, words) if part != "conflicts" else f"conflict {conflict_of.get(int(key), '?')}",
+            remembered.get((part, key))
+            or (_name(part, key, words) if part != "conflicts" else f"conflict {conflict_of.get(int(key), '?')}"),
             _describe(part, was, words),
             _describe(part, now, words),
             conflict_of.get(int(key)) if part == "conflicts" else None,
         )
         for part, key, was, now in found
     ]
+
+
+def _read_remembered(keys: Collection[tuple[str, int]]) -> dict[tuple[str, str], str]:
+    """What memories and values of projects say."""
+    found: dict[tuple[str, str], str] = {}
+    models: dict[str, type[Memory] | type[ProjectState]] = {"memories": Memory, "states": ProjectState}
+    for part, model in models.items():
+        wanted = [key for of, key in keys if of == part]
+        rows = model._default_manager.in_bulk(wanted) if wanted else {}
+        what = "memory" if model is Memory else "value"
+        found |= {(part, str(key)): f"{what} “{rows[key]}”" if key in rows else f"{what} {key}" for key in wanted}
+    return found
 
 
 def _name(part: str, key: str, words: Mapping[int, str]) -> str:
@@ -71,6 +87,11 @@ def _describe(part: str, snapshot: Snapshot | None, words: Mapping[int, str]) ->
             part, "not there"
         )
     match part:
+        case "states":
+            return ProjectState.Status(snapshot["status"]).label
+        case "memories":
+            is_disputed = ", disputed" if snapshot["is_disputed"] else ""
+            return f"{Memory.Status(snapshot['status']).label}, {percent(snapshot['confidence'])}{is_disputed}"
         case "edges" if snapshot["concept_id"] == snapshot["parent_id"]:
             return "the dimension's root"
         case "edges":

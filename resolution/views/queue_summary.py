@@ -6,8 +6,9 @@ from django.db.models import Count, Min, Q
 
 from memory.templatetags.times import ago
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
-from resolution.models import Claim
-from resolution.views.conflict_list import RELATED
+from resolution.models import Claim, Conflict
+from resolution.views.conflict_list import RELATED, time_of
+from resolution.views.conflict_members import read_conflicts
 from resolution.views.phrases import existing_side, newcomer
 
 COUNTED_MAX = 100_000
@@ -16,12 +17,17 @@ FIRST = 5
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """A conflict in one line. ``existing`` is empty where nothing but a ring is in the newcomer's way."""
+    """A conflict in one line: a claim, of which ``existing`` is empty where nothing but a ring is in the newcomer's
+    way; or one that is not about an edge's slot, by its title."""
 
-    claim: Claim
+    row: Claim | Conflict
     existing: str
     incoming: str
-    age: str
+    title: str = ""
+
+    @property
+    def age(self) -> str:
+        return ago(time_of(self.row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +37,28 @@ class QueueSummary:
     pending: int
     proposed: int
     urgent: int
+    others: int
     oldest: str
     first: list[Next]
 
     @property
     def open(self) -> str:
         """How many; empty for none."""
-        count = self.pending + self.proposed
-        return "" if not count else f"{'over ' if count == COUNTED_MAX else ''}{count:,}"
+        count = self.pending + self.proposed + self.others
+        return "" if not count else f"{'over ' if count >= COUNTED_MAX else ''}{count:,}"
 
     def __str__(self) -> str:
-        parts = ((self.pending, "pending"), (self.proposed, "with a proposal"), (self.urgent, "with priority"))
+        parts = (
+            (self.pending, "pending"),
+            (self.proposed, "with a proposal"),
+            (self.urgent, "with priority"),
+            (self.others, "for people only"),
+        )
         return ", ".join(f"{count:,} {what}" for count, what in parts if count)
 
 
 def waiting() -> QueueSummary:
-    """In two queries."""
+    """In a few queries."""
     rows = Claim.objects.filter(status__in=OPEN)
     counted = rows.values("status", "priority", "created_at")[:COUNTED_MAX].aggregate(
         pending=Count("status", filter=Q(status=Claim.Status.PENDING)),
@@ -54,9 +66,15 @@ def waiting() -> QueueSummary:
         urgent=Count("status", filter=Q(priority__gt=0)),
         oldest=Min("created_at"),
     )
-    oldest = counted.pop("oldest")
     first = []
     for row in rows.select_related(*RELATED).order_by(*IN_ORDER)[:FIRST]:
         existing = "" if row.existing_parent is None else existing_side(row, None).words
-        first.append(Next(row, existing, newcomer(row), ago(row.created_at)))
-    return QueueSummary(first=first, oldest=ago(oldest) if oldest else "", **counted)
+        first.append(Next(row, existing, newcomer(row)))
+    of_people = Conflict.objects.filter(status=Conflict.Status.OPEN).exclude(slot_kind=Conflict.Kind.EDGE_SLOT)
+    found = of_people.values("detected_at")[:COUNTED_MAX].aggregate(others=Count("*"), since=Min("detected_at"))
+    if found["others"]:
+        next_ones = of_people.order_by("-priority", "detected_at", "id")[:FIRST]
+        first += [Next(one.conflict, "", "", one.title) for one in read_conflicts(next_ones).values()]
+        first.sort(key=lambda line: (-line.row.priority, time_of(line.row)))
+    oldest = min(filter(None, (counted.pop("oldest"), found["since"])), default=None)
+    return QueueSummary(first=first[:FIRST], others=found["others"], oldest=ago(oldest) if oldest else "", **counted)

@@ -12,6 +12,7 @@ from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
 from resolution.models import Claim
 from resolution.views.queue_summary import waiting
+from tests.resolution.contests import prefer
 from tests.resolution.deciding import dismiss
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
@@ -53,7 +54,13 @@ def test_the_first_five_stand_in_the_queues_order_with_both_claims() -> None:
 
     found = waiting().first
 
-    assert [one.claim.concept.token for one in found] == ["kvasir", "thing0", "thing1", "thing2", "thing3"]
+    assert [one.row.concept.token for one in found if isinstance(one.row, Claim)] == [
+        "kvasir",
+        "thing0",
+        "thing1",
+        "thing2",
+        "thing3",
+    ]
     assert (found[0].existing, found[0].incoming) == ("kvasir is a repo [type]", "kvasir is a container [type]")
 
 
@@ -65,3 +72,14 @@ def test_of_a_ring_there_is_the_newcomer_alone() -> None:
     [ring] = waiting().first
 
     assert (ring.existing, ring.incoming) == ("", "odin is a kvasir [type]")
+
+
+def test_what_only_people_decide_waits_in_the_same_line() -> None:
+    stated = dispute("kvasir")
+    conflict, _ = prefer("Sam prefers tea.", "Sam prefers coffee.")
+
+    found = waiting()
+
+    assert (found.open, str(found)) == ("2", "1 pending, 1 for people only")
+    assert [line.row for line in found.first] == [stated, conflict]
+    assert found.first[1].title == "Sam prefers tea. or Sam prefers coffee."

@@ -29,10 +29,11 @@
         return Boolean(box);
     }
 
-    // In the list: a decision that takes no names is confirmed there, the others on the conflict's page.
+    // In the list: a decision that takes no names is confirmed there, the others on the conflict's page. A row says with
+    // which keys it opens.
     function chooseIn(row, key) {
         const button = row.querySelector(`[data-key="${key}"]`);
-        if (!button && (!row.querySelector("[data-key]") || !["3", "4"].includes(key))) return false;
+        if (!button && (!row.querySelector("[data-key]") || !(row.dataset.opens ?? "34").includes(key))) return false;
         if (button) button.focus();
         else window.location.assign(`${row.querySelector(".desk-open").href}#choose-${key}`);
         return true;
@@ -68,7 +69,7 @@
     const KEYS = {
         j: () => moveBy(1), ArrowDown: () => moveBy(1), k: () => moveBy(-1), ArrowUp: () => moveBy(-1),
         x: select, "/": () => focusOn("#desk-search"), "?": help,
-        1: () => choose("1"), 2: () => choose("2"), 3: () => choose("3"), 4: () => choose("4"), p: () => choose("p"),
+        ...Object.fromEntries([..."123456789adp"].map((key) => [key, () => choose(key)])),
         n: () => press("#desk-next"), u: () => press("button.desk-undo"),
     };
 
@@ -112,7 +113,7 @@
         const keys = find("#desk-keys");
         keys.checked = remembered() !== "off";
         keys.addEventListener("change", () => remember(keys.checked ? "on" : "off"));
-        const wanted = /^#choose-([1-4])$/.exec(window.location.hash);
+        const wanted = /^#choose-([1-9a])$/.exec(window.location.hash);
         if (wanted) choose(wanted[1]);
         if (!find("#desk-bulk")) return;
         find("#desk-all").addEventListener("change", (event) => {

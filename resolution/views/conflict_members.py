@@ -1,0 +1,253 @@
+"""A conflict that is not about an edge's slot, in words: its members, the highest layer first, what speaks for each,
+and what happened around them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from django.db.models import Q
+from django.urls import reverse
+
+from memory.models import Edge, EdgeHistory, Episode, Memory, MemoryLineage, ProjectState
+from memory.templatetags.times import ago
+from resolution.decisions.conflicts import describe_seen
+from resolution.decisions.sides import DisputedRow, read_rows
+from resolution.models import Conflict, ConflictMember, Decision
+from resolution.views.conflict_detail import DECISIONS_MAX, DecisionInWords, TimelineEntry
+from resolution.views.phrases import (
+    STATING,
+    Quote,
+    by_whom,
+    dated,
+    describe_decision,
+    describe_history,
+    names_in,
+    percent,
+)
+
+Kind = ConflictMember.Kind
+STORY_MAX: Final = 40  # lines
+QUOTES_MAX: Final = 3  # of one member
+IN_LIST: Final = 3  # members that a row of the list names
+KEYS: Final = "123456789"  # of the desk
+
+
+@dataclass(frozen=True, slots=True)
+class MemberInWords:
+    """``key`` names it in forms; ``then``: what it said when it became a member, where it says something else now."""
+
+    key: str
+    layer: str
+    words: str
+    then: str
+    holds: bool
+    is_asked: bool
+    state: str
+    by: str = ""
+    at: datetime | None = None
+    confidence: str = ""
+    channel: str = ""
+    support: str = ""
+    against: str = ""
+    page: str = ""
+    quotes: tuple[Quote, ...] = ()
+    shortcut: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeConflict:
+    """In the list and on its page; ``story`` and ``decided`` only there."""
+
+    conflict: Conflict
+    members: Sequence[MemberInWords]
+    seal: str
+    story: Sequence[TimelineEntry] = ()
+    decided: Sequence[DecisionInWords] = ()
+
+    @property
+    def title(self) -> str:
+        """What is asked, or what is said against what."""
+        return self.conflict.question or " or ".join(member.words for member in self.members[:IN_LIST])
+
+    @property
+    def is_open(self) -> bool:
+        return self.conflict.status == Conflict.Status.OPEN
+
+    @property
+    def age(self) -> str:
+        return ago(self.conflict.detected_at)
+
+    @property
+    def named(self) -> Sequence[MemberInWords]:
+        return self.members[:IN_LIST]
+
+    @property
+    def others(self) -> int:
+        """How many members a row of the list does not name."""
+        return len(self.members) - len(self.named)
+
+    @property
+    def yes(self) -> str:
+        """What becomes of the members where the question is answered so."""
+        gone = [member.words for member in self.members if member.holds and not member.is_asked]
+        [asked] = [member.words for member in self.members if member.is_asked] or [""]
+        return f"“{asked}” holds{f', no longer {_quote(gone)}' if gone else ''}."
+
+    @property
+    def no(self) -> str:
+        gone = [member.words for member in self.members if member.is_asked and member.holds]
+        return (
+            f"{_quote(gone)} holds no longer." if gone else "What is asked about holds no longer as it is: all stays."
+        )
+
+    @property
+    def asks(self) -> bool:
+        return bool(self.conflict.question) and any(member.is_asked for member in self.members)
+
+
+def read_conflicts(conflicts: Iterable[Conflict]) -> dict[int, WholeConflict]:
+    """For the list: by their ids, in a bounded number of queries."""
+    by_key = {conflict.pk: conflict for conflict in conflicts}
+    members = ConflictMember.objects.filter(conflict__in=by_key).select_related("conflicts_with")
+    disputed: dict[int, list[DisputedRow]] = {key: [] for key in by_key}
+    for one in read_rows(list(members)):
+        disputed[one.member.conflict_id].append(one)
+    return {key: _describe(by_key[key], rows) for key, rows in disputed.items()}
+
+
+def read_conflict(conflict: Conflict) -> WholeConflict:
+    """For its page: with what speaks for each member, what happened around them, and what was decided."""
+    rows = read_rows(list(conflict.members.select_related("conflicts_with")))
+    decisions = conflict.decisions.select_related("undone_by").defer(*Decision.SNAPSHOTS).order_by("-id")
+    decided = [
+        DecisionInWords(row, describe_decision(row.kind, row.arguments, None)) for row in decisions[:DECISIONS_MAX]
+    ]
+    return _describe(conflict, rows, quotes=_find_quotes(rows), story=_tell_story(rows), decided=decided)
+
+
+def unseal(seal: str) -> tuple[int, str] | None:
+    """The conflict's id, and what was seen of it; None where this is the seal of no such conflict."""
+    word, _, rest = seal.partition(":")
+    number, _, digest = rest.partition(":")
+    is_key = word == "conflict" and number.isascii() and number.isdigit() and len(number) < 19
+    return (int(number), digest) if is_key else None
+
+
+def _describe(
+    conflict: Conflict, rows: Sequence[DisputedRow], *, quotes: Mapping[str, list[Quote]] | None = None, **more: Any
+) -> WholeConflict:
+    texts = {one.member.pk: one.text for one in rows}
+    winners = [one for one in rows if one.row is not None] if not conflict.question else []
+    shortcuts = dict(zip((one.member.pk for one in winners), KEYS, strict=False))
+    members = [
+        _put_in_words(one, texts, (quotes or {}).get(_key_of(one), ()), shortcuts.get(one.member.pk, ""))
+        for one in rows
+    ]
+    return WholeConflict(conflict, members, f"conflict:{conflict.pk}:{describe_seen(rows)}", **more)
+
+
+def _put_in_words(one: DisputedRow, texts: Mapping[int, str], quotes: Iterable[Quote], shortcut: str) -> MemberInWords:
+    member, row = one.member, one.row
+    agents = (agent for agent, _ in member.support)
+    told: dict[str, Any] = {}
+    if isinstance(row, Edge):
+        told = {
+            "by": by_whom(row.agent, row.source), "at": dated(row.said_at), "confidence": percent(row.confidence),
+            "channel": row.get_channel_display(), "page": reverse("admin:memory_edge_change", args=[row.pk]),
+        }  # fmt: skip
+    elif isinstance(row, EdgeHistory):
+        page = reverse("admin:memory_edgehistory_change", args=[row.pk])
+        told = {"by": by_whom(row.actor, row.source), "at": row.at, "page": page}
+    elif isinstance(row, Memory):
+        told = {
+            "by": f"{row.agent}{f' ({row.person})' if row.person else ''}", "at": dated(row.said_at),
+            "confidence": percent(row.confidence), "channel": row.get_channel_display(),
+            "page": reverse("admin:memory_memory_change", args=[row.pk]),
+        }  # fmt: skip
+    elif isinstance(row, ProjectState):
+        page = reverse("admin:memory_projectstate_change", args=[row.pk])
+        told = {"by": row.actor, "at": row.set_at, "page": page}
+    return MemberInWords(
+        key=_key_of(one),
+        layer=member.get_kind_display(),
+        words=one.text,
+        then=member.text if member.text not in ("", one.text) else "",
+        holds=one.holds,
+        is_asked=member.is_asked,
+        state=_name_state(one),
+        support=", ".join(dict.fromkeys(agent for agent in agents if agent != getattr(row, "agent", ""))),
+        against=texts.get(member.conflicts_with_id or 0, ""),
+        quotes=tuple(quotes),
+        shortcut=shortcut,
+        **told,
+    )
+
+
+def _key_of(one: DisputedRow) -> str:
+    return f"{one.member.kind}:{one.member.object_id}"
+
+
+def _name_state(one: DisputedRow) -> str:
+    if one.holds:
+        return "holds"
+    if one.row is None:
+        return "is gone"
+    return "is history" if isinstance(one.row, EdgeHistory) else f"holds no longer: {one.row.get_status_display()}"
+
+
+def _quote(texts: Iterable[str]) -> str:
+    return ", ".join(f"“{text}”" for text in texts)
+
+
+# --- what speaks for them, and what happened around them ---
+
+
+def _find_quotes(rows: Sequence[DisputedRow]) -> dict[str, list[Quote]]:
+    """The sentences in which it was said, by the members' keys."""
+    found: dict[str, list[Quote]] = {}
+    memories = {one.member.object_id: _key_of(one) for one in rows if isinstance(one.row, Memory)}
+    lineage = MemoryLineage.objects.filter(memory__in=memories, kind=MemoryLineage.Kind.EPISODE).order_by("-id")
+    said = [(line.row, memories[line.memory_id]) for line in lineage[: STORY_MAX * QUOTES_MAX]]
+    episodes = Episode.objects.defer("lexemes").in_bulk([key for key, _ in said])
+    for episode_id, key in said:
+        if (episode := episodes.get(episode_id)) is not None:
+            words = Quote(episode.agent, episode.role, episode.said_at, episode.text)
+            found.setdefault(key, []).append(words)
+    for one in rows:
+        if isinstance(one.row, Edge):
+            stated = EdgeHistory.objects.filter(
+                concept_id=one.row.concept_id, after__parent_id=one.row.parent_id, action__in=STATING
+            ).exclude(reason="")
+            found[_key_of(one)] = [
+                Quote(by_whom(row.actor, row.source), row.role, row.at, row.reason)
+                for row in stated.order_by("-id")[:QUOTES_MAX]
+            ]
+        elif isinstance(one.row, EdgeHistory | ProjectState) and one.row.reason:
+            at = one.row.at if isinstance(one.row, EdgeHistory) else one.row.set_at
+            found[_key_of(one)] = [Quote(one.row.actor, "", at, one.row.reason)]
+    return {key: quotes[:QUOTES_MAX] for key, quotes in found.items()}
+
+
+def _tell_story(rows: Sequence[DisputedRow]) -> list[TimelineEntry]:
+    """What happened to the members and in their slots, the oldest first."""
+    facts, states = Q(pk=None), Q(pk=None)
+    for one in rows:
+        for concept_id, dim_id in one.slots:
+            facts |= Q(concept_id=concept_id, dim_id=dim_id)
+        if isinstance(one.row, ProjectState):
+            states |= Q(project_id=one.row.project_id, category=one.row.category, key=one.row.key)
+    history = list(EdgeHistory.objects.filter(facts).order_by("-id")[:STORY_MAX])
+    tokens = names_in(picture for row in history for picture in (row.before, row.after))
+    lines = [
+        TimelineEntry(row.at, describe_history(row, tokens), by_whom(row.actor, row.source), row.reason)
+        for row in history
+    ]
+    settled = ProjectState.objects.filter(states).order_by("-id")[:STORY_MAX]
+    lines += [TimelineEntry(state.set_at, f"set: {state}", state.actor, state.reason) for state in settled]
+    for memory in (one.row for one in rows if isinstance(one.row, Memory)):
+        lines.append(TimelineEntry(memory.said_at, f"remembered: {memory}", memory.agent, ""))
+        if memory.archived_at is not None:
+            gone = f"{memory.get_status_display()}: {memory}"
+            lines.append(TimelineEntry(memory.archived_at, gone, "", ""))
+    return sorted(lines, key=lambda line: line.at)[-STORY_MAX:]
