@@ -184,6 +184,20 @@ def test_other_numbers_are_asked_about_in_the_project(project: Project) -> None:
     assert Conflict.objects.filter(members__kind="project_state").count() == 1
 
 
+def test_what_is_forgotten_stands_in_no_question(project: Project) -> None:
+    remember("The canary weighs 10 g.", project, days=9)
+    remember("The canary weighs 12 g.", project, days=2)
+    run.read_now(project)
+    assert "canary" in asked()[0][2]
+
+    Memory.objects.first().delete()
+
+    assert Conflict.objects.values_list("status", "question").get() == (
+        "resolved", "What this asked about was forgotten."
+    )  # fmt: skip
+    assert run.read_now(project) is not None
+
+
 QUIET = {
     "progression": ["The limit is 10 MB.", "The limit is now 20 MB."],
     "refinement": ["The shop uses Python 3.", "The shop uses Python 3.12."],
