@@ -129,6 +129,25 @@ REPLIES: Final = (
     "That sounds like a plan. Should I go on with the next step?", "I see. Which part should we look at first?",
     "Here is a summary of the options, with the advantages of each.", "Glad that it works now.",
 )  # fmt: skip
+# What people tell of themselves, how they ask for it in other words, and the word that shows that it was found.
+ONESELF: Final = (
+    ("I moved to Bergen in March.", "Where do I live?", "Bergen"),
+    ("I live in Tallinn, near the harbour.", "What's my home town these days?", "Tallinn"),
+    ("I'm vegetarian.", "What do I like to eat?", "vegetarian"),
+    ("I'm allergic to peanuts.", "Can you suggest a snack for me?", "peanuts"),
+    ("I work as a nurse.", "What's my job?", "nurse"),
+    ("I have three kids.", "How many children do I have?", "three"),
+    ("I prefer Helix to Vim.", "Which editor do I like best?", "Helix"),
+    ("I prefer tabs to spaces.", "How should I indent my code?", "tabs"),
+    ("Call me Ada.", "What's my name?", "Ada"),
+    ("I grew up in Ghent.", "Where was I raised?", "Ghent"),
+    ("I have a PhD in chemistry.", "Which degree do I have?", "chemistry"),
+    ("My wife is a pilot.", "What does my family do?", "pilot"),
+    ("My favourite colour is green.", "Which color do I prefer?", "green"),
+    ("I hate coffee.", "What should I drink at breakfast, do I enjoy espresso?", "coffee"),
+    ("I'm from Brazil.", "What's my nationality?", "Brazil"),
+    ("I always use metric units.", "Which measuring system do I use?", "metric"),
+)
 # To which nothing that was said belongs.
 BESIDE: Final = (
     "Write a haiku about autumn leaves.", "What is the capital of Australia?", "Explain recursion to a child.",
@@ -147,6 +166,15 @@ BESIDE: Final = (
     "What should I consider when I move to another city?", "How does a piano differ from a harpsichord?",
     "Set up a cron job that runs every Monday.", "What port does HTTPS use by default?",
     "How do I paint a wall without streaks?", "Which editor is best for Markdown?",
+    "Write a short story about a nurse on a night shift.", "What do I need to apply for a visa?",
+    "Explain how vegetarian diets affect iron levels in athletes.", "How do I change the colour of a plot?",
+    "Compare three approaches to caching in web applications.", "How do I write a resignation letter?",
+    "Which colors go well together in a logo?", "What should I do when a pod keeps crashing?",
+    "Draft a job advert for a pilot.", "How does a metric differ from a norm?", "Tell me about the history of coffee.",
+    "How should I name variables in a short script?", "Is a PhD worth it?", "Make a packing list for a weekend trip.",
+    "What is the name of the longest river in Africa?", "Can you explain what a home directory is?",
+    "How do I move a file in the terminal?", "Where does the word algorithm come from?",
+    "Which tools are used for load testing?", "Find the bug: for i in range(10): print(j)",
 )  # fmt: skip
 
 

@@ -88,6 +88,13 @@ BY_WORDS: Final = """
         SELECT id, {unpacked} FROM {kind} WHERE lexemes @@ %({kind}_needles)s::tsquery AND {visible} LIMIT {hits}
     ) hits ORDER BY {score} DESC, id DESC LIMIT {compared}
 """
+# Who somebody is and what they prefer, the newest first: asked for by what it is about, with no word in common.
+ONESELF_MAX: Final = 40
+ONESELF: Final = """
+    SELECT 'memory', id FROM memory
+    WHERE agent = %(agent)s AND person = %(person)s AND category IN ('identity', 'preference') AND {visible}
+    ORDER BY id DESC LIMIT {most}
+"""
 # The messages before and after each in its conversation, as far as they may be seen.
 AROUND: Final = """
     SELECT near.id FROM unnest(%(ids)s::bigint[]) AS hit (id) JOIN episode one ON one.id = hit.id
@@ -117,13 +124,14 @@ NEAREST: Final = """
 """
 DESCRIBE_MEMORIES: Final = """
     SELECT 'memory', memory.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, '', channel, category,
-        is_disputed, ARRAY[]::int[], ARRAY[]::bigint[], ARRAY[]::text[], tsvector_to_array(lexemes), ARRAY[]::text[],
-        {vector}, NULL::bytea
+        is_disputed, ARRAY[]::int[], ARRAY[]::bigint[], ARRAY[]::text[], ARRAY[]::text[], tsvector_to_array(lexemes),
+        ARRAY[]::text[], {vector}, NULL::bytea
     FROM memory {join} WHERE memory.id = ANY(%({kind}_ids)s) AND {visible}
 """
 DESCRIBE_EPISODES: Final = """
     SELECT 'episode', episode.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, role, role, '',
-        false, quoted, made.ids, made.withdrawn, tsvector_to_array({words}), near.lexemes, {vector}, {vector_before}
+        false, quoted, made.ids, made.told, made.withdrawn, tsvector_to_array({words}),
+        near.lexemes, {vector}, {vector_before}
     FROM episode {join}
     {made}
     LEFT JOIN LATERAL (
@@ -138,16 +146,22 @@ DESCRIBE_EPISODES: Final = """
     {join_before}
     WHERE episode.id = ANY(%({kind}_ids)s) AND {visible}
 """
-# The memories that a message is the source of, and the texts of those among them that hold no more.
+# The memories that a message is the source of; the texts of those that tell who somebody is and what they prefer, and
+# of those that hold no more.
 MADE_OF_IT: Final = """
     CROSS JOIN LATERAL (
         SELECT array_agg(memory.id) AS ids,
+            array_agg(memory.text) FILTER (
+                WHERE memory.status = 'active' AND memory.category IN ('identity', 'preference')
+            ) AS told,
             array_agg(memory.text) FILTER (WHERE memory.status IN ('superseded', 'invalid')) AS withdrawn
         FROM memory_lineage line JOIN memory ON memory.id = line.memory_id
         WHERE line.kind = 'episode' AND line.row = episode.id
     ) made
 """
-MADE_UNKNOWN: Final = "CROSS JOIN (SELECT ARRAY[]::bigint[] AS ids, ARRAY[]::text[] AS withdrawn) made"
+MADE_UNKNOWN: Final = """
+    CROSS JOIN (SELECT ARRAY[]::bigint[] AS ids, ARRAY[]::text[] AS told, ARRAY[]::text[] AS withdrawn) made
+"""
 VECTOR: Final = "halfvec_send({alias}.vector)"
 JOIN: Final = "LEFT JOIN {kind}_vector {alias} ON {alias}.id = {of} AND {alias}.embedder_id = {embedder}"
 

@@ -6,7 +6,7 @@ It is written as a dialogue, which does not care who holds the connection: ``sea
 
 import json
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +33,7 @@ from memory.semantic.domain.ranking import (
     rank,
 )
 from memory.semantic.domain.scope import Scope
+from memory.semantic.domain.slots import NOTHING_OF_ONESELF, OfOneself, find_oneself
 from memory.semantic.vectors import embedders
 
 QUERY_CHARACTERS: Final = 2_000  # of what is searched for
@@ -104,6 +105,7 @@ class Question:
     dimensions: int = 0
     vector: Sequence[float] | None = None
     general: frozenset[str] = frozenset()  # lexemes of what it speaks of only in general
+    oneself: OfOneself = NOTHING_OF_ONESELF
     ended: Sequence[Ended] = ()
 
 
@@ -163,7 +165,8 @@ def find(wish: Wish, now: float) -> Dialogue:
             question.vector,
             now,
             is_asked=not wish.own_words_only,
-            general=question.general if kind == "episode" else frozenset(),
+            general=question.general,
+            oneself=question.oneself,
         )
         if wish.own_words_only and kind == "episode":
             ranked = list(pick_worthwhile(question, ranked, {each.id: each for each in candidates}, found[:GIVEN_MAX]))
@@ -174,23 +177,24 @@ def find(wish: Wish, now: float) -> Dialogue:
 def pick_worthwhile(
     question: Question, ranked: Sequence[Found], known: Mapping[int, Candidate], memories: Sequence[Found]
 ) -> Iterator[Found]:
-    """Of the messages, those that tell something which holds and which the memories do not tell: each with those of its
-    sentences that do, as many as are given."""
+    """Of the messages, as many as are given of those that tell something which holds and which no memory tells: each
+    with those of its sentences that do."""
     wanted = find_content_words(question.wish.text)
     left = GIVEN_MAX
     for found in ranked:
-        made, withdrawn = known[found.id].made, known[found.id].withdrawn
-        told = [memory.text for memory in memories if memory.id in made]
+        source = known[found.id]
+        # What answers the model's question is found by that: a memory of it, which lacks the question, is not.
+        is_answer = wanted.isdisjoint(find_content_words(found.text))
+        told = [memory.text for memory in memories if memory.id in source.made]
+        told += [] if is_answer else source.told
 
-        def is_left_out(sentence: str) -> bool:
-            return repeats_memory(sentence, told) or is_withdrawn(sentence, found.said_at, withdrawn, question.ended)  # noqa: B023
+        def is_left_out(sentence: str, source: Candidate = source, told: Collection[str] = told) -> bool:
+            gone = is_withdrawn(sentence, source.said_at, source.withdrawn, question.ended)
+            return gone or repeats_memory(sentence, told)
 
         passage = pick_passage(found.text, wanted, is_left_out)
         # Where only what is left out was asked for, the rest is beside the point.
-        is_beside = wanted.isdisjoint(find_content_words(passage)) and not wanted.isdisjoint(
-            find_content_words(found.text)
-        )
-        if passage and not is_beside:
+        if passage and (is_answer or not wanted.isdisjoint(find_content_words(passage))):
             yield found._replace(text=passage)
             left -= 1
         if not left:
@@ -208,6 +212,7 @@ def understand(wish: Wish) -> Generator[Step, Any, Question]:
     asked = known["terms"] or []
     if not asked:
         return question
+    question.oneself = find_oneself(text)
     question.general = frozenset(known["general"])
     question.ended = [Ended(*row) for row in known["ended"] or ()]
     named = {lexeme for lexeme, *_ in asked}
@@ -235,6 +240,8 @@ def collect(question: Question) -> Generator[Step, Any, dict[Kind, list[int]]]:
         if needles := choose_needles(question.terms[kind], question.corpora[kind], *bounds):
             statements.append(looking(wish, kind, len(needles)))
             arguments |= needle_arguments(wish, kind, needles, question.corpora[kind])
+    if question.oneself and "memory" in wish.kinds:
+        statements.append(queries.ONESELF.format(visible=wish.visible("memory"), most=queries.ONESELF_MAX))
     for kind, key in (yield Query(queries.unite(statements), arguments)) if statements else ():
         ids[kind].append(key)
     if not wish.own_words_only:  # else vectors, and what stands beside a message, only put these into order
@@ -324,8 +331,8 @@ def describing(question: Question, kind: Kind) -> str:
 
 
 def read_candidate(row: Sequence[Any], *, own_words_only: bool) -> Candidate:
-    *said, quoted, made, withdrawn, lexemes, around, vector, before = row
-    fields = (*said, frozenset(lexemes), around or (), vector, before, made or (), withdrawn or ())
+    *said, quoted, made, told, withdrawn, lexemes, around, vector, before = row
+    fields = (*said, frozenset(lexemes), around or (), vector, before, made or (), told or (), withdrawn or ())
     candidate = Candidate(*fields)
     if own_words_only:
         candidate.text = cut_out(candidate.text, quoted)

@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 NAME: Final = "search"
 IN_FLIGHT_MAX: Final = 4  # searches of a process, each with a connection of its own
+WAITING_SHARE: Final = 0.5  # of its deadline, which a search may wait for a connection where all are at work
 UNHURRIED_MS: Final = 500  # the deadline of what nobody waits for
 # A plan for any words would not know which are rare. What is looked at by an index is nearly always in memory.
 FOR_SHORT_QUERIES: Final = "SET jit = off; SET plan_cache_mode = force_custom_plan; SET random_page_cost = 1.1"
@@ -32,7 +33,7 @@ LOG_EVERY_S: Final = 60.0
 
 @dataclass(slots=True)
 class Counts:
-    """Of the searches: ``late`` ones met the deadline, ``skipped`` ones found all connections busy, or none."""
+    """Of the searches: ``late`` ones met the deadline, ``skipped`` ones got no connection in time."""
 
     asked: int = 0
     answered: int = 0
@@ -48,6 +49,7 @@ class Searcher:
     def __init__(self, dsn: str) -> None:
         self.counts = Counts()
         self._dsn = dsn
+        self.open_count = 0  # connections, at work or not
         self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
         self._deadlines: WeakKeyDictionary[Connection, int] = WeakKeyDictionary()  # that Postgres has, in milliseconds
         self._loading: asyncio.Task[None] | None = None
@@ -67,8 +69,12 @@ class Searcher:
                 async with open_connection(self._dsn, NAME) as opened:
                     await opened.execute(FOR_SHORT_QUERIES)
                     self._idle.put_nowait(opened)
-                    while not opened.closed:  # noqa: ASYNC110 - a connection cannot be awaited while others use it
-                        await asyncio.sleep(CONNECT_AGAIN_S)
+                    self.open_count += 1
+                    try:
+                        while not opened.closed:  # noqa: ASYNC110 - a connection cannot be awaited while others use it
+                            await asyncio.sleep(CONNECT_AGAIN_S)
+                    finally:
+                        self.open_count -= 1
             except (psycopg.Error, OSError) as error:
                 self._complain("search.not_connected", error)
             await asyncio.sleep(CONNECT_AGAIN_S)
@@ -80,8 +86,8 @@ class Searcher:
         be told in time."""
         self.counts.asked += 1
         try:
-            opened = self._take()
-        except asyncio.QueueEmpty:
+            opened = await self._take(WAITING_SHARE * deadline_ms / 1000)
+        except TimeoutError:
             self.counts.skipped += 1
             return None
         wish = Wish(scope, "\n".join(texts), "both", LEAST_CONFIDENCE_UNASKED, True, conversation)
@@ -105,10 +111,13 @@ class Searcher:
             [each for each in found if each.kind == "episode"][:GIVEN_MAX],
         )
 
-    def _take(self) -> Connection:
-        """Raises asyncio.QueueEmpty."""
-        while (opened := self._idle.get_nowait()).closed:
-            pass
+    async def _take(self, within_s: float) -> Connection:
+        """Raises TimeoutError."""
+        if not self.open_count:
+            raise TimeoutError
+        async with asyncio.timeout(within_s):
+            while (opened := await self._idle.get()).closed:
+                pass
         return opened
 
     async def _put_back(self, opened: Connection) -> None:

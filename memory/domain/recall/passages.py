@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
 from typing import Final
 
 from memory.domain.cues.noun_phrases import is_adjective, is_plural
@@ -121,6 +122,7 @@ def _iter_sentences(text: str) -> Iterator[tuple[int, int, bool]]:
             yield start, end, not is_asked and start >= passed_until and not bare.endswith(":")
 
 
+@lru_cache(maxsize=4096)
 def is_request(sentence: str) -> bool:
     """Whether it only asks a question or for something to be done, or says nothing at all."""
     small = " ".join(sentence.lower().replace("’", "'").split())

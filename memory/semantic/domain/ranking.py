@@ -7,6 +7,7 @@ from math import fsum, log, sqrt
 from typing import Any, Final, NamedTuple, cast
 
 from memory.semantic.domain.found import Found, Kind
+from memory.semantic.domain.slots import NOTHING_OF_ONESELF, OfOneself
 
 # BM25 (Robertson and Zaragoza, 2009), without the frequency of a word in one message: almost always 1.
 K1: Final = 1.2
@@ -38,6 +39,9 @@ GIVEN_MAX: Final = 20  # of the best, among which newer ones are looked for
 BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest by the words of the question
 ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers
 LEAST_SIMILARITY: Final = 0.4  # of what is given unasked
+# Of memories that tell what somebody asks about themselves: a similarity at least, or more of it.
+OF_ONESELF: Final = frozenset({"identity", "preference"})
+TOLD_OF_ONESELF, PREFERENCE_ASKED = 0.6, 0.2
 
 
 # How much two candidates say the same, by their places: the cosine, of their vectors or else of their words.
@@ -70,7 +74,8 @@ class Corpus:
 class Candidate:
     """Found by its words or its vector, before it is compared with the others. ``around``: the lexemes of the messages
     before and after it. ``vector``: as Postgres sends a halfvec; ``before``: of the message before it. ``made``: the
-    memories that come from it; ``withdrawn``: the texts of those that hold no more."""
+    memories that come from it; ``told``: the texts of those that stand for it, found or not; ``withdrawn``: of those
+    that hold no more."""
 
     kind: Kind
     id: int
@@ -87,6 +92,7 @@ class Candidate:
     vector: bytes | None = None
     before: bytes | None = None
     made: Collection[int] = ()
+    told: Collection[str] = ()
     withdrawn: Collection[str] = ()
 
     def as_found(self, score: float, similarity: float, earlier: int = 0) -> Found:
@@ -119,6 +125,7 @@ def rank(
     *,
     is_asked: bool = True,
     general: Set[str] = frozenset(),
+    oneself: OfOneself = NOTHING_OF_ONESELF,
 ) -> list[Found]:
     """The best first, each standing for those that say nearly the same. What is not asked for must be alike enough, and
     by more than the words of which the question only speaks in general."""
@@ -136,12 +143,19 @@ def rank(
         covered = trust * sum(weights[lexeme] for lexeme in words or named.intersection(each.around)) / whole
         share = 0.0 if question is None or each.vector is None else BY_MEANING
         meant = meant if words else max(meant, trust * meant_before)
-        similarities.append(min(1.0, share * max(0.0, meant) + (1 - share) * covered))
+        similarity = min(1.0, share * max(0.0, meant) + (1 - share) * covered)
+        if oneself and each.category in OF_ONESELF:
+            is_told = oneself.is_told_by(each.text)
+            preferred = PREFERENCE_ASKED * (oneself.is_preference and each.category == "preference")
+            similarity = max(similarity, TOLD_OF_ONESELF) if is_told else min(1.0, similarity + preferred)
+        similarities.append(similarity)
     relevance = join_scores(candidates, weights, corpus, vectors.cosines, before)
     order = sorted(range(len(candidates)), key=lambda at: (-relevance[at], -candidates[at].id))
     if not is_asked:
         about = [words or named.intersection(each.around) for each, words in zip(candidates, matched, strict=True)]
-        order = [at for at in order if similarities[at] >= LEAST_SIMILARITY and not about[at] <= general]
+        order = [
+            at for at in order if similarities[at] >= LEAST_SIMILARITY and not (about[at] and about[at] <= general)
+        ]
     found = []
     for head, *others in cluster(order, candidates, matched, vectors, weights):
         each = candidates[head]

@@ -123,6 +123,19 @@ def test_by_itself_nothing_is_given_that_shares_only_what_a_question_speaks_of_i
 
 
 @pytest.mark.django_db
+def test_what_somebody_asks_of_themselves_is_found_with_no_word_in_common() -> None:
+    earlier = digest_of("earlier", 16)
+    remembered("The user moved to Bergen in March.", category="identity", conversation=earlier)
+    remembered(
+        "The user moved to Rome.", Scope(Speaker("agent-zero", "bob")), category="identity", conversation=earlier
+    )
+
+    for own_words_only in (False, True):
+        found = texts(ANN, "Where do I live?", own_words_only=own_words_only)
+        assert found == ["The user moved to Bergen in March."]
+
+
+@pytest.mark.django_db
 def test_quotes_and_operators_in_a_question_are_words() -> None:
     said("It's O'Brien's C:\\temp & a | b ! folder")
 

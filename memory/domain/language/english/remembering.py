@@ -191,7 +191,8 @@ FROM_NOW_ON = (
 )
 TIME_TAIL = (
     r"(?:,? (?:(?:last|this) (?:week|month|year|spring|summer|autumn|fall|winter|\w+day)|yesterday"
-    r"|today|recently|\w+ \w+ ago|in \d{4}))?"
+    r"|today|recently|\w+ \w+ ago|(?:back |early |late )?in (?:early |late )?(?:\d{4}|january|february|march|april|may"
+    r"|june|july|august|september|october|november|december|spring|summer|autumn|winter)(?: \d{4})?))?"
 )
 NAMELESS = split_words(
     "a an the back when if later after before at on in as crazy tomorrow today tonight anytime any "
