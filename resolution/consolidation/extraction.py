@@ -27,6 +27,8 @@ from memory.models import (
     LlmCall,
     Memory,
     MemoryLineage,
+    PendingEmbedding,
+    TextKind,
 )
 from memory.semantic import nearness, store
 from memory.semantic.domain.consolidation import NEAR_COSINE, says_same
@@ -218,8 +220,12 @@ def messages_of(due: DueSpeaker) -> Any:
 
 
 def newest_of(due: DueSpeaker) -> int:
-    newest: int = messages_of(due).values_list("pk", flat=True).first() or due.after
-    return newest
+    """The newest message that can be looked at: before the first that is still to get its vector, if it gets one."""
+    new = messages_of(due).filter(pk__gt=due.after)
+    waiting = PendingEmbedding.objects.filter(kind=TextKind.EPISODE, attempts__lte=1, row__in=new.values("pk"))
+    first = waiting.order_by("row").values_list("row", flat=True).first()
+    newest: int = new.values_list("pk", flat=True).first() or due.after
+    return newest if first is None else first - 1
 
 
 def mark(due: DueSpeaker, episode: int) -> None:

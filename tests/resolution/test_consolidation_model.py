@@ -278,6 +278,22 @@ def test_what_is_forgotten_while_the_model_reads_it_leaves_nothing(
     assert not Memory.objects.exists()
 
 
+def test_messages_without_a_vector_are_looked_at_when_they_have_one(
+    model: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hear(MOVED)
+    embedded()
+    hear(NODES)
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "embed_due", lambda: 0)
+        run()
+    assert model.asked == []
+
+    run()
+
+    assert len(asked_for(model, "extract")) == 1
+
+
 def test_a_night_asks_so_often_and_who_waits_comes_first_in_the_next(model: LlmServer) -> None:
     configure(extraction_max_calls=1)
     for scope in (ANN, BOB):
