@@ -74,7 +74,7 @@ PROJECTS: Final = 'SELECT slug, name, description, is_open FROM project ORDER BY
 # the database that it was imported into.
 NAMED: Final = """
     WITH named AS MATERIALIZED (
-        SELECT id, slug, digest || CASE number WHEN 1 THEN '' ELSE '-' || number END AS name
+        SELECT id, slug, digest, number, digest || CASE number WHEN 1 THEN '' ELSE '-' || number END AS name
         FROM (
             SELECT id, slug, digest, row_number() OVER (PARTITION BY digest ORDER BY id) AS number
             FROM (
@@ -113,7 +113,7 @@ MEMORIES: Final = """
     LEFT JOIN named AS successor ON successor.id = superseded_by_id
     LEFT JOIN named AS winner ON winner.id = merged_into_id
     LEFT JOIN derived ON derived.memory_id = memory.id LEFT JOIN disputes ON disputes.memory_id = memory.id
-    ORDER BY said_at, own.name COLLATE "C"
+    ORDER BY said_at, own.digest COLLATE "C", own.number
 """
 # In the order in which they were said.
 EPISODES: Final = """

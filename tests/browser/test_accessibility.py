@@ -25,8 +25,10 @@ def paths(running: Festinger) -> dict[str, str]:
     running.run("INSERT INTO project (slug, name) VALUES ('axed', 'Axed')")
     kept = world.remember(running, "Remember that the axed-isa tool is in the shed.")
     other = world.remember(running, "We keep the axed-isa tool in the shed.")
-    running.wait(lambda: running.run("SELECT 1 FROM episode WHERE text LIKE '%%zorblax%%'"))
-    [(said,)] = running.run("SELECT min(id) FROM episode WHERE text LIKE '%%zorblax%%'")
+    running.ask(("user", "Which axed tools are repaired in the shed today?"))
+    find = "SELECT id FROM episode WHERE text LIKE '%%Which axed tools%%'"
+    running.wait(lambda: running.run(find))
+    [(said,)] = running.run(find)
     [(project,)] = running.run("SELECT id FROM project WHERE slug = 'axed'")
     return {
         "home": address("index"),
@@ -59,9 +61,7 @@ def test_a_page_has_labels_and_contrast_in_light_and_dark(paths: dict[str, str],
     check_in_light_and_dark(olga)
 
 
-def test_what_a_search_found_and_what_would_be_forgotten_has_labels_and_contrast(
-    paths: dict[str, str], olga: Person
-) -> None:
+def test_what_a_search_found_has_labels_and_contrast(paths: dict[str, str], olga: Person) -> None:
     olga.page.goto(paths["search"])
     olga.page.get_by_label("Search for").fill("where is the axed-isa tool?")
     olga.page.get_by_label("Agent").fill("dobby")
@@ -69,7 +69,8 @@ def test_what_a_search_found_and_what_would_be_forgotten_has_labels_and_contrast
     expect(olga.page.get_by_role("heading", name="Found")).to_be_visible()
     check_in_light_and_dark(olga)
 
-    olga.types("Control+e")  # back to the device's scheme
+
+def test_what_would_be_forgotten_has_labels_and_contrast(paths: dict[str, str], olga: Person) -> None:
     olga.page.goto(paths["memory"])
     olga.page.get_by_role("button", name="Forget for good").click()
     expect(olga.page.get_by_role("heading", name="would be forgotten")).to_be_visible()

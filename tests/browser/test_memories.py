@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser import world
 from tests.browser.people import Person
-from tests.served.learning import Festinger
+from tests.served.learning import Festinger, headers_of
 
 MEMORY, MEMORIES = "memory_memory_change", "memory_memory_changelist"
 
@@ -122,6 +122,8 @@ def test_a_project_shows_what_belongs_to_it_and_a_concept_what_names_it(whole: F
     page.get_by_label("Name").fill("Mandrakes")
     page.get_by_role("button", name="Save", exact=True).click()
     whole.run("UPDATE agent SET allows_all_projects = true WHERE name = 'hagrid'")
+    asked = {"params": {"project": "mandrake"}, "headers": headers_of("hagrid")}
+    whole.wait(lambda: whole.proxies[0].client.get("/memory", **asked).status_code == 200)
     text = "Remember that the mandrake-house is heated at night."
     kept = world.remember(whole, text, "hagrid", project="mandrake")
     world.teach(whole, "mandrake-house -isa greenhouse")
@@ -155,7 +157,7 @@ def test_memories_go_out_in_a_file_and_come_in_after_a_preview(
     file.write_text("\n".join(map(json.dumps, ({"format": "festinger", "version": 1}, line, new))))
     page.get_by_label("A file that was exported").set_input_files(file)
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("cell", name="both are marked as disputed")).to_be_visible()
+    expect(page.get_by_role("cell", name="both are marked as disputed", exact=True)).to_be_visible()
     assert whole.run("SELECT count(*) FROM memory WHERE text LIKE '%%murtlap%%'") == [(0,)]
     page.get_by_role("button", name="Import").click()
     olga.is_told("all.jsonl was imported")

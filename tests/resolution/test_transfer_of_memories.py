@@ -9,6 +9,8 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from memory import bootstrap
 from memory.domain.channels import Channel
@@ -119,6 +121,51 @@ def test_memories_come_back_byte_for_byte_and_twice_is_once(world: None, extent:
     again = transfer.import_file(io.BytesIO(before), OPERATOR)
     assert not again.changes
     assert (exported(extent), MemoryHistory.objects.count()) == (before, history)
+
+
+@st.composite
+def files(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Lines of memories that refer to each other, many of them alike."""
+    count = draw(st.integers(1, 14))
+    made = []
+    for number in range(count):
+        others = st.sampled_from([f"m{other}" for other in range(count) if other != number] or [None])
+        status = draw(st.sampled_from(Memory.Status.values))
+        is_disputed = draw(st.booleans())
+        successor = {"superseded": "superseded_by", "merged_into": "merged_into"}.get(status)
+        known = {name: key for name in (successor,) if name and (key := draw(others)) is not None}
+        beside = [key for key in (draw(others),) if is_disputed and key is not None]
+        made.append(
+            line(
+                draw(st.sampled_from(["Lunch is at noon.", "The user prefers tea.", "The user prefers coffee."])),
+                id=f"m{number}",
+                status=status,
+                person=draw(st.sampled_from(["", "harry"])),
+                said_at=draw(st.sampled_from(["2026-03-01T00:00:00Z", "1976-03-01T00:00:00.5Z"])),
+                confidence=draw(st.floats(0, 1)),
+                is_disputed=is_disputed,
+                disputed_with=[{"id": key, "confidence": draw(st.none() | st.floats(0, 1))} for key in beside],
+                derived_from=[key for key in (draw(others),) if key is not None],
+                **known,
+            )
+        )
+    return made
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(files())
+@example([line("Lunch is at noon.", id=f"m{number}", said_at="2026-03-01T00:00:00Z") for number in range(12)])
+def test_any_memories_come_back_byte_for_byte_and_twice_is_once(entries: list[dict[str, Any]]) -> None:
+    clear()
+    take_in(*entries)
+    before = exported()
+
+    clear()
+    transfer.import_file(io.BytesIO(before), OPERATOR)
+
+    assert exported() == before
+    assert not transfer.import_file(io.BytesIO(before), OPERATOR).changes
+    assert exported() == before
 
 
 def test_what_is_imported_is_marked_so_is_in_the_history_and_waits_for_its_vector(world: None) -> None:

@@ -147,6 +147,9 @@ def test_two_are_merged_by_hand_and_separated_again(operator: Client) -> None:
     assert (one.status, one.merged_into_id, other.evidence_count) == ("merged_into", other.pk, 2)
     assert "the same" in see(operator, f"{PAGE}{other.pk}/change/")
 
+    loser = see(operator, f"{PAGE}{one.pk}/change/")
+    assert "Merged into" in loser
+    assert ">Restore</button>" not in loser
     [merge] = other.history.filter(action="merge")
     told = operator.post(f"{PAGE}separate/", {"merge": merge.pk}, follow=True)
     assert "1 memory of its own again" in told.content.decode()
@@ -254,6 +257,8 @@ def test_what_is_forgotten_goes_with_what_was_made_of_nothing_else(operator: Cli
     path = "/admin/memory/episode/"
     asked = operator.post(path, {"action": "forget_them", "_selected_action": [episodes[0].pk]}).content.decode()
     assert "1 episode and 1 memory would be forgotten for good" in asked
+    assert f'action="{path}"' in asked
+    assert f'action="{path}"' in see(operator, f"{path}{episodes[0].pk}/change/")
     assert episodes[0].text in asked
     assert Memory.objects.count() == 3
 

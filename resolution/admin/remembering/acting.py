@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect
@@ -59,13 +59,19 @@ ACTS: Final = {
 
 def describe_acts(memory: Memory) -> dict[str, Any]:
     """What the page of a memory offers."""
+    winner = memory.merged_into or memory
+    merges = [
+        (merge, Memory.objects.filter(pk__in=losers).defer("lexemes"))
+        for merge, losers in merging.find_standing(winner)
+        if winner == memory or memory.pk in losers
+    ]
+    # Who restores one of a merge leaves its evidence with the winner, too.
+    acts = {name: act for name, act in ACTS.items() if memory.status in act.statuses}
     return {
-        "acts": [(name, act.label, act.what) for name, act in ACTS.items() if memory.status in act.statuses],
+        "acts": [] if winner != memory and merges else [(name, act.label, act.what) for name, act in acts.items()],
         "may_merge": memory.status == Memory.Status.ACTIVE and not memory.is_disputed,
-        "merges": [
-            (merge, Memory.objects.filter(pk__in=losers).defer("lexemes"))
-            for merge, losers in merging.find_standing(memory)
-        ],
+        "merges": merges,
+        "winner": winner,
     }
 
 
@@ -169,8 +175,8 @@ def find_like(chosen: Sequence[Memory]) -> QuerySet[Memory]:
     """Those with words of the first of them that could be merged with it, the likest first."""
     first = chosen[0]
     rows = Memory.objects.filter(project=first.project_id, status=Memory.Status.ACTIVE, is_disputed=False)
-    if first.category in PERSONAL:
-        rows = rows.filter(agent=first.agent, person=first.person)
+    own = Q(agent=first.agent, person=first.person)
+    rows = rows.filter(own if first.category in PERSONAL else own | ~Q(category__in=PERSONAL))
     newest = rows.exclude(pk__in=[memory.pk for memory in chosen]).order_by("-pk")[:COMPARED_MAX]
     words = "replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery"
     likeness = RawSQL(f"ts_rank(memory.lexemes, {words})", [first.text])

@@ -28,12 +28,19 @@ class Forgets:
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        more = {"may_forget": self.has_forget_permission(request)} | (extra_context or {})
+        address = find_address(self.opts.model_name)  # type: ignore[attr-defined]
+        more = {"may_forget": self.has_forget_permission(request), "address": address} | (extra_context or {})
         return super().change_view(request, object_id, form_url, more)  # type: ignore[misc]  # ModelAdmin's
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         # Django's log has nothing of it: it would keep the text of what is forgotten.
         return redirect(f"admin:memory_{self.opts.model_name}_change", object_id)  # type: ignore[attr-defined]
+
+
+def find_address(kind: str) -> str:
+    """Of the list of all rows: of memories it shows only those that hold, unless it is asked for others."""
+    address = reverse(f"admin:memory_{kind}_changelist")
+    return f"{address}?status=all" if kind == "memory" else address
 
 
 def forget_rows(
@@ -60,7 +67,7 @@ def _ask(page: Page, request: HttpRequest, kind: Literal["episode", "memory"], r
     context = {
         **admin.site.each_context(request),
         "title": "Forget for good",
-        "address": reverse(f"admin:memory_{kind}_changelist"),
+        "address": find_address(kind),
         "what": _count(found),
         "examples": found.examples,
         "others": found.episodes + found.memories - len(found.examples),
