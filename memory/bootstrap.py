@@ -37,6 +37,7 @@ SCHEDULE = (
 # The same at a time of the day: cron fields, in FESTINGER_TIME_ZONE.
 DAILY = (
     ("consolidation of the memories", "resolution.tasks.consolidate", "0 3 * * *"),
+    ("sweep for conflicts between the layers", "resolution.tasks.sweep_conflicts", "15 3 * * *"),
     ("reading of the stories of the day", "resolution.tasks.detect", "30 3 * * *"),
 )
 

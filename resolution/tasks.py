@@ -16,6 +16,7 @@ from memory.db.locks import try_job_lock
 from memory.domain.timing import LogThrottle
 from memory.tasks import embed
 from resolution.consolidation import night
+from resolution.consolidation.sweep import sweep_conflicts as sweep_layers
 from resolution.detective import run as detective
 from resolution.intake import quotas
 from resolution.intake.candidates import expire
@@ -112,6 +113,13 @@ def detect_due() -> None:
     """Sent every minute: reads what has changed some minutes after the last change."""
     with report_interruption("detective.interrupted"):
         detective.read_again()
+
+
+@shared_task
+def sweep_conflicts() -> None:
+    """Sent every night."""
+    with report_interruption("conflicts.interrupted"):
+        sweep_layers()
 
 
 @shared_task

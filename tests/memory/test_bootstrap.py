@@ -98,6 +98,7 @@ def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed()
         "proxy.tasks.take_figures": True,
         "proxy.tasks.forget_prompt_texts": True,
         "resolution.tasks.consolidate": True,
+        "resolution.tasks.sweep_conflicts": True,
         "resolution.tasks.detect": True,
         "resolution.tasks.detect_due": True,
     }

@@ -1,0 +1,212 @@
+"""The steps of the sweep: what nobody saw when it was written, and what only newer rules see. Each change is a
+transaction of its own, so that a sweep that is stopped has done what it has done."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import combinations
+from typing import Any, Final
+
+from django.db import connection
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from memory.db.connections import chunks
+from memory.db.transactions import run_transaction
+from memory.domain.channels import Channel
+from memory.models import Memory, MemoryHistory, ProjectState
+from memory.semantic import store
+from memory.semantic.domain import slots
+from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.store import Change
+from resolution.domain.layer_slots import VERSION, meeting_key, memory_keys
+from resolution.layers import detection
+from resolution.layers.conflicts import Kind, MemberKind, settle_moot
+from resolution.layers.detection import Row
+from resolution.layers.memories import contradict, drop_settled, open_between, settle_memories
+from resolution.models import Conflict, ConflictMember, LayerSlot
+
+ACTOR: Final = "sweep"
+BETTER_RULES: Final = "The rules of slots are better by now."
+BATCH: Final = 500  # rows
+GROUP_MAX: Final = 200  # memories of one slot that are compared with each other, the newest
+FACTS_AT_ONCE: Final = 5_000
+FACTS: Final = """
+    SELECT edge_id, concept.token, parent.token, dim.token, is_isa, agent, channel FROM urd
+    JOIN soas AS concept ON concept.id = urd.id JOIN soas AS dim ON dim.id = urd.dim_id
+    JOIN soas AS parent ON parent.id = urd.parent_id
+    WHERE NOT urd.is_additive AND urd.id <> urd.parent_id AND edge_id > %s ORDER BY edge_id LIMIT %s
+"""
+# Of each place that holds several memories their ids, the newest first.
+GROUPS: Final = """
+    SELECT array_agg(id ORDER BY id DESC) FROM (
+        SELECT id, project_id, category, agent, person, slot AS place FROM memory WHERE status = 'active' AND slot <> ''
+        UNION
+        SELECT id, project_id, category, agent, person, other_slot FROM memory
+        WHERE status = 'active' AND other_slot <> ''
+    ) AS placed
+    GROUP BY project_id, category, place, CASE WHEN category = ANY(%s) THEN agent END,
+             CASE WHEN category = ANY(%s) THEN person END
+    HAVING count(*) > 1
+"""
+
+
+def find_slots_again() -> int:
+    """Of the memories that older rules have given their slots; how many have another now."""
+    changed = 0
+    active = Memory.objects.filter(status=Memory.Status.ACTIVE, slot_version__lt=slots.VERSION)
+    while batch := list(active.order_by("pk")[:BATCH]):
+        same = []
+        for memory in batch:
+            # Of other categories the form has named it, in words that are gone.
+            named = "" if memory.category in ("identity", "preference") else memory.slot
+            found = slots.find_slots(memory.text, memory.category, named)
+            if (memory.slot, memory.other_slot) == found:
+                same.append(memory.pk)
+            else:
+                run_transaction(partial(_put_in_slot, memory.pk, found))
+                changed += 1
+        Memory.objects.filter(pk__in=same).update(slot_version=slots.VERSION)
+    return changed
+
+
+def _put_in_slot(memory_id: int, found: slots.Slots) -> None:
+    memory = Memory.objects.select_for_update(of=("self",)).get(pk=memory_id)
+    by = Change(ACTOR, Channel.OPERATOR, timezone.now(), reason=BETTER_RULES)
+    store.change(memory, store.Action.EDIT, by, slot=found.slot, other_slot=found.other, slot_version=slots.VERSION)
+    detection.detect_memory(memory)
+    settle_memories([memory.pk])
+
+
+def note_slots_again() -> None:
+    """Of the values and memories whose words older rules have found, or nobody; those of rows that hold no more go."""
+    states = ProjectState.objects.filter(status=ProjectState.Status.ACTIVE)
+    memories = Memory.objects.filter(status=Memory.Status.ACTIVE).exclude(slot="").defer("lexemes")
+    _note_slots_of(LayerSlot.Kind.PROJECT_STATE, states)
+    _note_slots_of(LayerSlot.Kind.MEMORY, memories)
+
+
+def _note_slots_of(kind: str, holding: QuerySet[Any]) -> None:
+    known = LayerSlot.objects.filter(kind=kind, object_id=OuterRef("pk"), version__gte=VERSION)
+    unknown = holding.filter(~Exists(known)).select_related("project").order_by("pk")
+    for rows in chunks(unknown.iterator(BATCH), BATCH):
+        LayerSlot.objects.filter(kind=kind, object_id__in=[row.pk for row in rows]).delete()
+        LayerSlot.objects.bulk_create(
+            [
+                LayerSlot(kind=kind, object_id=row.pk, words=key, version=VERSION)
+                for row in rows
+                for key in _keys_of(row)
+            ],
+            ignore_conflicts=True,
+        )
+    LayerSlot.objects.filter(~Exists(holding.filter(pk=OuterRef("object_id"))), kind=kind).delete()
+
+
+def _keys_of(row: Memory | ProjectState) -> set[str]:
+    slug = row.project.slug if row.project is not None else ""
+    if isinstance(row, Memory):
+        return memory_keys(slug, row.category, row.slot)
+    return {meeting_key(slug, row.category, row.key)} - {""}
+
+
+# --- memories ---
+
+
+def compare_memories() -> Iterator[int]:
+    """Opens what is open between memories of one slot; yields how many memories it has looked at."""
+    with connection.cursor() as cursor:
+        cursor.execute(GROUPS, [sorted(PERSONAL)] * 2)
+        groups = [ids[:GROUP_MAX] for (ids,) in cursor.fetchall()]
+    for some in chunks(groups, BATCH):
+        memories = Memory.objects.defer("lexemes").in_bulk({key for ids in some for key in ids})
+        for ids in some:
+            present = [memories[key] for key in ids if key in memories]
+            for newer, older in combinations(present, 2):
+                if store.are_rivals(older, newer) and not _are_in_one(older.pk, newer.pk):
+                    run_transaction(partial(_dispute, older.pk, newer.pk, Conflict.Tier.SLOT))
+            yield len(ids)
+
+
+def open_old_disputes() -> None:
+    """Of memories that were marked as disputed before that was a conflict."""
+    members = ConflictMember.objects.filter(
+        kind=MemberKind.MEMORY, object_id=OuterRef("pk"), conflict__status=Conflict.Status.OPEN
+    )
+    marked = Memory.objects.filter(~Exists(members), status=Memory.Status.ACTIVE, is_disputed=True)
+    for memory in marked.order_by("pk"):
+        for row in memory.history.filter(action=MemoryHistory.Action.DISPUTE):
+            beside = (row.after or {})["beside"]
+            run_transaction(partial(_dispute, memory.pk, beside, Conflict.Tier.OPPOSITION))
+
+
+def _dispute(one_id: int, other_id: int, tier: str) -> None:
+    rows = Memory.objects.filter(pk__in=[one_id, other_id], status=Memory.Status.ACTIVE).order_by("pk")
+    pair = list(rows.select_for_update(of=("self",)))
+    if len(pair) < 2 or not contradict(*pair) or not drop_settled(pair[1], [pair[0]]):
+        return
+    older, newer = sorted(pair, key=lambda memory: (memory.said_at, memory.pk))
+    store.dispute(older, newer, Change(ACTOR, Channel.OPERATOR, timezone.now()))
+    open_between(newer, [older], tier)
+
+
+def _are_in_one(one: int, other: int) -> bool:
+    """Whether two memories are members of one open conflict."""
+    rows = ConflictMember.objects.filter(kind=MemberKind.MEMORY, conflict__status=Conflict.Status.OPEN)
+    own = rows.filter(object_id=one, conflict__slot_kind=Kind.MEMORY_SLOT).values("conflict")
+    return rows.filter(object_id=other, conflict__in=own).exists()
+
+
+# --- layers ---
+
+
+def compare_layers() -> Iterator[int]:
+    """Opens what is open between project state, facts and memories, and closes what agrees by now; yields how many
+    facts it has looked at."""
+    met = Counter(LayerSlot.objects.values_list("words", flat=True))
+    facts: dict[str, list[Row]] = defaultdict(list)
+    for some in _read_facts():
+        for row in some:
+            if (key := meeting_key("", row[1], row[3])) in met:
+                facts[key].append(detection.as_row(*row))
+        yield len(some)
+    found = set()
+    for keys in chunks([key for key, count in met.items() if count + len(facts.get(key, ())) > 1], BATCH):
+        found |= set(detection.look_at(keys, facts).values())
+        yield 0
+    # The rest has lost a side that nobody saw go, or it was renamed.
+    rest = Conflict.objects.filter(slot_kind=Kind.CROSS_LAYER, status=Conflict.Status.OPEN).exclude(pk__in=found)
+    for conflict in rest:
+        words, project = conflict.slot_key["words"], conflict.slot_key["project"]
+        if conflict.pk not in detection.look_at([meeting_key(project, *words)]).values():
+            detection.close_moot([conflict.pk])
+
+
+def _read_facts() -> Iterator[list[tuple[int, str, str, str, bool, str, str]]]:
+    last = 0
+    while True:  # in transactions of their own: nothing waits for the end of millions
+        with connection.cursor() as cursor:
+            cursor.execute(FACTS, [last, FACTS_AT_ONCE])
+            rows = cursor.fetchall()
+        if not rows:
+            return
+        yield rows
+        last = rows[-1][0]
+
+
+def settle_open_ones() -> None:
+    """Closes the open conflicts of which too little stands, or whose memories agree by now."""
+    open_ones = Q(conflict__status=Conflict.Status.OPEN) & ~Q(conflict__slot_kind=Kind.EDGE_SLOT)
+    members = list(ConflictMember.objects.filter(open_ones).values_list("kind", "object_id").distinct())
+    for some in chunks(members, BATCH):
+        for kind, ids in _by_kind(some).items():
+            if kind == MemberKind.MEMORY:
+                settle_memories(ids)
+            else:
+                settle_moot(kind, ids)
+
+
+def _by_kind(members: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for kind, object_id in members:
+        found[kind].append(object_id)
+    return found

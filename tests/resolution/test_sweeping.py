@@ -1,0 +1,117 @@
+"""What the sweep finds that nobody saw when it was written, and what it closes."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from memory import bootstrap
+from memory.models import Edge, Memory, Project, ProjectState, Soas
+from memory.semantic.domain import slots
+from resolution.consolidation.sweep import sweep_conflicts
+from resolution.domain import layer_slots
+from resolution.models import Conflict, LayerSlot, Run
+from tests.resolution.worlds import say
+
+pytestmark = pytest.mark.django_db  # nothing is looked at when it is stored: no test commits
+
+KINDS = Conflict.Kind
+
+
+@pytest.fixture
+def project() -> Project:
+    bootstrap.load_dimensions()
+    return Project.objects.create(slug="p05", name="P05")
+
+
+def remembered(text: str, **more: Any) -> Memory:
+    found = slots.find_slots(text, more.setdefault("category", "preference"))
+    more = {"slot": found.slot, "other_slot": found.other, "slot_version": slots.VERSION} | more
+    return Memory.objects.create(text=text, agent="dobby", person="sam", source="written", **more)
+
+
+def settled(project: Project, key: str, value: str) -> ProjectState:
+    return ProjectState.objects.create(project=project, category="decision", key=key, value=value, actor="o")
+
+
+def sweep() -> dict[str, int]:
+    run = sweep_conflicts()
+    assert run is not None
+    assert run.status == "done"
+    return dict(run.counts)
+
+
+def open_ones() -> list[str]:
+    return sorted(Conflict.objects.filter(status="open").values_list("slot_kind", flat=True))
+
+
+def test_what_slipped_past_is_found_once(project: Project) -> None:
+    say("p05.lateral-support isa peek decision.material")
+    say("p05.axial-support isa peek decision.material")
+    state = settled(project, "lateral_support_material", "GF-PTFE")
+    settled(project, "axial_support_material", "PEEK")
+    rebase, merge = remembered("The user prefers rebase workflow."), remembered("The user prefers merge workflow.")
+    remembered("The user prefers small diffs.")
+
+    assert sweep() == {"opened": 2}
+    assert open_ones() == [KINDS.CROSS_LAYER, KINDS.MEMORY_SLOT]
+    assert set(Memory.objects.filter(is_disputed=True)) == {rebase, merge}
+    assert ProjectState.objects.get(is_disputed=True) == state
+    assert sweep() == {}
+    assert Run.objects.filter(trigger="sweep", status="done").count() == 2
+
+
+def test_better_rules_find_what_older_ones_did_not(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = {"slot": "", "other_slot": "", "slot_version": 0}
+    remembered("The user prefers rebase workflow.", **old)
+    remembered("The user prefers merge workflow.", **old)
+    named = remembered("The staging server's name is heron.", category="project", slot="server name", slot_version=0)
+    LayerSlot.objects.create(kind="memory", object_id=named.pk, words="heron", version=0)
+    assert sweep() == {"opened": 1, "slots": 2}
+
+    assert [change.action for change in Memory.objects.order_by("pk")[0].history.order_by("id")] == ["edit", "dispute"]
+    named.refresh_from_db()
+    assert (named.slot, named.slot_version) == ("server name", slots.VERSION)
+    assert set(LayerSlot.objects.filter(object_id=named.pk).values_list("words", flat=True)) == {
+        "nam server",
+        "nam project server",
+    }
+    monkeypatch.setattr("resolution.layers.sweeping.VERSION", layer_slots.VERSION + 1)
+    sweep()
+    assert set(LayerSlot.objects.values_list("version", flat=True)) == {layer_slots.VERSION + 1}
+
+
+def test_what_agrees_by_now_is_closed(project: Project) -> None:
+    say("p05.lateral-support isa peek decision.material")
+    settled(project, "lateral_support_material", "GF-PTFE")
+    one, _ = remembered("The user prefers rebase workflow."), remembered("The user prefers merge workflow.")
+    sweep()
+    Memory.objects.filter(pk=one.pk).update(status="invalid", archived_at="2026-01-01T00:00Z")
+    Edge.objects.filter(parent__token="peek").update(concept=Soas.objects.create(token="p05.strut"))
+
+    assert sweep() == {"closed": 2}
+    assert not ProjectState.objects.filter(is_disputed=True).exists()
+    assert not Memory.objects.filter(is_disputed=True, status="active").exists()
+
+
+def test_what_was_marked_before_there_were_such_conflicts_becomes_one(project: Project) -> None:
+    one, other = remembered("The user prefers rebase workflow."), remembered("The user prefers merge workflow.")
+    sweep()
+    Conflict.objects.all().delete()
+
+    Memory.objects.update(slot="", is_disputed=True)  # as one that was found by its meaning alone
+    Memory.objects.filter(pk=other.pk).update(text="The user doesn't prefer rebase workflow.")
+    assert sweep() == {"opened": 1}
+    assert Conflict.objects.get().tier == "opposition"
+    assert one.history.count() == other.history.count() == 1
+
+
+def test_the_command_tells_what_it_has_done(project: Project) -> None:
+    say("p05.lateral-support isa peek decision.material")
+    settled(project, "lateral_support_material", "GF-PTFE")
+    told = StringIO()
+
+    call_command("sweep_conflicts", stdout=told)
+
+    assert told.getvalue().endswith("has looked at 1 facts and memories: 1 conflict opened, 0 closed.\n")
