@@ -15,7 +15,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from memory.domain.fact_syntax import FactMistake
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.search import QUERY_CHARACTERS
+from proxy.api.changes import apply_for
 from proxy.api.conflicts import ConflictQuery, list_for
+from proxy.api.decisions import decide_whole, decided_out
 from proxy.api.facts import STATUS as FACT_STATUS
 from proxy.api.facts import describe_outcome, teach
 from proxy.api.memories import (
@@ -32,6 +34,10 @@ from proxy.api.project_state import StateQuery, list_state
 from proxy.api.routes import TextIn, recollect_text, tell_why
 from proxy.auth import Caller, require, require_own_name
 from proxy.errors import DatabaseAway, ProxyError
+from resolution.actors import Actor
+from resolution.decisions import undo
+from resolution.domain.verdicts import NAME_MAX, REASON_MAX, Action
+from resolution.models import Conflict
 
 TEXT_MAX: Final = 20_000  # characters of what is recalled for
 STATES_MAX: Final = 200
@@ -77,6 +83,28 @@ class StateArguments(ProjectArguments):
 
 class ConflictArguments(Arguments):
     limit: int = Field(10, ge=1, le=50, description="How many conflicts at most.")
+    kind: Conflict.Kind | None = Field(None, description="Only those of this kind; without it all.")
+    project: str | None = Field(None, max_length=SLUG_MAX, description="Only those of this project.")
+    touches: str | None = Field(
+        None, max_length=NAME_MAX, description="Only those about this name, or with this member, as in memory:5."
+    )
+
+
+class DecisionArguments(Arguments):
+    conflict_id: int = Field(ge=1, description="The `id` of the conflict.")
+    action: Action = Field(
+        description="supersede_others: the winner holds, the others no longer; no_action: all stay as they are;"
+        " dismiss: it is no conflict; yes, no: the answer to its question."
+    )
+    winner_member_id: int | str | None = Field(
+        None, description="supersede_others: the `id` of the member that is right; `memory:5` where two have the same."
+    )
+    reason: str = Field("", max_length=REASON_MAX, description="Why, as the user has said it.")
+
+
+class UndoArguments(Arguments):
+    decision_id: int = Field(ge=1, description="The `id` of the decision.")
+    reason: str = Field("", max_length=REASON_MAX)
 
 
 class WhyArguments(Arguments):
@@ -120,7 +148,18 @@ async def project_state(caller: Caller, given: StateArguments) -> dict[str, Any]
 
 
 async def conflicts(caller: Caller, given: ConflictArguments) -> dict[str, Any]:
-    return await list_for(caller, ConflictQuery.model_validate({"status": "open", "limit": given.limit}))
+    return await list_for(caller, ConflictQuery.model_validate({"status": "open"} | given.model_dump()))
+
+
+async def decide_conflict(caller: Caller, given: DecisionArguments) -> dict[str, Any]:
+    def decide(actor: Actor) -> dict[str, Any]:
+        return decide_whole(given.conflict_id, actor, given.action, given.reason, winner=given.winner_member_id)
+
+    return await apply_for(caller, decide)
+
+
+async def undo_decision(caller: Caller, given: UndoArguments) -> dict[str, Any]:
+    return await apply_for(caller, lambda actor: decided_out([undo.undo(given.decision_id, actor, given.reason)]))
 
 
 async def why(caller: Caller, given: WhyArguments) -> dict[str, Any]:
@@ -167,7 +206,22 @@ TOOLS: Final[dict[str, Tool]] = {
         "What the operators have settled for this project: decisions, requirements and the like, by category and key."
         " It holds against anything else that was said.",
     ),
-    "conflicts": Tool(conflicts, ConflictArguments, "Which facts contradict each other and wait for a decision."),
+    "conflicts": Tool(
+        conflicts,
+        ConflictArguments,
+        "What contradicts each other and waits for a"
+        " decision: facts, memories, values of projects, with who said what.",
+    ),
+    "decide_conflict": Tool(
+        decide_conflict,
+        DecisionArguments,
+        "Decide a conflict, for operators only. People decide: call it only with what the user has said about this very"
+        " conflict, never with your own judgement.",
+        changes=True,
+    ),
+    "undo_decision": Tool(
+        undo_decision, UndoArguments, "Take a decision about a conflict back, for operators only.", changes=True
+    ),
     "why": Tool(why, WhyArguments, "What an earlier request of this agent was given from memory, and why."),
 }
 

@@ -101,6 +101,8 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     # Dimensions, then rows, as all writers lock. The conflict's own row keeps a decision about it out meanwhile.
     if claim is not None:
         Claim.objects.select_for_update().get(id=claim.pk)
+    if decision.conflict_id is not None:
+        Conflict.objects.select_for_update(of=("self",)).get(pk=decision.conflict_id)
     # Only now, under the locks: of two who undo the same, the second sees the first.
     if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")

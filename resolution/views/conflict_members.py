@@ -68,7 +68,7 @@ class WholeConflict:
     @property
     def title(self) -> str:
         """What is asked, or what is said against what."""
-        return self.conflict.question or " or ".join(member.words for member in self.members[:IN_LIST])
+        return self.conflict.question or " or ".join(member.words for member in self.members[:2])
 
     @property
     def is_open(self) -> bool:
@@ -170,7 +170,7 @@ def _put_in_words(one: DisputedRow, texts: Mapping[int, str], quotes: Iterable[Q
         told = {"by": row.actor, "at": row.set_at, "page": page}
     return MemberInWords(
         key=_key_of(one),
-        layer=member.get_kind_display(),
+        layer=member.get_kind_display().lower(),
         words=one.text,
         then=member.text if member.text not in ("", one.text) else "",
         holds=one.holds,

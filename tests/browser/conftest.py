@@ -68,6 +68,7 @@ def cookies(browser: Browser, running: Festinger) -> Cookies:
 def whole(running: Festinger) -> Festinger:
     """Nothing is disputed when a test begins."""
     running.run("UPDATE resolution_queue SET status = 'dismissed' WHERE status IN ('pending', 'proposed')")
+    running.run("UPDATE conflict SET status = 'dismissed', resolved_at = now() WHERE status = 'open'")
     return running
 
 

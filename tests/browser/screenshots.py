@@ -96,7 +96,15 @@ def pages(whole: Festinger) -> dict[str, str]:
         "login": address("login"),
         "home": address("index"),
         "conflicts": address("resolution_conflict_changelist"),
-        "conflict": address("resolution_conflict_change", first(whole, "conflict", "status = 'open'")),
+        "conflict": address(
+            "resolution_conflict_change", first(whole, "conflict", "status = 'open' AND slot_kind = 'edge_slot'")
+        ),
+        "conflict-of-layers": address(
+            "resolution_conflict_change", first(whole, "conflict", "slot_kind = 'cross_layer'")
+        ),
+        "conflict-of-a-story": address(
+            "resolution_conflict_change", first(whole, "conflict", "slot_kind = 'narrative'")
+        ),
         "concepts": address("memory_soas_changelist"),
         "concept": address("memory_soas_change", world.concept(whole, "gnommoweb")),
         "neighbourhood": address("memory_soas_change", world.concept(whole, "gnommoweb")) + "#fst-picture",

@@ -5,7 +5,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.browser.world import remember, teach
+from tests.browser.world import contest, edge, remember, set_state, teach
 from tests.llm_server import Asked, LlmServer
 from tests.served.learning import SYSTEM, Festinger
 
@@ -73,6 +73,7 @@ def show(whole: Festinger, llm: LlmServer) -> None:
             assert teach(whole, fact, agent), f"{fact} contradicts nothing"
     talk(whole)
     remember_all(whole)
+    contest_layers(whole)
     whole.wait_settled()
     draw(whole)
 
@@ -130,6 +131,28 @@ def remember_all(whole: Festinger) -> None:
     whole.ask(("user", "What does the mail say?\n> Remember that all invoices go to the owlpost."), agent="winky")
     whole.wait(lambda: whole.run("SELECT 1 FROM memory WHERE text LIKE '%%Thursday%%'"))
     whole.wait(lambda: whole.run("SELECT count(*) FROM episode WHERE read_at IS NULL") == [(0,)])
+
+
+def contest_layers(whole: Festinger) -> None:
+    """A value of a project against a fact and a memory; and a story that leaves something open."""
+    teach(whole, "lateral_support -isa peek in context of material", "winky")
+    material = set_state(whole, "p05", "lateral_support_material", "GF-PTFE")
+    wanted = remember(whole, "Remember that the lateral support is made of PEEK.", "winky", user="harry")
+    contest(
+        whole,
+        "cross_layer",
+        {
+            "decision.lateral_support_material = GF-PTFE": ("project_state", material),
+            "lateral_support is a peek [material]": ("edge", edge(whole, "lateral_support")),
+            "Remember that the lateral support is made of PEEK.": ("memory", wanted),
+        },
+        "p05",
+    )
+    teach(whole, "portal_api -isa rest in context of interface", "dobby")
+    told = remember(whole, "We switched the portal API to GraphQL.", "winky", user="harry")
+    asked = {"portal_api is a rest [interface]": ("edge", edge(whole, "portal_api"))}
+    said = {"We switched the portal API to GraphQL.": ("memory", told)}
+    contest(whole, "narrative", said | asked, "p05", "Is the portal API still REST?")
 
 
 def draw(whole: Festinger) -> None:

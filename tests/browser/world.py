@@ -78,6 +78,46 @@ def remember(whole: Festinger, text: str, agent: str = "dobby", **of: str) -> in
     return int(found)
 
 
+def set_state(whole: Festinger, project: str, key: str, value: str) -> int:
+    """What is decided for the project, which is made where it is not there; its id."""
+    whole.run("INSERT INTO project (slug, name) VALUES (%s, %s) ON CONFLICT DO NOTHING", project, project)
+    rows = whole.run(
+        "INSERT INTO project_state (project_id, category, key, value, actor)"
+        " SELECT id, 'decision', %s, %s, 'hermione' FROM project WHERE slug = %s RETURNING id",
+        key, value, project,
+    )  # fmt: skip
+    return int(rows[0][0])
+
+
+def edge(whole: Festinger, concept: str) -> int:
+    [(key,)] = whole.run("SELECT edge_id FROM urd JOIN soas USING (id) WHERE token = %s", concept)
+    return int(key)
+
+
+def contest(whole: Festinger, kind: str, members: dict[str, tuple[str, int]], project: str, question: str = "") -> int:
+    """A conflict of these rows, by what they say; where something is asked, it is about the last."""
+    [(key,)] = whole.run(
+        "INSERT INTO conflict (slot_kind, slot_key, project, question, tier)"
+        " VALUES (%s, jsonb_build_object('of', %s::text), %s, %s, %s) RETURNING id",
+        kind, str(members), project, question, "model" if question else "slot",
+    )  # fmt: skip
+    trust = {"memory": 1, "edge": 2, "project_state": 3}
+    for text, (name, row) in members.items():
+        is_asked = bool(question) and text == list(members)[-1]
+        whole.run(
+            "INSERT INTO conflict_member (conflict_id, kind, object_id, trust, support, text, is_asked)"
+            " VALUES (%s, %s, %s, %s, '[[\"winky\", \"user\"]]', %s, %s)",
+            key, name, row, trust[name], text, is_asked,
+        )  # fmt: skip
+    whole.run(
+        "UPDATE conflict_member SET conflicts_with_id ="
+        " (SELECT id FROM conflict_member WHERE conflict_id = %s ORDER BY trust DESC LIMIT 1)"
+        " WHERE conflict_id = %s AND trust < 3 AND %s = 'cross_layer'",
+        key, key, kind,
+    )  # fmt: skip
+    return int(key)
+
+
 def memory(whole: Festinger, key: int) -> tuple[str, str]:
     """Its status and its text."""
     [(status, text)] = whole.run("SELECT status, text FROM memory WHERE id = %s", key)

@@ -435,3 +435,60 @@ class TestCommandLine:
         run = subprocess.run([GUTASK, "--version"], capture_output=True, text=True)
 
         assert run.stdout.startswith("gutask ")
+
+
+def member(kind: str, key: int, text: str) -> dict[str, Any]:
+    return {"kind": kind, "id": key, "text": text}
+
+
+STATE, MEMORY = member("project_state", 3, "decision.material = GF-PTFE"), member("memory", 5, "It is of PEEK.")
+MADE = {"id": 12, "arguments": {"winner": STATE, "superseded": [MEMORY], "others": []}}
+
+
+def test_conflicts_of_other_kinds_name_their_members_as_resolve_takes_them(festinger: Festinger) -> None:
+    item = {**OPEN, "kind": "cross_layer", "members": [STATE, MEMORY]}
+    festinger.answers(200, {"items": [item, {**item, "id": 8, "question": "Is it PEEK?"}], "count": 2})
+
+    done = gutask("conflicts", url=festinger.url)
+
+    said = "project_state:3 decision.material = GF-PTFE | memory:5 It is of PEEK. | since 2026-01-31 10:20 UTC"
+    assert done.stdout.splitlines() == [f"7: {said}", f"8: Is it PEEK? | {said}"]
+
+
+@pytest.mark.parametrize(
+    ("words", "path", "sent"),
+    [
+        (
+            "resolve 7 project_state:3 asked them",
+            "/conflicts/7/resolve",
+            {"action": "supersede_others", "winner_member_id": "project_state:3", "reason": "asked them"},
+        ),
+        ("resolve 7 none", "/conflicts/7/resolve", {"action": "no_action", "reason": ""}),
+        ("answer 7 no it moved", "/conflicts/7/answer", {"answer": "no", "reason": "it moved"}),
+        ("dismiss 7 two things", "/conflicts/7/dismiss", {"reason": "two things"}),
+        ("undo 12", "/decisions/12/undo", {"reason": ""}),
+    ],
+)
+def test_a_decision_is_sent_and_told_with_what_came_of_it(
+    festinger: Festinger, words: str, path: str, sent: dict[str, str]
+) -> None:
+    festinger.answers(200, {"decision": MADE, "conflict": {"id": 7, "status": "resolved"}})
+
+    done = gutask(*words.split(), url=festinger.url)
+
+    assert (done.returncode, festinger.asked) == (0, [("POST", path, sent)])
+    assert done.stdout.splitlines() == [
+        "Decided: conflict 7, decision 12",
+        "  holds:     decision.material = GF-PTFE",
+        "  no longer: It is of PEEK.",
+    ]
+
+
+def test_what_was_not_decided_ends_with_the_reason(festinger: Festinger) -> None:
+    festinger.answers(409, {"error": "Conflict 7 was already decided by ann: left as it is."})
+    refused = gutask("dismiss", "7", url=festinger.url)
+    assert (refused.returncode, "already decided by ann" in refused.stdout) == (3, True)
+    festinger.answers(422, {"error": "Conflict 7 asks nothing."})
+    assert gutask("answer", "7", "yes", url=festinger.url).returncode == 2
+    for words in ("resolve 7", "resolve seven memory:5", "answer 7 perhaps", "dismiss", "undo"):
+        assert gutask(*words.split(), url=festinger.url).returncode == 2

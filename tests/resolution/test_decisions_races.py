@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 
+from memory.db.transactions import run_transaction
 from memory.models import Dimension, Edge, EdgeHistory, Source
 from resolution.actors import Actor
 from resolution.decisions import DecisionError, decide
+from resolution.decisions.conflicts import resolve
 from resolution.decisions.undo import undo
-from resolution.domain.verdicts import Verdict
+from resolution.domain.verdicts import MemberKey, Resolution, Verdict
+from resolution.layers.conflicts import Member, open_conflict
 from resolution.models import Claim, Decision
+from tests.resolution.contests import contest, prefer, remember, settle, stand
 from tests.resolution.deciding import decompose, dismiss, update
 from tests.resolution.racers import ROUNDS, Racers
 from tests.resolution.worlds import OPERATOR, collide, facts, graph, say
@@ -171,3 +175,44 @@ def test_undoing_and_dismissing_at_the_same_time_end(at_once: AtOnce) -> None:
         second.refresh_from_db()
         assert second.status == "dismissed"
         assert f"thing{i} isa repo type" in facts()
+
+
+def test_of_a_conflict_across_layers_one_operator_decides_and_one_undoes(at_once: AtOnce) -> None:
+    for i in range(ROUNDS):
+        state, edge = settle(f"thing{i}", "gf-ptfe"), stand(f"thing{i} isa peek material")
+        conflict = contest("cross_layer", [state, edge])
+        actions = (
+            Resolution("supersede_others", winner=MemberKey(edge.pk, "edge")),
+            Resolution("supersede_others", winner=MemberKey(state.pk, "project_state")),
+            Resolution("dismiss"),
+        )
+
+        outcomes = at_once(*[partial(resolve, conflict.pk, operator("ron"), action) for action in actions])
+
+        (decision,) = Decision.objects.filter(conflict=conflict)
+        assert len(errors(outcomes)) == 2
+        conflict.refresh_from_db()
+        assert (conflict.status == "dismissed") == (decision.kind == "dismiss")
+
+        outcomes = at_once(*[partial(undo, decision.pk, operator(name)) for name in ("ron", "harry")])
+
+        assert len(errors(outcomes)) == 1
+        state.refresh_from_db()
+        conflict.refresh_from_db()
+        assert (state.status, conflict.status, f"thing{i} isa peek material" in facts()) == ("active", "open", True)
+
+
+def test_a_conflict_that_gets_another_member_meanwhile_is_decided_with_it_or_left_with_it(at_once: AtOnce) -> None:
+    for i in range(ROUNDS):
+        conflict, rows = prefer(f"Sam prefers rebase {i}.", f"Sam prefers merge {i}.")
+        newcomer = remember(f"Sam prefers squash {i}.")
+        member = Member("memory", newcomer.pk, newcomer.text)
+        joins = partial(run_transaction, partial(open_conflict, "memory_slot", conflict.slot_key, [member]))
+        decides = partial(
+            resolve, conflict.pk, OPERATOR, Resolution("supersede_others", winner=MemberKey(rows[0].pk, "memory"))
+        )
+
+        _, joined = at_once(decides, joins)
+
+        newcomer.refresh_from_db()
+        assert (newcomer.status, joined == conflict.pk) in (("superseded", True), ("active", False))

@@ -16,7 +16,10 @@ from tests.served.server import Served
 
 Result = TypeVar("Result")
 
-TOOLS = {"search_memory", "remember", "iknowthat", "recall", "project_state", "conflicts", "why"}
+TOOLS = {
+    *("search_memory", "remember", "iknowthat", "recall", "project_state", "conflicts", "why"),
+    *("decide_conflict", "undo_decision"),
+}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
@@ -158,3 +161,24 @@ def test_bodies_are_bounded_and_nothing_is_streamed(server: Served) -> None:
     with httpx2.Client(trust_env=False) as client:
         for method in ("GET", "DELETE", "PUT"):
             assert client.request(method, f"{server.url}/mcp", headers=HEADERS).status_code == 405
+
+
+def test_what_an_operator_has_said_is_decided_and_taken_back(
+    server: Served, strict: Served, tokens: dict[str, str]
+) -> None:
+    for text in ("I prefer the bettong workflow.", "I prefer the potoroo workflow."):
+        assert server.client.post("/memory", json={"text": text, "user": "bettong"}).status_code == 201
+    [found] = call(server, "conflicts", {"kind": "memory_slot", "touches": "bettong"})["items"]
+    decision = {
+        "conflict_id": found["id"], "action": "supersede_others", "reason": "they said so",
+        "winner_member_id": f"memory:{found['members'][0]['id']}",
+    }  # fmt: skip
+
+    refused = call(strict, "decide_conflict", decision, authorization=f"Bearer {tokens['agent']}")
+    assert (refused["is_error"], "scope operator" in refused["error"]) == (True, True)
+    done = call(strict, "decide_conflict", decision, authorization=f"Bearer {tokens['operator']}")
+    assert (done["is_error"], done["conflict"]["status"]) == (False, "resolved")
+    again = call(server, "decide_conflict", decision)
+    assert (again["is_error"], "already decided" in again["error"]) == (True, True)
+    back = call(server, "undo_decision", {"decision_id": done["decision"]["id"]})
+    assert back["conflict"]["status"] == "open"
