@@ -85,6 +85,7 @@ UNFOLD = {
             section(
                 "Memories",
                 page("Search", "search", "admin:memory_memory_search", "memory.view_memory"),
+                page("Mirror", "menu_book", "admin:resolution_mirrors", "memory.view_project"),
                 rows("Memories", "psychology_alt", "memory.memory") | {"active": are_memories},
                 rows("Episodes", "forum", "memory.episode"),
                 rows("Projects", "folder", "memory.project"),

@@ -1,6 +1,7 @@
 """What a fresh database starts with. Each step may run again: it adds what is missing, and changes nothing."""
 
 import secrets
+from collections.abc import Collection, Sequence
 
 from django.apps import apps
 from django.contrib.admin.models import LogEntry
@@ -100,13 +101,15 @@ def common_words(floor: float) -> set[str]:
 
 
 @transaction.atomic
-def load_dimensions() -> int:
-    """Adds the seed dimensions with their roots; returns how many."""
-    ids = store.ensure_tokens([name for name, _, _ in SEED_DIMENSIONS])
+def load_dimensions(
+    seeds: Sequence[tuple[str, str, bool]] = SEED_DIMENSIONS, additive: Collection[str] = ADDITIVE_SEEDS
+) -> int:
+    """Adds the dimensions (name, question, is_isa) with their roots; returns how many."""
+    ids = store.ensure_tokens([name for name, _, _ in seeds])
     before = Dimension.objects.count()
     # By their ids, as all writers lock dimensions: two hosts that start together cannot deadlock.
-    for name, question, is_isa in sorted(SEED_DIMENSIONS, key=lambda seed: ids[seed[0]]):
-        store.ensure_dimension(ids[name], is_isa=is_isa, question=question, keeps_all=name in ADDITIVE_SEEDS)
+    for name, question, is_isa in sorted(seeds, key=lambda seed: ids[seed[0]]):
+        store.ensure_dimension(ids[name], is_isa=is_isa, question=question, keeps_all=name in additive)
     return Dimension.objects.count() - before
 
 

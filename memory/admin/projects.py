@@ -28,18 +28,18 @@ def link_to_list(model: type[Memory | Episode], project: Project, count: int) ->
 
 @admin.register(Project)
 class ProjectAdmin(NamesChanges, Page):
-    list_display = ("slug", "name", "is_open", "memories_count", "episodes_count", "created_at")
+    list_display = ("slug", "name", "is_open", "memories_count", "episodes_count", "created_at", "mirror")
     list_filter = ("is_open",)
     search_fields = ("slug", "name")
     ordering = ("slug",)
 
     def get_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
-        about = ("memories_count", "episodes_count", "spoken_for_by", "created_at") if obj else ()
+        about = ("mirror", "memories_count", "episodes_count", "spoken_for_by", "created_at") if obj else ()
         return ("slug", "name", "description", "is_open", *about)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
         # Clients send the slug: another one would cut them off without a word.
-        return ("slug", "memories_count", "episodes_count", "spoken_for_by", "created_at") if obj else ()
+        return ("slug", "mirror", "memories_count", "episodes_count", "spoken_for_by", "created_at") if obj else ()
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Project]:
         counts = {"memories_now": count_of(Memory, status="active"), "episodes_now": count_of(Episode)}
@@ -50,6 +50,11 @@ class ProjectAdmin(NamesChanges, Page):
         if project is not None:  # read once: Unfold asks for what it shows several times
             prefetch_related_objects([project], "agents", "allowed_agents")
         return project
+
+    @admin.display(description="mirror")
+    def mirror(self, project: Project) -> SafeString:
+        address = reverse("admin:resolution_mirror", args=[project.slug])
+        return format_html('<a href="{}" class="{}">Read about it</a>', address, LINK)
 
     @admin.display(description="memories")
     def memories_count(self, project: Any) -> SafeString:

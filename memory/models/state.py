@@ -63,3 +63,8 @@ class ProjectState(models.Model):
 
     def __str__(self) -> str:
         return f"{self.category}.{self.key} = {self.value}"
+
+    @property
+    def words(self) -> str:
+        """The key as people read it: ``lateral support material``."""
+        return self.key.replace("_", " ")

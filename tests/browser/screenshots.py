@@ -126,10 +126,12 @@ def pages(whole: Festinger) -> dict[str, str]:
         "search": address("memory_memory_search"),
         "episode": address("memory_episode_change", first(whole, "episode", "text LIKE 'Postgres%%'")),
         "project": address("memory_project_change", first(whole, "project")),
+        "mirror": address("resolution_mirror", "glitch"),
     }
     lists = {
         "facts": "memory_edge", "dimensions": "memory_dimension", "decisions": "resolution_decision",
         "memories": "memory_memory", "episodes": "memory_episode", "projects": "memory_project",
+        "project-state": "memory_projectstate",
         "candidates": "resolution_candidate", "runs": "resolution_run", "history": "memory_edgehistory",
         "decided-triples": "resolution_decidedtriple",
         "observations": "memory_observation", "evidence": "memory_evidence",

@@ -113,6 +113,11 @@ CONVERSATION = (
     "Postgres 17 has a faster vacuum, incremental backups and better JSON support.",
     "Good. From now on we deploy on Thursdays only, never on a Friday.",
 )
+SETTLED = (
+    ("decision", "deployment day", "Thursday"),
+    ("decision", "database", "Postgres 17"),
+    ("milestone", "release of gnommoweb", "1 December"),
+)
 
 
 def remember_all(whole: Festinger) -> None:
@@ -125,6 +130,9 @@ def remember_all(whole: Festinger) -> None:
     for person, texts in REMEMBERED.items():
         for text in texts:
             remember(whole, text, "winky", user=person, project="glitch" if "gnommoweb" in text else "")
+    for category, key, value in SETTLED:
+        said = {"project": "glitch", "category": category, "key": key, "value": value}
+        assert whole.proxies[0].client.post("/project/state", json=said).status_code == 201
     for count in range(1, len(CONVERSATION) + 1, 2):
         said = [("user" if at % 2 == 0 else "assistant", text) for at, text in enumerate(CONVERSATION[:count])]
         whole.ask(("system", SYSTEM), *said, agent="winky")

@@ -35,6 +35,11 @@ class StateForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
         fields = ("project", "category", "key", "value", "reason")
         widgets = {"value": UnfoldAdminTextareaWidget(attrs={"rows": 2, "maxlength": VALUE_CHARACTERS})}
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is not None:
+            self.initial["reason"] = ""  # that of the value as it is tells nothing of another
+
     def clean_category(self) -> str:
         return self._read(lambda: service.read_name(self.cleaned_data["category"], "a category"))
 
@@ -57,7 +62,7 @@ class StateForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 @admin.register(ProjectState)
 class ProjectStateAdmin(Page):
     form = StateForm
-    list_display = ("name", "value", "project", "state", "actor", "settled")
+    list_display = ("name", "value", "project", "state", "set_by", "settled")
     list_filter = (StatusFilter, "category", ("project", AutocompleteSelectFilter))
     list_filter_submit = True
     list_select_related = ("project",)
@@ -67,7 +72,7 @@ class ProjectStateAdmin(Page):
     ordering = ("project__slug", "category", "key", "-id")
     actions = ("take_them_back",)
     autocomplete_fields = ("project",)
-    readonly_fields = ("state", "actor", "settled", "ended", "conflicts", "before")
+    readonly_fields = ("state", "set_by", "settled", "ended", "conflicts", "before")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # it is replaced or taken back
@@ -83,7 +88,7 @@ class ProjectStateAdmin(Page):
         if obj is None:
             return (place,)
         ended = () if obj.status == "active" else ("ended",)
-        about = ("What became of it", {"fields": ("state", "actor", "settled", *ended, "conflicts", "before")})
+        about = ("What became of it", {"fields": ("state", "set_by", "settled", *ended, "conflicts", "before")})
         return (place, about)
 
     def get_readonly_fields(self, request: HttpRequest, obj: ProjectState | None = None) -> Any:
@@ -127,6 +132,10 @@ class ProjectStateAdmin(Page):
         if row.status == "active":
             return "Active, disputed" if row.is_disputed else "Active"
         return "Replaced" if row.superseded_by_id else "Taken back"
+
+    @admin.display(description="set by")
+    def set_by(self, row: ProjectState) -> str:
+        return f"{row.actor}: {row.reason}" if row.reason else row.actor
 
     @admin.display(description="set")
     def settled(self, row: ProjectState) -> str:

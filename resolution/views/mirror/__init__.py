@@ -1,0 +1,1 @@
+"""What is known of a project, for people to read."""

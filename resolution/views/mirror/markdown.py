@@ -1,0 +1,68 @@
+"""The mirror of a project as Markdown."""
+
+import re
+from collections.abc import Iterator
+
+from memory.domain.formatting import format_count
+from resolution.views.mirror.sheet import Entry, Field, Mirror
+
+DISPUTED = "⚠ disputed"
+_SYNTAX = re.compile(r"([\\`*_\[\]<>#|~])")
+
+
+def write_markdown(mirror: Mirror) -> str:
+    return "\n".join(_write(mirror)).strip() + "\n"
+
+
+def _write(mirror: Mirror) -> Iterator[str]:
+    project = mirror.project
+    yield f"# {_plain(project.name or project.slug)}\n"
+    if project.description:
+        yield f"{_plain(project.description)}\n"
+    counted = [format_count(count, name.removesuffix("s"), name) for name, count in mirror.counts.items()]
+    if mirror.counts["memories"] == 1:
+        counted[-1] = "1 memory"
+    yield f"{', '.join([*counted, format_count(len(mirror.questions), 'open question')])}.\n"
+    if mirror.since is not None:
+        yield f"## Changed since {mirror.since:%Y-%m-%d}\n"
+        for change in mirror.changes:
+            by = f" ({_plain(change.who)})" if change.who else ""
+            yield f"- {change.at:%Y-%m-%d} {change.kind}: {_plain(change.what)}{by}"
+        yield "" if mirror.changes else "Nothing.\n"
+    if mirror.questions:
+        yield "## Open questions\n"
+        for question in mirror.questions:
+            sides = " | ".join(map(_plain, question.sides))
+            yield f"- {_plain(question.title)}: {sides} (conflict {question.conflict.pk})"
+        yield ""
+    for category, states in mirror.states.items():
+        yield f"## {_plain(category)}\n"
+        yield from (f"- **{_plain(one.row.key)}**: {_plain(one.row.value)}{_mark(one)}" for one in states)
+        yield ""
+    for kind, entries in mirror.concepts.items():
+        yield f"## {_plain(kind)}\n"
+        yield from map(_write_entry, entries)
+        yield ""
+    for category, memories in mirror.memories.items():
+        yield f"## Memories: {_plain(category)}\n"
+        yield from (f"- {_plain(one.row.text)} ({_plain(one.row.agent)}){_mark(one)}" for one in memories)
+        yield ""
+    yield from (f"There are more {what}." for what in mirror.left_out)
+
+
+def _write_entry(entry: Entry) -> str:
+    also = f" (also {', '.join(map(_plain, entry.names))})" if entry.names else ""
+    lines = [f"- **{_plain(entry.concept.token)}**{also}"]
+    for answer in entry.answers:
+        said = ", ".join(f"{_plain(one.row.parent.token)}{_mark(one)}" for one in answer.facts)
+        lines.append(f"  - {_plain(answer.dimension.token)}: {said}")
+    return "\n".join(lines)
+
+
+def _mark(field: Field) -> str:
+    return f" **{DISPUTED}** (conflict {field.conflict})" if field.conflict is not None else ""
+
+
+def _plain(text: str) -> str:
+    """As Markdown shows it: in one line, with nothing of it taken for syntax."""
+    return _SYNTAX.sub(r"\\\1", " ".join(text.split()))

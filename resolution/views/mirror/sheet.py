@@ -1,0 +1,225 @@
+"""What is known of a project: its state, its concepts with their facts, its memories, what is open.
+In few queries however much there is; the page and the command show the same."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import chain
+from typing import Any, Final
+
+from django.db import connection
+from django.db.models import F, Q
+
+from memory.domain.engineering import ENTITY_TYPES, find_entity_type
+from memory.domain.types import TYPE
+from memory.models import Alias, Edge, Memory, Project, ProjectState, Soas
+from resolution.layers.conflicts import list_open_of
+from resolution.models import Claim, Conflict, ConflictMember
+from resolution.views.belongings import find_belongings
+from resolution.views.mirror.changes import Change, find_changes
+
+CONCEPTS_MAX: Final = 500
+FACTS_MAX: Final = 5_000
+STATES_MAX: Final = 1_000
+MEMORIES_MAX: Final = 300
+QUESTIONS_MAX: Final = 100
+ALONE: Final = "Others"  # concepts of a kind of which there is but one, or of none
+Kind = ConflictMember.Kind
+
+# What carries the project's name, or is part of what does; what its agents have stated, or its conversations.
+CONCEPTS: Final = """
+    WITH RECURSIVE named (id) AS (
+        SELECT id FROM urd WHERE id <> parent_id
+           AND (id = ANY(%(names)s) OR dim_id = ANY(%(names)s) OR parent_id = ANY(%(names)s))
+        UNION
+        SELECT urd.id FROM named JOIN urd ON urd.parent_id = named.id WHERE NOT is_isa AND urd.id <> urd.parent_id
+    ), said (id) AS (
+        SELECT id FROM urd WHERE agent = ANY(%(agents)s) AND id <> parent_id
+        UNION SELECT concept_id FROM edge_history WHERE conversation = ANY(%(conversations)s)
+    )
+    SELECT soas.id FROM (
+        SELECT id, 0 AS rank FROM named UNION ALL SELECT id, 1 FROM said
+    ) AS each JOIN soas USING (id)
+    WHERE EXISTS (SELECT FROM urd WHERE urd.id = soas.id AND urd.id <> urd.parent_id)
+    GROUP BY soas.id ORDER BY min(rank), token LIMIT %(most)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Something that stands on the page. ``conflict``: the id of one that is open about it; ``is_changed``: since the
+    date that was asked for."""
+
+    row: Any
+    conflict: int | None = None
+    is_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the facts of a concept say in one dimension."""
+
+    dimension: Soas
+    facts: list[Field]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A concept."""
+
+    concept: Soas
+    names: list[str]
+    answers: list[Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A conflict that is open, in words, and what its sides say."""
+
+    conflict: Conflict
+    title: str
+    sides: list[str]
+
+
+@dataclass(slots=True)
+class Mirror:
+    """Groups have a title each: of states and memories their category, of concepts their kind."""
+
+    project: Project
+    since: datetime | None = None
+    questions: list[Question] = field(default_factory=list)
+    states: dict[str, list[Field]] = field(default_factory=dict)
+    concepts: dict[str, list[Entry]] = field(default_factory=dict)
+    memories: dict[str, list[Field]] = field(default_factory=dict)
+    changes: Sequence[Change] = ()
+    left_out: list[str] = field(default_factory=list)  # what there is more of than is shown
+
+    @property
+    def counts(self) -> dict[str, int]:
+        groups: dict[str, dict[str, list[Any]]] = {
+            "values": self.states,
+            "concepts": self.concepts,
+            "memories": self.memories,
+        }
+        return {name: sum(len(rows) for rows in group.values()) for name, group in groups.items()}
+
+    def __bool__(self) -> bool:
+        return any(self.counts.values()) or bool(self.questions)
+
+
+def make_mirror(project: Project, since: datetime | None = None) -> Mirror:
+    """Only an operator is to see it: it has the memories of all persons."""
+    mirror = Mirror(project, since)
+    concepts = _find_concepts(project)
+    if len(concepts) > CONCEPTS_MAX:
+        mirror.left_out.append(f"concepts beyond the first {CONCEPTS_MAX:,}")
+        del concepts[CONCEPTS_MAX:]
+    mirror.changes = find_changes(project, concepts, since) if since is not None else ()
+    changed = {change.place for change in mirror.changes}
+    states = list(
+        ProjectState.objects.filter(project=project, status="active").order_by("category", "key")[:STATES_MAX]
+    )
+    edges = list(
+        Edge.objects.filter(concept__in=concepts)
+        .exclude(concept=F("parent"))
+        .select_related("concept", "parent", "dim")
+        .order_by("concept__token", "dim__token", "-confidence", "parent__token")[:FACTS_MAX]
+    )
+    memories = list(
+        Memory.objects.filter(project=project, status="active")
+        .defer("lexemes")
+        .order_by("category", "-id")[:MEMORIES_MAX]
+    )
+    open_of = {
+        kind: {row_id: min(one["id"] for one in open_) for row_id, open_ in list_open_of(kind, ids).items()}
+        for kind, ids in (
+            (Kind.PROJECT_STATE, [row.pk for row in states]),
+            (Kind.EDGE, [row.pk for row in edges]),
+            (Kind.MEMORY, [row.pk for row in memories]),
+        )
+    }
+    for state in states:
+        shown = Field(state, open_of[Kind.PROJECT_STATE].get(state.pk), ("state", state.category, state.key) in changed)
+        mirror.states.setdefault(state.category, []).append(shown)
+    for memory in memories:
+        shown = Field(memory, open_of[Kind.MEMORY].get(memory.pk), ("memory", memory.pk) in changed)
+        mirror.memories.setdefault(memory.get_category_display(), []).append(shown)
+    mirror.concepts = _group(_list_entries(edges, open_of[Kind.EDGE], changed))
+    mirror.questions = _list_questions(project, {one for found in open_of.values() for one in found.values()})
+    limits = (("facts", edges, FACTS_MAX), ("values", states, STATES_MAX), ("memories", memories, MEMORIES_MAX))
+    mirror.left_out += [f"{name} beyond the first {most:,}" for name, rows, most in limits if len(rows) == most]
+    return mirror
+
+
+def _find_concepts(project: Project) -> list[int]:
+    """One more than are shown shows whether there are more."""
+    own = find_belongings(project)
+    given: dict[str, Any] = {
+        "names": own.names,
+        "agents": own.agents,
+        "conversations": own.conversations,
+        "most": CONCEPTS_MAX + 1,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(CONCEPTS, given | {"most": CONCEPTS_MAX + 1})
+        return [concept for (concept,) in cursor.fetchall()]
+
+
+def _list_entries(edges: Iterable[Edge], conflicts: dict[int, int], changed: set[Any]) -> list[Entry]:
+    entries: dict[int, Entry] = {}
+    answers: dict[tuple[int, int], Answer] = {}
+    for edge in edges:
+        entry = entries.setdefault(edge.concept_id, Entry(edge.concept, [], []))
+        slot = (edge.concept_id, edge.dim_id)
+        if slot not in answers:
+            answers[slot] = Answer(edge.dim, [])
+            entry.answers.append(answers[slot])
+        answers[slot].facts.append(Field(edge, conflicts.get(edge.pk), ("fact", *slot) in changed))
+    for alias in Alias.objects.filter(concept__in=entries).select_related("soas").order_by("soas__token"):
+        entries[alias.concept_id].names.append(alias.soas.token)
+    return list(entries.values())
+
+
+def _group(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """By their kind, those of engineering in their order, others by the alphabet, and what is alone at the end."""
+    kinds = {entry.concept.pk: _find_kind(entry) for entry in entries}
+    sizes = Counter(kinds.values())
+    groups: defaultdict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        kind = kinds[entry.concept.pk]
+        groups[kind if kind and sizes[kind] > 1 else ALONE].append(entry)
+    order = {entity.name: number for number, entity in enumerate(ENTITY_TYPES)}
+    return {kind: groups[kind] for kind in sorted(groups, key=lambda kind: (kind == ALONE, order.get(kind, 99), kind))}
+
+
+def _find_kind(entry: Entry) -> str:
+    """What it is a ..., else by the dimensions of engineering: what it is a part of tells more than its values."""
+    kinds = (answer.facts[0].row.parent.token for answer in entry.answers if answer.dimension.token == TYPE)
+    answers = sorted(entry.answers, key=lambda answer: answer.facts[0].row.is_isa)
+    return next(chain(kinds, filter(None, map(find_entity_type, (answer.dimension.token for answer in answers)))), "")
+
+
+def _list_questions(project: Project, conflict_ids: set[int]) -> list[Question]:
+    """The newest first."""
+    rows = Conflict.objects.filter(Q(pk__in=conflict_ids) | Q(project=project.slug), status="open")
+    conflicts = list(rows.select_related("concept", "dim").prefetch_related("members").order_by("-id")[:QUESTIONS_MAX])
+    slots = [one.slot for one in conflicts if one.slot_kind == Conflict.Kind.EDGE_SLOT]
+    standing = defaultdict(list)
+    concepts = [concept for concept, _ in slots]
+    for edge in Edge.objects.filter(concept__in=concepts).select_related("parent") if slots else ():
+        standing[edge.concept_id, edge.dim_id].append(edge.parent.token)
+    claims = Claim.objects.filter(conflict__in=conflicts, status__in=("pending", "proposed"))
+    claimed = defaultdict(list)
+    for claim in claims.select_related("incoming_parent").order_by("id"):
+        claimed[claim.conflict_id].append("no longer so" if claim.is_retraction else claim.incoming_parent.token)
+    questions = []
+    for one in conflicts:
+        if one.slot_kind == Conflict.Kind.EDGE_SLOT:
+            title, sides = f"{one.concept} [{one.dim}]", [*standing[one.slot], *claimed[one.pk]]
+        else:
+            members = sorted(one.members.all(), key=lambda member: (-member.trust, member.pk))
+            title = one.question or one.get_slot_kind_display().capitalize()
+            sides = [member.text for member in members]
+        questions.append(Question(one, title, list(dict.fromkeys(filter(None, sides)))))
+    return questions

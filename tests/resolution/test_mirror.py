@@ -1,0 +1,169 @@
+"""What is known of a project, as a page and as Markdown show it."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memory import bootstrap
+from memory.domain.types import Triple
+from memory.graph.store import Attribution
+from memory.models import Edge, Memory, Project, Source
+from resolution.actors import Actor
+from resolution.intake.assertions import assert_fact
+from resolution.layers.conflicts import Member, open_conflict
+from resolution.remembering.project_state import settle, withdraw
+from resolution.views.mirror.markdown import write_markdown
+from resolution.views.mirror.sheet import Mirror, make_mirror
+from tests.resolution.deciding import update
+
+pytestmark = pytest.mark.django_db
+
+ADA = Actor("ada", Source.OPERATOR)
+QUERIES_MAX = 20
+
+
+@pytest.fixture
+def project() -> Project:
+    bootstrap.load_dimensions()
+    return Project.objects.create(slug="p05", name="Interferometer")
+
+
+def teach(concept: str, parent: str, dimension: str, *, is_isa: bool = True, conversation: bytes = b"") -> int:
+    """The id of the claim that it brought; 0 for none."""
+    said = Attribution("dobby", Source.GUTASK, 1.0, timezone.now(), conversation=conversation)
+    claim = assert_fact(Triple(concept, parent, dimension, is_isa), said).claim
+    return claim.pk if claim is not None else 0
+
+
+def concepts_of(mirror: Mirror) -> dict[str, list[str]]:
+    return {kind: [entry.concept.token for entry in entries] for kind, entries in mirror.concepts.items()}
+
+
+def test_concepts_are_those_with_the_project_s_name_their_parts_and_what_was_said_in_it(project: Project) -> None:
+    said, elsewhere = b"a" * 16, b"b" * 16
+    Memory.objects.create(text="We met.", agent="dobby", source="stated", project=project, conversation=said)
+    teach("p05.laser", "p05", "subsystem-of", is_isa=False)
+    teach("p05.laser.frame", "p05.laser", "component-of", is_isa=False)
+    teach("etalon", "p05.laser", "membership", is_isa=False)
+    teach("fringe", "etalon", "membership", is_isa=False)
+    teach("kvasir", "service", "type", conversation=said)
+    teach("mimir", "service", "type", conversation=elsewhere)
+    teach("p051.laser", "p051", "subsystem-of", is_isa=False)
+
+    assert concepts_of(make_mirror(project)) == {
+        "Others": ["etalon", "fringe", "kvasir", "p05.laser", "p05.laser.frame"]
+    }
+
+
+def test_concepts_stand_by_their_kind_and_facts_by_their_dimension(project: Project) -> None:
+    call_command("load_dimensions", "engineering", verbosity=0)
+    for part in ("frame", "mount"):
+        teach(f"p05.{part}", "p05.laser", "component-of", is_isa=False)
+        teach(f"p05.{part}", "invar", "material")
+    for drawing in ("drawing-2", "drawing-1"):
+        teach("p05.frame", drawing, "artifact")
+    for name in ("zeta", "alpha"):
+        teach(f"p05.{name}", "service", "type")
+
+    mirror = make_mirror(project)
+
+    assert concepts_of(mirror) == {"component": ["p05.frame", "p05.mount"], "service": ["p05.alpha", "p05.zeta"]}
+    answers = {
+        answer.dimension.token: [field.row.parent.token for field in answer.facts]
+        for answer in mirror.concepts["component"][0].answers
+    }
+    assert answers == {"artifact": ["drawing-1", "drawing-2"], "component-of": ["p05.laser"], "material": ["invar"]}
+
+
+def test_a_disputed_field_leads_to_its_conflict_until_that_is_decided(project: Project) -> None:
+    teach("p05.frame", "invar", "material")
+    claim = teach("p05.frame", "steel", "material")
+    state = settle(project, "decision", "frame_material", "titanium", ADA).row
+    memory = Memory.objects.create(text="The frame is of wood.", agent="dobby", source="stated", project=project)
+    sides = [Member("project_state", state.pk, str(state)), Member("memory", memory.pk, memory.text)]
+    across = open_conflict("cross_layer", {"words": ["frame", "material"]}, sides, project="p05")
+
+    disputed = make_mirror(project)
+    update(claim, ADA, "it was weighed")
+    decided = make_mirror(project)
+
+    def marks(mirror: Mirror) -> list[int | None]:
+        [[entry]] = mirror.concepts.values()
+        fields = [*mirror.states["decision"], *entry.answers[0].facts, *mirror.memories["Other"]]
+        return [field.conflict for field in fields]
+
+    slot = disputed.questions[1].conflict.pk
+    assert marks(disputed) == [across, slot, across]
+    assert [question.sides for question in disputed.questions] == [
+        ["decision.frame_material = titanium", "The frame is of wood."],
+        ["invar", "steel"],
+    ]
+    assert marks(decided) == [across, None, across]
+    assert [question.conflict.pk for question in decided.questions] == [across]
+
+
+def test_what_changed_since_a_date_is_told_and_marked(project: Project) -> None:
+    teach("p05.frame", "invar", "material")
+    settle(project, "decision", "wavelength", "633 nm", ADA)
+    settle(project, "milestone", "review", "March", ADA)
+    since = timezone.now()
+    settle(project, "decision", "wavelength", "1064 nm", ADA, "cheaper")
+    withdraw(project, "milestone", "review", ADA, "not planned")
+    teach("p05.mount", "steel", "material")
+
+    mirror = make_mirror(project, since)
+
+    assert [(change.kind, change.what, change.who) for change in mirror.changes] == [
+        ("fact", "stated: p05.mount is a steel [material]", "dobby"),
+        ("state", "taken back: milestone.review = March: not planned", "ada"),
+        ("state", "decision.wavelength = 1064 nm (was: 633 nm): cheaper", "ada"),
+    ]
+    [[frame, mount]] = mirror.concepts.values()
+    assert [entry.answers[0].facts[0].is_changed for entry in (frame, mount)] == [False, True]
+    assert [field.is_changed for field in mirror.states["decision"]] == [True]
+    assert make_mirror(project, since + timedelta(hours=1)).changes == []
+
+
+def test_it_is_read_in_as_many_queries_however_much_there_is(project: Project) -> None:
+    counts = []
+    for number in (1, 30):
+        for each in range(number):
+            teach(f"p05.part-{each}", "invar", "material")
+            settle(project, "decision", f"key_{each}", "yes", ADA)
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            make_mirror(project, timezone.now() - timedelta(days=1))
+        counts.append(len(captured))
+
+    assert counts[0] == counts[1] <= QUERIES_MAX
+
+
+def test_the_command_writes_markdown_in_which_nothing_said_is_syntax(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    teach("p05.frame", "invar", "material")
+    conflict = Edge.objects.get(concept__token="p05.frame")
+    settle(project, "decision", "frame_material", "*wood* [x](http://evil)", ADA)
+    sides = [Member("edge", conflict.pk, "invar"), Member("project_state", 1, "wood")]
+    number = open_conflict("cross_layer", {"words": ["frame"]}, sides, project="p05")
+
+    call_command("mirror", "p05", "--since", "2020-01-01")
+
+    written = capsys.readouterr().out
+    assert written.startswith(
+        "# Interferometer\n\n1 value, 1 concept, 0 memories, 1 open question.\n\n## Changed since"
+    )
+    assert "- **frame\\_material**: \\*wood\\* \\[x\\](http://evil)\n" in written
+    assert f"- **p05.frame**\n  - material: invar **⚠ disputed** (conflict {number})\n" in written
+    with pytest.raises(CommandError, match="no project p06"):
+        call_command("mirror", "p06")
+
+
+def test_of_a_project_of_which_nothing_is_known_it_says_so(project: Project) -> None:
+    assert not make_mirror(project)
+    assert write_markdown(make_mirror(project)).startswith("# Interferometer\n\n0 values, 0 concepts")
