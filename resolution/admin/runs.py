@@ -82,11 +82,10 @@ OUTCOMES = {
     "candidates": "new as candidates",
     "rejected": "refused of what the model concluded",
     "lines": "lines read",
-    "batches": "batches given to the model",
-    "asked_reversal": "questions about what went there and back",
-    "asked_numbers": "questions about numbers",
-    "asked_opposition": "questions about opposites",
-    "asked_model": "questions of the model",
+    "asked_reversal": "asked about what went there and back",
+    "asked_numbers": "asked about numbers",
+    "asked_opposition": "asked about opposites",
+    "asked_model": "asked by the model",
 }
 
 

@@ -88,8 +88,8 @@ def render_lines(named: Mapping[str, Line]) -> list[str]:
         scope = line.scope
         if line.conversation:
             scope += f", conversation {conversations.setdefault(line.conversation, len(conversations) + 1)}"
-        text = f"{line.text} (“{line.words}”)" if line.words else line.text
-        text = make_harmless(text)
+        says_more = line.words.rstrip(" .").lower() not in line.text.lower()
+        text = make_harmless(f"{line.text} (“{line.words}”)" if says_more else line.text)
         text = text if len(text) <= TEXT_CHARACTERS else f"{text[: TEXT_CHARACTERS - 1]}…"
         ending = f" ({line.ending})" if line.ending else ""
         rendered.append(f"{name} {line.at.astimezone(UTC):%Y-%m-%d %H:%M} [{scope}] {text}{ending}")

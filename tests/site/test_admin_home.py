@@ -304,7 +304,7 @@ def test_how_often_each_way_of_finding_was_right_is_told(operator: Client) -> No
 
     shown = text(page(operator))
 
-    assert "1 of 1 stories: 12 lines read, 1 questions about what went there and back." in shown
+    assert "1 of 1 stories: 12 lines read, 1 asked about what went there and back." in shown
     assert "Found by there and back 3 answered, 1 dismissed: right in 75 %" in shown
     assert "Found by a language model 2 answered, 2 dismissed: right in 50 %" in shown
     assert "too often wrong" not in shown  # four decisions tell nothing yet

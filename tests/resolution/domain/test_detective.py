@@ -90,12 +90,17 @@ def test_a_share_survives_by_age_and_twice_as_much_for_each_conflict() -> None:
 
 
 def test_rows_have_ids_of_their_own_and_what_was_replaced_says_so() -> None:
-    lines = [line(1, days=3, ending="replaced", conversation=b"a"), line(2, "It holds 5.", conversation=b"b")]
+    lines = [
+        line(1, days=3, ending="replaced", conversation=b"a", words="the queue holds 100 jobs"),
+        line(2, "It holds 5.", conversation=b"b", words="Now it holds 5."),
+    ]
     [batch] = story.split_batches(lines)
 
     first, second = batch.text.splitlines()
     assert first.endswith("[project, conversation 1] The queue holds 100 jobs. (replaced)")
-    assert second == f"{list(batch.lines)[1]} 2026-05-31 00:00 [project, conversation 2] It holds 5."
+    assert (
+        second == f"{list(batch.lines)[1]} 2026-05-31 00:00 [project, conversation 2] It holds 5. (“Now it holds 5.”)"
+    )
     assert list(story.name_lines(lines[1:])) == list(batch.lines)[1:]  # the same in every story
 
 
