@@ -25,6 +25,7 @@ ENDINGS: Final = {
     ProjectState.Status.SUPERSEDED: "replaced",
 }
 DECISIONS_MAX: Final = 200
+LOOKED_AT_MAX: Final = 20_000  # decisions, the newest
 TOLD_DECISIONS: Final = ("update", "dismiss", "relocate", "decompose", "supersede", "accept", "answer")
 NAMES_MAX: Final = 200  # words of texts that may name concepts
 
@@ -133,6 +134,8 @@ def load_decisions(project: Project | None) -> list[Line]:
         rows = rows.filter(named | Q(conflict__project=project.slug))
     else:
         rows = rows.filter(Q(conflict=None) | Q(conflict__project=""))
+    newest = Decision.objects.order_by("-id").values_list("id", flat=True).first() or 0
+    rows = rows.filter(pk__gt=newest - LOOKED_AT_MAX)
     found = []
     for decision in rows.defer(*Decision.SNAPSHOTS).order_by("-id")[:DECISIONS_MAX]:
         claim = decision.claim

@@ -20,7 +20,8 @@ from resolution.detective import changes, reading, run
 from resolution.models import Conflict, ConflictMember, DetectiveMark, Run
 from resolution.tasks import detect, detect_due
 from tests.llm_server import LlmServer, Says
-from tests.resolution.worlds import say
+from tests.resolution.deciding import dismiss
+from tests.resolution.worlds import OPERATOR, collide, say
 
 pytestmark = pytest.mark.django_db
 
@@ -246,6 +247,48 @@ def test_a_model_asks_and_what_it_was_asked_is_not_asked_again(llm: LlmServer, p
     assert done.input_tokens == 100
     assert set(LlmCall.objects.values_list("purpose", "error")) == {("detect", "")}
     assert llm.asked[0].body["options"]["temperature"] == 0
+
+
+def test_a_model_is_told_all_that_settles_a_story(llm: LlmServer) -> None:
+    """It would be confused by each pair of lines, were it not told what has become of them."""
+    choose_model(llm)
+    state("shop ispart rest protocol", "one")
+    state("shop ispart graphql protocol", "two", evidence="We switched to GraphQL.")
+    remember("The queue is large.", days=3, conversation=b"c" * 16)
+    remember("The queue is long.", days=2.99, conversation=b"c" * 16)
+    remember("The user prefers tabs.", days=2, category="preference", agent="ann")
+    remember("The user prefers spaces.", days=1, category="preference", agent="bob")
+    claim = collide("wiki ispart tyr runs-on", "wiki ispart freyr runs-on")
+    dismiss(claim.pk, OPERATOR, "It stays on tyr.")
+    pairs = (("is in rest", "is in graphql"), ("queue is large", "queue is long"), ("prefers tabs", "prefers spaces"))
+
+    def answer(asked: Any) -> dict[str, Any]:
+        lines = asked.prompt.splitlines()
+        found = []
+        for texts in pairs:
+            one, other = (next(line for line in lines if text in line) for text in texts)
+            scopes = [re.search(r"\[(.*?)\]", line)[1] for line in (one, other)]  # type: ignore[index]
+            is_same_talk = scopes[0] == scopes[1] and "conversation" in scopes[0]
+            if (
+                not is_same_talk
+                and "(replaced)" not in one
+                and scopes[0].partition(",")[0] == scopes[1].partition(",")[0]
+            ):
+                found.append({"fact_ids": [one[:8], other[:8]], "question": "Is it so?", "asked_id": one[:8]})
+        if not any("[decided]" in line and "It stays on tyr." in line for line in lines):
+            found.append(
+                {"fact_ids": [lines[-1][:8], lines[-2][:8]], "question": "Is it so?", "asked_id": lines[-1][:8]}
+            )
+        return {"confusions": found}
+
+    llm.answers_by(answer)
+
+    done = run.read_now(None)
+
+    assert done is not None
+    assert (asked(), done.counts.get("failed")) == ([], None)
+    assert len(llm.asked) == 1
+    assert "We switched to GraphQL." in llm.asked[0].prompt
 
 
 @pytest.mark.django_db(transaction=True)
