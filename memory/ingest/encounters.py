@@ -29,6 +29,7 @@ from memory.ingest.reader import MessageKey, Reading, read_rest, readable_length
 
 logger = logging.getLogger(__name__)
 
+OBSERVED_IN_A_STEP = 16  # messages, at some 10 microseconds
 SEEN_MAX = 200_000  # messages, at about 170 bytes
 # Bounds of what waits for a flush while Postgres is away: readings in bytes; texts, which only serve as evidence, in
 # characters.
@@ -115,7 +116,8 @@ class Encounters:
         prompt = [reading for _, reading in messages]
         is_live = False
         for index, (message, reading) in enumerate(messages):
-            yield
+            if index % OBSERVED_IN_A_STEP == OBSERVED_IN_A_STEP - 1:
+                yield
             if reading is None:
                 # Of one that was answered before, nobody knows when it was said, also when it is read.
                 if index >= answered:

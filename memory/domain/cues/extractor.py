@@ -16,7 +16,7 @@ from memory.domain.cues.sentence_reader import read_sentence
 from memory.domain.cues.tables import iter_table_facts, may_have_facts
 from memory.domain.language.english import nouns, verbs
 from memory.domain.steps import Steps, finish
-from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.function_words import CLOSED_CLASS, is_closed_class
 from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.quotations import find_quotations, is_quoted
 from memory.domain.text.sentences import MASK, SentenceFinder, mask
@@ -47,6 +47,8 @@ _ANTECEDENT_MAX: Final = 220  # characters
 _PRONOUN_MAX: Final = 30  # with an adverb
 _MARKED_NAME: Final = re.compile(r"`([\w.-]{2,64})`")
 _BY_WHAT_FOLLOWS: Final = {Form.MOVED: "from", Form.RENAMED: " to ", Form.ROLE: ""}  # a name follows, that is known
+# Before the others there may be one all the same.
+_NO_SUBJECTS: Final = CLOSED_CLASS - verbs.NEUTRAL_ADVERBS - {"which"}
 _BESIDE: Final = " *_\"'\u2019\u201d`\x10"
 
 
@@ -289,6 +291,8 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary, marked: S
         return False
     before = head.rsplit(None, 3)[-3:]
     last = before[-1].lower()
+    if last in _NO_SUBJECTS and form is not Form.CALLED:  # nearly always, if it is no ordinary word
+        return False
     if form is Form.CALLED:
         last = before[-2].lower() if last == "is" and len(before) > 1 else last
         return last not in nouns.CODE_NOUNS and last not in nouns.CALLED_CODE_NOUNS and not is_closed_class(last)

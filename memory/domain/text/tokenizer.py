@@ -172,11 +172,17 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
     opened: dict[str, str] = {}
     runs: set[CapitalRun] = set(patterns.capitals.findall(normal))
     openings = _Openings(normal, NamesInside(normal, runs))
+    read = _LONE.get
     for run, is_first, number, following in runs:
+        if not number and (word := read(run)) is not None:  # nearly always
+            tokens.add(word)
+            if not is_first:
+                emphasised.add(word)
+            continue
         if number and not takes_number(run, following):
             number = ""
         if " " not in run and not number:
-            word = _read_word(run) if len(run) <= MAX_TOKEN_LENGTH else _read_word.__wrapped__(run)
+            word = _read_lone(run)
             tokens.add(word)
             if not is_first:
                 emphasised.add(word)
@@ -190,6 +196,19 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
             elif reading.start or not is_first:
                 emphasised.add(reading.text)
     return WordSets(tokens, emphasised, opened)
+
+
+_LONE: dict[str, str] = {}  # what capitalised words read as that stand by themselves
+_LONE_MAX = 16_384
+
+
+def _read_lone(run: str) -> str:
+    if len(run) > MAX_TOKEN_LENGTH:
+        return _read_word.__wrapped__(run)
+    if len(_LONE) >= _LONE_MAX:
+        del _LONE[next(iter(_LONE))]
+    word = _LONE[run] = _read_word.__wrapped__(run)
+    return word
 
 
 # What was read from pieces between white space: most of a text is words that were read before.
