@@ -9,6 +9,18 @@ OF_REQUESTS: Final = """
             ON (going.kind, going.row) = (note ->> 'kind', (note ->> 'id')::bigint)
     )
 """
+# A block stays in all later prompts of its conversation, which do not name its notes again.
+OF_LATER_REQUESTS: Final = """
+    UPDATE recollection_event SET block = '' WHERE block <> '' AND conversation IN (
+        SELECT encode(given_note.conversation, 'hex') FROM given_note JOIN going USING (kind, row)
+    )
+"""
+# What it is made of, where that is kept.
+OF_PROMPTS: Final = """
+    UPDATE recollection_event SET prompt_text = '' WHERE prompt_text <> '' AND conversation IN (
+        SELECT encode(episode.conversation, 'hex') FROM episode JOIN going ON kind = 'episode' AND row = id
+    )
+"""
 # Without its block a place counts as empty, also for a process that loads the conversation anew.
 OF_CONVERSATIONS: Final = """
     UPDATE injection SET block = '', content = '{"facts": [], "questions": []}' WHERE block <> '' AND EXISTS (
@@ -19,5 +31,5 @@ OF_CONVERSATIONS: Final = """
 
 
 def forget_given(cursor: Any) -> None:
-    cursor.execute(OF_REQUESTS)
-    cursor.execute(OF_CONVERSATIONS)
+    for statement in (OF_REQUESTS, OF_LATER_REQUESTS, OF_PROMPTS, OF_CONVERSATIONS):
+        cursor.execute(statement)

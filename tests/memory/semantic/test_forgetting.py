@@ -14,6 +14,7 @@ from memory.models import (
     Episode,
     ExtractionMark,
     ForgottenEpisode,
+    GivenNote,
     Memory,
     MemoryHistory,
     MemoryLineage,
@@ -102,6 +103,11 @@ def test_no_table_keeps_what_was_forgotten() -> None:
     episode = said(PASSPHRASE)
     note = {"kind": "episode", "id": episode.pk, "why": "given"}
     RecollectionEvent.objects.create(request="1" * 16, agent="a", block=PASSPHRASE, notes=[note], enrich_ms=1)
+    GivenNote.objects.create(request="1" * 16, conversation=b"2" * 16, kind="episode", row=episode.pk)
+    later = {"conversation": (b"2" * 16).hex(), "block": PASSPHRASE}
+    RecollectionEvent.objects.create(request="2" * 16, agent="a", enrich_ms=1, **later)
+    asked = {"conversation": bytes(episode.conversation).hex(), "prompt_text": PASSPHRASE}
+    RecollectionEvent.objects.create(request="3" * 16, agent="a", enrich_ms=1, **asked)
     content = {"facts": [], "questions": [], "notes": [["episode", episode.pk, PASSPHRASE, "2026-03-01", False]]}
     Injection.objects.create(conversation=b"1" * 16, keys=b"", place=b"", block=PASSPHRASE, content=content)
 
