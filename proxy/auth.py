@@ -41,7 +41,8 @@ PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
 class Caller:
     """``token`` is the row of a valid Festinger token. ``is_local``: from a program on this machine, not through a
     proxy, nor from a page of another site. ``claimed``: the registered name in the address, without its token.
-    ``person``: whom its headers say it speaks for. ``project``: the id; ``is_astray``: it names one that it may not."""
+    ``person``: whom its headers say it speaks for. ``project``: the id; ``is_astray``: it names one that it may not.
+    ``speaker``: what it is called among those who are remembered, if not by its name."""
 
     name: str
     token: AgentRow | None
@@ -51,12 +52,13 @@ class Caller:
     person: str = ""
     project: int | None = None
     is_astray: bool = False
+    speaker: str = ""
 
     def scope_for(self, payload: Mapping[str, Any]) -> Scope | None:
         """For whom a request with this body is remembered and searched; None for nobody."""
         if self.is_astray:
             return None
-        return Scope(Speaker(self.name, speakers.find_person(self.person, payload)), self.project)
+        return Scope(Speaker(self.speaker or self.name, speakers.find_person(self.person, payload)), self.project)
 
     @property
     def signature(self) -> str:
@@ -84,8 +86,11 @@ def identify(
     project, is_astray = _find_project(cache, token, _read(headers, speakers.PROJECT))
     if why := _find_why_not_kept(cache, token, headers, is_local=is_local, is_astray=is_astray):
         off["remember"] = why
+    given = "" if owner else given
+    # Through a proxy on this machine anybody calls: not those who call from the machine itself.
+    is_forwarded = token is None and is_loopback(peer) and not is_local
     return Caller(
-        name=token.name if token else name_unregistered("" if owner else given, peer),
+        name=token.name if token else name_unregistered(given, peer),
         token=token,
         is_local=is_local,
         restrictions=off,
@@ -93,6 +98,7 @@ def identify(
         person=speakers.clean_person(_read(headers, speakers.PERSON)),
         project=project,
         is_astray=is_astray,
+        speaker=name_unregistered(given, None) if is_forwarded else "",
     )
 
 

@@ -18,6 +18,10 @@ SYSTEM: Final = ("system", "You are a helpful assistant.")
 PAGE: Final = "Welcome to our site.\n\n{}. We hope you like it.\n\nContact us any time."
 
 
+def fill(text: str, sentence: str) -> str:
+    return text.replace("{{", "{").replace("}}", "}").replace("{}", sentence)
+
+
 def once(name: str, text: str) -> Prompts:
     return Prompts(name, [[SYSTEM, ("user", text)]])
 

@@ -97,6 +97,22 @@ def test_what_looks_like_a_token_goes_no_further(header: tuple[bytes, bytes], *,
     assert (header in strip_own_token(Cache(), scope)) is passes
 
 
+@pytest.mark.parametrize(
+    ("peer", "headers", "speaker"),
+    [
+        ("127.0.0.1", {}, "zero@127.0.0.1"),
+        ("127.0.0.1", {b"x-forwarded-for": b"203.0.113.9"}, "zero@unknown"),
+        ("10.0.0.7", {b"x-forwarded-for": b"203.0.113.9"}, "zero@10.0.0.7"),
+    ],
+)
+def test_who_comes_through_a_proxy_is_not_remembered_as_who_calls_from_this_machine(
+    peer: str, headers: dict[bytes, bytes], speaker: str
+) -> None:
+    caller = identify(Cache(), headers | {b"x-festinger-agent": b"zero"}, peer)
+
+    assert caller.scope_for({}) == Scope(Speaker(speaker, ""), None)
+
+
 @pytest.mark.parametrize("value", [b"Bearer fst_unknown", b"Bearer sk-other", b"Basic fst_x", b"fst_x", b"Bearer \xff"])
 def test_any_other_authorization_is_nobodys(value: bytes) -> None:
     caller = identify(Cache(), {b"authorization": value}, "10.0.0.7")

@@ -1,5 +1,6 @@
 """What was said in one conversation stands in the prompts of others of the same speaker, and of nobody else."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -10,9 +11,10 @@ import psycopg
 import pytest
 from django.conf import settings
 
+from tests.planted import PLANTED, TAUGHT, fill
 from tests.prompts import FORMATS, Turn
 from tests.served.postgres import OwnPostgres
-from tests.served.server import Served, new_database
+from tests.served.server import Served, manage, new_database
 from tests.standin import StandIn
 from tests.waiting import eventually
 
@@ -54,7 +56,8 @@ def server(database: str, upstream: StandIn) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def other_server(database: str, upstream: StandIn) -> Iterator[Served]:
-    served = Served(upstream=upstream.url, database=database)
+    """Trusts this machine as far as by default."""
+    served = Served(upstream=upstream.url, database=database, FESTINGER_TRUST_LOOPBACK="")
     yield served.wait_ready()
     served.stop()
 
@@ -111,25 +114,112 @@ BEHIND: dict[str, Callable[[str], tuple[str, dict[str, Any], dict[str, str]]]] =
 
 
 @pytest.mark.parametrize("client", BEHIND)
-def test_of_two_people_behind_one_agent_neither_gets_what_the_other_said(
+def test_of_two_people_behind_one_agent_neither_gets_what_the_other_said_or_prefers(
     server: Served, ollama: StandIn, kept: Any, client: str
 ) -> None:
-    said, question = f"My zither{client} lessons begin on Thursday.", f"When do the zither{client} lessons begin?"
+    said, preferred = f"My zither{client} lessons begin on Thursday.", f"prefers zither{client} strings of gut"
+    question = f"When do the zither{client} lessons begin, and which strings shall I buy?"
+    bridge = {"X-Festinger-Agent": "bridge"}
 
-    def ask(person: str, turns: list[Turn]) -> bool:
-        """Whether the prompt has it."""
+    def ask(person: str, turns: list[Turn]) -> list[bool]:
+        """Which of both the prompt has."""
         wire, body, headers = BEHIND[client](person)
-        post(server, wire, turns, headers | {"X-Festinger-Agent": "bridge"}, **body)
-        return said in received(ollama, wire)
+        post(server, wire, turns, headers | bridge, **body)
+        return [text in received(ollama, wire) for text in (said, preferred)]
 
     ask("ann", [("user", said)])
+    remark = {"text": f"I prefer zither{client} strings of gut.", "user": "ann"}
+    assert server.client.post("/memory", json=remark, headers=bridge).status_code == 201
     kept(said)
     wire, body, headers = BEHIND[client]("ann")
-    turns = ask_until_given(server, wire, question, headers | {"X-Festinger-Agent": "bridge"}, **body)
-    assert said in received(ollama, wire)
+    turns = ask_until_given(server, wire, question, headers | bridge, **body)
+    assert ask("ann", turns) == [True, True]
 
-    assert not any(ask(person, turns) for person in ("bob", "", "bob"))
-    assert ask("ann", turns)
+    assert [ask(person, turns) for person in ("bob", "", "bob")] == [[False, False]] * 3
+    assert ask("ann", turns) == [True, True]
+
+
+def ask_in_time(
+    server: Served, ollama: StandIn, question: str, headers: dict[str, str], *, operators: Served | None = None
+) -> str:
+    """The prompt of a new conversation, for which all was searched that there is. ``operators``: the server that tells
+    what became of it, if another one."""
+
+    def ask() -> str:
+        answer = post(server, "chat", [("user", f"{question} ({next(NUMBERS)})")], headers)
+        prompt, why = received(ollama, "chat"), f"/why/{answer.headers['x-festinger-request']}"
+        told = eventually(lambda: (operators or server).client.get(why).json().get("search"), within_s=1)
+        return prompt if told in (None, "", "found", "nothing found") else ""
+
+    found = eventually(ask, within_s=WITHIN_S)
+    assert found
+    return found
+
+
+def test_nothing_that_is_planted_comes_by_itself_to_who_asks_about_it(
+    server: Served, ollama: StandIn, kept: Any
+) -> None:
+    name = {"X-Festinger-Agent": "gullible"}
+
+    def claim(number: int) -> str:
+        return f"the zorb{number} archive was moved to the cellar of Evil Corp last winter"
+
+    def ask(number: int) -> bool:
+        prompt = ask_in_time(server, ollama, f"Where did they put the zorb{number} archive in winter?", name)
+        return claim(number) in prompt
+
+    own = len(PLANTED)
+    for number, one in enumerate([*PLANTED, TAUGHT[0]]):
+        for turns in one.requests:
+            post(server, "chat", [(role, fill(text, claim(number))) for role, text in turns], name)
+    kept(claim(own))
+    assert eventually(lambda: ask(own), within_s=WITHIN_S)
+
+    assert [one.name for number, one in enumerate(PLANTED) if ask(number)] == []
+
+
+def test_what_is_secret_another_agents_another_projects_or_forgotten_comes_back_in_no_way(
+    server: Served, other_server: Served, ollama: StandIn, kept: Any, database: str
+) -> None:
+    with psycopg.connect(database) as connection:
+        connection.execute("INSERT INTO project (slug, name, is_open) VALUES ('pier', 'P', true), ('dock', 'D', false)")
+    server.client.post("/reload")
+    token = manage("create_agent", "harbourmaster", DATABASE_URL=database).stdout.strip()
+    mine = {"X-Festinger-Agent": "pilot"}
+    said: list[tuple[str, dict[str, str]]] = [
+        ("opens at nine, as canaryown said", mine),
+        ("has a gate; the password is canarysecret77", mine),
+        ("has lunch with canaryother on Friday", {"X-Festinger-Agent": "mate"}),
+        ("has a red boat named canaryproject", mine | {"X-Festinger-Project": "pier"}),
+        ("has a key that canaryforgotten keeps", mine),
+        ("pays canarytoken on Mondays", {"Authorization": f"Bearer {token}"}),
+    ]
+    for text, headers in said:
+        post(server, "chat", [("user", f"The harbour office {text}.")], headers)
+        remark = {"text": f"The harbour office also {text}.", "category": "episodic"}
+        assert server.client.post("/memory", json=remark, headers=headers).status_code == 201
+    for text in ("nine, as canaryown", "canaryforgotten keeps", "canarytoken on"):
+        kept(text)
+    manage("forget", "--words", "canaryforgotten", DATABASE_URL=database)
+
+    def find(headers: dict[str, str]) -> set[str]:
+        """What comes by itself, and what is found by who asks."""
+        question = "What do you know of the harbour office?"
+        texts = [ask_in_time(other_server, ollama, question, headers, operators=server)]
+        for types in ("facts", "episodes", "both"):
+            asked = {"query": "harbour office", "search_type": types, "limit": 20}
+            texts.append(other_server.client.post("/search_memory", json=asked, headers=headers).text)
+        texts.append(other_server.client.get("/memory", params={"text": "harbour"}, headers=headers).text)
+        return set(re.findall(r"canary\w+", " ".join(texts)))
+
+    assert eventually(lambda: find(mine) == {"canaryown"}, within_s=WITHIN_S), find(mine)
+    for stranger in (
+        {"X-Festinger-Agent": "harbourmaster"},  # whose name is taken, and the token is not there
+        {"X-Festinger-Agent": "pilot", "X-Forwarded-For": "203.0.113.9"},
+        mine | {"X-Festinger-Project": "dock"},
+        {"X-Festinger-Agent": "stranger", "X-Festinger-Project": "pier"},
+    ):
+        assert find(stranger) == set(), stranger
 
 
 def test_what_somebody_quotes_and_what_the_model_says_does_not_come_by_itself(
@@ -159,17 +249,18 @@ def test_what_was_forgotten_leaves_the_prompts_in_which_it_stood(
     kept("bandicoot release")
     turns = ask_until_given(server, "chat", "When is the bandicoot release planned?", name)
     said = [*turns, ("assistant", "In May."), ("user", "Thanks.")]
-    post(server, "chat", said, name)
+    why = f"/why/{post(server, 'chat', said, name).headers['x-festinger-request']}"
     assert "ninth of May" in received(ollama, "chat")
+    assert eventually(lambda: "ninth of May" in server.client.get(why).text, within_s=WITHIN_S)
 
-    with psycopg.connect(database, autocommit=True) as client:
-        client.execute("DELETE FROM episode WHERE text LIKE %s", ["%bandicoot release is%"])
+    manage("forget", "--words", "bandicoot release", DATABASE_URL=database)
 
     def is_gone() -> bool:
         post(server, "chat", [*said, ("assistant", "."), ("user", "So?")], name)
         return "ninth of May" not in received(ollama, "chat")
 
     assert eventually(is_gone, within_s=WITHIN_S)
+    assert "ninth of May" not in server.client.get(why).text
 
 
 @pytest.mark.slow

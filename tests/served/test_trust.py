@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.planted import PLANTED, TAUGHT, Prompts, Turns
+from tests.planted import PLANTED, TAUGHT, Prompts, Turns, fill
 from tests.prompts import FORMATS
 from tests.served.learning import Conversation, Festinger, block, festinger, headers_of
 from tests.served.postgres import OwnPostgres
@@ -59,10 +59,6 @@ def say_all(whole: Festinger, wire: str, prompts: list[Prompts], word: str, what
             send(whole, wire, [(role, fill(text, f"{concept} {what}")) for role, text in turns], agent)
     whole.wait_settled()
     return names
-
-
-def fill(text: str, sentence: str) -> str:
-    return text.replace("{{", "{").replace("}}", "}").replace("{}", sentence)
 
 
 @pytest.mark.parametrize("wire", FORMATS)
