@@ -20,6 +20,8 @@ STRONGEST_FIRST: Final = tuple(Channel)
 TENTATIVE: Final = frozenset({Channel.ASSISTANT, Channel.QUOTED})
 # How far a statement read in a message is believed, as a factor of what its words alone are worth.
 READ_TRUST: Final = {Channel.USER: 1.0, Channel.ASSISTANT: 0.7, Channel.QUOTED: 0.5}
+# How sure one is of what only this channel has vouched for: histories keep what all voices came to together.
+SURE: Final = {Channel.OPERATOR: 1.0, Channel.GUTASK: 1.0, Channel.USER: 0.8}
 # A language model is sure of its conclusions too easily.
 EXPLAINED_TRUST: Final = 0.8
 

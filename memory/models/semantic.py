@@ -270,6 +270,7 @@ class MemoryHistory(models.Model):
         RESTORE = "restore"
         KEEP = "keep", "keep beside another"
         UNDO = "undo"
+        QUARANTINE = "quarantine"
 
     memory = models.ForeignKey(Memory, models.CASCADE, db_index=False, related_name="history")
     action = models.CharField(max_length=10, choices=Action)
@@ -279,7 +280,9 @@ class MemoryHistory(models.Model):
     channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")
     conversation = models.BinaryField(null=True, blank=True)
     reason = models.TextField(blank=True, default="", db_default="")
-    run = models.BigIntegerField(null=True, blank=True, help_text="Of the consolidation, where it made the change.")
+    run = models.BigIntegerField(
+        null=True, blank=True, help_text="Of the consolidation or the quarantine that made the change."
+    )
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -296,7 +299,7 @@ class MemoryHistory(models.Model):
                 condition=Q(
                     action__in=[
                         *("create", "confirm", "edit", "promote", "dispute", "supersede", "merge", "deprecate"),
-                        *("invalidate", "restore", "keep", "undo"),
+                        *("invalidate", "restore", "keep", "undo", "quarantine"),
                     ]
                 ),
                 name="memory_history_action_is_known",

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_http_methods
 from unfold.sites import UnfoldAdminSite
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from memory.domain.formatting import format_count
 from memory.models import Agent
 from resolution.admin.pages import actor_of
 from resolution.decisions.quarantine import describe_quarantine, quarantine
@@ -52,9 +51,10 @@ def quarantine_page(request: HttpRequest, site: UnfoldAdminSite) -> HttpResponse
         found = find_suspects(agent, since)
         if request.method == "POST" and found:
             run = quarantine(found, actor_of(request), Run.Trigger.QUARANTINE, describe_quarantine(agent, since))
-            messages.success(request, f"{format_count(len(found.unvouched), 'fact')} went to the candidates.")
+            messages.success(request, f"{found.describe()} went to the candidates.")
             return redirect("admin:resolution_run_change", run.pk)
         context |= {"found": found, "facts": found.facts[:SHOWN], "claims": found.claims[:SHOWN], "agent": agent}
+        context["memories"] = found.memories[:SHOWN]
         tokens = names_in(row.before for row in found.retracted[:SHOWN])
         context["retracted"] = [describe_history(row, tokens) for row in found.retracted[:SHOWN]]
     context["agents"] = Agent.objects.order_by("name").values_list("name", flat=True)[:NAMES_OFFERED]

@@ -60,6 +60,8 @@ OUTCOMES = {
     "relocate": "relocated",
     "dismiss": "dismissed",
     "quarantined": "facts put among the candidates",
+    "memories": "memories put among the candidates",
+    "memories_kept": "memories kept, for others vouch for them",
     "restored": "facts that it had taken back, returned",
     "names": "other names taken away",
     "kept": "facts kept, for others vouch for them",

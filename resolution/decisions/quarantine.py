@@ -1,5 +1,6 @@
-"""Takes out of the graph what one agent has stated: it waits among the candidates, as if nobody vouched for it. A run
-with a decision for each concept keeps what was changed, and is undone like any other."""
+"""Takes out of the graph what one agent has stated, and out of force what is remembered of it: it waits among the
+candidates, as if nobody vouched for it. A run with a decision for each concept, and for each memory, keeps what was
+changed, and is undone like any other."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from memory.db.connections import chunks
 from memory.db.transactions import run_transaction
-from memory.domain.channels import Channel
+from memory.domain.channels import SURE, Channel
 from memory.domain.types import Triple, TripleIds
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, take_snapshot
@@ -21,6 +22,7 @@ from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, EdgeHistory, Soas, Source
 from resolution import rulings
 from resolution.actors import Actor
+from resolution.decisions.memory_suspects import take_memories_out
 from resolution.decisions.snapshots import (
     Surroundings,
     find_differences,
@@ -29,7 +31,7 @@ from resolution.decisions.snapshots import (
     take_names,
     take_surroundings,
 )
-from resolution.decisions.suspects import PORTION, SURE, Suspect, Suspects, find_own_names, find_unvouched
+from resolution.decisions.suspects import PORTION, Suspect, Suspects, find_own_names, find_unvouched
 from resolution.intake.candidates import QUARANTINED, CandidateBook
 from resolution.intake.conflict_queue import OPEN, rebase
 from resolution.models import Claim, DecidedTriple, Decision, Run
@@ -54,8 +56,12 @@ def quarantine(found: Suspects, actor: Actor, trigger: Run.Trigger, note: str) -
         restored += run_transaction(partial(_put_retracted_back, retracted, by_run, note))
     for names in chunks(found.names, PORTION):
         run_transaction(partial(_take_names_back, names, by_run, note))
+    for memories in chunks(found.memories, PORTION):
+        run_transaction(partial(take_memories_out, memories, by_run, note))
     counts = {"quarantined": len(found.unvouched), "kept": len(facts) - len(found.unvouched), "dismiss": len(claims)}
-    rare = {"restored": restored, "names": len(found.names)}
+    doubted = len(found.unvouched_memories)
+    rare = {"restored": restored, "names": len(found.names), "memories": doubted}
+    rare["memories_kept"] = len(found.memories) - doubted
     counts |= {name: count for name, count in rare.items() if count}
     Run.objects.filter(pk=run.pk).update(counts=counts, ended_at=timezone.now())
     run.refresh_from_db()

@@ -15,7 +15,7 @@ from django.db.models import Model, Q
 from memory.domain.types import Slot, TripleIds
 from memory.graph.snapshots import EDGE_FIELDS, Snapshot, take_snapshot
 from memory.models import Alias, Dimension, Edge, Evidence, Memory, ProjectState, Soas
-from memory.semantic.store import KEPT as MEMORY_FIELDS
+from memory.semantic.store import KEPT
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Candidate, Claim, DecidedTriple
 
@@ -45,7 +45,8 @@ FIELDS: Final = {
     "candidates": ("concept", "parent", "dimension", "channel", "confidence", "voices", "conversations", "said_count",
                    "evidence", "state", "resolved_by", "resolved_at", "last_said_at"),
     "evidence": ("concept_id",),
-    "memories": MEMORY_FIELDS,
+    # Not the text, which no decision changes: somebody may have it forgotten.
+    "memories": tuple(name for name in KEPT if name != "text"),
     "states": ("status", "superseded_by_id"),
 }  # fmt: skip
 

@@ -4,23 +4,24 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memory.db.connections import chunks
-from memory.domain.channels import TENTATIVE, Channel, is_weaker
+from memory.domain.channels import SURE, TENTATIVE, Channel, is_weaker
+from memory.domain.formatting import format_count
 from memory.domain.timing import FIRST_DATED, is_dated
 from memory.domain.voices import voice_of
 from memory.graph import store
 from memory.graph.snapshots import Snapshot
 from memory.models import Agent, Alias, Edge, EdgeHistory, Source
+from resolution.decisions.memory_suspects import SuspectMemory, find_memories
 from resolution.intake.conflict_queue import OPEN
 from resolution.models import Claim, Decision
 
 PORTION: Final = 100  # facts that are read together
-# How sure one is of a fact that only this channel has vouched for: the history keeps what all voices came to together.
-SURE: Final = {Channel.OPERATOR: 1.0, Channel.GUTASK: 1.0, Channel.USER: 0.8}
 UNDATED: Final = Q(said_at__lt=datetime.fromtimestamp(FIRST_DATED, UTC))
 STATED: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHistory.Action.CONFIRM)
 
@@ -53,19 +54,30 @@ class Suspect:
 class Suspects:
     """What a quarantine takes out: ``facts`` that somebody vouches for stay, with that voice's confidence.
     ``retracted`` are the rows of the history in which the agent took a fact of others back, the newest first: these
-    facts return. ``names`` are aliases that it gave."""
+    facts return. ``names`` are aliases that it gave. Of ``memories`` the same holds as of facts."""
 
     facts: list[Suspect] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     retracted: list[EdgeHistory] = field(default_factory=list)
     names: list[Alias] = field(default_factory=list)
+    memories: list[SuspectMemory] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.facts or self.claims or self.retracted or self.names)
+        return bool(self.facts or self.claims or self.retracted or self.names or self.memories)
 
     @property
     def unvouched(self) -> list[Suspect]:
         return [one for one in self.facts if one.voucher is None]
+
+    def describe(self) -> str:
+        """What goes to the candidates, as "3 facts and 1 memory"."""
+        facts = format_count(len(self.unvouched), "fact")
+        count = len(self.unvouched_memories)
+        return f"{facts} and {format_count(count, 'memory', 'memories')}" if count else facts
+
+    @property
+    def unvouched_memories(self) -> list[SuspectMemory]:
+        return [one for one in self.memories if one.voucher is None]
 
 
 def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
@@ -88,6 +100,7 @@ def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
             suspect = _suspect(edge, statements, since, lambda other: _is_independent(other, agent, registered))
             if suspect is not None:
                 found.facts.append(suspect)
+    found.memories = find_memories(agent, since, partial(_is_voice, agent, registered))
     return found
 
 
@@ -204,4 +217,8 @@ def _is_independent(said: Heard, agent: str, registered: Collection[str]) -> boo
     """Whether this is another voice: of those without a token, nobody knows who is who."""
     if said.source in (Source.OPERATOR, Source.FESTINGER):
         return True
-    return said.agent != agent and said.channel in SURE and (said.agent in registered or agent in registered)
+    return said.agent != agent and _is_voice(agent, registered, said.agent, said.channel)
+
+
+def _is_voice(agent: str, registered: Collection[str], other: str, channel: str) -> bool:
+    return channel == Channel.OPERATOR or (channel in SURE and (other in registered or agent in registered))

@@ -71,7 +71,8 @@ def _take_in_one(remark: Remark, quotas: Quotas | None) -> Remembered:
         return Remembered("confirmed", holding)  # an echo is no voice
     if holding is not None:
         return _confirm(holding, remark)
-    if waiting is not None and is_tentative:
+    is_own = waiting is not None and voice_of(waiting.agent) == voice_of(remark.agent)
+    if waiting is not None and (is_tentative or (is_own and store.is_doubted(waiting))):
         store.confirm(waiting, remark.change, is_other_voice=False)
         return Remembered("candidate", waiting)
     if is_tentative and same and same[0].status == Status.INVALID:

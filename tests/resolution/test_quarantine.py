@@ -3,22 +3,30 @@
 import io
 import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
+from memory.domain.channels import Channel
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.timing import undate
 from memory.graph.store import Attribution
-from memory.models import Agent, Alias, Edge, Soas, Source
+from memory.models import Agent, Alias, Edge, Memory, MemoryHistory, Soas, Source
+from memory.semantic import store
+from memory.semantic.domain.scope import Scope, Speaker
+from resolution.decisions import sides
 from resolution.decisions.aliases import name_concept
 from resolution.decisions.merging import merge
 from resolution.decisions.quarantine import quarantine, quarantine_at_upgrade
 from resolution.decisions.suspects import find_suspects
 from resolution.decisions.undo import undo_run
 from resolution.models import Candidate, Claim, Run
+from resolution.remembering.remarks import Remark
+from resolution.remembering.service import remember
+from tests.memory.semantic.said import remembered
 from tests.resolution.deciding import update
 from tests.resolution.disputes import configure
 from tests.resolution.worlds import OPERATOR, dump, facts, graph, say, take_back
@@ -234,18 +242,121 @@ def test_the_command_shows_does_and_takes_back() -> None:
         call_command("quarantine", *words, stdout=out)
         return out.getvalue()
 
-    assert "1 fact would go" in command("mallory", "--dry-run")
+    memory = remark("The cat of the office is called Momo.")
+    shown = command("mallory", "--dry-run")
+    assert "1 fact and 1 memory would go" in shown
+    assert f"memory {memory.pk}: The cat of the office is called Momo.\n" in shown
     assert facts() == {FACT}
-    assert "1 fact went to the candidates" in command("mallory", "--since", "2020-01-01")
-    assert facts() == set()
+    assert "1 fact and 1 memory went to the candidates" in command("mallory", "--since", "2020-01-01")
+    assert (facts(), statuses()) == (set(), {memory.text: "candidate"})
     run = Run.objects.get()
-    assert "1 decision undone" in command("--undo", str(run.pk))
+    assert "2 decisions undone" in command("--undo", str(run.pk))
     assert facts() == {FACT}
     assert "Nothing came from nobody" in command("nobody")
     with pytest.raises(CommandError, match="is no quarantine"):
         command("--undo", "4711")
     with pytest.raises(CommandError, match="is no time"):
         command("mallory", "--since", "yesterday")
+
+
+def remark(text: str, agent: str = "mallory", *, channel: Channel = Channel.USER, **more: Any) -> Memory:
+    """What is in force after it was said; in a conversation of its own, a moment after all before it."""
+    scope = Scope(Speaker(f"{agent}"), None)
+    fields = {"category": "project", "source": Memory.Source.STATED, "at": timezone.now(), "confidence": 0.9} | more
+    [done] = remember([Remark(text, scope=scope, channel=channel, **fields)])
+    assert done.memory is not None
+    return done.memory
+
+
+def statuses() -> dict[str, str]:
+    return dict(Memory.objects.values_list("text", "status"))
+
+
+def test_its_memories_wait_as_candidates_and_come_back() -> None:
+    remark("The staging cluster has three nodes.", "dobby")
+    remark("The staging cluster is in Oslo.")
+    remark("The cat of the office is called Momo.")
+    before = list(Memory.objects.order_by("pk").values("text", "status", "confidence", "is_disputed", "superseded_by"))
+
+    run = expel()
+
+    assert statuses() == {
+        "The staging cluster has three nodes.": "active",
+        "The staging cluster is in Oslo.": "candidate",
+        "The cat of the office is called Momo.": "candidate",
+    }
+    assert run.counts == {"quarantined": 0, "kept": 0, "dismiss": 0, "memories": 2}
+    assert [said.run for said in MemoryHistory.objects.filter(action="quarantine")] == [run.pk] * 2
+    report = undo_run(run.pk, OPERATOR)
+    assert (len(report.undone), report.refused) == (2, [])
+    again = list(Memory.objects.order_by("pk").values("text", "status", "confidence", "is_disputed", "superseded_by"))
+    assert again == before
+
+
+def test_a_memory_that_another_voice_has_stated_too_stays_with_that_voices_confidence() -> None:
+    memory = remark("The staging cluster is in Oslo.", channel=Channel.GUTASK, confidence=1.0)
+    remark("The staging cluster is in Oslo.", "dobby")
+
+    run = expel()
+
+    memory.refresh_from_db()
+    assert (memory.status, memory.channel, memory.confidence) == ("active", "user", 0.8)
+    assert run.counts["memories_kept"] == 1
+
+
+def test_only_another_voice_brings_a_memory_back() -> None:
+    text = "The staging cluster is in Oslo."
+    remark(text)
+    expel()
+
+    remark(text)
+    assert statuses() == {text: "candidate"}
+
+    remark(text, "dobby")
+    assert statuses() == {text: "active"}
+
+
+def test_what_its_memories_had_replaced_holds_again_where_the_place_is_free() -> None:
+    old, bad, worse = (
+        remembered(text, Scope(Speaker(agent), None), slot="lead", category="project")
+        for text, agent in (
+            ("The lead is Ann.", "dobby"),
+            ("The lead is Eve.", "mallory"),
+            ("The lead is Max.", "mallory"),
+        )
+    )
+    for before, after in ((old, bad), (bad, worse)):
+        store.supersede(before, after, sides.change_of(OPERATOR, ""))
+
+    run = expel()
+
+    assert statuses() == {
+        "The lead is Ann.": "active",
+        "The lead is Eve.": "superseded",
+        "The lead is Max.": "candidate",
+    }
+    undo_run(run.pk, OPERATOR)
+    assert statuses() == {
+        "The lead is Ann.": "superseded",
+        "The lead is Eve.": "superseded",
+        "The lead is Max.": "active",
+    }
+
+
+def test_what_only_its_memory_disputed_is_as_sure_as_before() -> None:
+    mine = remark("The release day is Monday.", "dobby", slot="release")
+    theirs = remark("The release day is Friday.", slot="release")
+    mine.refresh_from_db()
+    theirs.refresh_from_db()
+    assert (mine.is_disputed, theirs.is_disputed) == (True, True)
+
+    run = expel()
+
+    mine.refresh_from_db()
+    assert (mine.is_disputed, mine.confidence) == (False, 0.9)
+    undo_run(run.pk, OPERATOR)
+    mine.refresh_from_db()
+    assert mine.is_disputed
 
 
 def test_at_the_upgrade_what_nobody_vouches_for_becomes_a_candidate_once() -> None:

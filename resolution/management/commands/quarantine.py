@@ -21,8 +21,8 @@ from resolution.views.phrases import describe_history, names_in
 
 class Command(BaseCommand):
     help = (
-        "Puts what came from one agent among the candidates: its facts are recalled no more, its open conflicts are"
-        " closed. What others have said, too, stays. The run that does it can be undone."
+        "Puts what came from one agent among the candidates: its facts and memories are given no more, its open"
+        " conflicts are closed. What others have said, too, stays. The run that does it can be undone."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -45,8 +45,7 @@ class Command(BaseCommand):
     def take_out(self, agent: str, since: datetime | None, dry_run: bool, actor: Actor) -> None:
         found = find_suspects(agent, since)
         for one in found.facts:
-            kept = f" (kept: {one.voucher.agent} says so, too)" if one.voucher is not None else ""
-            self.stdout.write(f"{one.edge}{kept}")
+            self.stdout.write(f"{one.edge}{_kept(one.voucher.agent if one.voucher is not None else None)}")
         for row in found.claims:
             self.stdout.write(f"conflict {row.conflict_id}: {row}")
         tokens = names_in(row.before for row in found.retracted)
@@ -54,15 +53,19 @@ class Command(BaseCommand):
             self.stdout.write(f"{describe_history(retracted, tokens)} (returns where its place is free)")
         for name in found.names:
             self.stdout.write(f"{name} (ends)")
+        for suspect in found.memories:
+            voucher = suspect.voucher
+            self.stdout.write(
+                f"memory {suspect.memory.pk}: {suspect.memory}{_kept(voucher.actor if voucher is not None else None)}"
+            )
         if not found:
             self.stdout.write(f"Nothing came from {agent}{' since then' if since else ''}.")
         elif dry_run:
-            self.stdout.write(f"{format_count(len(found.unvouched), 'fact')} would go; nothing was changed.")
+            self.stdout.write(f"{found.describe()} would go; nothing was changed.")
         else:
             run = quarantine(found, actor, Run.Trigger.QUARANTINE, describe_quarantine(agent, since))
             self.stdout.write(
-                f"{format_count(len(found.unvouched), 'fact')} went to the candidates."
-                f" Undo it with: manage.py quarantine --undo {run.pk}"
+                f"{found.describe()} went to the candidates. Undo it with: manage.py quarantine --undo {run.pk}"
             )
 
     def take_back(self, run_id: int, actor: Actor) -> None:
@@ -75,3 +78,7 @@ class Command(BaseCommand):
         for decision, why in report.refused:
             self.stdout.write(self.style.WARNING(f"{decision}: {why}"))
         self.stdout.write(f"{format_count(len(report.undone), 'decision')} undone.")
+
+
+def _kept(voucher: str | None) -> str:
+    return f" (kept: {voucher} says so, too)" if voucher is not None else ""

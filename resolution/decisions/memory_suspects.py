@@ -1,0 +1,118 @@
+"""The memories that one agent has brought: under quarantine they wait as candidates, and what they had replaced holds
+again where its place is free."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from django.db.models import Q, QuerySet
+
+from memory.domain.channels import SURE, Channel
+from memory.models import Memory, MemoryHistory
+from memory.semantic import store
+from memory.semantic.store import Change
+from resolution.actors import Actor
+from resolution.decisions.sides import change_of
+from resolution.decisions.snapshots import Surroundings, find_differences, take_remembered, take_surroundings
+from resolution.layers.detection import detect_memory
+from resolution.layers.memories import settle_memories
+from resolution.models import Decision
+
+HOLDING: Final = (Memory.Status.ACTIVE, Memory.Status.DEPRECATED)
+Action = MemoryHistory.Action
+# In which somebody says that a memory holds. One may also be restored to what it was before a dispute.
+VOUCHING: Final = Q(action__in=[Action.CONFIRM, Action.PROMOTE, Action.EDIT]) | Q(
+    action=Action.RESTORE, after__has_key="status"
+)
+
+IsIndependent = Callable[[str, str], bool]  # of who has said so, and through which channel
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectMemory:
+    """A memory that the agent brought. ``voucher``: the strongest who said so independently; ``replaced``: those of
+    others that gave way to it."""
+
+    memory: Memory
+    voucher: MemoryHistory | None = None
+    replaced: Sequence[Memory] = ()
+
+
+def find_memories(agent: str, since: datetime | None, is_independent: IsIndependent) -> list[SuspectMemory]:
+    """Those that hold because this agent has said them (first since then)."""
+    own = Memory.objects.filter(agent=agent).exclude(source=Memory.Source.OPERATOR).defer("lexemes")
+    own = own.filter(created_at__gte=since) if since is not None else own
+    found = []
+    for memory in own.filter(status__in=HOLDING).order_by("pk"):
+        # Not what a consolidation does, or a quarantine.
+        said = memory.history.filter(VOUCHING, run=None).exclude(actor=agent).order_by("pk")
+        vouchers = [row for row in said if is_independent(row.actor, row.channel)]
+        strongest = max(vouchers, key=lambda row: SURE.get(Channel(row.channel), 0.0), default=None)
+        found.append(SuspectMemory(memory, strongest, () if strongest is not None else _find_replaced(memory, own)))
+    return found
+
+
+def _find_replaced(memory: Memory, own: QuerySet[Memory]) -> list[Memory]:
+    """Also over several steps of its own, which go as well."""
+    found: list[Memory] = []
+    steps, seen = [memory.pk], {memory.pk}
+    while steps:
+        rows = Memory.objects.filter(Q(superseded_by__in=steps) | Q(merged_into__in=steps)).exclude(pk__in=seen)
+        before = list(rows.defer("lexemes").order_by("-said_at", "-pk"))
+        seen |= {row.pk for row in before}
+        steps = list(own.filter(pk__in=[row.pk for row in before]).values_list("pk", flat=True))
+        found += [row for row in before if row.pk not in steps]
+    return found
+
+
+def take_memories_out(suspects: Iterable[SuspectMemory], actor: Actor, note: str) -> None:
+    """A decision for each: what has become something else since keeps no other from being undone."""
+    by = replace(change_of(actor, note), run=actor.run.pk if actor.run is not None else None)
+    for one in suspects:
+        # As it is now: what was changed since it was found is left alone.
+        rows = Memory.objects.select_for_update(of=("self",)).filter(pk=one.memory.pk, status__in=HOLDING)
+        memory = rows.filter(agent=one.memory.agent, text=one.memory.text).first()
+        if memory is None:
+            continue
+        touched = _find_touched([memory, *one.replaced])
+        before = take_surroundings([], []) | take_remembered(touched, [])
+        if one.voucher is not None:
+            store.leave_to(memory, Channel(one.voucher.channel), by)
+        else:
+            store.doubt(memory, by)
+            _put_replaced_back(one.replaced, by)
+        settle_memories(touched)
+        _record(
+            actor, note, memory, *find_differences(before, take_surroundings([], []) | take_remembered(touched, []))
+        )
+
+
+def _find_touched(memories: Collection[Memory]) -> set[int]:
+    """They, and those that are disputed beside one of them."""
+    keys = {memory.pk for memory in memories}
+    disputes = MemoryHistory.objects.filter(action=Action.DISPUTE, after__beside__in=list(keys))
+    return keys | set(disputes.values_list("memory", flat=True))
+
+
+def _put_replaced_back(replaced: Sequence[Memory], by: Change) -> None:
+    """The newest first: where it holds again, its place is free for none that contradicts it."""
+    for old in replaced:
+        memory = Memory.objects.select_for_update(of=("self",)).get(pk=old.pk)
+        is_gone = memory.status in (Memory.Status.SUPERSEDED, Memory.Status.MERGED_INTO)
+        if is_gone and not store.find_rivals(memory):
+            store.restore(memory, by)
+            detect_memory(memory)
+
+
+def _record(actor: Actor, note: str, memory: Memory, before: Surroundings, after: Surroundings) -> None:
+    Decision.objects.create(
+        kind=Decision.Kind.QUARANTINE,
+        run=actor.run,
+        actor=actor.signature,
+        source=actor.source,
+        reason=note,
+        arguments={"memory": memory.pk},  # not its text, which somebody may have forgotten
+        before=before,
+        after=after,
+    )
