@@ -45,8 +45,6 @@ ENVELOPE_MAX = 500_000
 HURRIED_STEP_CHARACTERS = 8_000
 STEP_CHARACTERS = 4_000
 
-RECALLED_IN_A_STEP = 16  # messages, at a microsecond
-
 # Statements of one message that are read, whoever they are by: two milliseconds for ten of them.
 MATCHES_MAX = 100
 TOO_MANY_STATEMENTS = bounds.define(
@@ -156,7 +154,7 @@ class Reader:
         for message in messages:
             keys.append(MessageKey.of(message))
             readings.append(self._recall(keys[-1]))
-            if len(keys) % RECALLED_IN_A_STEP == 0:
+            if len(keys) % 16 == 0:  # at a microsecond each
                 yield
         # The newest text matters most: it is read first, and however late it is.
         missing = [index for index, reading in enumerate(readings) if reading is None]

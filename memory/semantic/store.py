@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from memory.db.locks import Lock, lock_until_commit
-from memory.domain.channels import SURE, Channel, is_weaker
+from memory.domain.channels import Channel, is_weaker
 from memory.domain.timing import is_dated
 from memory.domain.voices import corroborate
 from memory.models import Memory, MemoryHistory, MemoryLineage
@@ -254,17 +254,6 @@ def doubt(memory: Memory, by: Change) -> None:
     """It waits as a candidate, as if nobody had vouched for it; whoever brought it does not bring it back."""
     change(memory, Action.QUARANTINE, by, status=Status.CANDIDATE, archived_at=None)
     _settle_disputes(memory, by)
-
-
-def leave_to(memory: Memory, channel: Channel, by: Change) -> None:
-    """It holds by what others have said of it alone, through this channel."""
-    change(memory, Action.QUARANTINE, by, channel=channel, confidence=min(memory.confidence, SURE.get(channel, 1.0)))
-
-
-def is_doubted(memory: Memory) -> bool:
-    """Whether it waits because its agent was put under quarantine."""
-    rows = MemoryHistory.objects.filter(memory=memory, action=Action.QUARANTINE)
-    return memory.status == Status.CANDIDATE and rows.exists()
 
 
 def invalidate(memory: Memory, by: Change) -> None:

@@ -78,7 +78,9 @@ def take_memories_out(suspects: Iterable[SuspectMemory], actor: Actor, note: str
         touched = _find_touched([memory, *one.replaced])
         before = take_surroundings([], []) | take_remembered(touched, [])
         if one.voucher is not None:
-            store.leave_to(memory, Channel(one.voucher.channel), by)
+            channel = Channel(one.voucher.channel)
+            sure = min(memory.confidence, SURE.get(channel, 1.0))
+            store.change(memory, Action.QUARANTINE, by, channel=channel, confidence=sure)
         else:
             store.doubt(memory, by)
             _put_replaced_back(one.replaced, by)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from memory.db.transactions import run_transaction
 from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.voices import voice_of
-from memory.models import GivenNote, Memory, MemoryLineage
+from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.domain.slots import Slots, find_slots
@@ -71,8 +71,7 @@ def _take_in_one(remark: Remark, quotas: Quotas | None) -> Remembered:
         return Remembered("confirmed", holding)  # an echo is no voice
     if holding is not None:
         return _confirm(holding, remark)
-    is_own = waiting is not None and voice_of(waiting.agent) == voice_of(remark.agent)
-    if waiting is not None and (is_tentative or (is_own and store.is_doubted(waiting))):
+    if waiting is not None and (is_tentative or _is_doubted(waiting, remark.agent)):
         store.confirm(waiting, remark.change, is_other_voice=False)
         return Remembered("candidate", waiting)
     if is_tentative and same and same[0].status == Status.INVALID:
@@ -89,6 +88,12 @@ def _take_in_one(remark: Remark, quotas: Quotas | None) -> Remembered:
         store.promote(waiting, remark.change, confidence=remark.confidence)
         return _settle(waiting, remark, "promoted")
     return _settle(store.create(remark.draft, remark.change), remark, "created")
+
+
+def _is_doubted(waiting: Memory, agent: str) -> bool:
+    """Whether it waits because this agent, which brought it, was put under quarantine."""
+    is_own = voice_of(waiting.agent) == voice_of(agent)
+    return is_own and waiting.history.filter(action=MemoryHistory.Action.QUARANTINE).exists()
 
 
 def _confirm(memory: Memory, remark: Remark) -> Remembered:

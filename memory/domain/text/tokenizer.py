@@ -182,8 +182,7 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
         if number and not takes_number(run, following):
             number = ""
         if " " not in run and not number:
-            word = _read_lone(run)
-            tokens.add(word)
+            tokens.add(word := _read_lone(run))
             if not is_first:
                 emphasised.add(word)
             continue
