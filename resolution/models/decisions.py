@@ -165,7 +165,8 @@ class Decision(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.claim or self.conflict or self.arguments.get('concept')}"
+        memory = f"memory {self.arguments['memory']}" if "memory" in self.arguments else ""
+        return f"{self.kind}: {self.claim or self.conflict or memory or self.arguments.get('concept')}"
 
 
 class DecidedTriple(models.Model):

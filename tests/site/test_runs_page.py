@@ -17,12 +17,14 @@ from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Alias, Edge, LanguageModel, Source
+from memory.semantic.domain.scope import Scope, Speaker
 from resolution import resolver
 from resolution.actors import Actor
 from resolution.admin import runs as page_of_runs
 from resolution.decisions.aliases import name_concept
 from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Decision, Run
+from tests.memory.semantic.said import remembered
 from tests.resolution.deciding import update
 from tests.resolution.worlds import facts, say, take_back
 from tests.worlds import Login
@@ -298,15 +300,21 @@ def test_the_page_of_a_quarantine_shows_what_returns_and_the_names_that_end(oper
     say("gnommoweb isa repo type", "dobby")
     take_back("gnommoweb isa repo type", "mallory")
     name_concept("gnw", "gnommoweb", Attribution("mallory", Source.GUTASK, 1.0, timezone.now()))
+    memory = remembered("The cat of the office is called Momo.", Scope(Speaker("mallory"), None))
 
     page = operator.get("/admin/resolution/run/quarantine/", {"agent": "mallory"}).content.decode()
     assert "taken out: gnommoweb is a repo [type]" in page
     assert "gnw = gnommoweb" in page
-    assert "0 facts, 0 conflicts, 1 to return, 1 name" in page
+    assert memory.text in page
+    assert "0 facts, 1 memory, 0 conflicts, 1 to return, 1 name" in page
     done = operator.post("/admin/resolution/run/quarantine/", {"agent": "mallory", "since": ""}, follow=True)
 
+    assert "0 facts and 1 memory went to the candidates" in done.content.decode()
     assert "1 facts that it had taken back, returned" in done.content.decode()
+    assert f">memory {memory.pk}</a>" in done.content.decode()
     assert "gnommoweb isa repo type" in facts()
     assert not Alias.objects.exists()
     for decision in Decision.objects.all():
         assert operator.get(f"/admin/resolution/decision/{decision.pk}/change/").status_code == 200
+    shown = operator.get("/admin/resolution/decision/").content.decode()
+    assert f"Put memory {memory.pk} among the candidates" in shown
