@@ -32,6 +32,7 @@ from proxy.enrichment.turns import Turn
 logger = logging.getLogger(__name__)
 
 TEXT_MAX: Final = 2_000  # characters of a message that are searched for: its beginning and its end
+SEARCHED_S: Final = 600.0  # so long a message that comes again is taken for resent, and not for asked once more
 SEARCHED_MAX: Final = 50_000  # messages that are known to have been searched for
 WAITING_MAX: Final = 64  # searches for next turns, one at a time
 COMPARED_MAX: Final = 400_000  # characters of a prompt that are looked through for what was found
@@ -97,7 +98,7 @@ class Remembering:
         self._cache = cache
         self._conversations = conversations
         self._searcher = searcher
-        self._searched: dict[tuple[Scope, bytes, bytes], None] = {}
+        self._searched: dict[tuple[Scope, bytes, bytes], float] = {}  # when, the oldest first
         self._one = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references to tasks
 
@@ -124,7 +125,7 @@ class Remembering:
         if not is_in_share(conversation, tuning.recall_share):
             lookup.outcome = NOT_IN_SHARE
             return lookup
-        if not self._is_new(lookup, messages[last + 1 :]):
+        if not self._is_new(lookup, digests[0], messages[last + 1 :]):
             lookup.outcome = RESENT
             return lookup
         lookup.is_new = True
@@ -218,14 +219,16 @@ class Remembering:
 
     # --- whose message it is ---
 
-    def _is_new(self, lookup: Lookup, following: Sequence[Message]) -> bool:
-        """Whether nobody has answered the message yet, and this process has not searched for it."""
+    def _is_new(self, lookup: Lookup, first: bytes, following: Sequence[Message]) -> bool:
+        """Whether nobody has answered the message yet, and this process has not searched for it lately, behind the same
+        first message. Later more may be known."""
         if any(message.role not in ("assistant", "system") for message in following):
             return False
-        key = (lookup.scope, lookup.conversation, lookup.message)
-        if key in self._searched:
+        key = (lookup.scope, first + lookup.conversation, lookup.message)
+        before = self._searched.pop(key, None)
+        self._searched[key] = lookup.started
+        if before is not None and lookup.started - before < SEARCHED_S:
             return False
-        self._searched[key] = None
         if len(self._searched) > SEARCHED_MAX:
             del self._searched[next(iter(self._searched))]
         return True

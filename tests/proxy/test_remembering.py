@@ -19,6 +19,7 @@ from memory.semantic.domain.scope import Scope
 from memory.semantic.searcher import UNHURRIED_MS
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.streams import END
+from proxy.enrichment import remembering
 from proxy.enrichment.remembering import (
     FAILED,
     FOUND,
@@ -140,6 +141,19 @@ def test_resent_prompts_and_tool_results_ask_nothing_and_keep_what_they_were_giv
     assert chat.event["search"] == RESENT
     assert [lines_in(text) for text in again] == [[], [MOVED_LINE]]
     assert [lines_in(text) for text in after_a_tool] == [[], [MOVED_LINE], [], []]
+
+
+def test_who_asks_the_same_in_another_chat_or_later_is_answered(
+    proxy: Enriching, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, library.rows = library.rows, []
+    Chat(proxy).says(QUESTION)
+    library.rows = rows
+
+    assert lines_in(Chat(proxy, system="You are brief.").says(QUESTION)[-1]) == [MOVED_LINE]
+    assert lines_in(Chat(proxy).says(QUESTION)[-1]) == []
+    monkeypatch.setattr(remembering, "SEARCHED_S", 0)
+    assert lines_in(Chat(proxy).says(QUESTION)[-1]) == [MOVED_LINE]
 
 
 def test_what_was_given_once_is_not_given_again(proxy: Enriching) -> None:

@@ -39,6 +39,9 @@ GIVEN_MAX: Final = 20  # of the best, among which newer ones are looked for
 BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest by the words of the question
 ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers
 LEAST_SIMILARITY: Final = 0.4  # of what is given unasked
+DILUTION_MAX: Final = 1.5
+_SENTENCE_ENDS: Final = re.compile(r"[.!?\n]+\s+(?=\S)")
+SHARED_MIN: Final = 2  # words that a message has in common with another of the same
 # Of memories that tell what somebody asks about themselves: a similarity at least, or more of it.
 OF_ONESELF: Final = frozenset({"identity", "preference"})
 TOLD_OF_ONESELF, PREFERENCE_ASKED = 0.6, 0.2
@@ -142,6 +145,8 @@ def rank(
         trust = 1.0 if words else ANSWERED
         covered = trust * sum(weights[lexeme] for lexeme in words or named.intersection(each.around)) / whole
         share = 0.0 if question is None or each.vector is None else BY_MEANING
+        if not is_asked:
+            meant *= undo_dilution(each.text)
         meant = meant if words else max(meant, trust * meant_before)
         similarity = min(1.0, share * max(0.0, meant) + (1 - share) * covered)
         if oneself and each.category in OF_ONESELF:
@@ -153,9 +158,10 @@ def rank(
     order = sorted(range(len(candidates)), key=lambda at: (-relevance[at], -candidates[at].id))
     if not is_asked:
         about = [words or named.intersection(each.around) for each, words in zip(candidates, matched, strict=True)]
-        order = [
-            at for at in order if similarities[at] >= LEAST_SIMILARITY and not (about[at] and about[at] <= general)
-        ]
+        # What somebody prefers is for all that they do of the kind.
+        beside = {at for at in order if about[at] and about[at] <= general and candidates[at].category != "preference"}
+        alike = [at for at in order if similarities[at] >= LEAST_SIMILARITY and at not in beside]
+        order = [*alike, *find_changes(order, alike, candidates, matched)]
     found = []
     for head, *others in cluster(order, candidates, matched, vectors, weights):
         each = candidates[head]
@@ -165,6 +171,30 @@ def rank(
         score = SIMILARITY * similarity + CONFIDENCE * each.confidence + RECENCY * recency
         found.append(each.as_found(score, similarity, len(different)))
     return found
+
+
+def undo_dilution(text: str) -> float:
+    """By how much the vector of one sentence would be nearer: that of the text is the mean of what all of them mean."""
+    return min(sqrt(len(_SENTENCE_ENDS.findall(text.strip())) + 1), DILUTION_MAX)
+
+
+def find_changes(
+    order: Iterable[int], given: Sequence[int], candidates: Sequence[Candidate], matched: Sequence[Set[str]]
+) -> list[int]:
+    """What is not alike enough by itself, but newer than a message that is given, and says of the same that something
+    has changed: without it that would be given as if it held."""
+    older = [candidates[at] for at in given]
+    return [
+        at
+        for at in order
+        if at not in given
+        and matched[at]
+        and SAYS_CHANGE.search(candidates[at].text)
+        and any(
+            each.said_at < candidates[at].said_at and len(each.lexemes & candidates[at].lexemes) >= SHARED_MIN
+            for each in older
+        )
+    ]
 
 
 def join_scores(

@@ -136,6 +136,16 @@ def test_what_somebody_asks_of_themselves_is_found_with_no_word_in_common() -> N
 
 
 @pytest.mark.django_db
+def test_by_itself_a_change_is_given_beside_what_it_has_changed() -> None:
+    supplier = said("Our flour comes from Krume, delivery every Thursday.")
+    changed = "No longer Thursdays, Krume now brings the bread, the butter and some of the flour on Fridays"
+    said(changed, said_at=supplier.said_at + timedelta(days=1))
+    said("Krume paints some of the doors in yellow, the windows in green and the flour bins in blue.")
+
+    assert set(texts(ANN, "When does the flour delivery come?", own_words_only=True)) == {supplier.text, changed}
+
+
+@pytest.mark.django_db
 def test_quotes_and_operators_in_a_question_are_words() -> None:
     said("It's O'Brien's C:\\temp & a | b ! folder")
 
