@@ -6,6 +6,7 @@ most paraphrases. So two memories are one only where what differs between them c
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from math import exp
 from typing import Final, NamedTuple
 
@@ -16,6 +17,7 @@ from memory.semantic.domain import slots
 from memory.semantic.domain.oppositions import Opposition, differ_in_counts, find_opposition
 from memory.semantic.domain.stems import content_stems, stem
 
+READ_MAX: Final = 10_000  # sentences: each is compared with all that are near it
 DECAY: Final = 0.01  # a day
 LASTING_CATEGORIES: Final = frozenset({"identity"})
 LASTING_CHANNELS: Final = frozenset({"operator", "gutask"})  # what was stated on purpose
@@ -98,7 +100,8 @@ def find_contradiction(one: str, other: str, category: str, found: Sequence[slot
     return sign if first and (first <= second or second <= first) else None
 
 
-def read_words(text: str) -> list[Word]:
+@lru_cache(maxsize=READ_MAX)
+def read_words(text: str) -> tuple[Word, ...]:
     """The words of a sentence on which its meaning depends, in their order."""
     spelt = _split(text)
     has_negation = any(word in NEGATIONS for word in map(str.lower, spelt))
@@ -119,7 +122,7 @@ def read_words(text: str) -> list[Word]:
             small = "named"
         found.append(_read_word(written, small, is_single=is_single))
         is_single = False
-    return found
+    return tuple(found)
 
 
 def _split(text: str) -> list[str]:
