@@ -41,7 +41,7 @@ EXTENTS: Final[dict[Extent, tuple[str, str]]] = {
     "episodes": ("The graph, the memories and the episodes", "all that is kept of conversations, word for word"),
 }
 CHOICES: Final[dict[str, str]] = {
-    "queue": "become conflicts, to be decided one by one; of memories, both are marked as disputed",
+    "queue": "become conflicts, to be decided one by one",
     "keep": "are left out: what is here is kept",
     "take": "replace what is here, which goes to the history",
 }
@@ -53,7 +53,7 @@ OUTCOMES: Final = {
     "kept": ("is left out: the existing fact is kept", ""),
     "outdated": ("is left out: it is older, and the newer one wins here", ""),
     "decided": ("is left out: decided about before", ""),
-    "disputed": ("both are marked as disputed", "warn"),
+    "disputed": ("becomes a conflict: both are disputed", "warn"),
 }
 
 
@@ -128,7 +128,7 @@ def announce(request: HttpRequest, name: str, report: Report) -> None:
         messages.info(request, f"Everything in {name} is already here; nothing was changed.")
         return
     text = f"{name} was imported: {'; '.join(f'{count} {what}: {which}' for count, what, which in report.summarize())}."
-    if report.queued + report.new_conflicts:
+    if report.queued + report.new_conflicts + report.memories["disputed"]:
         address = reverse("admin:resolution_conflict_changelist")
         text = format_html('{} <a href="{}" class="underline">To the conflicts</a>', text, address)
     messages.success(request, text)

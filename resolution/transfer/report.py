@@ -36,7 +36,7 @@ OUTCOMES: Final = {
 MEMORY_OUTCOMES: Final = {
     "new": "new",
     "same": "already here, as it is or as it became",
-    "disputed": "in contradiction to one that is here: both are marked as disputed",
+    "disputed": "in contradiction to one that is here: becomes a conflict",
     "taken": "replacing one that is here",
     "kept": "in contradiction to one that is here, which is kept",
 }

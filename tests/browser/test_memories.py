@@ -157,7 +157,7 @@ def test_memories_go_out_in_a_file_and_come_in_after_a_preview(
     file.write_text("\n".join(map(json.dumps, ({"format": "festinger", "version": 1}, line, new))))
     page.get_by_label("A file that was exported").set_input_files(file)
     page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_role("cell", name="both are marked as disputed", exact=True)).to_be_visible()
+    expect(page.get_by_role("cell", name="becomes a conflict: both are disputed")).to_be_visible()
     assert whole.run("SELECT count(*) FROM memory WHERE text LIKE '%%murtlap%%'") == [(0,)]
     page.get_by_role("button", name="Import").click()
     olga.is_told("all.jsonl was imported")

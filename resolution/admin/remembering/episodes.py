@@ -54,7 +54,7 @@ class EpisodeAdmin(Forgets, ReadOnly, Page):
     def when_said(self, row: Episode) -> str:
         return tell_when(row.said_at)
 
-    @admin.display(description="what was said")
+    @admin.display(description="text")
     def beginning(self, row: Episode) -> str:
         return f"{row.text[:160]}…" if len(row.text) > 160 else row.text
 

@@ -81,6 +81,7 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
         help_texts = {
             "category": "Identity, preferences and episodes are given only to whoever they are of; the others to all"
             " of the project.",
+            "project": "Without one it is of the project that all share.",
             "agent": "Whose memory it is, as the name stands in requests.",
             "person": "Whom of those behind the agent it is of, where the client tells them apart.",
         }

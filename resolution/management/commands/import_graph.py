@@ -27,8 +27,8 @@ class Command(BaseCommand):
             "--differences",
             choices=("queue", "keep", "take"),
             default="queue",
-            help="facts and memories that contradict existing ones: queue them as conflicts, or mark both memories as"
-            " disputed (default), keep the existing ones, or let them take their place",
+            help="facts and memories that contradict existing ones: queue them as conflicts (default), keep the"
+            " existing ones, or let them take their place",
         )
         parser.add_argument(
             "--skip-invalid", action="store_true", help="leave out lines with mistakes; else nothing is imported"
