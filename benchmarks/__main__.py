@@ -19,6 +19,7 @@ from benchmarks import (
     detecting,
     large_requests,
     latency,
+    layers,
     learning,
     linear,
     long,
@@ -83,6 +84,7 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "admin": admin.measure,
     "stories": stories.measure,
     "detecting": detecting.measure,
+    "layers": layers.measure,
 }
 
 

@@ -2,9 +2,9 @@
 (``sweep``). Nothing is kept from being written, and no layer wins by itself."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db import connection, transaction
 
@@ -121,15 +121,18 @@ def note_slots(kind: str, object_id: int, keys: Collection[str]) -> None:
 
 def look_at(keys: Collection[str], facts: Facts | None = None) -> dict[str, int]:
     """The open conflicts by the words by which layers meet there: those that are found, and those that go on. Others
-    are closed. ``facts``: all that there are, where the caller has read them."""
-    facts = find_facts(keys) if facts is None else facts
+    are closed. ``facts``: all that there are, where the sweep has read them, which closes the rest itself."""
+    known = find_facts(keys) if facts is None else facts
     found = {}
-    for key, rows in _read_rows(keys).items():
+    for key, rows in _read_rows(keys, known).items():
         for project in sorted({row.project or "" for row in rows}):
             own = [row for row in rows if row.project == project]
-            conflict_id = _settle(key, project, [*own, *facts.get(key, ())])
-            if conflict_id is not None:
-                found[key] = conflict_id
+            slot_key = {"project": project, "words": words_without(key, project)}
+            if pairs := list(_find_pairs([*own, *known.get(key, ())])):
+                found[key] = _open(slot_key, pairs)
+            elif facts is None:
+                stale = Conflict.objects.filter(slot_kind=Kind.CROSS_LAYER, slot_key=slot_key)
+                close_moot(list(stale.filter(status=Conflict.Status.OPEN).values_list("pk", flat=True)))
     return found
 
 
@@ -156,43 +159,43 @@ def as_row(edge_id: int, concept: str, parent: str, dim: str, is_isa: bool, agen
     return Row(Member(MemberKind.EDGE, edge_id, text, [(agent, channel)]), parent)
 
 
-def _read_rows(keys: Collection[str]) -> dict[str, list[Row]]:
-    """The values and the memories, by key."""
+def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[Row]]:
+    """The values and the memories, by key; of memories only those that a higher layer meets: in a slot without there
+    may be those of everybody."""
     found: dict[str, list[Row]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(STATES, [list(keys)])
         for words, row_id, category, name, value, actor, slug in cursor.fetchall():
             member = Member(MemberKind.PROJECT_STATE, row_id, f"{category}.{name} = {value}", [(actor, "operator")])
             found[words].append(Row(member, value, slug))
-        cursor.execute(MEMORIES, [list(keys)])
+        if not (met := [key for key in keys if key in found or facts.get(key)]):
+            return found
+        cursor.execute(MEMORIES, [met])
         for words, row_id, text, category, agent, channel, slug in cursor.fetchall():
             member = Member(MemberKind.MEMORY, row_id, text, [(agent, channel)])
             found[words].append(Row(member, text, slug or "", category))
     return found
 
 
-def _settle(key: str, project: str, rows: Sequence[Row]) -> int | None:
-    """The open conflict of these rows, which meet; None where they agree, and what was open is closed."""
-    slot_key = {"project": project, "words": words_without(key, project)}
-    pairs = list(_find_pairs(rows))
-    if not pairs:
-        open_ones = Conflict.objects.filter(slot_kind=Kind.CROSS_LAYER, slot_key=slot_key, status=Conflict.Status.OPEN)
-        close_moot(list(open_ones.values_list("pk", flat=True)))
-        return None
+def _open(slot_key: dict[str, Any], pairs: Sequence[tuple[Row, Row]]) -> int:
     against = {lower.key: higher.key for lower, higher in pairs}
     members = {row.key: row.member._replace(against=against.get(row.key)) for pair in pairs for row in pair}
     with transaction.atomic():
-        conflict_id = open_conflict(Kind.CROSS_LAYER, slot_key, list(members.values()), project=project)
+        conflict_id = open_conflict(
+            Kind.CROSS_LAYER, slot_key, list(members.values()), project=str(slot_key["project"])
+        )
         for kind, object_id in members:  # what has gone since it was read has closed nothing
             settle_moot(kind, [object_id])
     return conflict_id
 
 
-def _find_pairs(rows: Sequence[Row]) -> Iterable[tuple[Row, Row]]:
+def _find_pairs(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
     """Each that contradicts a higher layer, with the highest that it contradicts; not what people have let stand."""
     in_order = sorted(rows, key=lambda row: (-row.member.trust, row.member.object_id))
+    lowest = in_order[-1].member.trust
+    above = [row for row in in_order if row.member.trust > lowest]
     for lower in in_order:
-        higher = [row for row in in_order if row.member.trust > lower.member.trust and _contradicts(lower, row)]
+        higher = [row for row in above if row.member.trust > lower.member.trust and _contradicts(lower, row)]
         if higher:
             settled = find_settled(lower.member, {row.key: row.member.text for row in higher})
             left = [row for row in higher if row.key not in settled]

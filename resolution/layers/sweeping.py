@@ -1,7 +1,7 @@
 """The steps of the sweep: what nobody saw when it was written, and what only newer rules see. Each change is a
 transaction of its own, so that a sweep that is stopped has done what it has done."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import combinations
@@ -118,7 +118,9 @@ def compare_memories() -> Iterator[int]:
         cursor.execute(GROUPS, [sorted(PERSONAL)] * 2)
         groups = [ids[:GROUP_MAX] for (ids,) in cursor.fetchall()]
     for some in chunks(groups, BATCH):
-        memories = Memory.objects.defer("lexemes").in_bulk({key for ids in some for key in ids})
+        memories = Memory.objects.only("text", "category", "slot", "other_slot").in_bulk(
+            {key for ids in some for key in ids}
+        )
         for ids in some:
             present = [memories[key] for key in ids if key in memories]
             for newer, older in combinations(present, 2):
@@ -162,7 +164,9 @@ def _are_in_one(one: int, other: int) -> bool:
 def compare_layers() -> Iterator[int]:
     """Opens what is open between project state, facts and memories, and closes what agrees by now; yields how many
     facts it has looked at."""
-    met = Counter(LayerSlot.objects.values_list("words", flat=True))
+    met: dict[str, set[str]] = defaultdict(set)  # the kinds that meet there
+    for words, kind in LayerSlot.objects.values_list("words", "kind"):
+        met[words].add(kind)
     facts: dict[str, list[Row]] = defaultdict(list)
     for some in _read_facts():
         for row in some:
@@ -170,7 +174,7 @@ def compare_layers() -> Iterator[int]:
                 facts[key].append(detection.as_row(*row))
         yield len(some)
     found = set()
-    for keys in chunks([key for key, count in met.items() if count + len(facts.get(key, ())) > 1], BATCH):
+    for keys in chunks([key for key, kinds in met.items() if len(kinds) + (key in facts) > 1], BATCH):
         found |= set(detection.look_at(keys, facts).values())
         yield 0
     # The rest has lost a side that nobody saw go, or it was renamed.

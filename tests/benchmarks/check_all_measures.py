@@ -28,7 +28,8 @@ def test_the_json_has_the_figures_of_everything_measured(run, rows):
         of_conversations = of_conversations.replace("prefix_time answers answers_held_out ", "")
     of_the_write_path = "placing busy learning found consolidation"
     of_large = "scale reload changes start retrieval search admin_lists admin_pages stories detecting"
-    figures = f"{of_prompts} {of_conversations} cues linear recalling {of_the_write_path} {of_large}"
+    of_layers = "sweep placing_with_layers remembering_with_layers"
+    figures = f"{of_prompts} {of_conversations} cues linear recalling {of_the_write_path} {of_large} {of_layers}"
 
     assert [name.replace(" ", "_") for name in rows] == figures.split()
     assert (run.report["rounds"], run.report["tokens"]) == (1, 2000)
