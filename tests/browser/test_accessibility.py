@@ -7,11 +7,13 @@ from tests.browser import world
 from tests.browser.accessible import violations
 from tests.browser.conftest import Cookies
 from tests.browser.people import Person, address, person
+from tests.browser.test_desk_whole import asked, layered
 from tests.served.learning import Festinger
 
 PAGES = (
-    "home", "desk", "conflict", "decided conflict", "concepts", "concept", "merge", "config", "setting", "live", "try",
-    "transfer", "memories", "memory", "merge of memories", "search", "episodes", "episode", "projects", "project",
+    "home", "desk", "conflict", "decided conflict", "conflict of layers", "question", "concepts", "concept", "merge",
+    "config", "setting", "live", "try", "transfer", "memories", "memory", "merge of memories", "search", "episodes",
+    "episode", "projects", "project",
 )  # fmt: skip
 
 
@@ -35,6 +37,8 @@ def paths(running: Festinger) -> dict[str, str]:
         "desk": address("resolution_conflict_changelist") + "?status=all",
         "conflict": address("resolution_conflict_change", disputes[0].id),
         "decided conflict": address("resolution_conflict_change", disputes[1].id),
+        "conflict of layers": address("resolution_conflict_change", layered(running, "axed-layers")),
+        "question": address("resolution_conflict_change", asked(running, "axed-story")),
         "concepts": address("memory_soas_changelist"),
         "concept": address("memory_soas_change", world.concept(running, disputes[0].word)),
         "merge": address("memory_soas_merge", world.concept(running, disputes[0].word)) + "?into=axed-isa",

@@ -27,12 +27,6 @@ def asked(whole: Festinger, word: str) -> int:
     return world.contest(whole, "narrative", members, "p05", f"Is {word} still REST?")
 
 
-def of(whole: Festinger, conflict: int) -> list[tuple[str, str]]:
-    """Kind and actor of what was decided about it."""
-    rows = whole.run("SELECT kind, actor FROM decision WHERE conflict_id = %s ORDER BY id", conflict)
-    return [(kind, actor) for kind, actor in rows]
-
-
 def test_what_is_right_is_chosen_with_the_mouse_undone_and_chosen_again_by_keys(whole: Festinger, olga: Person) -> None:
     conflict = layered(whole, "mouse-mount")
 
@@ -51,7 +45,7 @@ def test_what_is_right_is_chosen_with_the_mouse_undone_and_chosen_again_by_keys(
     olga.types("2", "Enter")
 
     olga.is_told("mouse-mount is a peek [material]")
-    assert of(whole, conflict) == [("supersede", "olga"), ("undo", "olga"), ("supersede", "olga")]
+    assert [kind for kind, *_ in world.decisions(whole, conflict)] == ["supersede", "undo", "supersede"]
     assert world.standing(whole, "mouse-mount") == [("material", "peek")]
     assert whole.run("SELECT status FROM project_state WHERE key = 'mouse-mount_material'") == [("superseded",)]
 
@@ -67,7 +61,7 @@ def test_questions_are_answered_by_keys_from_the_list_and_the_next_one_opens(who
 
     expect(olga.page).to_have_url(re.compile(address(PAGE, second)))
     assert world.standing(whole, "keys-api") == []
-    assert of(whole, first) == [("answer", "olga")]
+    assert world.decisions(whole, first) == [("answer", "olga", "")]
     olga.types("d", "Enter")
     olga.is_told("Dismissed: it is no conflict")
     assert world.status(whole, second) == "dismissed"

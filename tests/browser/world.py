@@ -48,8 +48,8 @@ def status(whole: Festinger, conflict: int) -> str:
 def decisions(whole: Festinger, conflict: int) -> list[tuple[str, str, str]]:
     """Kind, actor and reason of each, oldest first."""
     rows = whole.run(
-        "SELECT kind, actor, reason FROM decision JOIN resolution_queue AS claim ON claim.id = claim_id"
-        " WHERE conflict_id = %s ORDER BY decision.id",
+        "SELECT kind, actor, reason FROM decision LEFT JOIN resolution_queue AS claim ON claim.id = claim_id"
+        " WHERE coalesce(decision.conflict_id, claim.conflict_id) = %s ORDER BY decision.id",
         conflict,
     )
     return [(kind, actor, reason) for kind, actor, reason in rows]

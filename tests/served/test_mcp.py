@@ -167,7 +167,10 @@ def test_what_an_operator_has_said_is_decided_and_taken_back(
     server: Served, strict: Served, tokens: dict[str, str]
 ) -> None:
     for text in ("I prefer the bettong workflow.", "I prefer the potoroo workflow."):
-        assert server.client.post("/memory", json={"text": text, "user": "bettong"}).status_code == 201
+        assert (
+            server.client.post("/memory", json={"text": text, "user": "bettong", "category": "preference"}).status_code
+            == 201
+        )
     [found] = call(server, "conflicts", {"kind": "memory_slot", "touches": "bettong"})["items"]
     decision = {
         "conflict_id": found["id"], "action": "supersede_others", "reason": "they said so",
