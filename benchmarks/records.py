@@ -136,7 +136,7 @@ CONFLICTS = """
     JOIN word AS other ON other.n = (SELECT count(*) FROM word) - e
 """
 DECISIONS = """
-    INSERT INTO decision (kind, conflict_id, run_id, actor, source, reason, arguments, before, after, at)
+    INSERT INTO decision (kind, claim_id, run_id, actor, source, reason, arguments, before, after, at)
     SELECT CASE WHEN status = 'dismissed' THEN 'dismiss'
                 ELSE (ARRAY['update', 'update', 'relocate', 'decompose'])[1 + id / 2 % 4] END,
            id, CASE WHEN id % 5 > 0 THEN run_id END, CASE WHEN id % 5 > 0 THEN 'model-1' ELSE 'operator' END,
@@ -154,8 +154,8 @@ DECISIONS = """
             'attempts', 0, 'last_error', '', 'next_attempt_at', NULL, 'resolved_at', resolved_at))
     ) AS picture) AS pictured
     WHERE status IN ('resolved', 'dismissed') ORDER BY id;
-    INSERT INTO decision (kind, conflict_id, undoes_id, actor, source, reason, before, after, arguments, at)
-    SELECT 'undo', conflict_id, id, 'operator', 'operator', 'It was wrong.', after, before, '{{}}', now()
+    INSERT INTO decision (kind, claim_id, undoes_id, actor, source, reason, before, after, arguments, at)
+    SELECT 'undo', claim_id, id, 'operator', 'operator', 'It was wrong.', after, before, '{{}}', now()
     FROM decision WHERE id % 16 = 0 ORDER BY id
 """
 TRIPLES = """
@@ -163,7 +163,7 @@ TRIPLES = """
     SELECT DISTINCT ON (concept_id, dim_id, incoming_parent_id) concept_id, dim_id, incoming_parent_id,
            (ARRAY['dismissed', 'retired', 'relocated', 'decomposed'])[1 + conflict.id % 4],
            CASE WHEN conflict.id % 4 >= 2 THEN dim_id END, ARRAY[conflict.agent], decision.id, decision.at
-    FROM resolution_queue AS conflict JOIN decision ON conflict_id = conflict.id AND kind <> 'undo'
+    FROM resolution_queue AS conflict JOIN decision ON claim_id = conflict.id AND decision.kind <> 'undo'
 """
 CALLS = """
     INSERT INTO llm_call (model_id, model_name, purpose, subject, input_tokens, output_tokens, cost, duration_ms, error,

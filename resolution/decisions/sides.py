@@ -21,6 +21,7 @@ from resolution.actors import Actor
 from resolution.decisions.retirement import return_fact
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake.assertions import settle
+from resolution.layers.detection import detect_memory, detect_state
 from resolution.layers.memories import settle_memories
 from resolution.models import Conflict, ConflictMember, DecidedTriple, Decision
 
@@ -135,8 +136,10 @@ def hold(winner: DisputedRow, actor: Actor, reason: str) -> None:
     """Makes it hold where it does not any more. Raises DecisionError."""
     if isinstance(winner.row, Memory) and not winner.holds:
         memories.restore(winner.row, change_of(actor, reason))
+        detect_memory(winner.row)
     elif isinstance(winner.row, ProjectState) and not winner.holds:
         _make_hold(winner.row)
+        detect_state(winner.row)
     elif isinstance(winner.row, EdgeHistory) and winner.triple is not None and winner.row.after is not None:
         edge = graph.lock_edge(winner.triple)
         if edge is None or edge.parent_id != winner.triple.parent_id:
@@ -176,6 +179,8 @@ def put_back(decision: Decision, actor: Actor, reason: str) -> None:
         changed = {name: value for name, value in was.items() if value != left[name]}
         if not uniting.put_back(memory, changed, left, change_of(actor, reason)):
             raise DecisionError(f"“{memory}” has changed since: it is {memory.get_status_display()}.")
+        if memory.status == Memory.Status.ACTIVE != left["status"]:
+            detect_memory(memory)
     before, after = (side.get("states", {}) for side in (decision.before, decision.after))
     rows = ProjectState.objects.select_for_update(of=("self",)).filter(pk__in=map(int, after))
     # What it made hold goes first: a place has one value.

@@ -63,6 +63,12 @@ class Conflict(models.Model):
         indexes = [
             models.Index(fields=["status", "-priority", "detected_at", "id"], name="conflict_by_status"),
             models.Index(fields=["concept", "dim"], name="conflict_of_a_slot"),
+            # What only people decide: few among many that wait for the resolver.
+            models.Index(
+                fields=["-priority", "detected_at", "id"],
+                condition=Q(status="open") & ~Q(slot_kind="edge_slot"),
+                name="conflict_for_people_in_order",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -69,8 +69,8 @@ def test_questions_are_answered_by_keys_from_the_list_and_the_next_one_opens(who
 
 
 def test_many_are_dismissed_together_on_a_phone_too(whole: Festinger, olga: Person) -> None:
-    conflicts = [layered(whole, f"bulk-{number}") for number in range(2)]
-    kept = world.dispute(whole, "isa_isa", "bulk-fact")
+    conflicts = [layered(whole, f"phone-mount-{number}") for number in range(2)]
+    kept = world.dispute(whole, "isa_isa", "phone-fact")
     olga.page.set_viewport_size({"width": 390, "height": 844})
     olga.opens(LIST, project="p05")
 
