@@ -1,6 +1,7 @@
 """The only writer of project state. All functions run inside the caller's transaction."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.utils import timezone
 
@@ -28,7 +29,16 @@ def lock_standing(project: Project, category: str, key: str) -> ProjectState | N
     return ProjectState.objects.filter(project=project, category=category, key=key, status=Status.ACTIVE).first()
 
 
-def write(project: Project, category: str, key: str, value: str, *, actor: str, reason: str = "") -> Written:
+def write(
+    project: Project,
+    category: str,
+    key: str,
+    value: str,
+    *,
+    actor: str,
+    reason: str = "",
+    set_at: datetime | None = None,
+) -> Written:
     """The value holds from now on; what held stays, and points to it."""
     standing = lock_standing(project, category, key)
     if standing is not None and standing.value == value:
@@ -36,7 +46,13 @@ def write(project: Project, category: str, key: str, value: str, *, actor: str, 
     if standing is not None:
         archive(standing, None, actor=actor, reason=reason)  # one value a place: it goes before the new one comes
     row = ProjectState.objects.create(
-        project=project, category=category, key=key, value=value, actor=actor, reason=reason
+        project=project,
+        category=category,
+        key=key,
+        value=value,
+        actor=actor,
+        reason=reason,
+        set_at=set_at or timezone.now(),
     )
     if standing is not None:
         standing.superseded_by = row

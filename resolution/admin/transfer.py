@@ -29,7 +29,7 @@ BYTES_AT_ONCE: Final = 256 * 1024
 NAME_MAX: Final = 100  # characters of a file's name
 # An account has to be allowed to see all that an export contains.
 OF_GRAPH: Final = ("memory.view_edge", "resolution.view_conflict", "resolution.view_decidedtriple")
-OF_MEMORIES: Final = (*OF_GRAPH, "memory.view_project", "memory.view_memory")
+OF_MEMORIES: Final = (*OF_GRAPH, "memory.view_project", "memory.view_projectstate", "memory.view_memory")
 EXPORT_PERMISSIONS: Final[dict[Extent, tuple[str, ...]]] = {
     "graph": OF_GRAPH,
     "memories": OF_MEMORIES,
@@ -37,7 +37,10 @@ EXPORT_PERMISSIONS: Final[dict[Extent, tuple[str, ...]]] = {
 }
 EXTENTS: Final[dict[Extent, tuple[str, str]]] = {
     "graph": ("The graph", "dimensions, facts, muted concepts, decided triples and open conflicts"),
-    "memories": ("The graph and the memories", "with their projects, and whose each memory is"),
+    "memories": (
+        "The graph and the memories",
+        "with their projects, what is settled for these, and whose each memory is",
+    ),
     "episodes": ("The graph, the memories and the episodes", "all that is kept of conversations, word for word"),
 }
 CHOICES: Final[dict[str, str]] = {

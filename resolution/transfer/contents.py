@@ -16,6 +16,7 @@ from resolution.transfer.lines import (
     Line,
     MemoryLine,
     ProjectLine,
+    StateLine,
 )
 from resolution.transfer.report import Report, ReportProgress
 from resolution.transfer.rights import rights_for
@@ -29,6 +30,7 @@ UNIQUE: Final = {
     "decided": ("triple", ("concept", "dimension", "parent")),
     "conflict": ("triple", ("concept", "dimension", "parent")),
     "project": ("project", ("project",)),
+    "state": ("category and key", ("project", "category", "key")),
     "memory": ("id", ("id",)),
 }
 AnyLine = TypeVar("AnyLine", bound=Line)
@@ -56,7 +58,7 @@ class Contents:
 
     @property
     def holds_memories(self) -> bool:
-        return any(self.counts[kind] for kind in ("project", "memory", "episode"))
+        return any(self.counts[kind] for kind in ("project", "state", "memory", "episode"))
 
     def lines(self, kind: type[AnyLine]) -> Iterator[tuple[int, AnyLine]]:
         """The lines of one kind, without mistakes, with their numbers."""
@@ -124,7 +126,7 @@ class References:
     def note(self, number: int, line: Line) -> None:
         if isinstance(line, ProjectLine):
             self._projects.add(line.project)
-        if isinstance(line, MemoryLine | EpisodeLine) and line.project is not None:
+        if isinstance(line, StateLine | MemoryLine | EpisodeLine) and line.project is not None:
             self._name(number, self._projects, line.project)
         if isinstance(line, MemoryLine):
             if line.id is not None:

@@ -70,6 +70,10 @@ CONFLICTS: Final = """
     ORDER BY concept.token COLLATE "C", dim.token COLLATE "C", parent.token COLLATE "C"
 """
 PROJECTS: Final = 'SELECT slug, name, description, is_open FROM project ORDER BY slug COLLATE "C"'
+STATES: Final = """
+    SELECT slug, category, key, value, actor, reason, set_at FROM project_state JOIN project ON project.id = project_id
+    WHERE status = 'active' ORDER BY slug COLLATE "C", category COLLATE "C", key COLLATE "C"
+"""
 # A memory is named by what it says, who said it and when, so that it has the same name in a later export, and in one of
 # the database that it was imported into.
 NAMED: Final = """
@@ -131,10 +135,12 @@ GRAPH: Final = (
 )
 REMEMBERED: Final = (
     ("projects", "project", PROJECTS),
+    ("states", "state", STATES),
     ("memories", "memory", MEMORIES.format(named=NAMED, said_in="ARRAY[]::text[]")),
 )
 SAID: Final = (
     ("projects", "project", PROJECTS),
+    ("states", "state", STATES),
     ("episodes", "episode", EPISODES),
     ("memories", "memory", MEMORIES.format(named=NAMED, said_in=SAID_IN)),
 )
@@ -178,6 +184,11 @@ def _turn(row: tuple[Any, ...]) -> list[Any]:
 # What was said is masked once more: by rules that may know more secrets than those of the day on which it was stored.
 
 
+def _read_state(row: tuple[Any, ...]) -> list[Any]:
+    slug, category, key, value, *more = row
+    return [slug, category, key, mask_secrets(value), *more]
+
+
 def _read_memory(row: tuple[Any, ...]) -> list[Any]:
     values, (text, disputes) = [*row], (4, 16)
     values[text], values[disputes] = mask_secrets(values[text]), orjson.loads(values[disputes])
@@ -192,6 +203,7 @@ def _read_episode(row: tuple[Any, ...]) -> list[Any]:
 
 READ: Final[Mapping[str, Callable[[tuple[Any, ...]], list[Any]]]] = {
     "conflict": _turn,
+    "state": _read_state,
     "memory": _read_memory,
     "episode": _read_episode,
 }

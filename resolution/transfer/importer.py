@@ -33,6 +33,7 @@ from resolution.transfer.lines import (
     FactLine,
     MemoryLine,
     ProjectLine,
+    StateLine,
 )
 from resolution.transfer.remembered import Remembrance
 from resolution.transfer.report import Report, ReportProgress, ignore_progress
@@ -53,7 +54,12 @@ TABLES: Final = {
     "decided_triple": "true",
     "resolution_queue": "status IN ('pending', 'proposed')",
 }
-TABLES_OF_MEMORIES: Final = {"project": "true", "memory": "true", "memory_history": "false"}
+TABLES_OF_MEMORIES: Final = {
+    "project": "true",
+    "project_state": "status = 'active'",
+    "memory": "true",
+    "memory_history": "false",
+}
 # A temporary table hides the one of the same name. It has neither triggers nor foreign keys, and its sequences are its
 # own: no number is used up.
 COPY: Final = """
@@ -126,8 +132,9 @@ def import_file(
 
     def work() -> Report:
         contents = Contents(file, progress, actor.name)
-        if differences == "take" and contents.counts["memory"]:
-            contents.rights.add("memory.change_memory")
+        if differences == "take":
+            replaced = {"memory": "memory.change_memory", "state": "memory.change_projectstate"}
+            contents.rights.update(right for kind, right in replaced.items() if contents.counts[kind])
         if missing := sorted(right for right in contents.rights if not may(right)):
             raise NotPermitted(missing)
         if contents.report.mistakes_count and not skip_invalid:
@@ -141,7 +148,12 @@ def import_file(
         raise UnreadableFile(
             f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported."
         ) from error
-    counts = {**report.facts, "memories": dict(report.memories), "episodes": dict(report.episodes)}
+    counts = {
+        **report.facts,
+        "states": dict(report.states),
+        "memories": dict(report.memories),
+        "episodes": dict(report.episodes),
+    }
     logger.info("graph.imported", extra={**counts, "mistakes": report.mistakes_count})
     return report
 
@@ -174,6 +186,7 @@ def _remember(
     remembrance = Remembrance(change, differences, contents.report, is_preview=is_preview)
     counts = contents.counts
     remembrance.add_projects(line for _, line in contents.lines(ProjectLine))
+    remembrance.add_states(contents.lines(StateLine))
     remembrance.add_episodes((line for _, line in contents.lines(EpisodeLine)), counts["episode"], progress)
     remembrance.add_memories(contents.lines(MemoryLine), counts["memory"], progress)
     if not is_preview:

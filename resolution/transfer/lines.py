@@ -17,6 +17,7 @@ from memory.domain.types import Triple
 from memory.models import Dimension, Episode, Memory, Source
 from memory.models.operating import SLUG
 from memory.models.semantic import EPISODE_CHARACTERS
+from memory.models.state import NAME, VALUE_CHARACTERS
 from memory.semantic.domain.episodes import EpisodeText, shorten
 from memory.semantic.domain.scope import PERSON_MAX
 from memory.semantic.domain.slots import SLOT_MAX
@@ -219,6 +220,19 @@ class ProjectLine(_Line):
     is_open: bool = False
 
 
+class StateLine(_Line):
+    """A value of a project, as it holds."""
+
+    kind: Literal["state"] = "state"
+    project: Slug
+    category: Annotated[str, Field(pattern=NAME)]
+    key: Annotated[str, Field(pattern=NAME)]
+    value: Annotated[str, Field(pattern=r"\S", max_length=VALUE_CHARACTERS), NoNull]
+    set_by: Annotated[str, Field(max_length=120), NoNull] = ""
+    reason: Annotated[str, NoNull] = ""
+    set_at: Time | None = None
+
+
 class Dispute(BaseModel):
     """Another memory that contradicts the line's, which was so sure before."""
 
@@ -315,16 +329,9 @@ def mask_said(text: str, quoted: Sequence[int]) -> EpisodeText:
 
 
 Line = (
-    DimensionLine
-    | ConceptLine
-    | AliasLine
-    | FactLine
-    | DecidedLine
-    | ConflictLine
-    | ProjectLine
-    | MemoryLine
-    | EpisodeLine
-)
+    DimensionLine | ConceptLine | AliasLine | FactLine | DecidedLine | ConflictLine | ProjectLine | StateLine
+    | MemoryLine | EpisodeLine
+)  # fmt: skip
 LINES: Final[Mapping[str, type[Line]]] = {
     "dimension": DimensionLine,
     "concept": ConceptLine,
@@ -333,6 +340,7 @@ LINES: Final[Mapping[str, type[Line]]] = {
     "decided": DecidedLine,
     "conflict": ConflictLine,
     "project": ProjectLine,
+    "state": StateLine,
     "memory": MemoryLine,
     "episode": EpisodeLine,
 }

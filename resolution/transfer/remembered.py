@@ -1,5 +1,5 @@
-"""Takes in what a file has of projects, memories and episodes, in portions. All functions run inside the caller's
-transaction."""
+"""Takes in what a file has of projects, their state, memories and episodes, in portions. All functions run inside
+the caller's transaction."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -8,17 +8,19 @@ from django.db.models import Max
 from django.utils import timezone
 
 from memory.db.connections import chunks
+from memory.domain.secrets.redaction import mask_secrets
 from memory.graph.placement import Differences
 from memory.models import Episode, Memory, Project
-from memory.semantic import copies, store
+from memory.models.state import VALUE_CHARACTERS
+from memory.semantic import copies, project_state, store
 from memory.semantic.copies import Said, Ties
 from memory.semantic.domain import slots
 from memory.semantic.domain.extraction import categorise
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import Action, Change
-from resolution.layers.detection import detect_memory
+from resolution.layers.detection import detect_memory, detect_state
 from resolution.layers.memories import open_between, settle_memories
-from resolution.transfer.lines import EpisodeLine, MemoryLine, ProjectLine
+from resolution.transfer.lines import EpisodeLine, MemoryLine, ProjectLine, StateLine
 from resolution.transfer.report import Report, ReportProgress
 
 LINES_AT_ONCE: Final = 1_000
@@ -51,6 +53,25 @@ class Remembrance:
             elif (known.name, known.description, known.is_open) != (line.name, line.description, line.is_open):
                 self._report.other_projects.append(line.project)
         self._projects |= {slug: project.pk for slug, project in here.items()}
+
+    def add_states(self, lines: Iterable[tuple[int, StateLine]]) -> None:
+        """There is one value a place: another in the file replaces what is here where all is taken, else it is left
+        out."""
+        projects = {project.slug: project for project in Project.objects.all()}
+        for _, line in lines:
+            project, value = projects[line.project], " ".join(mask_secrets(line.value).split())[:VALUE_CHARACTERS]
+            standing = project_state.lock_standing(project, line.category, line.key)
+            is_same = standing is not None and standing.value == value
+            outcome = "same" if is_same else "new" if standing is None else OUTCOMES[self._differences]
+            self._report.states["kept" if outcome == "disputed" else outcome] += 1
+            if outcome not in ("new", "taken"):
+                continue
+            written = project_state.write(
+                project, line.category, line.key, value,
+                actor=line.set_by or self._by.actor, reason=line.reason, set_at=line.set_at,
+            )  # fmt: skip
+            if not self._is_preview:
+                detect_state(written.row)
 
     def add_episodes(self, lines: Iterable[EpisodeLine], total: int, progress: ReportProgress) -> None:
         for at, portion in enumerate(chunks(lines, LINES_AT_ONCE)):

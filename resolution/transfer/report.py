@@ -15,7 +15,7 @@ from resolution.transfer.interchange import Mistake
 
 MISTAKES_MAX: Final = 100  # listed; all are counted
 DIFFERENCES_MAX: Final = 100
-PLURALS: Final = {"memory": "memories"}
+PLURALS: Final = {"memory": "memories", "value of a project": "values of projects"}
 NAMES_MAX: Final = 20  # dimensions that are named beside their count
 
 ReportProgress = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
@@ -32,7 +32,13 @@ OUTCOMES: Final = {
     "decided": "in contradiction to an existing fact, and decided about before: left out",
 }
 
-# The same of a memory, and of an episode.
+# The same of a project's state, of a memory, and of an episode.
+STATE_OUTCOMES: Final = {
+    "new": "new",
+    "same": "already here",
+    "taken": "replacing another that is here, which goes to the history",
+    "kept": "other than what is here, which is kept",
+}
 MEMORY_OUTCOMES: Final = {
     "new": "new",
     "same": "already here, as it is or as it became",
@@ -83,7 +89,7 @@ class MemoryDifference:
 
 
 class Report(BaseModel):
-    """``facts``, ``memories`` and ``episodes`` count them by their outcomes."""
+    """``facts``, ``states``, ``memories`` and ``episodes`` count them by their outcomes."""
 
     # A kept preview that another version of Festinger wrote must not be taken for one of this version.
     model_config = ConfigDict(extra="forbid")
@@ -102,6 +108,7 @@ class Report(BaseModel):
     known_decided: int = 0
     new_projects: list[str] = []
     other_projects: list[str] = []  # that differ from the existing ones of the same slug
+    states: Counter[str] = Counter()
     memories: Counter[str] = Counter()
     memory_differences: list[MemoryDifference] = []  # the first of them
     episodes: Counter[str] = Counter()
@@ -123,8 +130,9 @@ class Report(BaseModel):
         """Whether the import changes anything."""
         placed = self.facts["new"] + self.facts["taken"]
         added = self.newly_muted + self.new_aliases + self.new_conflicts + self.new_decided + len(self.new_dimensions)
+        settled = self.states["new"] + self.states["taken"]
         said = sum(self.memories.values()) - self.memories["same"] - self.memories["kept"] + self.episodes["new"]
-        return placed + self.queued + added + said + len(self.new_projects) > 0
+        return placed + self.queued + added + settled + said + len(self.new_projects) > 0
 
     @property
     def contradicting_memories(self) -> int:
@@ -167,6 +175,7 @@ class Report(BaseModel):
             (self.known_decided, "decided triple", "already here, or about an existing fact"),
             (len(self.new_projects), "project", f"new: {new_projects}"),
             (len(self.other_projects), "project", f"already here but different, left as they are: {other_projects}"),
+            *((self.states[outcome], "value of a project", which) for outcome, which in STATE_OUTCOMES.items()),
             *((self.memories[outcome], "memory", which) for outcome, which in MEMORY_OUTCOMES.items()),
             *((self.episodes[outcome], "episode", which) for outcome, which in EPISODE_OUTCOMES.items()),
             (self.mistakes_count, "line", "with a mistake, left out"),

@@ -17,6 +17,7 @@ from resolution.transfer.lines import (
     Line,
     MemoryLine,
     ProjectLine,
+    StateLine,
 )
 
 # By permission: what such a file does.
@@ -26,6 +27,9 @@ RIGHTS: Final = {
     "resolution.change_conflict": "has decisions, or statements of operators",
     "memory.view_project": "is compared with the projects here",
     "memory.add_project": "adds projects",
+    "memory.view_projectstate": "is compared with what is settled for projects here",
+    "memory.add_projectstate": "settles what holds for projects",
+    "memory.change_projectstate": "replaces what was settled for projects",
     "memory.view_memory": "is compared with the memories here",
     "memory.add_memory": "adds memories",
     "memory.change_memory": "changes memories, or has some that were taken back, replaced, merged or disputed",
@@ -48,6 +52,8 @@ def rights_for(line: Line, importer: str) -> Collection[str]:
     match line:
         case ProjectLine():
             return ("memory.view_project", "memory.add_project")
+        case StateLine():
+            return ("memory.view_projectstate", "memory.add_projectstate")
         case MemoryLine():
             is_settled = line.is_disputed or line.status not in (Memory.Status.ACTIVE, Memory.Status.CANDIDATE)
             needed = ("memory.view_memory", "memory.add_memory")

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from memory import bootstrap
 from memory.domain.channels import Channel
-from memory.models import Episode, ForgottenEpisode, Memory, MemoryHistory, MemoryLineage, PendingEmbedding, Project
+from memory.models import (
+    Episode,
+    ForgottenEpisode,
+    Memory,
+    MemoryHistory,
+    MemoryLineage,
+    PendingEmbedding,
+    Project,
+    ProjectState,
+)
 from memory.semantic import copies, search, store, uniting
 from memory.semantic.copies import Said
 from memory.semantic.domain.episodes import EpisodeText
@@ -23,6 +32,7 @@ from memory.semantic.store import Change
 from resolution import transfer
 from resolution.models import Conflict
 from resolution.remembering import service
+from resolution.remembering.project_state import settle
 from resolution.remembering.remarks import compose
 from resolution.transfer import ImportRefused, NotPermitted, Report
 from resolution.transfer.exporter import Extent
@@ -35,6 +45,8 @@ HARRY = Speaker("dobby", "harry")
 SAID = datetime(2026, 3, 1, 12, 30, 0, 123456, tzinfo=UTC)
 DIGESTS = [bytes([number]) * 32 for number in range(1, 4)]
 SECRET = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+
+STATE = {"kind": "state", "project": "hogwarts", "category": "decision", "key": "house", "value": "Hufflepuff"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -69,7 +81,7 @@ def line(text: str, **more: Any) -> dict[str, Any]:
 def clear() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-    for model in (Memory, Episode, Project, PendingEmbedding):
+    for model in (ProjectState, Memory, Episode, Project, PendingEmbedding):
         model.objects.all().delete()
 
 
@@ -84,6 +96,7 @@ def world() -> None:
         Said(digest, b"c" * 16, scope, "user", EpisodeText(text, spans), SAID + timedelta(seconds=at))
         for at, (digest, text, spans) in enumerate(zip(DIGESTS, texts, quoted, strict=True))
     )
+    settle(project, "decision", "house", "Gryffindor", OPERATOR, "the hat")
     first = Episode.objects.get(digest=DIGESTS[0])
     by = Change("dobby", Channel.USER, SAID)
     text, now = "We moved the billing database to Postgres 17.", timezone.now()
@@ -105,6 +118,7 @@ def world() -> None:
 @pytest.mark.parametrize("extent", ["memories", "episodes"])
 def test_memories_come_back_byte_for_byte_and_twice_is_once(world: None, extent: Extent) -> None:
     before = exported(extent)
+    assert [one["value"] for one in lines(before, "state")] == ["Gryffindor"]
     statuses = {one["status"] for one in lines(before, "memory")}
     assert statuses == {"active", "candidate", "superseded", "merged_into", "invalid", "deprecated"}
     assert len(lines(before, "episode")) == (3 if extent == "episodes" else 0)
@@ -280,6 +294,9 @@ def test_written_by_hand_a_sentence_is_enough_and_secrets_are_masked() -> None:
         (line("Tea.", confidence=2), '"confidence" must be'),
         ({"kind": "project", "project": "Hog warts", "name": "x"}, '"project" must'),
         ({"kind": "memory", "text": "Tea."}, '"agent" is missing'),
+        (STATE | {"project": "nowhere"}, "names the project nowhere"),
+        (STATE | {"key": "a b"}, '"key" must'),
+        (STATE | {"value": " "}, '"value" must'),
     ],
 )
 def test_a_mistake_is_told_with_its_line_and_nothing_is_imported(entry: dict[str, Any], why: str | None) -> None:
@@ -331,3 +348,17 @@ def test_the_command_writes_as_much_as_it_is_asked_for(world: None, tmp_path: An
         counts[extent] = [len(lines(content, kind)) for kind in ("project", "memory", "episode")]
 
     assert counts == {"graph": [0, 0, 0], "memories": [1, 10, 0], "episodes": [1, 10, 3]}
+
+
+@pytest.mark.parametrize(
+    ("differences", "outcome", "value"),
+    [("queue", "kept", "Gryffindor"), ("keep", "kept", "Gryffindor"), ("take", "taken", "Hufflepuff")],
+)
+def test_another_value_of_a_project_replaces_what_is_here_only_where_all_is_taken(
+    world: None, differences: str, outcome: str, value: str
+) -> None:
+    report = take_in(STATE, differences=differences)
+
+    assert dict(report.states) == {outcome: 1}
+    assert report.changes == (outcome == "taken")
+    assert ProjectState.objects.get(status="active").value == value

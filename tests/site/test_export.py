@@ -46,7 +46,7 @@ class TestExport:
         assert content.startswith(
             format_header(
                 {"dimensions": 1, "muted": 0, "aliases": 0, "facts": 1, "decided": 0, "conflicts": 0}
-                | {"projects": 0, "memories": 0}
+                | {"projects": 0, "states": 0, "memories": 0}
             )
         )
 

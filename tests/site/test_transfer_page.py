@@ -377,7 +377,7 @@ class TestWhoMay:
     )
     def test_memories_and_episodes_are_exported_by_who_may_see_them(self, missing: str, got: list[int]) -> None:
         graph = {"view_edge", "view_conflict", "view_decidedtriple"}
-        client = someone(*graph | {"view_memory", "view_project", "view_episode"} - {missing})
+        client = someone(*graph | {"view_memory", "view_project", "view_projectstate", "view_episode"} - {missing})
 
         extents = ("graph", "memories", "episodes")
         assert [client.get(f"{PAGE}export/?extent={extent}").status_code for extent in extents] == got
