@@ -188,13 +188,13 @@ class RecollectionEventAdmin(EventAdmin):
         }
         return render_to_string("proxy/reasons.html", shown)
 
-    @admin.display(description="memories, episodes")
-    def what_was_remembered(self, event: RecollectionEvent) -> SafeString | str:
-        if not event.search:
-            return "nothing was searched"
+    @admin.display(description="project state, memories, episodes")
+    def what_was_remembered(self, event: RecollectionEvent) -> SafeString:
         took = f", {event.search_ms:.1f} ms" if event.search_ms is not None else ""
         found = ((f"{note['kind']} {note['id']}", note["why"]) for note in event.notes)
-        return format_html("{}{}<br>{}", event.search, took, format_html_join("", "{}: {}<br>", found))
+        return format_html(
+            "{}{}<br>{}", event.search or "nothing was searched", took, format_html_join("", "{}: {}<br>", found)
+        )
 
     @admin.display(description="loops")
     def loops_met(self, event: Any) -> SafeString | str:
