@@ -22,7 +22,7 @@ from memory.domain.secrets.redaction import MARK
 from memory.domain.statement import Statement, decode, encode
 from memory.models import PendingEmbedding
 from memory.outbox.journal import Journal
-from tests.bad_rows import add_words, catch_violation, insert
+from tests.bad_rows import add_words, catch_violation, insert, run
 from tests.memory import test_constraints as memory
 from tests.memory.conftest import dsn
 from tests.memory.semantic.said import said
@@ -107,6 +107,8 @@ def test_a_secret_is_taken_out_of_every_table(dsn: str) -> None:
     insert("resolution_queue", GOOD["resolution_queue"] | {"id": resolution.CLAIM, "status": "resolved"})
     insert("conflict", GOOD["conflict"] | {"id": resolution.SLOT, "status": "resolved"})
     insert("memory", GOOD["memory"] | {"id": memory.A})
+    insert("project", {"id": memory.P05, "slug": "p05", "name": "P05"})
+    run("DELETE FROM detective_mark")
     insert("dimension", {"id": GOOD["urd"]["dim_id"], "is_isa": True})
     places = {"soas.token"}.union(*(fill(table) for table in GOOD if table != "soas"))
     for word in (WORD, SECRET[:-1], WORD.upper()):

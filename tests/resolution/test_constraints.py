@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, check_refused, insert
+from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, check_refused, insert, run
 
 pytestmark = pytest.mark.django_db
 
@@ -97,8 +97,9 @@ BAD_ROWS = [
 
 @pytest.fixture(autouse=True)
 def decided() -> None:
-    """A conflict that was decided about, in the past."""
+    """A conflict that was decided about, in the past. The detective has read nothing."""
     add_words()
+    run("DELETE FROM detective_mark")
     insert("resolution_queue", GOOD["resolution_queue"] | {"id": CLAIM, "status": "resolved"})
     insert("decision", GOOD["decision"] | {"id": DECISION})
     insert("conflict", GOOD["conflict"] | {"id": SLOT, "status": "resolved"})
