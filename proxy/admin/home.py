@@ -66,7 +66,6 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
                 "sees_stories": True,
                 "reading": last.get(Run.Trigger.DETECT),
                 "no_detective": llm.missing("detective_model_id", tuning),
-                "precision": measure_tiers(),
             }
     if may("memory.view_soas"):
         asked = list_unknown(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
@@ -125,6 +124,14 @@ def health(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
+def precision(request: HttpRequest) -> HttpResponse:
+    """How often what finds conflicts was right, as a piece of the page."""
+    if not request.user.has_perm("resolution.view_conflict"):
+        raise PermissionDenied
+    return render(request, "proxy/home/precision.html", {"precision": measure_tiers()})
+
+
+@require_GET
 def charts(request: HttpRequest) -> HttpResponse:
     """The charts of ``range``, as they stand on the home page."""
     if not request.user.has_perm("proxy.view_hourlyfigures"):
@@ -161,6 +168,7 @@ class HourlyFiguresAdmin(ReadOnly, Page):
         # Pieces of the home page. A site of Django's takes no pages but those of its models.
         own = [
             path("health/", self.admin_site.admin_view(health), name="proxy_home_health"),
+            path("precision/", self.admin_site.admin_view(precision), name="proxy_home_precision"),
             path("charts/", self.admin_site.admin_view(charts), name="proxy_charts"),
             path("remember/", self.admin_site.admin_view(remembering.answer), name="proxy_home_remember"),
         ]
