@@ -20,7 +20,7 @@ from memory.admin.base import Fixed, Page
 from memory.admin.settings_audit import ChangedMeanwhile, LastChange
 from memory.admin.settings_fields import SHOWN, SettingField, SettingsForm, language_models
 from memory.models import Config
-from memory.settings import cron, registry
+from memory.settings import cron, kinds, registry
 from memory.settings.grammar import describe_accepted
 
 CHANGES_SHOWN = 10
@@ -203,7 +203,7 @@ def describe_value(key: str, value: str) -> str:
         registry.parse(key, value)
     except registry.ConfigMistake as mistake:
         return f"{mistake}. The default applies instead."
-    if registry.CRON in registry.REGISTRY[key].metadata:
+    if kinds.CRON in registry.REGISTRY[key].metadata:
         due = timezone.localtime(cron.first_after(value, timezone.now()))
         return f"{cron.in_words(value)}. Next: {due:%A, %d %B, %H:%M} ({due.tzinfo})."
     return ""

@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from memory.models import LanguageModel, Source
-from memory.settings import registry
+from memory.settings import kinds, registry
 
 SHOWN = "shown-"  # with the key, a hidden field: the value when the page was opened
 Choices = Sequence[tuple[str, str]]
@@ -65,20 +65,20 @@ def language_models(stored: Mapping[str, str]) -> Choices:
     """None, all models, and stored ids whose model is gone."""
     choices = [("", "none"), *((str(model.pk), str(model)) for model in LanguageModel.objects.order_by("pk"))]
     known = {value for value, _ in choices}
-    chosen = (value for key, value in stored.items() if registry.MODEL in registry.REGISTRY[key].metadata)
+    chosen = (value for key, value in stored.items() if kinds.MODEL in registry.REGISTRY[key].metadata)
     return [*choices, *((value, f"{value}, which is not there") for value in chosen if value not in known)]
 
 
 def choose_widget(key: str, models: Choices) -> forms.Widget:
     looks, field = {"class": "fst-input"}, registry.REGISTRY[key]
     kind: Any = field.annotation
-    if registry.MODEL in field.metadata:
+    if kinds.MODEL in field.metadata:
         return forms.Select(looks, models)
     if get_origin(kind) is Literal:
         return forms.Select(looks, [(choice, choice) for choice in get_args(kind)])
     if get_origin(kind) is frozenset:
         labels = dict(Source.choices)
-        return forms.CheckboxSelectMultiple(choices=[(word, labels[word]) for word in registry.SOURCES])
+        return forms.CheckboxSelectMultiple(choices=[(word, labels[word]) for word in kinds.SOURCES])
     if kind in (int, float):
         [least] = [str(limit.ge) for limit in field.metadata if isinstance(limit, Ge)]
         [most] = [str(limit.le) for limit in field.metadata if isinstance(limit, Le)]

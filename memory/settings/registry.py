@@ -6,14 +6,11 @@ typed values of the stored rows that a process keeps.
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Final, Literal, cast, get_args
+from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import (
-    AfterValidator,
-    BeforeValidator,
     ConfigDict,
     Field,
-    StringConstraints,
     TypeAdapter,
     ValidationError,
 )
@@ -21,63 +18,12 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
 from memory.domain.recall.rendering import Style
-from memory.settings.grammar import Takes, describe_mistake, split_words
-
-SourceName = Literal["cloud_llm", "festinger", "gutask", "inferred", "operator"]
-SOURCES: Final[tuple[str, ...]] = get_args(SourceName)
+from memory.settings.grammar import describe_mistake
+from memory.settings.kinds import MODEL_NAME_MAX, Cron, EmbedderName, ModelId, PerHour, Pile, SourceSet, StyleByModel
 
 
 class ConfigMistake(ValueError):
     """A key is unknown, or its value is not of its type or range. The message says what it takes."""
-
-
-def check_cron(raw: str) -> str:
-    """Raises ValueError."""
-    from celery.schedules import ParseException, crontab  # late: the proxy reads settings without Celery
-
-    try:
-        minute, hour, day, month, weekday = raw.split()
-        crontab(minute=minute, hour=hour, day_of_month=day, month_of_year=month, day_of_week=weekday)
-    except ParseException as error:
-        raise ValueError(str(error)) from None
-    return raw
-
-
-MODEL: Final = Takes("a language model, or none")
-# The row of a language model; whether there is one is for who asks it to find out.
-ModelId = Annotated[
-    int | None, Field(ge=1, le=2**31 - 1), BeforeValidator(lambda raw: None if raw == "" else raw), MODEL
-]
-SourceSet = Annotated[frozenset[SourceName], BeforeValidator(split_words), Takes(f"some of {', '.join(SOURCES)}")]
-CRON: Final = Takes("five cron fields (minute hour day month weekday)")
-Cron = Annotated[str, AfterValidator(check_cron), CRON]
-
-
-MODEL_NAME_MAX: Final = 200  # characters that are compared with a pattern
-
-
-def split_styles(raw: object) -> object:
-    """Before validation: the pairs of pattern and style that a text has, in lower case."""
-    if not isinstance(raw, str):
-        return raw
-    parts = cast(list[str], split_words(raw.lower()))
-    return [tuple(map(str.strip, part.rpartition("=")[::2])) for part in parts]
-
-
-StyleByModel = Annotated[
-    tuple[tuple[Annotated[str, Field(min_length=1, max_length=MODEL_NAME_MAX)], Style], ...],
-    Field(max_length=100),
-    BeforeValidator(split_styles),
-    Takes("patterns of models' names, each with its style, such as smollm*=sentences, *:1b=sentences"),
-]
-
-EMBEDDER: Final = Takes("builtin, none, upstream:MODEL, or model:ID of a language model")
-EmbedderName = Annotated[
-    str, StringConstraints(pattern=r"^(builtin|none|upstream:[^\s]{1,150}|model:[1-9][0-9]{0,8})$"), EMBEDDER
-]
-
-PerHour = Annotated[int, Field(ge=0, le=1_000_000)]
-Pile = Annotated[int, Field(ge=1, le=100_000)]
 
 
 def setting(group: str, default: Any, help: str) -> Any:
@@ -92,7 +38,6 @@ QUOTAS = "Quotas"
 RESOLVING = "Resolving conflicts"
 MODELS = "Language models"
 LIMITS = "Limits of a request"
-REMEMBERING = "Remembering"
 WATCHING = "Live view"
 
 

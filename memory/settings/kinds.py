@@ -1,0 +1,59 @@
+"""The kinds of values that settings have, each with what it takes in words."""
+
+from typing import Annotated, Final, Literal, cast, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+
+from memory.domain.recall.rendering import Style
+from memory.settings.grammar import Takes, split_words
+
+SourceName = Literal["cloud_llm", "festinger", "gutask", "inferred", "operator"]
+SOURCES: Final[tuple[str, ...]] = get_args(SourceName)
+
+
+def check_cron(raw: str) -> str:
+    """Raises ValueError."""
+    from celery.schedules import ParseException, crontab  # late: the proxy reads settings without Celery
+
+    try:
+        minute, hour, day, month, weekday = raw.split()
+        crontab(minute=minute, hour=hour, day_of_month=day, month_of_year=month, day_of_week=weekday)
+    except ParseException as error:
+        raise ValueError(str(error)) from None
+    return raw
+
+
+MODEL: Final = Takes("a language model, or none")
+# The row of a language model; whether there is one is for who asks it to find out.
+ModelId = Annotated[
+    int | None, Field(ge=1, le=2**31 - 1), BeforeValidator(lambda raw: None if raw == "" else raw), MODEL
+]
+SourceSet = Annotated[frozenset[SourceName], BeforeValidator(split_words), Takes(f"some of {', '.join(SOURCES)}")]
+CRON: Final = Takes("five cron fields (minute hour day month weekday)")
+Cron = Annotated[str, AfterValidator(check_cron), CRON]
+
+MODEL_NAME_MAX: Final = 200  # characters that are compared with a pattern
+
+
+def split_styles(raw: object) -> object:
+    """Before validation: the pairs of pattern and style that a text has, in lower case."""
+    if not isinstance(raw, str):
+        return raw
+    parts = cast(list[str], split_words(raw.lower()))
+    return [tuple(map(str.strip, part.rpartition("=")[::2])) for part in parts]
+
+
+StyleByModel = Annotated[
+    tuple[tuple[Annotated[str, Field(min_length=1, max_length=MODEL_NAME_MAX)], Style], ...],
+    Field(max_length=100),
+    BeforeValidator(split_styles),
+    Takes("patterns of models' names, each with its style, such as smollm*=sentences, *:1b=sentences"),
+]
+
+EMBEDDER: Final = Takes("builtin, none, upstream:MODEL, or model:ID of a language model")
+EmbedderName = Annotated[
+    str, StringConstraints(pattern=r"^(builtin|none|upstream:[^\s]{1,150}|model:[1-9][0-9]{0,8})$"), EMBEDDER
+]
+
+PerHour = Annotated[int, Field(ge=0, le=1_000_000)]
+Pile = Annotated[int, Field(ge=1, le=100_000)]
