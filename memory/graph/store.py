@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import NamedTuple
 
 from django.db import IntegrityError, connection, transaction
@@ -23,6 +24,10 @@ from memory.models import Dimension, Edge, EdgeHistory, Source
 
 # Read together with an edge: else showing it in words takes a query for each.
 WORDS = ("concept", "parent", "dim")
+STORED = attrgetter(
+    "concept_id", "parent_id", "dim_id", "is_isa", "confidence", "source", "channel", "agent", "is_corroborated",
+    "said_at", "last_confirmed",
+)  # fmt: skip
 # Stated on purpose, not read in passing.
 DELIBERATE = (Source.GUTASK, Source.OPERATOR)
 # The role of an agent that imports a file: what is in it was said elsewhere, by others.
@@ -141,22 +146,7 @@ def insert_edges(edges: Iterable[Edge]) -> None:
     IntegrityError (``urd_acyclic``) for a cycle; the transaction is lost then."""
     new = {(edge.dim_id, edge.concept_id, edge.parent_id): edge for edge in edges}
     # In one order: two writers of the same slots cannot deadlock.
-    rows = [
-        (
-            e.concept_id,
-            e.parent_id,
-            e.dim_id,
-            e.is_isa,
-            e.confidence,
-            e.source,
-            e.channel,
-            e.agent,
-            e.is_corroborated,
-            e.said_at,
-            e.last_confirmed,
-        )
-        for _, e in sorted(new.items(), key=lambda item: item[0])
-    ]
+    rows = [STORED(edge) for _, edge in sorted(new.items(), key=lambda item: item[0])]
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO urd"
