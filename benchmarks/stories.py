@@ -24,7 +24,7 @@ from memory.semantic.domain.consolidation import NEAR_COSINE
 from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.vectors import builtin
 from resolution.domain import detective_prompt, tiers
-from resolution.domain.story import Line, Row, sort_lines, split_batches
+from resolution.domain.story import StoryLine, StoryRow, sort_lines, split_batches
 
 DATA: Final = homes.PROJECT / "tests" / "resolution" / "domain" / "data"
 OWN, KEPT_OUT = DATA / "stories.txt", DATA / "stories_kept_out.txt"
@@ -41,7 +41,7 @@ _KINDS: Final = {name: is_isa for name, _, is_isa in SEED_DIMENSIONS}
 class Story(NamedTuple):
     kind: str
     name: str
-    lines: list[Line]
+    lines: list[StoryLine]
 
     @property
     def is_to_flag(self) -> bool:
@@ -59,23 +59,23 @@ def read_stories(file: Path) -> list[Story]:
     return [story._replace(lines=list(_replace_facts(sort_lines(story.lines)))) for story in stories]
 
 
-def _read_line(text: str, number: int) -> Line:
+def _read_line(text: str, number: int) -> StoryLine:
     found = _LINE.fullmatch(text)
     assert found is not None, text
     layer, scope, said = found["layer"], found["scope"], found["text"]
-    row, slot, value, words, owner = Row("memory", number), "", "", "", ""
+    row, slot, value, words, owner = StoryRow("memory", number), "", "", "", ""
     if layer == "fact":
         fact, _, words = said.partition(" // ")
         concept, _, value = fact.partition(" -> ")
         said = format_fact(concept, value, scope, is_isa=_KINDS.get(scope, False))
-        row, slot = Row("edge", number), f"{concept} [{scope}]"
+        row, slot = StoryRow("edge", number), f"{concept} [{scope}]"
     elif layer == "state":
         key, _, value = said.partition(" = ")
-        row, slot = Row("project_state", number), f"{scope}.{key}"
+        row, slot = StoryRow("project_state", number), f"{scope}.{key}"
     elif scope in PERSONAL:
         owner = found["speaker"]
     is_replaced = said.endswith(" (replaced)")
-    return Line(
+    return StoryLine(
         row,
         datetime.strptime(f"2026-{found['day']} +0000", "%Y-%m-%d %H:%M %z"),
         f"{scope} of {owner}" if owner else scope,
@@ -91,14 +91,14 @@ def _read_line(text: str, number: int) -> Line:
     )
 
 
-def _replace_facts(lines: Sequence[Line]) -> Iterator[Line]:
+def _replace_facts(lines: Sequence[StoryLine]) -> Iterator[StoryLine]:
     last = {line.slot: line.row for line in lines if line.slot}
     for line in lines:
         is_last = not line.slot or last[line.slot] == line.row
         yield line if is_last else replace(line, ending="replaced")
 
 
-def find_near(lines: Sequence[Line]) -> list[tuple[Line, Line]]:
+def find_near(lines: Sequence[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     """The pairs of active memories that the embedder that comes built in takes for alike."""
     told = [line for line in lines if line.is_active and line.row.kind == "memory"]
     vectors = builtin.embed([line.text for line in told])

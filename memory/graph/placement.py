@@ -30,7 +30,7 @@ CLOCKS_DIFFER = timedelta(minutes=1)  # between machines, at most
 
 VoiceRole = tuple[str, str]
 # What becomes of a statement. The rules above these (resolution/intake) add one: its agent has stated too much.
-Status = Literal[
+PlacementStatus = Literal[
     "inserted",
     "confirmed",
     "superseded",
@@ -43,7 +43,7 @@ Status = Literal[
     "over_quota",
     "invalid",
 ]
-STATUSES: Final[dict[Act, Status]] = {
+STATUSES: Final[dict[Act, PlacementStatus]] = {
     Act.CONFLICT: "conflict",
     Act.CANDIDATE: "candidate",
     Act.OUTDATED: "outdated",
@@ -68,7 +68,7 @@ class Placement:
     collides with; None for a cycle, which ``closing`` closes. ``replaced`` is the edge that was superseded or retired.
     ``ids`` are those of the edge that the statement makes, confirms, retires, or would make where it collides."""
 
-    status: Status
+    status: PlacementStatus
     ids: TripleIds
     edge: Edge | None = None
     closing: Edge | None = None

@@ -44,7 +44,7 @@ INSERT_EPISODES: Final = f"""
 """
 
 
-class Said(NamedTuple):
+class EpisodeCopy(NamedTuple):
     """An episode as a file has it."""
 
     digest: bytes
@@ -130,7 +130,7 @@ def leave_out_episodes(digests: Iterable[bytes]) -> dict[bytes, str]:
         return {bytes(digest): why for digest, why in cursor.fetchall()}
 
 
-def add_episodes(episodes: Sequence[Said]) -> None:
+def add_episodes(episodes: Sequence[EpisodeCopy]) -> None:
     rows = [
         (
             *(one.digest, one.conversation, *one.scope.speaker, one.scope.project, one.role, one.said.text),

@@ -67,7 +67,7 @@ INSERT: Final = f"""
 """
 
 
-class Heard(NamedTuple):
+class HeardMessage(NamedTuple):
     """A message that may become an episode. ``digest``: of the message and of its scope."""
 
     digest: bytes
@@ -79,7 +79,7 @@ class Heard(NamedTuple):
     at: float
 
     @classmethod
-    def of(cls, scope: Scope, message: NewMessage) -> "Heard":
+    def of(cls, scope: Scope, message: NewMessage) -> "HeardMessage":
         return cls(
             digest_episode(message.key, scope),
             message.key,
@@ -115,7 +115,7 @@ class EpisodeWriter:
         self.dropped = 0  # messages that found no room, or that Postgres refused
         self._dsn = dsn
         self._waker = Waker(wake)
-        self._heard: deque[Heard] = deque()
+        self._heard: deque[HeardMessage] = deque()
         self._in_hand = 0
         self._characters = 0
         self._taken: dict[int, None] = {}
@@ -140,7 +140,7 @@ class EpisodeWriter:
         self._taken[mark] = None
         if len(self._taken) > TAKEN_MAX:
             del self._taken[next(iter(self._taken))]
-        self._heard.append(Heard.of(scope, message))
+        self._heard.append(HeardMessage.of(scope, message))
         self._characters += len(message.text)
         self._make_room()
         self._wanted.set()
@@ -201,7 +201,7 @@ class EpisodeWriter:
         if "user" in roles:
             self._waker.ask()
 
-    async def _compose(self, batch: Sequence[Heard]) -> list[tuple[object, ...]]:
+    async def _compose(self, batch: Sequence[HeardMessage]) -> list[tuple[object, ...]]:
         rows = []
         pace = Pace(SLICE_S, REST_S)
         for heard in batch:
@@ -252,7 +252,7 @@ class EpisodeWriter:
             await self._lifetime.aclose()
 
 
-async def _leave_out_known(connection: Connection, batch: Sequence[Heard]) -> list[Heard]:
+async def _leave_out_known(connection: Connection, batch: Sequence[HeardMessage]) -> list[HeardMessage]:
     # Before they are composed: after a restart clients resend all of their histories.
     cursor = await connection.execute(FIND_NEW, columns([heard[:3] for heard in batch], 3), binary=True)
     new = {digest for (digest,) in await cursor.fetchall()}

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from memory.semantic.domain import consolidation
-from memory.semantic.domain.found import Kind
+from memory.semantic.domain.found import FoundKind
 from memory.semantic.domain.scope import PERSONAL, Scope
 
 HITS_MAX: Final = 500  # by their words, of each kind
@@ -184,7 +184,7 @@ def confidence(table: str = "memory") -> str:
     )
 
 
-def visible(kind: Kind, scope: Scope, *, own_words_only: bool, table: str = "", of_all: bool = False) -> str:
+def visible(kind: FoundKind, scope: Scope, *, own_words_only: bool, table: str = "", of_all: bool = False) -> str:
     """The condition of every statement that reads texts: what this scope may be given; ``of_all``: also what only
     others said in the speaker's conversations. Parameters: agent, person, least_confidence, conversation."""
     column = f"{table or kind}."
@@ -208,7 +208,7 @@ def visible(kind: Kind, scope: Scope, *, own_words_only: bool, table: str = "", 
     return " AND ".join(conditions)
 
 
-def scope_of(kind: Kind, scope: Scope) -> str:
+def scope_of(kind: FoundKind, scope: Scope) -> str:
     """Of how many rows a scope can have at most: what an index alone can tell."""
     return in_project(scope.project) if kind == "memory" else "agent = %(agent)s AND person = %(person)s"
 
@@ -225,7 +225,7 @@ def prepare(scope: Scope) -> str:
     )
 
 
-def score_by(kind: Kind, needles: int) -> str:
+def score_by(kind: FoundKind, needles: int) -> str:
     """SQL that sums the weights of those needles that a row has."""
     terms = (
         f"CASE WHEN lexemes @@ %({kind}_needle{at})s::tsquery THEN %({kind}_weight{at})s ELSE 0 END"

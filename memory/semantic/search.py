@@ -18,7 +18,7 @@ from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_memory
 from memory.domain.text.tokenizer import find_words
 from memory.llm.errors import LlmError
 from memory.semantic import queries
-from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE, Found, Kind, Types
+from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE, Found, FoundKind, Types
 from memory.semantic.domain.ranking import (
     DOCUMENTS_ASKED_MAX,
     DOCUMENTS_MAX,
@@ -26,8 +26,8 @@ from memory.semantic.domain.ranking import (
     NEEDLES_MAX,
     RELATED_WEIGHT,
     TERMS_MAX,
-    Candidate,
     Corpus,
+    RankedText,
     Term,
     choose_needles,
     rank,
@@ -56,7 +56,7 @@ class Embed(NamedTuple):
     text: str
 
 
-KINDS: Final[Mapping[Types, Sequence[Kind]]] = {
+KINDS: Final[Mapping[Types, Sequence[FoundKind]]] = {
     "both": ("memory", "episode"),
     "memories": ("memory",),
     "episodes": ("episode",),
@@ -78,7 +78,7 @@ class Wish:
     conversation: bytes | None = None
 
     @property
-    def kinds(self) -> Sequence[Kind]:
+    def kinds(self) -> Sequence[FoundKind]:
         return KINDS[self.types]
 
     @property
@@ -90,17 +90,17 @@ class Wish:
             "conversation": self.conversation,
         }
 
-    def visible(self, kind: Kind) -> str:
+    def visible(self, kind: FoundKind) -> str:
         return queries.visible(kind, self.scope, own_words_only=self.own_words_only)
 
 
 @dataclass(slots=True)
-class Question:
+class SearchQuestion:
     """What is known of the wish before anything is looked for."""
 
     wish: Wish
-    terms: dict[Kind, list[Term]] = field(default_factory=dict)
-    corpora: dict[Kind, Corpus] = field(default_factory=dict)
+    terms: dict[FoundKind, list[Term]] = field(default_factory=dict)
+    corpora: dict[FoundKind, Corpus] = field(default_factory=dict)
     embedder: int = 0
     dimensions: int = 0
     vector: Sequence[float] | None = None
@@ -175,7 +175,7 @@ def find(wish: Wish, now: float) -> Dialogue:
 
 
 def pick_worthwhile(
-    question: Question, ranked: Sequence[Found], known: Mapping[int, Candidate], memories: Sequence[Found]
+    question: SearchQuestion, ranked: Sequence[Found], known: Mapping[int, RankedText], memories: Sequence[Found]
 ) -> Iterator[Found]:
     """Of the messages, as many as are given of those that tell something which holds and which no memory tells: each
     with those of its sentences that do."""
@@ -188,7 +188,7 @@ def pick_worthwhile(
         told = [memory.text for memory in memories if memory.id in source.made]
         told += [] if is_answer else source.told
 
-        def is_left_out(sentence: str, source: Candidate = source, told: Collection[str] = told) -> bool:
+        def is_left_out(sentence: str, source: RankedText = source, told: Collection[str] = told) -> bool:
             gone = is_withdrawn(sentence, source.said_at, source.withdrawn, question.ended)
             return gone or repeats_memory(sentence, told)
 
@@ -201,9 +201,9 @@ def pick_worthwhile(
             return
 
 
-def understand(wish: Wish) -> Generator[Step, Any, Question]:
+def understand(wish: Wish) -> Generator[Step, Any, SearchQuestion]:
     """Its words, their frequencies, its vector."""
-    question = Question(wish)
+    question = SearchQuestion(wish)
     text = wish.text.replace("\0", "")[:QUERY_CHARACTERS]
     tokens = sorted(find_words(text).tokens)
     arguments = {"text": text, "tokens": tokens, "general": find_general(text) if wish.own_words_only else ""}
@@ -230,10 +230,10 @@ def understand(wish: Wish) -> Generator[Step, Any, Question]:
     return question
 
 
-def collect(question: Question) -> Generator[Step, Any, dict[Kind, list[int]]]:
+def collect(question: SearchQuestion) -> Generator[Step, Any, dict[FoundKind, list[int]]]:
     """The ids of what may belong to the question: by its words, their neighbours, its vector."""
     wish = question.wish
-    ids: dict[Kind, list[int]] = {kind: [] for kind in wish.kinds}
+    ids: dict[FoundKind, list[int]] = {kind: [] for kind in wish.kinds}
     statements, arguments = [], wish.arguments
     bounds = (NEEDLES_MAX, DOCUMENTS_MAX) if wish.own_words_only else (NEEDLES_ASKED_MAX, DOCUMENTS_ASKED_MAX)
     for kind in wish.kinds:
@@ -254,7 +254,7 @@ def collect(question: Question) -> Generator[Step, Any, dict[Kind, list[int]]]:
     return {kind: list(dict.fromkeys(found)) for kind, found in ids.items()}
 
 
-def looking(wish: Wish, kind: Kind, needles: int) -> str:
+def looking(wish: Wish, kind: FoundKind, needles: int) -> str:
     """The statement that finds texts by words."""
     sql = {
         "kind": kind,
@@ -271,7 +271,7 @@ def looking(wish: Wish, kind: Kind, needles: int) -> str:
     return queries.BY_WORDS_OR_QUESTION.format(**sql, visible_of_all=of_all)
 
 
-def collect_nearest(question: Question, kind: Kind) -> Generator[Step, Any, list[int]]:
+def collect_nearest(question: SearchQuestion, kind: FoundKind) -> Generator[Step, Any, list[int]]:
     wish = question.wish
     [(count,)] = yield Query(
         queries.COUNT.format(kind=kind, scope=queries.scope_of(kind, wish.scope), exact=queries.EXACT_MAX),
@@ -296,7 +296,7 @@ def ids_of(rows: Iterable[tuple[int]]) -> list[int]:
     return [key for (key,) in rows]
 
 
-def needle_arguments(wish: Wish, kind: Kind, needles: Sequence[Term], corpus: Corpus) -> dict[str, Any]:
+def needle_arguments(wish: Wish, kind: FoundKind, needles: Sequence[Term], corpus: Corpus) -> dict[str, Any]:
     # Of messages also what the model asked, but nothing that is quoted; a memory's words have no such weights.
     weight = ":AC" if wish.own_words_only and kind == "episode" else ""
     asked = [queries.quote(term.lexeme) + weight for term in needles]
@@ -306,7 +306,7 @@ def needle_arguments(wish: Wish, kind: Kind, needles: Sequence[Term], corpus: Co
     return arguments
 
 
-def describing(question: Question, kind: Kind) -> str:
+def describing(question: SearchQuestion, kind: FoundKind) -> str:
     """The statement that reads candidates whole."""
     wish = question.wish
     own = {"kind": kind, "embedder": question.embedder}
@@ -330,10 +330,10 @@ def describing(question: Question, kind: Kind) -> str:
     )
 
 
-def read_candidate(row: Sequence[Any], *, own_words_only: bool) -> Candidate:
+def read_candidate(row: Sequence[Any], *, own_words_only: bool) -> RankedText:
     *said, quoted, made, told, withdrawn, lexemes, around, vector, before = row
     fields = (*said, frozenset(lexemes), around or (), vector, before, made or (), told or (), withdrawn or ())
-    candidate = Candidate(*fields)
+    candidate = RankedText(*fields)
     if own_words_only:
         candidate.text = cut_out(candidate.text, quoted)
     return candidate

@@ -32,7 +32,7 @@ LOG_EVERY_S: Final = 60.0
 
 
 @dataclass(slots=True)
-class Counts:
+class SearchCounts:
     """Of the searches: ``late`` ones met the deadline, ``skipped`` ones got no connection in time."""
 
     asked: int = 0
@@ -47,7 +47,7 @@ class Searcher:
     """``run`` keeps the connections while the server lives."""
 
     def __init__(self, dsn: str) -> None:
-        self.counts = Counts()
+        self.counts = SearchCounts()
         self._dsn = dsn
         self.open_count = 0  # connections, at work or not
         self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()

@@ -14,7 +14,7 @@ from resolution.actors import Actor
 from resolution.decisions import undo
 from resolution.decisions.conflicts import find_open, resolve
 from resolution.domain.verdicts import (
-    Action,
+    ConflictAction,
     Resolution,
     Verdict,
     VerdictMistake,
@@ -150,7 +150,7 @@ async def undo_decision(
 
 
 def decide_whole(
-    conflict_id: int, actor: Actor, action: Action, reason: str, *, winner: int | str | None = None
+    conflict_id: int, actor: Actor, action: ConflictAction, reason: str, *, winner: int | str | None = None
 ) -> dict[str, Any]:
     """Raises DecisionError, BadDecision."""
     try:

@@ -17,7 +17,7 @@ from proxy.errors import NotFound
 from resolution.layers.conflicts import list_open_of
 from resolution.models import ConflictMember
 from resolution.remembering import project_state as service
-from resolution.remembering.project_state import Settled
+from resolution.remembering.project_state import SettledState
 
 router = Router(tags=["memory"])
 
@@ -56,7 +56,7 @@ async def post_state(request: ASGIRequest, said: StateIn) -> JsonResponse:
     caller = caller_with(request, "operator")
     project = await find_project(caller, said.project)
 
-    def change(actor: Any) -> Settled:
+    def change(actor: Any) -> SettledState:
         row = Project.objects.get(pk=project)
         if said.value is None:
             return service.withdraw(row, said.category, said.key, actor, said.reason)
@@ -103,7 +103,7 @@ async def find_project(caller: Caller, slug: str) -> int:
     return project
 
 
-def describe_settled(outcome: Settled) -> dict[str, Any]:
+def describe_settled(outcome: SettledState) -> dict[str, Any]:
     told = {"result": outcome.status, **states_out([outcome.row])[0], "conflict_id": outcome.conflict_id}
     told["superseded"] = outcome.replaced.pk if outcome.replaced is not None else None
     return told | ({"warning": outcome.warning} if outcome.warning else {})

@@ -36,7 +36,7 @@ from proxy.auth import Caller, require, require_own_name
 from proxy.errors import DatabaseAway, ProxyError
 from resolution.actors import Actor
 from resolution.decisions import undo
-from resolution.domain.verdicts import NAME_MAX, REASON_MAX, Action
+from resolution.domain.verdicts import NAME_MAX, REASON_MAX, ConflictAction
 from resolution.models import Conflict
 
 TEXT_MAX: Final = 20_000  # characters of what is recalled for
@@ -92,7 +92,7 @@ class ConflictArguments(Arguments):
 
 class DecisionArguments(Arguments):
     conflict_id: int = Field(ge=1, description="The `id` of the conflict.")
-    action: Action = Field(
+    action: ConflictAction = Field(
         description="supersede_others: the winner holds, the others no longer; no_action: all stay as they are;"
         " dismiss: it is no conflict; yes, no: the answer to its question."
     )

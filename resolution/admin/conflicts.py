@@ -27,7 +27,7 @@ from resolution.admin.pages import actor_of, changes, with_button
 from resolution.admin.runs import describe_last_runs
 from resolution.decisions import conflicts, undo
 from resolution.domain.verdicts import (
-    Action,
+    ConflictAction,
     Resolution,
     Verdict,
     VerdictMistake,
@@ -278,7 +278,7 @@ def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str]
     try:
         reason = read_reason(given.get("reason", ""))
         if kind in ("no_action", "dismiss", "yes", "no"):
-            resolution = Resolution(cast(Action, kind), reason)
+            resolution = Resolution(cast(ConflictAction, kind), reason)
         else:
             resolution = Resolution("supersede_others", reason, read_member(kind))
     except VerdictMistake as mistake:

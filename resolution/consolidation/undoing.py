@@ -12,7 +12,7 @@ from memory.models import Memory, MemoryHistory
 from memory.semantic import uniting
 from memory.semantic.store import Change
 from resolution.actors import Actor
-from resolution.layers.conflicts import Kind, MemberKind, close_moot, find_open, settle_moot
+from resolution.layers.conflicts import ConflictKind, MemberKind, close_moot, find_open, settle_moot
 from resolution.models import Conflict, Run
 
 TIERS: Final = (Conflict.Tier.OPPOSITION, Conflict.Tier.MODEL)  # of the conflicts that a night opens
@@ -45,7 +45,7 @@ def undo_consolidation(run: Run, actor: Actor, reason: str = "") -> TakenBack:
                 report.undone += 1
                 if memory.history.filter(run=run.pk, action=MemoryHistory.Action.DISPUTE).exists():
                     opened = Conflict.objects.filter(
-                        pk__in=find_open(MemberKind.MEMORY, [memory.pk]), slot_kind=Kind.MEMORY_SLOT
+                        pk__in=find_open(MemberKind.MEMORY, [memory.pk]), slot_kind=ConflictKind.MEMORY_SLOT
                     )
                     close_moot(opened.filter(tier__in=TIERS).values_list("pk", flat=True))
                 settle_moot(MemberKind.MEMORY, [memory.pk])

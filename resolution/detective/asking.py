@@ -10,12 +10,12 @@ from memory import llm
 from memory.models import LanguageModel, LlmCall
 from resolution.domain import detective_prompt
 from resolution.domain.detective_prompt import Finding
-from resolution.domain.story import Batch
+from resolution.domain.story import StoryBatch
 
 AT_ONCE: Final = 4
 
 
-def ask_about(batches: Sequence[Batch], model: LanguageModel, subject: str) -> tuple[list[Finding], list[str]]:
+def ask_about(batches: Sequence[StoryBatch], model: LanguageModel, subject: str) -> tuple[list[Finding], list[str]]:
     """What the model found, in the order of the story, and what went wrong; a batch that fails stops no other."""
 
     def ask(number: int) -> tuple[list[Finding], list[str]]:

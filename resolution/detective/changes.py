@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory.models import Agent, Memory, Project, ProjectState
 from resolution.detective.reading import CHANGED_MAX
-from resolution.domain.story import Row, carries
+from resolution.domain.story import StoryRow, carries
 from resolution.models import DetectiveMark
 
 # A row that was begun earlier may be committed later, with a lower number: what is as new as this waits.
@@ -38,11 +38,11 @@ PROJECTS_OF_EDGES: Final = """
     WHERE h.id = ANY(%s)
 """
 
-ByStory = dict[int | None, set[Row]]  # by the id of the project
+ByStory = dict[int | None, set[StoryRow]]  # by the id of the project
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class NewRows:
     """The newest rows since the marks. ``marks``: where they are to be put when these have been read."""
 
     rows: ByStory
@@ -51,7 +51,7 @@ class Changes:
     marks: Mapping[str, int]
 
 
-def find_changes() -> Changes:
+def find_changes() -> NewRows:
     """Where there is no mark yet, nothing is new: what was there before is read when somebody asks for it."""
     known = dict(DetectiveMark.objects.values_list("source", "row"))
     found: dict[str, list[int]] = {}
@@ -69,8 +69,8 @@ def find_changes() -> Changes:
             times += [at for _, at in rows]
     if not times or known.keys() != marks.keys():
         set_marks(marks)  # so that nobody looks at the same repetitions every minute
-        return Changes({}, None, None, marks)
-    return Changes(group(found), min(times), max(times), marks)
+        return NewRows({}, None, None, marks)
+    return NewRows(group(found), min(times), max(times), marks)
 
 
 def find_changes_since(time: datetime) -> ByStory:
@@ -90,14 +90,14 @@ def group(found: Mapping[str, Sequence[int]]) -> ByStory:
     rows: ByStory = defaultdict(set)
     memories = Memory.objects.filter(history__pk__in=found["memory_history"]).values_list("pk", "project_id")
     for key, project in memories.distinct():
-        rows[project].add(Row("memory", key))
+        rows[project].add(StoryRow("memory", key))
     for key, project in ProjectState.objects.filter(pk__in=found["project_state"]).values_list("pk", "project_id"):
-        rows[project].add(Row("project_state", key))
+        rows[project].add(StoryRow("project_state", key))
     for key, projects in find_projects(found["edge_history"]).items():
         for each in projects:
-            rows[each].add(Row("edge_history", key))
+            rows[each].add(StoryRow("edge_history", key))
         if not projects:
-            rows[None].add(Row("edge_history", key))
+            rows[None].add(StoryRow("edge_history", key))
     return dict(rows)
 
 

@@ -14,7 +14,7 @@ from memory.domain.timing import is_dated
 from memory.models import EdgeHistory, Memory, Project, ProjectState, Source
 from memory.semantic.domain.consolidation import read_words
 from memory.semantic.domain.scope import PERSONAL
-from resolution.domain.story import DECISION, Line, Row, carries
+from resolution.domain.story import DECISION, StoryLine, StoryRow, carries
 from resolution.models import Decision
 
 MEMORY_TOLD: Final = [Memory.Status.ACTIVE.value, Memory.Status.SUPERSEDED.value, Memory.Status.INVALID.value]
@@ -53,7 +53,7 @@ EDGE_LINES: Final = """
 _NAMES: Final = re.compile(r"[^\W_]+(?:[_.'@+-][^\W_]+)*")
 
 
-def load_lines(rows: Collection[Row], project: Project | None) -> list[Line]:
+def load_lines(rows: Collection[StoryRow], project: Project | None) -> list[StoryLine]:
     """In no order; rows that are gone are left out."""
     ids: dict[str, list[int]] = {kind: [] for kind in ("edge_history", "memory", "project_state")}
     for row in rows:
@@ -63,7 +63,7 @@ def load_lines(rows: Collection[Row], project: Project | None) -> list[Line]:
     return [*load_edge_lines(ids["edge_history"]), *map(tell_memory, memories), *map(tell_state, state)]
 
 
-def load_edge_lines(ids: Sequence[int]) -> list[Line]:
+def load_edge_lines(ids: Sequence[int]) -> list[StoryLine]:
     with connection.cursor() as cursor:
         cursor.execute(EDGE_LINES, [list(ids)])
         return [tell_edge(*row) for row in cursor.fetchall()]
@@ -72,10 +72,10 @@ def load_edge_lines(ids: Sequence[int]) -> list[Line]:
 def tell_edge(
     key: int, at: Any, action: str, concept: str, dim: str, parent: str, is_isa: bool, is_gone: bool,
     actor: str, source: str, channel: str, conversation: Any, reason: str, edge_id: int | None, is_additive: bool,
-) -> Line:  # fmt: skip
+) -> StoryLine:  # fmt: skip
     is_decided = source in (Source.OPERATOR, Source.FESTINGER) or action == EdgeHistory.Action.UNDO
-    return Line(
-        Row("edge_history", key),
+    return StoryLine(
+        StoryRow("edge_history", key),
         at,
         "fact",
         format_fact(concept, parent, dim, is_isa=is_isa),
@@ -87,15 +87,15 @@ def tell_edge(
         conversation=bytes(conversation or b""),
         words=reason,
         settles=is_decided or channel == Channel.OPERATOR,
-        also=(Row("edge", edge_id),) if edge_id is not None else (),
+        also=(StoryRow("edge", edge_id),) if edge_id is not None else (),
     )
 
 
-def tell_memory(memory: Memory) -> Line:
+def tell_memory(memory: Memory) -> StoryLine:
     owner = "/".join(filter(None, (memory.agent, memory.person))) if memory.category in PERSONAL else ""
     slot = f"{memory.category}: {memory.slot}" if memory.slot else ""
-    return Line(
-        Row("memory", memory.pk),
+    return StoryLine(
+        StoryRow("memory", memory.pk),
         memory.said_at if is_dated(memory.said_at.timestamp()) else memory.created_at,
         f"{memory.category} of {owner}" if owner else str(memory.category),
         memory.text,
@@ -110,9 +110,9 @@ def tell_memory(memory: Memory) -> Line:
     )
 
 
-def tell_state(state: ProjectState) -> Line:
-    return Line(
-        Row("project_state", state.pk),
+def tell_state(state: ProjectState) -> StoryLine:
+    return StoryLine(
+        StoryRow("project_state", state.pk),
         state.set_at,
         f"state, {state.category}",
         f"{state.key} = {state.value}",
@@ -125,7 +125,7 @@ def tell_state(state: ProjectState) -> Line:
     )
 
 
-def load_decisions(project: Project | None) -> list[Line]:
+def load_decisions(project: Project | None) -> list[StoryLine]:
     """The newest about the project's facts, memories and state, or about what belongs to none."""
     slugs = [project.slug] if project is not None else list(Project.objects.values_list("slug", flat=True))
     rows = Decision.objects.filter(kind__in=TOLD_DECISIONS, undone_by=None).select_related(*Decision.NAMES, "conflict")
@@ -146,11 +146,11 @@ def load_decisions(project: Project | None) -> list[Line]:
     return found
 
 
-def tell_decision(decision: Decision) -> Line:
+def tell_decision(decision: Decision) -> StoryLine:
     reason = f" Reason: {decision.reason}" if decision.reason else ""
     about = f"{decision.get_kind_display()}: {decision.claim or decision.conflict}."
-    return Line(
-        Row(DECISION, decision.pk), decision.at, "decided", about + reason, speaker=decision.actor, settles=True
+    return StoryLine(
+        StoryRow(DECISION, decision.pk), decision.at, "decided", about + reason, speaker=decision.actor, settles=True
     )
 
 
@@ -161,21 +161,21 @@ def find_slots(history_ids: Sequence[int]) -> list[tuple[int, int]]:
     return list(EdgeHistory.objects.filter(pk__in=history_ids).values_list("concept_id", "dim_id").distinct())
 
 
-def find_memories_of_slots(ids: Sequence[int]) -> set[Row]:
+def find_memories_of_slots(ids: Sequence[int]) -> set[StoryRow]:
     """The other memories of the slots of these."""
     slots = Memory.objects.filter(pk__in=ids).exclude(slot="").values_list("project", "category", "slot").distinct()
-    found: set[Row] = set()
+    found: set[StoryRow] = set()
     for project, category, slot in slots[:DECISIONS_MAX]:
         same = Memory.objects.filter(project=project, category=category, slot=slot, status__in=MEMORY_TOLD)
-        found |= {Row("memory", key) for key in same.order_by("-id").values_list("pk", flat=True)[:DECISIONS_MAX]}
+        found |= {StoryRow("memory", key) for key in same.order_by("-id").values_list("pk", flat=True)[:DECISIONS_MAX]}
     return found
 
 
-def find_state_of_slots(ids: Sequence[int]) -> set[Row]:
+def find_state_of_slots(ids: Sequence[int]) -> set[StoryRow]:
     same = ProjectState.objects.filter(
         project__state__pk__in=ids, project__state__category=F("category"), project__state__key=F("key")
     )
-    return {Row("project_state", key) for key in same.values_list("pk", flat=True).distinct()[:DECISIONS_MAX]}
+    return {StoryRow("project_state", key) for key in same.values_list("pk", flat=True).distinct()[:DECISIONS_MAX]}
 
 
 def split_names(text: str) -> Iterable[str]:

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from memory.models import Project
 from resolution.detective import lines as told
 from resolution.domain.detective_prompt import Finding, find_lack
-from resolution.domain.story import Line, Row, find_pairs
+from resolution.domain.story import StoryLine, StoryRow, find_pairs
 from resolution.domain.tiers import find_reversals
 from resolution.layers.conflicts import Member, open_conflict
 from resolution.models import Conflict, ConflictMember
@@ -52,17 +52,17 @@ def drop_known(findings: Iterable[Finding]) -> list[Finding]:
     return new
 
 
-def find_known_pairs(rows: Collection[Row]) -> set[frozenset[Row]]:
+def find_known_pairs(rows: Collection[StoryRow]) -> set[frozenset[StoryRow]]:
     values: dict[str, Any] = {
         "kinds": [row.kind for row in rows],
         "ids": [row.id for row in rows],
         "names": [name_row(row) for row in rows],
     }
-    members: dict[int, list[Row]] = defaultdict(list)
+    members: dict[int, list[StoryRow]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(KNOWN, values)
         for conflict_id, kind, key in cursor.fetchall():
-            members[conflict_id].append(Row(kind, key))
+            members[conflict_id].append(StoryRow(kind, key))
     return {
         frozenset((one, other))
         for known in members.values()
@@ -101,7 +101,7 @@ def open_for(finding: Finding, project: Project | None) -> int | None:
         )
 
 
-def is_reversal(line: Line) -> bool:
+def is_reversal(line: StoryLine) -> bool:
     """Whether it still is one by all that happened in its slot: part of that may have been forgotten."""
     slots = told.find_slots([line.row.id])
     with connection.cursor() as cursor:
@@ -116,12 +116,12 @@ def is_reversal(line: Line) -> bool:
     )
 
 
-def as_member(line: Line, *, is_asked: bool) -> Member:
+def as_member(line: StoryLine, *, is_asked: bool) -> Member:
     """By the fact that stands, where it does: that is what a decision changes."""
     kind, key = next((row for row in line.also if row.kind == ConflictMember.Kind.EDGE), line.row)
     support: Sequence[tuple[str, str]] = [(line.speaker, line.channel)]
     return Member(kind, key, line.text, support, is_asked=is_asked)
 
 
-def name_row(row: Row) -> str:
+def name_row(row: StoryRow) -> str:
     return f"{row.kind}:{row.id}"

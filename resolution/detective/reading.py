@@ -15,7 +15,7 @@ from memory.models import Project
 from memory.settings.registry import Tuning
 from resolution.detective import lines as told
 from resolution.domain.forgetting import Curve, choose, number_of
-from resolution.domain.story import BATCH_CHARACTERS, Line, Row, measure, sort_lines
+from resolution.domain.story import BATCH_CHARACTERS, StoryLine, StoryRow, measure, sort_lines
 from resolution.views.belongings import Belongings, find_belongings
 
 ROWS_MAX: Final = 50_000  # of one table that are looked at by their age; of more, as many at random
@@ -99,15 +99,15 @@ OF_NAMED: Final = """
 """
 
 
-class Candidate(NamedTuple):
-    row: Row
+class SampledRow(NamedTuple):
+    row: StoryRow
     at: datetime
     conflicts: int
 
 
 def read_story(
-    project: Project | None, changed: Collection[Row], *, now: datetime, seed: str, tuning: Tuning
-) -> list[Line]:
+    project: Project | None, changed: Collection[StoryRow], *, now: datetime, seed: str, tuning: Tuning
+) -> list[StoryLine]:
     """The oldest line first. ``changed``: what has made somebody look, which is never forgotten, and neither is what is
     about the same."""
     kept = {*changed, *find_related(project, changed)}
@@ -125,7 +125,7 @@ def read_story(
     return sort_lines([*told.load_lines(left - {line.row for line in decisions}, project), *decided])
 
 
-def find_candidates(own: Belongings, now: datetime, seed: str) -> Iterable[Candidate]:
+def find_candidates(own: Belongings, now: datetime, seed: str) -> Iterable[SampledRow]:
     values: dict[str, Any] = {
         "now": now,
         "number": number_of(seed),
@@ -140,13 +140,13 @@ def find_candidates(own: Belongings, now: datetime, seed: str) -> Iterable[Candi
             cursor.execute("SELECT coalesce(max(id) - min(id), 0) + 1 FROM edge_history")
             values["percent"] = min(100.0, 100.0 * ROWS_MAX / cursor.fetchone()[0])
         cursor.execute(EDGES.format(own=SHARED_EDGES if own.project is None else PROJECT_EDGES), values)
-        yield from (Candidate(Row(HISTORY, key), at, conflicts) for key, at, conflicts in cursor.fetchall())
+        yield from (SampledRow(StoryRow(HISTORY, key), at, conflicts) for key, at, conflicts in cursor.fetchall())
         for table, at, statuses in ((MEMORY, "created_at", told.MEMORY_TOLD), (STATE, "set_at", told.STATE_TOLD)):
             cursor.execute(ROWS.format(table=table, at=at), values | {"told": statuses})
-            yield from (Candidate(Row(table, key), at, conflicts) for key, at, conflicts in cursor.fetchall())
+            yield from (SampledRow(StoryRow(table, key), at, conflicts) for key, at, conflicts in cursor.fetchall())
 
 
-def find_related(project: Project | None, changed: Collection[Row]) -> set[Row]:
+def find_related(project: Project | None, changed: Collection[StoryRow]) -> set[StoryRow]:
     """The rows of the slots of what has changed, and those with its words."""
     newest = sorted(changed, key=lambda row: row.id, reverse=True)
     lines = told.load_lines(newest[:LOOKED_AROUND_MAX], project)
@@ -155,9 +155,9 @@ def find_related(project: Project | None, changed: Collection[Row]) -> set[Row]:
     project_id = project.pk if project is not None else None
     with connection.cursor() as cursor:
 
-        def fetch(kind: str, query: str, *values: Any) -> set[Row]:
+        def fetch(kind: str, query: str, *values: Any) -> set[StoryRow]:
             cursor.execute(query, values)
-            return {Row(kind, key) for (key,) in cursor.fetchall()}
+            return {StoryRow(kind, key) for (key,) in cursor.fetchall()}
 
         return (
             fetch(HISTORY, OF_SLOTS, [slot[0] for slot in slots], [slot[1] for slot in slots], RELATED_MAX)

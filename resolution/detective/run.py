@@ -22,7 +22,7 @@ from resolution.detective.changes import ByStory
 from resolution.detective.reading import read_story
 from resolution.domain import tiers
 from resolution.domain.detective_prompt import Finding
-from resolution.domain.story import Line, split_batches
+from resolution.domain.story import StoryLine, StoryRow, split_batches
 from resolution.models import Run
 from resolution.resolver import run_records
 
@@ -141,7 +141,7 @@ class Detective:
         if not self.lack:
             self.model = llm.find_chosen(SETTING, self.tuning)
 
-    def read(self, project: Project | None, changed: set[changes.Row]) -> Read:
+    def read(self, project: Project | None, changed: set[StoryRow]) -> Read:
         lines = read_story(project, changed, now=self.now, seed=f"{self.seed} {project or ''}", tuning=self.tuning)
         findings = tiers.find_all(lines, find_near(lines)).findings
         batches = split_batches(lines) if len(lines) > 1 else []
@@ -153,7 +153,7 @@ class Detective:
         return read
 
 
-def find_near(lines: list[Line]) -> list[tuple[Line, Line]]:
+def find_near(lines: list[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     """The pairs of memories of the story that are near each other in meaning; none without vectors."""
     memories = {line.row.id: line for line in lines if line.row.kind == "memory" and line.is_active}
     if len(memories) < 2 or not schema.has_tables():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from memory.domain.recall.notes import find_content_words, make_harmless
-from resolution.domain.story import DECISION, Batch, Line, is_same_session
+from resolution.domain.story import DECISION, StoryBatch, StoryLine, is_same_session
 
 QUESTION_CHARACTERS: Final = 400
 ROWS_MAX: Final = 12  # of one question: nobody can weigh more
@@ -93,16 +93,16 @@ class Finding(NamedTuple):
     """Lines that leave something open, what found them, the question, and the line that it is about."""
 
     tier: str
-    lines: tuple[Line, ...]
-    asked: Line
+    lines: tuple[StoryLine, ...]
+    asked: StoryLine
     question: str
 
 
-def build_prompt(batch: Batch) -> str:
+def build_prompt(batch: StoryBatch) -> str:
     return PROMPT.format(story=batch.text)
 
 
-def read_findings(answer: Mapping[str, object], batch: Batch) -> tuple[list[Finding], list[str]]:
+def read_findings(answer: Mapping[str, object], batch: StoryBatch) -> tuple[list[Finding], list[str]]:
     """What the model found that can be asked, and why the rest cannot."""
     given = answer.get("confusions")
     if not isinstance(given, list):
@@ -118,7 +118,7 @@ def read_findings(answer: Mapping[str, object], batch: Batch) -> tuple[list[Find
     return found, mistakes
 
 
-def _read_finding(given: object, lines: Mapping[str, Line]) -> Finding:
+def _read_finding(given: object, lines: Mapping[str, StoryLine]) -> Finding:
     """Raises ValueError, which says what is wrong with it."""
     if not isinstance(given, dict) or not given.keys() <= {"fact_ids", "question", "asked_id"}:
         raise ValueError("a confusion is no object of fact_ids, question and asked_id")
@@ -141,7 +141,7 @@ def _read_finding(given: object, lines: Mapping[str, Line]) -> Finding:
     return Finding("model", tuple(members.values()), chosen, question)
 
 
-def find_lack(members: list[Line]) -> str:
+def find_lack(members: list[StoryLine]) -> str:
     """Why nothing is left open by these lines; empty where something may be."""
     if not 2 <= len(members) <= ROWS_MAX:
         return f"{len(members)} lines leave nothing open that a question could settle"
@@ -169,7 +169,7 @@ def is_yes_no_question(text: str) -> bool:
     )
 
 
-def _guess_asked(question: str, members: Iterable[Line]) -> Line:
+def _guess_asked(question: str, members: Iterable[StoryLine]) -> StoryLine:
     """The line that holds and has most of the question's words; of several the newest."""
     wanted = find_content_words(question)
     active = [line for line in members if line.is_active]

@@ -79,7 +79,7 @@ class Conclusion:
     evidence: tuple[int, ...]
 
 
-class _Rejected(ValueError):
+class _RejectedConclusion(ValueError):
     pass
 
 
@@ -107,7 +107,7 @@ def read_conclusions(data: object, said: Sequence[str]) -> tuple[list[Conclusion
     for memory in memories[:MEMORIES_MAX]:
         try:
             concluded = _read_conclusion(memory, said)
-        except _Rejected as reason:
+        except _RejectedConclusion as reason:
             rejected.append(str(reason))
         else:
             found.setdefault(concluded.text.lower(), concluded)
@@ -117,22 +117,22 @@ def read_conclusions(data: object, said: Sequence[str]) -> tuple[list[Conclusion
 def _read_conclusion(memory: object, said: Sequence[str]) -> Conclusion:
     """Raises _Rejected."""
     if not isinstance(memory, dict) or not isinstance(memory.get("text"), str):
-        raise _Rejected("a memory without a text")
+        raise _RejectedConclusion("a memory without a text")
     text = " ".join("".join(sign if sign.isprintable() else " " for sign in memory["text"]).split())
     if not content_stems(text) or len(text) > TEXT_MAX or is_question(text):
-        raise _Rejected("a text that is empty, too long or a question")
+        raise _RejectedConclusion("a text that is empty, too long or a question")
     if SECRET in text or mask_secrets(text) != text:
-        raise _Rejected("a text with a secret")
+        raise _RejectedConclusion("a text with a secret")
     evidence, sure = memory.get("evidence"), memory.get("confidence")
     if not isinstance(evidence, list) or not evidence or not all(_is_number_of(each, said) for each in evidence):
-        raise _Rejected("evidence that is none of the messages")
+        raise _RejectedConclusion("evidence that is none of the messages")
     if memory.get("category") not in CATEGORIES:
-        raise _Rejected("a category that is none")
+        raise _RejectedConclusion("a category that is none")
     if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
-        raise _Rejected("a confidence that is not from 0 to 1")
+        raise _RejectedConclusion("a confidence that is not from 0 to 1")
     indexes = tuple(dict.fromkeys(each - 1 for each in evidence))
     if not is_grounded(text, " \n".join(said[index] for index in indexes)):
-        raise _Rejected("a text that the messages do not show")
+        raise _RejectedConclusion("a text that the messages do not show")
     return Conclusion(text, memory["category"], float(sure), indexes)
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from hashlib import blake2s
 from typing import Final
 
-from resolution.domain.story import Row
+from resolution.domain.story import StoryRow
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
@@ -33,7 +33,9 @@ def number_of(seed: str) -> int:
     return int.from_bytes(blake2s(seed.encode(), digest_size=4).digest())
 
 
-def choose(aged: Mapping[Row, tuple[timedelta, int]], kept: Collection[Row], *, curve: Curve, seed: str) -> set[Row]:
+def choose(
+    aged: Mapping[StoryRow, tuple[timedelta, int]], kept: Collection[StoryRow], *, curve: Curve, seed: str
+) -> set[StoryRow]:
     """The ``kept`` rows and, of those whose age and conflicts are given, what survives; LINES_MAX in all, if not more
     are kept."""
     # How near a row is to be forgotten: where too much survives, what was nearest goes.
@@ -46,7 +48,7 @@ def choose(aged: Mapping[Row, tuple[timedelta, int]], kept: Collection[Row], *, 
     return {*kept, *surviving[: max(0, LINES_MAX - len(kept))]}
 
 
-def draw(seed: str, row: Row) -> float:
+def draw(seed: str, row: StoryRow) -> float:
     """A number from 0 to 1; a row whose chance is not above it is forgotten."""
     digest = blake2s(f"{seed} {row.kind} {row.id}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64

@@ -22,7 +22,7 @@ _JOINTS: Final = re.compile(r"[_.'@+-]")
 DECISION: Final = "decision"  # a row of what was decided: told, but no member of a conflict
 
 
-class Row(NamedTuple):
+class StoryRow(NamedTuple):
     """A row of the database, by its kind as conflicts name it: memory, edge, edge_history, project_state."""
 
     kind: str
@@ -30,12 +30,12 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StoryLine:
     """``ending``: why it holds no more, empty where it does. ``slot``: what there can be one of, and ``value``: what
     the line says of it, both empty where there may be many. ``owner``: the speaker whom alone it concerns; of others it
     says nothing. ``words``: the sentence in which it was said. ``settles``: whether somebody decided it on purpose."""
 
-    row: Row
+    row: StoryRow
     at: datetime
     scope: str
     text: str
@@ -48,40 +48,40 @@ class Line:
     conversation: bytes = b""
     words: str = ""
     settles: bool = False
-    also: tuple[Row, ...] = ()  # other rows that are the same to a conflict
+    also: tuple[StoryRow, ...] = ()  # other rows that are the same to a conflict
 
     @property
     def is_active(self) -> bool:
         return not self.ending
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[StoryRow, ...]:
         return (self.row, *self.also)
 
 
-class Batch(NamedTuple):
+class StoryBatch(NamedTuple):
     """Part of a story. ``lines``: by the ids that stand before them in the text, in order."""
 
-    lines: Mapping[str, Line]
+    lines: Mapping[str, StoryLine]
     text: str
 
 
-def sort_lines(lines: Iterable[Line]) -> list[Line]:
+def sort_lines(lines: Iterable[StoryLine]) -> list[StoryLine]:
     """The oldest first, each row once."""
     return sorted({line.row: line for line in lines}.values(), key=lambda line: (line.at, line.row))
 
 
-def name_lines(lines: Iterable[Line]) -> dict[str, Line]:
+def name_lines(lines: Iterable[StoryLine]) -> dict[str, StoryLine]:
     """The lines by ids of 8 characters, in the order given. A row has the same id in every story, unless it shares it
     with another one there."""
-    named: dict[str, Line] = {}
+    named: dict[str, StoryLine] = {}
     for line in lines:
         tries = (blake2s(f"{line.row.kind} {line.row.id} {turn}".encode(), digest_size=4) for turn in count())
         named[next(name for each in tries if (name := each.hexdigest()) not in named)] = line
     return named
 
 
-def render_lines(named: Mapping[str, Line]) -> list[str]:
+def render_lines(named: Mapping[str, StoryLine]) -> list[str]:
     conversations: dict[bytes, int] = {}
     rendered = []
     for name, line in named.items():
@@ -96,18 +96,18 @@ def render_lines(named: Mapping[str, Line]) -> list[str]:
     return rendered
 
 
-def measure(lines: Iterable[Line]) -> int:
+def measure(lines: Iterable[StoryLine]) -> int:
     """The characters of the story."""
     return sum(len(each) + 1 for each in render_lines(name_lines(lines)))
 
 
-def split_batches(lines: Sequence[Line]) -> list[Batch]:
+def split_batches(lines: Sequence[StoryLine]) -> list[StoryBatch]:
     """The story in parts that a model is asked about one by one. They overlap: what contradicts each other may stand on
     both sides of a border."""
     named = name_lines(lines)
     names, rendered = list(named), render_lines(named)
     return [
-        Batch({name: named[name] for name in names[start:end]}, "\n".join(rendered[start:end]))
+        StoryBatch({name: named[name] for name in names[start:end]}, "\n".join(rendered[start:end]))
         for start, end in find_borders([len(each) + 1 for each in rendered])
     ]
 
@@ -131,7 +131,7 @@ def find_borders(lengths: Sequence[int]) -> list[tuple[int, int]]:
     return borders
 
 
-def is_same_session(one: Line, other: Line) -> bool:
+def is_same_session(one: StoryLine, other: StoryLine) -> bool:
     """Whether both come from one conversation at work on something. Where that is not known: from one speaker."""
     if abs(one.at - other.at) > SESSION:
         return False
@@ -140,7 +140,7 @@ def is_same_session(one: Line, other: Line) -> bool:
     return one.speaker == other.speaker
 
 
-def concern_same(one: Line, other: Line) -> bool:
+def concern_same(one: StoryLine, other: StoryLine) -> bool:
     """Whether they may contradict each other: what two people prefer does not."""
     return one.owner == other.owner
 
@@ -151,7 +151,7 @@ def carries(token: str, slug: str) -> bool:
     return any(parts[at : at + len(wanted)] == wanted for at in range(len(parts) - len(wanted) + 1))
 
 
-def find_pairs(lines: Iterable[Line]) -> set[frozenset[Row]]:
+def find_pairs(lines: Iterable[StoryLine]) -> set[frozenset[StoryRow]]:
     """All unordered pairs of the rows by which conflicts know different lines."""
     known = list(lines)
     return {

@@ -19,7 +19,7 @@ from memory.semantic.domain.oppositions import OPPOSED, Opposition, count_negati
 from memory.semantic.domain.slots import Slots
 from memory.semantic.domain.stems import content_stems, stem
 from resolution.domain.detective_prompt import Finding
-from resolution.domain.story import Line, concern_same, is_same_session
+from resolution.domain.story import StoryLine, concern_same, is_same_session
 
 WINDOW: Final = timedelta(days=90)  # in which a value has to come back
 GROUP_MAX: Final = 50  # lines about one thing that are compared with each other
@@ -31,14 +31,14 @@ _SIZES: Final = frozenset({"k", "thousand", "million", "billion", "bn"})
 
 
 @dataclass(slots=True)
-class Found:
+class RuleFindings:
     """``doubts``: pairs of lines that a rule has met, and does not vouch for."""
 
     findings: list[Finding] = field(default_factory=list)
-    doubts: list[tuple[Line, Line]] = field(default_factory=list)
+    doubts: list[tuple[StoryLine, StoryLine]] = field(default_factory=list)
 
 
-class Clause(NamedTuple):
+class StatedClause(NamedTuple):
     """A sentence about how something is. ``subject``: the stems of what it is about, numbers too; ``rest``: those of
     what it says, without numbers; ``numbers``: by what they count."""
 
@@ -48,9 +48,9 @@ class Clause(NamedTuple):
     is_rough: bool
 
 
-def find_all(lines: Sequence[Line], near: Iterable[tuple[Line, Line]]) -> Found:
+def find_all(lines: Sequence[StoryLine], near: Iterable[tuple[StoryLine, StoryLine]]) -> RuleFindings:
     """``lines``: the story, the oldest first; ``near``: pairs of its lines that are near each other in meaning."""
-    found = Found(find_reversals(lines))
+    found = RuleFindings(find_reversals(lines))
     pairs = {tuple(sorted(pair, key=lambda line: (line.at, line.row))) for pair in [*_pair_alike(lines), *near]}
     for older, newer in sorted(pairs, key=lambda pair: [line.row for line in pair]):
         if not may_clash(older, newer):
@@ -63,7 +63,7 @@ def find_all(lines: Sequence[Line], near: Iterable[tuple[Line, Line]]) -> Found:
     return found
 
 
-def may_clash(older: Line, newer: Line) -> bool:
+def may_clash(older: StoryLine, newer: StoryLine) -> bool:
     """Whether both hold, and nothing beside what they say settles which."""
     return (
         older.row != newer.row
@@ -76,7 +76,7 @@ def may_clash(older: Line, newer: Line) -> bool:
     )
 
 
-def says_change(line: Line) -> bool:
+def says_change(line: StoryLine) -> bool:
     """Whether it says itself that something has changed, or was decided on purpose."""
     return line.settles or _SAYS_CHANGE.search(f"{line.text} {line.words}") is not None
 
@@ -84,18 +84,18 @@ def says_change(line: Line) -> bool:
 # --- there and back ---
 
 
-def find_reversals(lines: Iterable[Line]) -> list[Finding]:
+def find_reversals(lines: Iterable[StoryLine]) -> list[Finding]:
     """A, then B, then A again in one slot, and nobody has said that it went back."""
-    slots: dict[tuple[str, str], list[Line]] = defaultdict(list)
+    slots: dict[tuple[str, str], list[StoryLine]] = defaultdict(list)
     for line in lines:
         if line.slot and line.value:
             slots[line.owner, line.slot].append(line)
     return [found for said in slots.values() if (found := _judge_arc(said)) is not None]
 
 
-def _judge_arc(said: Sequence[Line]) -> Finding | None:
+def _judge_arc(said: Sequence[StoryLine]) -> Finding | None:
     """Of the lines of a slot, the oldest first."""
-    turns: list[Line] = []  # the first line of each value, as long as it stood
+    turns: list[StoryLine] = []  # the first line of each value, as long as it stood
     for line in said:
         if not turns or turns[-1].value != line.value:
             turns.append(line)
@@ -117,7 +117,7 @@ def _judge_arc(said: Sequence[Line]) -> Finding | None:
 # --- another number ---
 
 
-def judge_numbers(older: Line, newer: Line) -> Finding | bool:
+def judge_numbers(older: StoryLine, newer: StoryLine) -> Finding | bool:
     """A finding where both say the same of the same thing, with other numbers; True where that is in doubt."""
     first, second = read_clause(older.text), read_clause(newer.text)
     if first is None or second is None or (first.subject, first.rest) != (second.subject, second.rest):
@@ -142,7 +142,7 @@ def _begins(one: list[str], other: list[str]) -> bool:
     return one == other[: len(one)] or other == one[: len(other)]
 
 
-def read_clause(text: str) -> Clause | None:
+def read_clause(text: str) -> StatedClause | None:
     """None where it tells of no state, or has no number in what it says."""
     tokens = _split(_SAYS_CHANGE.sub(" ", text))
     verb = _find_state(tokens)
@@ -162,7 +162,7 @@ def read_clause(text: str) -> Clause | None:
     if not subject or not numbers:
         return None
     counted = tuple(sorted((unit, tuple(values)) for unit, values in numbers.items()))
-    return Clause(
+    return StatedClause(
         frozenset(Counter(subject).items()), frozenset(Counter(rest).items()), counted, bool(_SAYS_ROUGHLY.search(text))
     )
 
@@ -187,9 +187,9 @@ def _normalise(number: str) -> str:
     return re.sub(r"\.0+\Z", "", number) if number.count(".") == 1 else number
 
 
-def _pair_alike(lines: Iterable[Line]) -> list[tuple[Line, Line]]:
+def _pair_alike(lines: Iterable[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     """The lines that hold and say the same of the same thing, but for numbers or for a word that has an opposite."""
-    alike: dict[object, list[Line]] = defaultdict(list)
+    alike: dict[object, list[StoryLine]] = defaultdict(list)
     for line in lines:
         if not line.is_active:
             continue
@@ -209,7 +209,7 @@ def _pair_alike(lines: Iterable[Line]) -> list[tuple[Line, Line]]:
 # --- the opposite ---
 
 
-def judge_opposition(older: Line, newer: Line) -> Finding | bool:
+def judge_opposition(older: StoryLine, newer: StoryLine) -> Finding | bool:
     """Of two lines that are near in meaning: a finding where nothing but a negation or an opposite word parts them."""
     sign = find_contradiction(older.text, newer.text, "", (Slots(), Slots()))
     if sign not in (Opposition.NEGATION, Opposition.ANTONYM):
@@ -222,7 +222,7 @@ def judge_opposition(older: Line, newer: Line) -> Finding | bool:
     return _ask("opposition", older, newer) if differing in ((0, 0), (1, 1)) else True
 
 
-def _ask(tier: str, older: Line, newer: Line) -> Finding:
+def _ask(tier: str, older: StoryLine, newer: StoryLine) -> Finding:
     question = (
         f"Is “{_quote(older)}” still the case? On {newer.at:%Y-%m-%d} “{_quote(newer)}” was said, and nobody has"
         " settled which of them holds."
@@ -230,6 +230,6 @@ def _ask(tier: str, older: Line, newer: Line) -> Finding:
     return Finding(tier, (older, newer), older, question)
 
 
-def _quote(line: Line) -> str:
+def _quote(line: StoryLine) -> str:
     text = line.text.rstrip(" .")
     return text if len(text) <= 120 else f"{text[:119]}…"

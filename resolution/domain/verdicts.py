@@ -21,7 +21,7 @@ ALLOWED: Final[dict[str, frozenset[str]]] = {
 }
 
 # What is done about a conflict as a whole: the only ways for one that is not about an edge's slot, and for people only.
-Action = Literal["supersede_others", "no_action", "dismiss", "yes", "no"]
+ConflictAction = Literal["supersede_others", "no_action", "dismiss", "yes", "no"]
 
 ID_DIGITS = 18  # what is longer is no key
 REASON_MAX = 2_000  # characters; what is longer is cut
@@ -90,7 +90,7 @@ class Resolution:
     """What is to be done about a conflict as a whole: one member takes the place of the others, all stay, it was none;
     or the answer to the question of a story."""
 
-    action: Action
+    action: ConflictAction
     reason: str = ""
     winner: MemberKey | None = None
 

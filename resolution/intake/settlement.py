@@ -12,7 +12,7 @@ from memory.domain.cues.modality import SpeechAct
 from memory.domain.judging import Decided
 from memory.domain.statement import is_reopened
 from memory.domain.types import Slot, Triple, TripleIds
-from memory.graph.placement import Imported, Placement, SlotSet, Status
+from memory.graph.placement import Imported, Placement, PlacementStatus, SlotSet
 from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
 from resolution import rulings
@@ -32,7 +32,7 @@ class Outcome:
     people why it was not stored; ``excess`` which limit it exceeds; ``conflict_id`` what the fact, which stands, is
     disputed in."""
 
-    status: Status
+    status: PlacementStatus
     fact: Triple
     claim: Claim | None = None
     existing: Triple | None = None

@@ -11,7 +11,7 @@ from django.db.models import Q
 from memory.db.connections import columns
 from resolution.models import Conflict, ConflictMember
 
-Kind = Conflict.Kind
+ConflictKind = Conflict.Kind
 MemberKind = ConflictMember.Kind
 
 TEXT_MAX: Final = 600  # characters
@@ -89,7 +89,7 @@ def open_conflict(
             for m in sorted(members, key=lambda m: (m.kind, m.object_id))
         ]
         cursor.execute(JOIN, [conflict_id, *columns(rows, 6)])
-        if kind == Kind.CROSS_LAYER:
+        if kind == ConflictKind.CROSS_LAYER:
             highest = max(members, key=lambda m: (m.trust, m.object_id))
             pairs = [(m.kind, m.object_id, *(m.against or highest[:2])) for m in members]
             cursor.execute(POINT, [*columns(pairs, 4), conflict_id, conflict_id])
@@ -123,7 +123,7 @@ def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, An
         with connection.cursor() as cursor:
             cursor.execute(OF_SLOTS, [list(ids)])
             for edge_id, conflict_id in cursor.fetchall():
-                item = {"id": conflict_id, "kind": str(Kind.EDGE_SLOT), "conflicts_with": None}
+                item = {"id": conflict_id, "kind": str(ConflictKind.EDGE_SLOT), "conflicts_with": None}
                 found.setdefault(edge_id, []).insert(0, item)
     return found
 
@@ -145,5 +145,5 @@ def close_moot(conflict_ids: Collection[int]) -> int:
 
 def find_open(kind: str, ids: Collection[int]) -> set[int]:
     """The ids of the open conflicts, not of an edge's slot, of which one of these rows is a member."""
-    rows = Conflict.objects.filter(~Q(slot_kind=Kind.EDGE_SLOT), status=Conflict.Status.OPEN)
+    rows = Conflict.objects.filter(~Q(slot_kind=ConflictKind.EDGE_SLOT), status=Conflict.Status.OPEN)
     return set(rows.filter(members__kind=kind, members__object_id__in=list(ids)).values_list("pk", flat=True))

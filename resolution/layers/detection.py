@@ -19,7 +19,15 @@ from resolution.domain.layer_slots import (
     words_in,
     words_without,
 )
-from resolution.layers.conflicts import Kind, Member, MemberKind, close_moot, find_settled, open_conflict, settle_moot
+from resolution.layers.conflicts import (
+    ConflictKind,
+    Member,
+    MemberKind,
+    close_moot,
+    find_settled,
+    open_conflict,
+    settle_moot,
+)
 from resolution.models import Conflict, LayerSlot
 
 # Only where there is anything that a fact could contradict: else placing one costs no more than this question.
@@ -50,7 +58,7 @@ MEMORIES: Final = """
 PREFIX: Final = 2  # letters that a word shares with its stem
 
 
-class Row(NamedTuple):
+class LayerSide(NamedTuple):
     """A side: what it says of what it is about, and of which project (None for a fact, which names it)."""
 
     member: Member
@@ -63,7 +71,7 @@ class Row(NamedTuple):
         return self.member.kind, self.member.object_id
 
 
-Facts = Mapping[str, Sequence[Row]]  # by the words by which they are met
+Facts = Mapping[str, Sequence[LayerSide]]  # by the words by which they are met
 
 
 # --- what is written ---
@@ -131,16 +139,16 @@ def look_at(keys: Collection[str], facts: Facts | None = None) -> dict[str, int]
             if pairs := list(_find_pairs([*own, *known.get(key, ())])):
                 found[key] = _open(slot_key, pairs)
             elif facts is None:
-                stale = Conflict.objects.filter(slot_kind=Kind.CROSS_LAYER, slot_key=slot_key)
+                stale = Conflict.objects.filter(slot_kind=ConflictKind.CROSS_LAYER, slot_key=slot_key)
                 close_moot(list(stale.filter(status=Conflict.Status.OPEN).values_list("pk", flat=True)))
     return found
 
 
-def find_facts(keys: Collection[str]) -> dict[str, list[Row]]:
+def find_facts(keys: Collection[str]) -> dict[str, list[LayerSide]]:
     """The facts that are met by these words: in dimensions that have only such words, of concepts that begin like one
     of them."""
     words = {key: set(key.split()) for key in keys}
-    found: dict[str, list[Row]] = defaultdict(list)
+    found: dict[str, list[LayerSide]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(DIMENSIONS)
         dims = [id for id, token in cursor.fetchall() if any(words_in(token) <= each for each in words.values())]
@@ -154,42 +162,42 @@ def find_facts(keys: Collection[str]) -> dict[str, list[Row]]:
     return found
 
 
-def as_row(edge_id: int, concept: str, parent: str, dim: str, is_isa: bool, agent: str, channel: str) -> Row:
+def as_row(edge_id: int, concept: str, parent: str, dim: str, is_isa: bool, agent: str, channel: str) -> LayerSide:
     text = format_fact(concept, parent, dim, is_isa=is_isa)
-    return Row(Member(MemberKind.EDGE, edge_id, text, [(agent, channel)]), parent)
+    return LayerSide(Member(MemberKind.EDGE, edge_id, text, [(agent, channel)]), parent)
 
 
-def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[Row]]:
+def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]]:
     """The values and the memories, by key; of memories only those that a higher layer meets: in a slot without there
     may be those of everybody."""
-    found: dict[str, list[Row]] = defaultdict(list)
+    found: dict[str, list[LayerSide]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(STATES, [list(keys)])
         for words, row_id, category, name, value, actor, slug in cursor.fetchall():
             member = Member(MemberKind.PROJECT_STATE, row_id, f"{category}.{name} = {value}", [(actor, "operator")])
-            found[words].append(Row(member, value, slug))
+            found[words].append(LayerSide(member, value, slug))
         if not (met := [key for key in keys if key in found or facts.get(key)]):
             return found
         cursor.execute(MEMORIES, [met])
         for words, row_id, text, category, agent, channel, slug in cursor.fetchall():
             member = Member(MemberKind.MEMORY, row_id, text, [(agent, channel)])
-            found[words].append(Row(member, text, slug or "", category))
+            found[words].append(LayerSide(member, text, slug or "", category))
     return found
 
 
-def _open(slot_key: dict[str, Any], pairs: Sequence[tuple[Row, Row]]) -> int:
+def _open(slot_key: dict[str, Any], pairs: Sequence[tuple[LayerSide, LayerSide]]) -> int:
     against = {lower.key: higher.key for lower, higher in pairs}
     members = {row.key: row.member._replace(against=against.get(row.key)) for pair in pairs for row in pair}
     with transaction.atomic():
         conflict_id = open_conflict(
-            Kind.CROSS_LAYER, slot_key, list(members.values()), project=str(slot_key["project"])
+            ConflictKind.CROSS_LAYER, slot_key, list(members.values()), project=str(slot_key["project"])
         )
         for kind, object_id in members:  # what has gone since it was read has closed nothing
             settle_moot(kind, [object_id])
     return conflict_id
 
 
-def _find_pairs(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
+def _find_pairs(rows: Sequence[LayerSide]) -> Iterator[tuple[LayerSide, LayerSide]]:
     """Each that contradicts a higher layer, with the highest that it contradicts; not what people have let stand."""
     in_order = sorted(rows, key=lambda row: (-row.member.trust, row.member.object_id))
     lowest = in_order[-1].member.trust
@@ -203,7 +211,7 @@ def _find_pairs(rows: Sequence[Row]) -> Iterator[tuple[Row, Row]]:
                 yield lower, left[0]
 
 
-def _contradicts(lower: Row, higher: Row) -> bool:
+def _contradicts(lower: LayerSide, higher: LayerSide) -> bool:
     if lower.member.kind == MemberKind.MEMORY:
         return memory_denies(lower.value, lower.category, higher.value)
     return not same_value(lower.value, higher.value)

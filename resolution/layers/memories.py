@@ -10,7 +10,7 @@ from memory.semantic.domain.consolidation import find_contradiction
 from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.domain.slots import Slots
 from resolution.layers.conflicts import (
-    Kind,
+    ConflictKind,
     Member,
     MemberKind,
     close_moot,
@@ -42,14 +42,18 @@ def open_between(memory: Memory, rivals: Sequence[Memory], tier: str = Tier.SLOT
     for rival in rivals:
         key, members = _key_of(memory, rival), [as_member(memory), as_member(rival)]
         slug = memory.project.slug if memory.project is not None else ""
-        opened.append(open_conflict(Kind.MEMORY_SLOT, key | {"project": slug}, members, project=slug, tier=tier))
+        opened.append(
+            open_conflict(ConflictKind.MEMORY_SLOT, key | {"project": slug}, members, project=slug, tier=tier)
+        )
     return min(opened, default=None)
 
 
 def settle_memories(ids: Collection[int]) -> None:
     """Closes the conflicts of memories that hold no more, or say something else, if the others contradict nobody."""
     settle_moot(MemberKind.MEMORY, ids)
-    for conflict in Conflict.objects.filter(pk__in=find_open(MemberKind.MEMORY, ids), slot_kind=Kind.MEMORY_SLOT):
+    for conflict in Conflict.objects.filter(
+        pk__in=find_open(MemberKind.MEMORY, ids), slot_kind=ConflictKind.MEMORY_SLOT
+    ):
         keys = conflict.members.filter(kind=MemberKind.MEMORY).values("object_id")
         standing = Memory.objects.filter(pk__in=keys, status=Memory.Status.ACTIVE)
         if not any(contradict(one, other) for one, other in combinations(standing.order_by("pk"), 2)):

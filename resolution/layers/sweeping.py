@@ -21,8 +21,8 @@ from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.store import Change
 from resolution.domain.layer_slots import VERSION, meeting_key, memory_keys
 from resolution.layers import detection
-from resolution.layers.conflicts import Kind, MemberKind, settle_moot
-from resolution.layers.detection import Row
+from resolution.layers.conflicts import ConflictKind, MemberKind, settle_moot
+from resolution.layers.detection import LayerSide
 from resolution.layers.memories import contradict, drop_settled, open_between, settle_memories
 from resolution.models import Conflict, ConflictMember, LayerSlot
 
@@ -154,7 +154,7 @@ def _dispute(one_id: int, other_id: int, tier: str) -> None:
 def _are_in_one(one: int, other: int) -> bool:
     """Whether two memories are members of one open conflict."""
     rows = ConflictMember.objects.filter(kind=MemberKind.MEMORY, conflict__status=Conflict.Status.OPEN)
-    own = rows.filter(object_id=one, conflict__slot_kind=Kind.MEMORY_SLOT).values("conflict")
+    own = rows.filter(object_id=one, conflict__slot_kind=ConflictKind.MEMORY_SLOT).values("conflict")
     return rows.filter(object_id=other, conflict__in=own).exists()
 
 
@@ -167,7 +167,7 @@ def compare_layers() -> Iterator[int]:
     met: dict[str, set[str]] = defaultdict(set)  # the kinds that meet there
     for words, kind in LayerSlot.objects.values_list("words", "kind"):
         met[words].add(kind)
-    facts: dict[str, list[Row]] = defaultdict(list)
+    facts: dict[str, list[LayerSide]] = defaultdict(list)
     for some in _read_facts():
         for row in some:
             if (key := meeting_key("", row[1], row[3])) in met:
@@ -178,7 +178,9 @@ def compare_layers() -> Iterator[int]:
         found |= set(detection.look_at(keys, facts).values())
         yield 0
     # The rest has lost a side that nobody saw go, or it was renamed.
-    rest = Conflict.objects.filter(slot_kind=Kind.CROSS_LAYER, status=Conflict.Status.OPEN).exclude(pk__in=found)
+    rest = Conflict.objects.filter(slot_kind=ConflictKind.CROSS_LAYER, status=Conflict.Status.OPEN).exclude(
+        pk__in=found
+    )
     for conflict in rest:
         words, project = conflict.slot_key["words"], conflict.slot_key["project"]
         if conflict.pk not in detection.look_at([meeting_key(project, *words)]).values():
@@ -199,7 +201,7 @@ def _read_facts() -> Iterator[list[tuple[int, str, str, str, bool, str, str]]]:
 
 def settle_open_ones() -> None:
     """Closes the open conflicts of which too little stands, or whose memories agree by now."""
-    open_ones = Q(conflict__status=Conflict.Status.OPEN) & ~Q(conflict__slot_kind=Kind.EDGE_SLOT)
+    open_ones = Q(conflict__status=Conflict.Status.OPEN) & ~Q(conflict__slot_kind=ConflictKind.EDGE_SLOT)
     members = list(ConflictMember.objects.filter(open_ones).values_list("kind", "object_id").distinct())
     for some in chunks(members, BATCH):
         for kind, ids in _by_kind(some).items():

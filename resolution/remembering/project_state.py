@@ -25,7 +25,7 @@ NAME_RULE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledState:
     """What became of a value. ``conflict_id``: with what it contradicts; ``contested``: the conflicts about its place
     that were open before."""
 
@@ -62,16 +62,16 @@ def read_value(given: str) -> str:
     return value
 
 
-def settle(project: Project, category: str, key: str, value: str, actor: Actor, reason: str = "") -> Settled:
+def settle(project: Project, category: str, key: str, value: str, actor: Actor, reason: str = "") -> SettledState:
     """The value holds from now on. Raises InvalidDecision."""
     category, key, value = read_name(category, "a category"), read_name(key, "a key"), read_value(value)
 
-    def run() -> Settled:
+    def run() -> SettledState:
         standing = store.lock_standing(project, category, key)
         contested = find_open(STATE, [standing.pk]) if standing is not None else set()
         written = store.write(project, category, key, value, actor=actor.signature, reason=reason)
         if written.is_same:
-            return Settled(
+            return SettledState(
                 "unchanged", written.row, conflict_id=min(contested, default=None), contested=sorted(contested)
             )
         detect_state(written.row)
@@ -81,21 +81,21 @@ def settle(project: Project, category: str, key: str, value: str, actor: Actor, 
         contested |= set(older.values_list("pk", flat=True))
         written.row.refresh_from_db()
         status: Literal["created", "replaced"] = "created" if standing is None else "replaced"
-        return Settled(status, written.row, written.replaced, min(disputed, default=None), sorted(contested))
+        return SettledState(status, written.row, written.replaced, min(disputed, default=None), sorted(contested))
 
     return run_transaction(run)
 
 
-def withdraw(project: Project, category: str, key: str, actor: Actor, reason: str = "") -> Settled:
+def withdraw(project: Project, category: str, key: str, actor: Actor, reason: str = "") -> SettledState:
     """No value holds there any more; what held stays in the history. Raises UnknownId, InvalidDecision."""
     category, key = read_name(category, "a category"), read_name(key, "a key")
 
-    def run() -> Settled:
+    def run() -> SettledState:
         standing = store.lock_standing(project, category, key)
         if standing is None:
             raise UnknownId(f"{project} has no {category}.{key}")
         contested = sorted(find_open(STATE, [standing.pk]))
         store.archive(standing, None, actor=actor.signature, reason=reason)
-        return Settled("withdrawn", standing, contested=contested)
+        return SettledState("withdrawn", standing, contested=contested)
 
     return run_transaction(run)

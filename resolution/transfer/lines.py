@@ -76,8 +76,8 @@ SmallInteger = Annotated[int, Field(ge=-32768, le=32767)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Slug = Annotated[str, Field(pattern=SLUG)]
 Person = Annotated[str, Field(max_length=PERSON_MAX), NoNull]
-Slot = Annotated[str, Field(max_length=SLOT_MAX), NoNull]
-Sentence = Annotated[str, AfterValidator(_check_remark)]  # as it is remembered, without secrets
+SlotName = Annotated[str, Field(max_length=SLOT_MAX), NoNull]
+StoredSentence = Annotated[str, AfterValidator(_check_remark)]  # as it is remembered, without secrets
 Key = Annotated[str, Field(min_length=1, max_length=64), NoNull]  # of a memory, in its file only
 Opening = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{32})?$")]  # of a conversation
 
@@ -233,7 +233,7 @@ class StateLine(_Line):
     set_at: Time | None = None
 
 
-class Dispute(BaseModel):
+class DisputeLine(BaseModel):
     """Another memory that contradicts the line's, which was so sure before."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -251,19 +251,19 @@ class MemoryLine(_Line):
     project: Slug | None = None
     agent: Annotated[str, Field(min_length=1, max_length=120), NoNull]
     person: Person = ""
-    text: Sentence
+    text: StoredSentence
     category: Memory.Category | None = None
     status: Memory.Status = Memory.Status.ACTIVE
     confidence: Share = 1.0
     channel: Channel = Channel.OPERATOR
-    slot: Slot | None = None
-    other_slot: Slot = ""
+    slot: SlotName | None = None
+    other_slot: SlotName = ""
     slot_version: Annotated[int, Field(ge=0, le=32767)] = 0
     evidence_count: Count = 1
     superseded_by: Key | None = None
     merged_into: Key | None = None
     is_disputed: bool = False
-    disputed_with: list[Dispute] = []
+    disputed_with: list[DisputeLine] = []
     derived_from: list[Key] = []
     said_in: list[Annotated[str, Field(pattern=EPISODE_KEY)]] = []
     conversation: Opening = ""

@@ -13,7 +13,7 @@ from memory.graph.placement import Differences
 from memory.models import Episode, Memory, Project
 from memory.models.state import VALUE_CHARACTERS
 from memory.semantic import copies, project_state, store
-from memory.semantic.copies import Said, Ties
+from memory.semantic.copies import EpisodeCopy, Ties
 from memory.semantic.domain import slots
 from memory.semantic.domain.extraction import categorise
 from memory.semantic.domain.scope import Scope, Speaker
@@ -26,7 +26,7 @@ from resolution.transfer.report import Report, ReportProgress
 LINES_AT_ONCE: Final = 1_000
 OUTCOMES: Final = {"queue": "disputed", "keep": "kept", "take": "taken"}  # of what contradicts a memory here
 
-Numbered = tuple[int, MemoryLine]
+NumberedMemory = tuple[int, MemoryLine]
 
 
 class Remembrance:
@@ -84,17 +84,17 @@ class Remembrance:
             if not self._is_preview:
                 copies.add_episodes([self._say(digest, line) for digest, line in new.items()])
 
-    def _say(self, digest: bytes, line: EpisodeLine) -> Said:
+    def _say(self, digest: bytes, line: EpisodeLine) -> EpisodeCopy:
         scope = Scope(Speaker(line.agent, line.person), self._projects[line.project])
-        return Said(digest, bytes.fromhex(line.conversation), scope, line.role, line.said, line.said_at)
+        return EpisodeCopy(digest, bytes.fromhex(line.conversation), scope, line.role, line.said, line.said_at)
 
-    def add_memories(self, lines: Iterable[Numbered], total: int, progress: ReportProgress) -> None:
+    def add_memories(self, lines: Iterable[NumberedMemory], total: int, progress: ReportProgress) -> None:
         self._last = Memory.objects.aggregate(last=Max("pk"))["last"] or 0
         for at, portion in enumerate(chunks(lines, LINES_AT_ONCE)):
             progress("Remembering", at * LINES_AT_ONCE, total)
             self._add(portion)
 
-    def _add(self, portion: Sequence[Numbered]) -> None:
+    def _add(self, portion: Sequence[NumberedMemory]) -> None:
         memories = [self._compose(line) for _, line in portion]
         same = copies.find_same(memories, self._last) if self._last else {}
         new: list[tuple[str | None, Memory]] = []
@@ -167,7 +167,7 @@ class Remembrance:
             return []
         return [rival for rival in store.find_rivals(memory) if rival.pk <= self._last]
 
-    def tie_memories(self, lines: Iterable[Numbered]) -> None:
+    def tie_memories(self, lines: Iterable[NumberedMemory]) -> None:
         """Those that are new, to what their lines refer to, when all are there."""
         for portion in chunks((line for _, line in lines if self._is_new(line.id)), LINES_AT_ONCE):
             memories = Memory.objects.in_bulk([self._find(line.id) for line in portion])

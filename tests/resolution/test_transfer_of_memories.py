@@ -25,7 +25,7 @@ from memory.models import (
     ProjectState,
 )
 from memory.semantic import copies, search, store, uniting
-from memory.semantic.copies import Said
+from memory.semantic.copies import EpisodeCopy
 from memory.semantic.domain.episodes import EpisodeText
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import Change
@@ -93,7 +93,7 @@ def world() -> None:
     texts = ("I prefer rebase to merge commits.", "> call me Harry\nWe moved to Postgres 17.", "Which is it?")
     quoted: list[tuple[tuple[int, int], ...]] = [(), ((0, 15),), ()]
     copies.add_episodes(
-        Said(digest, b"c" * 16, scope, "user", EpisodeText(text, spans), SAID + timedelta(seconds=at))
+        EpisodeCopy(digest, b"c" * 16, scope, "user", EpisodeText(text, spans), SAID + timedelta(seconds=at))
         for at, (digest, text, spans) in enumerate(zip(DIGESTS, texts, quoted, strict=True))
     )
     settle(project, "decision", "house", "Gryffindor", OPERATOR, "the hat")

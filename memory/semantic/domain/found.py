@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-Kind = Literal["memory", "episode"]
+FoundKind = Literal["memory", "episode"]
 Types = Literal["memories", "episodes", "both"]
 
 LEAST_CONFIDENCE: Final = 0.3  # of what is given on request
@@ -16,7 +16,7 @@ class Found(NamedTuple):
     is known). ``similarity`` to what was searched and ``score`` are from 0 to 1. ``earlier``: how many earlier ones,
     which this one stands for, say something else."""
 
-    kind: Kind
+    kind: FoundKind
     id: int
     text: str
     confidence: float

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import fsum, log, sqrt
 from typing import Any, Final, NamedTuple, cast
 
-from memory.semantic.domain.found import Found, Kind
+from memory.semantic.domain.found import Found, FoundKind
 from memory.semantic.domain.slots import NOTHING_OF_ONESELF, OfOneself
 
 # BM25 (Robertson and Zaragoza, 2009), without the frequency of a word in one message: almost always 1.
@@ -74,13 +74,13 @@ class Corpus:
 
 
 @dataclass(slots=True)
-class Candidate:
+class RankedText:
     """Found by its words or its vector, before it is compared with the others. ``around``: the lexemes of the messages
     before and after it. ``vector``: as Postgres sends a halfvec; ``before``: of the message before it. ``made``: the
     memories that come from it; ``told``: the texts of those that stand for it, found or not; ``withdrawn``: of those
     that hold no more."""
 
-    kind: Kind
+    kind: FoundKind
     id: int
     text: str
     confidence: float
@@ -120,7 +120,7 @@ def choose_needles(terms: Iterable[Term], corpus: Corpus, most: int, documents_m
 
 
 def rank(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[RankedText],
     terms: Sequence[Term],
     corpus: Corpus,
     question: Sequence[float] | None,
@@ -179,7 +179,7 @@ def undo_dilution(text: str) -> float:
 
 
 def find_changes(
-    order: Iterable[int], given: Sequence[int], candidates: Sequence[Candidate], matched: Sequence[Set[str]]
+    order: Iterable[int], given: Sequence[int], candidates: Sequence[RankedText], matched: Sequence[Set[str]]
 ) -> list[int]:
     """What is not alike enough by itself, but newer than a message that is given, and says of the same that something
     has changed: without it that would be given as if it held."""
@@ -198,7 +198,7 @@ def find_changes(
 
 
 def join_scores(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[RankedText],
     weights: Mapping[str, float],
     corpus: Corpus,
     cosines: Sequence[float],
@@ -264,7 +264,7 @@ class Vectors:
 
 def cluster(
     order: Sequence[int],
-    candidates: Sequence[Candidate],
+    candidates: Sequence[RankedText],
     matched: Sequence[Set[str]],
     vectors: Vectors,
     weights: Mapping[str, float],
@@ -286,14 +286,14 @@ def cluster(
     return clusters
 
 
-def stands_for_others(candidate: Candidate) -> tuple[float, ...]:
+def stands_for_others(candidate: RankedText) -> tuple[float, ...]:
     newest = (candidate.said_at, candidate.id)
     return (candidate.confidence, *newest) if candidate.kind == "memory" else newest
 
 
 def put_newer_first(
     clusters: list[list[int]],
-    candidates: Sequence[Candidate],
+    candidates: Sequence[RankedText],
     matched: Sequence[Set[str]],
     alike: Alike,
     weights: Mapping[str, float],
@@ -320,7 +320,7 @@ def put_newer_first(
     clusters[:GIVEN_MAX] = best
 
 
-def compare_words(candidates: Sequence[Candidate]) -> Alike:
+def compare_words(candidates: Sequence[RankedText]) -> Alike:
     """By the cosines of their sets of words; of few pairs somebody asks."""
 
     def compare(one: int, other: int) -> float:

@@ -32,7 +32,7 @@ LIKE_MAX: Final = 8
 COMPARED_MAX: Final = 2_000  # the newest memories that are looked through for similar ones
 
 
-class Act(NamedTuple):
+class MemoryAct(NamedTuple):
     """``what`` it means, ``done`` when it is; for memories of these ``statuses``."""
 
     label: str
@@ -44,16 +44,16 @@ class Act(NamedTuple):
 
 GONE: Final = frozenset({"deprecated", "merged_into", "superseded", "invalid"})
 ACTS: Final = {
-    "promote": Act("Promote", "It is true: give it", "promoted", service.promote, frozenset({"candidate"})),
-    "deprecate": Act(
+    "promote": MemoryAct("Promote", "It is true: give it", "promoted", service.promote, frozenset({"candidate"})),
+    "deprecate": MemoryAct(
         "Deprecate", "Too uncertain to be given, until somebody says it again", "deprecated", service.deprecate,
         frozenset({"active"}),
     ),
-    "invalidate": Act(
+    "invalidate": MemoryAct(
         "Take back", "It is not true, or of no use", "taken back", service.invalidate,
         frozenset({"candidate", "active", "deprecated"}),
     ),
-    "restore": Act("Restore", "It holds again", "restored", service.restore, GONE),
+    "restore": MemoryAct("Restore", "It holds again", "restored", service.restore, GONE),
 }  # fmt: skip
 
 

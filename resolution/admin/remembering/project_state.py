@@ -20,7 +20,7 @@ from resolution.admin.remembering.memories import StatusFilter
 from resolution.errors import DecisionError, InvalidDecision
 from resolution.models import Conflict
 from resolution.remembering import project_state as service
-from resolution.remembering.project_state import STATE, Settled
+from resolution.remembering.project_state import STATE, SettledState
 
 HISTORY_MAX = 50  # values that are shown of one place
 
@@ -112,7 +112,7 @@ class ProjectStateAdmin(Page):
         obj.pk = settled.row.pk
         self._tell(request, settled)
 
-    def _tell(self, request: HttpRequest, settled: Settled) -> None:
+    def _tell(self, request: HttpRequest, settled: SettledState) -> None:
         if settled.status == "replaced" and settled.replaced is not None:
             self.message_user(request, format_html("It takes the place of {}.", link(settled.replaced)))
         if settled.warning:

@@ -9,7 +9,7 @@ from memory.models import Project, ProjectState, Source
 from resolution.actors import Actor
 from resolution.errors import DecisionError
 from resolution.management.commands.resolve_conflicts import user
-from resolution.remembering.project_state import Settled, settle, withdraw
+from resolution.remembering.project_state import SettledState, settle, withdraw
 
 TOLD = {
     "created": "{row}",
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         for row in ProjectState.objects.filter(project=project, status="active").order_by("category", "key"):
             self.stdout.write(f"{row}{' (disputed)' if row.is_disputed else ''}")
 
-    def tell(self, outcome: Settled) -> None:
+    def tell(self, outcome: SettledState) -> None:
         replaced = outcome.replaced.value if outcome.replaced is not None else ""
         self.stdout.write(TOLD[outcome.status].format(row=outcome.row, replaced=replaced))
         if outcome.conflict_id is not None:

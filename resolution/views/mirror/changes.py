@@ -23,7 +23,7 @@ MEMORY_WORDS: Final = {
 }
 
 
-class Change(NamedTuple):
+class MirrorChange(NamedTuple):
     """``kind``: what it is about, in a word; ``place``: what on the page it has changed."""
 
     at: datetime
@@ -34,7 +34,7 @@ class Change(NamedTuple):
     conflict: int | None = None
 
 
-def find_changes(project: Project, concepts: Sequence[int], since: datetime) -> list[Change]:
+def find_changes(project: Project, concepts: Sequence[int], since: datetime) -> list[MirrorChange]:
     """The newest first."""
     found = [
         *_of_state(project, since),
@@ -45,39 +45,39 @@ def find_changes(project: Project, concepts: Sequence[int], since: datetime) -> 
     return sorted(found, key=lambda change: change.at, reverse=True)
 
 
-def _of_state(project: Project, since: datetime) -> Iterator[Change]:
+def _of_state(project: Project, since: datetime) -> Iterator[MirrorChange]:
     rows = ProjectState.objects.filter(project=project)
     for row in rows.filter(set_at__gte=since).prefetch_related("superseded").order_by("-id")[:CHANGES_MAX]:
         before = next((old.value for old in row.superseded.all()), "")
         what = f"{row}{f' (was: {before})' if before else ''}{f': {row.reason}' if row.reason else ''}"
-        yield Change(row.set_at, "state", what, row.actor, ("state", row.category, row.key))
+        yield MirrorChange(row.set_at, "state", what, row.actor, ("state", row.category, row.key))
     for row in rows.filter(archived_at__gte=since, superseded_by=None).order_by("-id")[:CHANGES_MAX]:
         assert row.archived_at is not None
         what = f"taken back: {row}{f': {row.archive_reason}' if row.archive_reason else ''}"
-        yield Change(row.archived_at, "state", what, row.archived_by, ("state", row.category, row.key))
+        yield MirrorChange(row.archived_at, "state", what, row.archived_by, ("state", row.category, row.key))
 
 
-def _of_facts(concepts: Sequence[int], since: datetime) -> Iterator[Change]:
+def _of_facts(concepts: Sequence[int], since: datetime) -> Iterator[MirrorChange]:
     rows = EdgeHistory.objects.filter(concept__in=concepts, at__gte=since).exclude(action="confirm")
     newest = list(rows.order_by("-id")[:CHANGES_MAX])
     tokens = names_in(shown for row in newest for shown in (row.before, row.after))
     for row in newest:
         place = ("fact", row.concept_id, row.dim_id)
-        yield Change(row.at, "fact", describe_history(row, tokens), row.actor, place)
+        yield MirrorChange(row.at, "fact", describe_history(row, tokens), row.actor, place)
 
 
-def _of_memories(project: Project, since: datetime) -> Iterator[Change]:
+def _of_memories(project: Project, since: datetime) -> Iterator[MirrorChange]:
     rows = MemoryHistory.objects.filter(memory__project=project, at__gte=since).exclude(action__in=QUIET)
     for row in rows.select_related("memory").defer("memory__lexemes").order_by("-id")[:CHANGES_MAX]:
         what = f"{MEMORY_WORDS.get(row.action, row.action)}: {row.memory.text}"
-        yield Change(row.at, "memory", what, row.actor, ("memory", row.memory_id))
+        yield MirrorChange(row.at, "memory", what, row.actor, ("memory", row.memory_id))
 
 
-def _of_conflicts(project: Project, since: datetime) -> Iterator[Change]:
+def _of_conflicts(project: Project, since: datetime) -> Iterator[MirrorChange]:
     rows = Conflict.objects.filter(project=project.slug).select_related("concept", "dim")
     for row in rows.filter(detected_at__gte=since).order_by("-id")[:CHANGES_MAX]:
-        yield Change(row.detected_at, "conflict", f"opened: {row}", "", ("conflict", row.pk), row.pk)
+        yield MirrorChange(row.detected_at, "conflict", f"opened: {row}", "", ("conflict", row.pk), row.pk)
     for row in rows.filter(resolved_at__gte=since).order_by("-id")[:CHANGES_MAX]:
         assert row.resolved_at is not None
         what = f"{row.get_status_display().lower()}: {row}"
-        yield Change(row.resolved_at, "conflict", what, "", ("conflict", row.pk), row.pk)
+        yield MirrorChange(row.resolved_at, "conflict", what, "", ("conflict", row.pk), row.pk)

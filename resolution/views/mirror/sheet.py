@@ -17,7 +17,7 @@ from memory.models import Alias, Edge, Memory, Project, ProjectState, Soas
 from resolution.layers.conflicts import list_open_of
 from resolution.models import Claim, Conflict, ConflictMember
 from resolution.views.belongings import find_belongings
-from resolution.views.mirror.changes import Change, find_changes
+from resolution.views.mirror.changes import MirrorChange, find_changes
 
 CONCEPTS_MAX: Final = 500
 FACTS_MAX: Final = 5_000
@@ -57,7 +57,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DimensionFacts:
     """What the facts of a concept say in one dimension."""
 
     dimension: Soas
@@ -70,11 +70,11 @@ class Entry:
 
     concept: Soas
     names: list[str]
-    answers: list[Answer]
+    answers: list[DimensionFacts]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OpenConflict:
     """A conflict that is open, in words, and what its sides say."""
 
     conflict: Conflict
@@ -88,11 +88,11 @@ class Mirror:
 
     project: Project
     since: datetime | None = None
-    questions: list[Question] = field(default_factory=list)
+    questions: list[OpenConflict] = field(default_factory=list)
     states: dict[str, list[Field]] = field(default_factory=dict)
     concepts: dict[str, list[Entry]] = field(default_factory=dict)
     memories: dict[str, list[Field]] = field(default_factory=dict)
-    changes: Sequence[Change] = ()
+    changes: Sequence[MirrorChange] = ()
     left_out: list[str] = field(default_factory=list)  # what there is more of than is shown
 
     @property
@@ -168,12 +168,12 @@ def _find_concepts(project: Project) -> list[int]:
 
 def _list_entries(edges: Iterable[Edge], conflicts: dict[int, int], changed: set[Any]) -> list[Entry]:
     entries: dict[int, Entry] = {}
-    answers: dict[tuple[int, int], Answer] = {}
+    answers: dict[tuple[int, int], DimensionFacts] = {}
     for edge in edges:
         entry = entries.setdefault(edge.concept_id, Entry(edge.concept, [], []))
         slot = (edge.concept_id, edge.dim_id)
         if slot not in answers:
-            answers[slot] = Answer(edge.dim, [])
+            answers[slot] = DimensionFacts(edge.dim, [])
             entry.answers.append(answers[slot])
         answers[slot].facts.append(Field(edge, conflicts.get(edge.pk), ("fact", *slot) in changed))
     for alias in Alias.objects.filter(concept__in=entries).select_related("soas").order_by("soas__token"):
@@ -200,7 +200,7 @@ def _find_kind(entry: Entry) -> str:
     return next(chain(kinds, filter(None, map(find_entity_type, (answer.dimension.token for answer in answers)))), "")
 
 
-def _list_questions(project: Project, conflict_ids: set[int]) -> list[Question]:
+def _list_questions(project: Project, conflict_ids: set[int]) -> list[OpenConflict]:
     """The newest first."""
     rows = Conflict.objects.filter(Q(pk__in=conflict_ids) | Q(project=project.slug), status="open")
     conflicts = list(rows.select_related("concept", "dim").prefetch_related("members").order_by("-id")[:QUESTIONS_MAX])
@@ -221,5 +221,5 @@ def _list_questions(project: Project, conflict_ids: set[int]) -> list[Question]:
             members = sorted(one.members.all(), key=lambda member: (-member.trust, member.pk))
             title = one.question or one.get_slot_kind_display().capitalize()
             sides = [member.text for member in members]
-        questions.append(Question(one, title, list(dict.fromkeys(filter(None, sides)))))
+        questions.append(OpenConflict(one, title, list(dict.fromkeys(filter(None, sides)))))
     return questions

@@ -3,20 +3,20 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.semantic.domain.ranking import Candidate, Corpus, Term, choose_needles, normalise, rank, z_scores
+from memory.semantic.domain.ranking import Corpus, RankedText, Term, choose_needles, normalise, rank, z_scores
 
 DAY_S = 86_400.0
 NOW = 1_000 * DAY_S
 LEXEMES = st.frozensets(st.sampled_from("abcdefgh"), max_size=6)
 
 
-def episode(key: int, text: str, *, days_ago: float = 1.0, lexemes: frozenset[str] | None = None) -> Candidate:
+def episode(key: int, text: str, *, days_ago: float = 1.0, lexemes: frozenset[str] | None = None) -> RankedText:
     words = frozenset(text.lower().strip(".").split()) if lexemes is None else lexemes
     said_at = NOW - days_ago * DAY_S
-    return Candidate("episode", key, text, 0.8, said_at, "dobby", "user", "user", "", False, words)
+    return RankedText("episode", key, text, 0.8, said_at, "dobby", "user", "user", "", False, words)
 
 
-def ranked(candidates: list[Candidate], question: str, *, is_asked: bool = True) -> list[str]:
+def ranked(candidates: list[RankedText], question: str, *, is_asked: bool = True) -> list[str]:
     terms = [Term(word, 1) for word in question.split()]
     return [each.text for each in rank(candidates, terms, Corpus(100), None, NOW, is_asked=is_asked)]
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from benchmarks import stories
 from resolution.domain import detective_prompt, forgetting, story, tiers
-from resolution.domain.story import Line, Row
+from resolution.domain.story import StoryLine, StoryRow
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
-def line(number: int = 1, text: str = "The queue holds 100 jobs.", days: float = 1, **more: object) -> Line:
-    return Line(Row("memory", number), NOW - timedelta(days=days), "project", text, **more)  # type: ignore[arg-type]
+def line(number: int = 1, text: str = "The queue holds 100 jobs.", days: float = 1, **more: object) -> StoryLine:
+    return StoryLine(StoryRow("memory", number), NOW - timedelta(days=days), "project", text, **more)  # type: ignore[arg-type]
 
 
 LINES = st.lists(
@@ -34,7 +34,7 @@ LINES = st.lists(
 
 
 @given(LINES)
-def test_batches_hold_every_line_in_order_within_their_room_and_overlap(lines: list[Line]) -> None:
+def test_batches_hold_every_line_in_order_within_their_room_and_overlap(lines: list[StoryLine]) -> None:
     batches = story.split_batches(lines)
     order = {each.row: at for at, each in enumerate(lines)}
     places = [[order[each.row] for each in batch.lines.values()] for batch in batches]
@@ -59,16 +59,16 @@ def test_parts_that_follow_each_other_share_up_to_a_tenth(lengths: list[int]) ->
 
 @given(
     st.dictionaries(
-        st.builds(Row, st.sampled_from(["memory", "edge_history"]), st.integers(1, 999)),
+        st.builds(StoryRow, st.sampled_from(["memory", "edge_history"]), st.integers(1, 999)),
         st.tuples(st.timedeltas(timedelta(0), timedelta(days=900)), st.integers(0, 9)),
     ),
     st.sets(st.integers(1, 99)),
     st.text(max_size=5),
 )
 def test_what_is_kept_survives_and_the_same_seed_leaves_the_same(
-    aged: dict[Row, tuple[timedelta, int]], kept: set[int], seed: str
+    aged: dict[StoryRow, tuple[timedelta, int]], kept: set[int], seed: str
 ) -> None:
-    rows = {Row("memory", number) for number in kept}
+    rows = {StoryRow("memory", number) for number in kept}
 
     left = forgetting.choose(aged, rows, curve=forgetting.Curve(), seed=seed)
 
@@ -83,9 +83,9 @@ def test_a_share_survives_by_age_and_twice_as_much_for_each_conflict() -> None:
     assert [curve.survival(timedelta(hours=hours), 0) for hours in (1, 24, 168, 169)] == [0.3, 0.15, 0.15, 0.075]
     assert [curve.survival(timedelta(days=30), flags) for flags in (1, 2, 3, 4, 99)] == [0.15, 0.3, 0.6, 1.0, 1.0]
     for age, share in ((timedelta(0), 0.3), (timedelta(days=3), 0.15), (timedelta(days=30), 0.075)):
-        many = {Row("memory", number): (age, 0) for number in range(5_000)}
+        many = {StoryRow("memory", number): (age, 0) for number in range(5_000)}
         assert len(forgetting.choose(many, (), curve=curve, seed="1")) / 5_000 == pytest.approx(share, abs=0.02)
-    aged = {Row("memory", number): (timedelta(0), 9) for number in range(3_000)}
+    aged = {StoryRow("memory", number): (timedelta(0), 9) for number in range(3_000)}
     assert len(forgetting.choose(aged, (), curve=curve, seed="1")) == forgetting.LINES_MAX
 
 
@@ -218,7 +218,7 @@ def test_what_is_no_question_about_the_story_is_refused_with_a_reason(given: dic
     told = {
         "one": line(1, days=30, conversation=b"a"),
         "other": line(2, days=20),
-        "decided": replace(line(3), row=Row(story.DECISION, 3)),
+        "decided": replace(line(3), row=StoryRow(story.DECISION, 3)),
         "replaced": line(4, days=25, ending="replaced"),
         "same": line(5, days=29.99, conversation=b"a"),
         "person": line(6, days=1, owner="ann"),

@@ -20,7 +20,7 @@ from resolution.transfer.lines import (
     ConflictLine,
     DecidedLine,
     DimensionLine,
-    Dispute,
+    DisputeLine,
     EpisodeLine,
     FactLine,
     Line,
@@ -69,7 +69,7 @@ lines = st.one_of(
         MemoryLine, id=keys, project=st.none() | slugs, agent=st.just("dobby"), person=texts,
         text=st.sampled_from(["Lunch is at noon.", "The user prefers tea."]),
         category=st.sampled_from(Memory.Category), confidence=shares, slot=st.sampled_from(["", "tea"]),
-        is_disputed=st.booleans(), disputed_with=st.lists(st.builds(Dispute, id=st.just("x"), confidence=shares)),
+        is_disputed=st.booleans(), disputed_with=st.lists(st.builds(DisputeLine, id=st.just("x"), confidence=shares)),
         derived_from=st.lists(st.just("x")), conversation=st.just("0" * 32), said_at=times, last_updated=times,
     ),
     st.builds(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from memory.domain.text.function_words import split_words
 
 
-class Topic(NamedTuple):
+class OwnTopic(NamedTuple):
     """``verbs`` are asked with `where`, `what` or `who` and `I`, ``nouns`` with `my`; ``told``: words of what is
     remembered. ``is_need``: it is of use wherever something of the kind is asked for by somebody."""
 
@@ -16,32 +16,32 @@ class Topic(NamedTuple):
 
 
 TOPICS = {
-    "residence": Topic(
+    "residence": OwnTopic(
         split_words("live based reside located settled"),
         split_words("home city town country address neighbourhood neighborhood residence village hometown"),
         split_words("live moved settled based reside relocated home address city town"),
     ),
-    "name": Topic(
+    "name": OwnTopic(
         split_words("called named"),
         split_words("name nickname surname"),
         split_words("name called nickname surname"),
     ),
-    "role": Topic(
+    "role": OwnTopic(
         split_words("work employed"),
         split_words("job profession role occupation career employer position work title"),
         split_words("work job role profession occupation employer employed title position career freelance"),
     ),
-    "background": Topic(
+    "background": OwnTopic(
         split_words("from grow born raised study"),
         split_words("background origin nationality education"),
         split_words("from grew born raised studied background nationality native experience university school"),
     ),
-    "credentials": Topic(
+    "credentials": OwnTopic(
         split_words("graduate"),
         split_words("degree diploma qualification certificate licence license education"),
         split_words("degree diploma phd doctorate master bachelor certified licensed qualified certificate licence"),
     ),
-    "family": Topic(
+    "family": OwnTopic(
         frozenset(),
         split_words("family relatives kids children relationship pets siblings"),
         split_words(
@@ -49,7 +49,7 @@ TOPICS = {
             "single divorced engaged"
         ),
     ),
-    "diet": Topic(
+    "diet": OwnTopic(
         frozenset(),
         split_words(
             "eat cook food diet dish meal lunch dinner breakfast snack recipe restaurant menu allergy allergies "
