@@ -30,18 +30,20 @@ from resolution.layers.conflicts import (
 )
 from resolution.models import Conflict, LayerSlot
 
-# Only where there is anything that a fact could contradict: else placing one costs no more than this question.
-WORDS_OF_FACTS: Final = """
-    SELECT concept.token, dim.token FROM urd
-    JOIN soas AS concept ON concept.id = urd.id JOIN soas AS dim ON dim.id = urd.dim_id
-    WHERE edge_id = ANY(%s) AND NOT urd.is_additive AND EXISTS (SELECT FROM layer_slot)
-"""
-DIMENSIONS: Final = "SELECT dimension.id, token FROM dimension JOIN soas USING (id) WHERE NOT is_additive"
-FACTS: Final = """
+READ_FACTS: Final = """
     SELECT edge_id, concept.token, parent.token, dim.token, is_isa, agent, channel FROM urd
     JOIN soas AS concept ON concept.id = urd.id JOIN soas AS dim ON dim.id = urd.dim_id
     JOIN soas AS parent ON parent.id = urd.parent_id
-    WHERE urd.dim_id = ANY(%s) AND concept.token LIKE ANY(%s) AND urd.id <> urd.parent_id
+    WHERE NOT urd.is_additive AND urd.id <> urd.parent_id
+"""
+# Only where there is anything that a fact could contradict: else placing one costs no more than this question.
+NEW_FACTS: Final = f"{READ_FACTS} AND edge_id = ANY(%s) AND EXISTS (SELECT FROM layer_slot)"
+FACTS: Final = f"{READ_FACTS} AND urd.dim_id = ANY(%s) AND concept.token LIKE ANY(%s)"
+DIMENSIONS: Final = "SELECT dimension.id, token FROM dimension JOIN soas USING (id) WHERE NOT is_additive"
+NOTE: Final = """
+    WITH others AS (DELETE FROM layer_slot WHERE kind = %s AND object_id = %s AND words <> ALL(%s))
+    INSERT INTO layer_slot (kind, object_id, version, words) SELECT %s, %s, %s, unnest(%s::text[])
+    ON CONFLICT (kind, object_id, words) DO UPDATE SET version = excluded.version
 """
 STATES: Final = """
     SELECT words, state.id, category, key, value, actor, slug FROM layer_slot AS slot
@@ -104,24 +106,23 @@ def note_facts(edges: Iterable[Edge]) -> None:
 
 
 def detect_facts(edge_ids: Sequence[int]) -> None:
+    facts: dict[str, list[Row]] = defaultdict(list)
     with connection.cursor() as cursor:
-        cursor.execute(WORDS_OF_FACTS, [list(edge_ids)])
-        keys = {meeting_key("", *words) for words in cursor.fetchall()} - {""}
-        if not keys:
+        cursor.execute(NEW_FACTS, [list(edge_ids)])
+        for row in cursor.fetchall():
+            facts[meeting_key("", row[1], row[3])].append(as_row(*row))
+        if not facts:
             return
-        cursor.execute("SELECT DISTINCT words FROM layer_slot WHERE words = ANY(%s)", [list(keys)])
+        cursor.execute("SELECT DISTINCT words FROM layer_slot WHERE words = ANY(%s)", [list(facts)])
         met = [words for (words,) in cursor.fetchall()]
     if met:
-        look_at(met)
+        look_at(met, facts)
 
 
 def note_slots(kind: str, object_id: int, keys: Collection[str]) -> None:
     """By which words a row meets other layers, from now on."""
-    LayerSlot.objects.filter(kind=kind, object_id=object_id).exclude(words__in=keys).delete()
-    rows = [LayerSlot(kind=kind, object_id=object_id, words=key, version=VERSION) for key in keys]
-    LayerSlot.objects.bulk_create(
-        rows, update_conflicts=True, unique_fields=["kind", "object_id", "words"], update_fields=["version"]
-    )
+    with connection.cursor() as cursor:
+        cursor.execute(NOTE, [kind, object_id, list(keys), kind, object_id, VERSION, list(keys)])
 
 
 # --- what contradicts it ---
@@ -129,7 +130,7 @@ def note_slots(kind: str, object_id: int, keys: Collection[str]) -> None:
 
 def look_at(keys: Collection[str], facts: Facts | None = None) -> dict[str, int]:
     """The open conflicts by the words by which layers meet there: those that are found, and those that go on. Others
-    are closed. ``facts``: all that there are, where the sweep has read them, which closes the rest itself."""
+    are closed, unless the caller says to which ``facts`` it is to look."""
     known = find_facts(keys) if facts is None else facts
     found = {}
     for key, rows in _read_rows(keys, known).items():

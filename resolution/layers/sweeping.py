@@ -31,12 +31,7 @@ BETTER_RULES: Final = "The rules of slots are better by now."
 BATCH: Final = 500  # rows
 GROUP_MAX: Final = 200  # memories of one slot that are compared with each other, the newest
 FACTS_AT_ONCE: Final = 5_000
-FACTS: Final = """
-    SELECT edge_id, concept.token, parent.token, dim.token, is_isa, agent, channel FROM urd
-    JOIN soas AS concept ON concept.id = urd.id JOIN soas AS dim ON dim.id = urd.dim_id
-    JOIN soas AS parent ON parent.id = urd.parent_id
-    WHERE NOT urd.is_additive AND urd.id <> urd.parent_id AND edge_id > %s ORDER BY edge_id LIMIT %s
-"""
+FACTS: Final = f"{detection.READ_FACTS} AND edge_id > %s ORDER BY edge_id LIMIT %s"
 # Of each place that holds several memories their ids, the newest first.
 GROUPS: Final = """
     SELECT array_agg(id ORDER BY id DESC) FROM (
