@@ -106,7 +106,7 @@ def note_facts(edges: Iterable[Edge]) -> None:
 
 
 def detect_facts(edge_ids: Sequence[int]) -> None:
-    facts: dict[str, list[Row]] = defaultdict(list)
+    facts: dict[str, list[LayerSide]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(NEW_FACTS, [list(edge_ids)])
         for row in cursor.fetchall():
