@@ -26,8 +26,7 @@ from tests.resolution.deciding import dismiss, update
 pytestmark = pytest.mark.django_db
 
 QUERIES_MAX = 12
-# No page, but a file of five parts, each counted and read; and home, which also counts how often questions were right.
-MORE = {"resolution_transfer_export ": 14, "home ": 13}
+MORE = {"resolution_transfer_export ": 14}  # no page, but a file of five parts, each counted and read
 FEW, MANY = 2, 4  # both even: the row in the middle, which is opened and searched for, is then of the same kind
 BARE = (" history", " delete")  # Django's own, and without rows of ours
 ACTOR = Actor("operator", Source.OPERATOR)
