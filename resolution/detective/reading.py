@@ -111,7 +111,7 @@ def read_story(
     """The oldest line first. ``changed``: what has made somebody look, which is never forgotten, and neither is what is
     about the same."""
     kept = {*changed, *find_related(project, changed)}
-    found = list(find_candidates(find_belongings(project), now, seed))
+    found = list(sample_rows(find_belongings(project), now, seed))
     decisions = told.load_decisions(project)
     if len(found) + len(kept) + len(decisions) <= WHOLE_MAX:
         whole = [*told.load_lines({each.row for each in found} | kept, project), *decisions]
@@ -125,7 +125,7 @@ def read_story(
     return sort_lines([*told.load_lines(left - {line.row for line in decisions}, project), *decided])
 
 
-def find_candidates(own: Belongings, now: datetime, seed: str) -> Iterable[SampledRow]:
+def sample_rows(own: Belongings, now: datetime, seed: str) -> Iterable[SampledRow]:
     values: dict[str, Any] = {
         "now": now,
         "number": number_of(seed),

@@ -17,6 +17,7 @@ from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.domain.slots import find_slots
 from memory.semantic.store import Change, Draft
 from resolution.detective import changes, reading, run
+from resolution.domain.story import StoryRow
 from resolution.models import Conflict, ConflictMember, DetectiveMark, Run
 from resolution.tasks import detect, detect_due
 from tests.llm_server import LlmServer, Says
@@ -130,13 +131,13 @@ def test_of_a_long_story_some_is_left_and_always_what_is_about_what_has_changed(
     old = remember("The gizmo is broken.", days=300)
     there_and_back()
     slot = EdgeHistory.objects.filter(concept__token="orders-api").order_by("id")
-    changed = [reading.Row("memory", new.pk), reading.Row("edge_history", slot[2].pk)]
+    changed = [StoryRow("memory", new.pk), StoryRow("edge_history", slot[2].pk)]
 
     lines = reading.read_story(None, changed, now=timezone.now(), seed="7", tuning=Config.tuning())
 
     rows = {line.row for line in lines}
-    assert {*changed, reading.Row("memory", old.pk)} <= rows
-    assert {reading.Row("edge_history", row.pk) for row in slot} <= rows
+    assert {*changed, StoryRow("memory", old.pk)} <= rows
+    assert {StoryRow("edge_history", row.pk) for row in slot} <= rows
     assert len(rows) < reading.WHOLE_MAX / 2
     assert rows == {
         line.row for line in reading.read_story(None, changed, now=timezone.now(), seed="7", tuning=Config.tuning())

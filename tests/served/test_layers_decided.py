@@ -185,9 +185,9 @@ def test_what_is_settled_for_a_project_takes_the_place_of_a_fact_and_gives_it_ba
     server: Served, database: str
 ) -> None:
     with psycopg.connect(database, autocommit=True) as client:
-        client.execute("INSERT INTO project (slug, name, is_open) VALUES ('p77', 'p77', true)")
-    fact_key(server, database, "p77.echidna-mount -isa peek in context of decision.material")
-    state = {"project": "p77", "category": "decision", "key": "echidna_mount_material", "value": "gf-ptfe"}
+        client.execute("INSERT INTO project (slug, name, is_open) VALUES ('p91', 'p91', true)")
+    fact_key(server, database, "p91.echidna-mount -isa peek in context of decision.material")
+    state = {"project": "p91", "category": "decision", "key": "echidna_mount_material", "value": "gf-ptfe"}
     answer = server.client.post("/project/state", json=state)
     assert answer.status_code == 201, answer.text
     conflict_id = answer.json()["conflict_id"]
@@ -199,16 +199,16 @@ def test_what_is_settled_for_a_project_takes_the_place_of_a_fact_and_gives_it_ba
     done = post(server, f"/conflicts/{conflict_id}/resolve", action="supersede_others", winner_member_id=winner)
 
     def recalled() -> str:
-        return str(server.client.post("/recollect", json={"text": "p77.echidna-mount"}).json()["block"])
+        return str(server.client.post("/recollect", json={"text": "p91.echidna-mount"}).json()["block"])
 
     assert "peek" not in recalled()
     post(server, f"/decisions/{done['decision']['id']}/undo")
     assert "peek" in recalled()
-    found = server.client.get("/conflicts", params={"project": "p77", "status": "open"}).json()["items"]
+    found = server.client.get("/conflicts", params={"project": "p91", "status": "open"}).json()["items"]
     assert [(item["id"], len(item["members"])) for item in found] == [(conflict_id, 2)]
     post(server, f"/conflicts/{conflict_id}/resolve", action="no_action")
     again = server.client.post(
-        "/iknowthat", json={"fact": "p77.echidna-mount -isa peek in context of decision.material"}
+        "/iknowthat", json={"fact": "p91.echidna-mount -isa peek in context of decision.material"}
     )
     assert again.status_code == 200
-    assert server.client.get("/conflicts", params={"project": "p77", "status": "open"}).json()["count"] == 0
+    assert server.client.get("/conflicts", params={"project": "p91", "status": "open"}).json()["count"] == 0
