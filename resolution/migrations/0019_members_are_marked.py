@@ -41,27 +41,27 @@ DROP FUNCTION conflict_member_stands(text, bigint);
 """
 # Of facts there is no column: each process's cache reads the open conflicts with the queue.
 MARK = """
+CREATE FUNCTION conflict_member_is_disputed(member_kind text, member_id bigint) RETURNS boolean STABLE
+LANGUAGE sql AS $$
+    SELECT EXISTS (SELECT FROM conflict_member JOIN conflict ON conflict.id = conflict_id
+                   WHERE kind = member_kind AND object_id = member_id AND status = 'open')
+$$;
+
+-- By arrays of keys: joined with the members, Postgres goes through all memories and facts where it has no statistics.
 CREATE FUNCTION conflict_members_are_marked(touched bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    memories bigint[] := ARRAY(SELECT object_id FROM conflict_member
+                               WHERE kind = 'memory' AND conflict_id = ANY(touched));
+    states bigint[] := ARRAY(SELECT object_id FROM conflict_member
+                             WHERE kind = 'project_state' AND conflict_id = ANY(touched));
+    facts bigint[] := ARRAY(SELECT object_id FROM conflict_member WHERE kind = 'edge' AND conflict_id = ANY(touched));
 BEGIN
-    WITH now AS (
-        SELECT object_id, EXISTS (
-            SELECT FROM conflict_member AS other JOIN conflict ON conflict.id = other.conflict_id
-            WHERE other.kind = 'memory' AND other.object_id = member.object_id AND status = 'open') AS is_open
-        FROM conflict_member AS member WHERE kind = 'memory' AND conflict_id = ANY(touched)
-    )
-    UPDATE memory SET is_disputed = is_open FROM now
-    WHERE memory.id = object_id AND status = 'active' AND is_disputed <> is_open;
-    WITH now AS (
-        SELECT object_id, EXISTS (
-            SELECT FROM conflict_member AS other JOIN conflict ON conflict.id = other.conflict_id
-            WHERE other.kind = 'project_state' AND other.object_id = member.object_id AND status = 'open') AS is_open
-        FROM conflict_member AS member WHERE kind = 'project_state' AND conflict_id = ANY(touched)
-    )
-    UPDATE project_state SET is_disputed = is_open FROM now
-    WHERE project_state.id = object_id AND status = 'active' AND is_disputed <> is_open;
+    UPDATE memory SET is_disputed = NOT is_disputed
+    WHERE id = ANY(memories) AND status = 'active' AND is_disputed <> conflict_member_is_disputed('memory', id);
+    UPDATE project_state SET is_disputed = NOT is_disputed
+    WHERE id = ANY(states) AND status = 'active' AND is_disputed <> conflict_member_is_disputed('project_state', id);
     PERFORM festinger_announce('resolution_queue', (
-        SELECT array_agg(DISTINCT urd.id::text) FROM conflict_member JOIN urd ON edge_id = object_id
-        WHERE kind = 'edge' AND conflict_id = ANY(touched)));
+        SELECT array_agg(DISTINCT id::text) FROM urd WHERE edge_id = ANY(facts)));
 END $$;
 
 CREATE FUNCTION new_members_are_marked() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -88,7 +88,7 @@ CREATE TRIGGER members_follow_their_conflict AFTER UPDATE ON conflict FOR EACH R
 NOT_MARK = """
 DROP TRIGGER members_follow_their_conflict ON conflict; DROP FUNCTION members_follow_their_conflict();
 DROP TRIGGER new_members_are_marked ON conflict_member; DROP FUNCTION new_members_are_marked();
-DROP FUNCTION conflict_members_are_marked(bigint[]);
+DROP FUNCTION conflict_members_are_marked(bigint[]); DROP FUNCTION conflict_member_is_disputed(text, bigint);
 """
 # Memories that are replaced are looked at by whoever replaces them: what they disputed may be disputed by others.
 GO = """
