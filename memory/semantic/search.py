@@ -19,6 +19,7 @@ from memory.domain.text.tokenizer import find_words
 from memory.llm.errors import LlmError
 from memory.semantic import queries
 from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE, Found, FoundKind, Types
+from memory.semantic.domain.parts import split_questions
 from memory.semantic.domain.ranking import (
     DOCUMENTS_ASKED_MAX,
     DOCUMENTS_MAX,
@@ -103,7 +104,7 @@ class SearchQuestion:
     corpora: dict[FoundKind, Corpus] = field(default_factory=dict)
     embedder: int = 0
     dimensions: int = 0
-    vector: Sequence[float] | None = None
+    vectors: Sequence[Sequence[float]] = ()  # of the whole, then of each of its questions; none without an embedder
     general: frozenset[str] = frozenset()  # lexemes of what it speaks of only in general
     oneself: OfOneself = NOTHING_OF_ONESELF
     ended: Sequence[Ended] = ()
@@ -162,7 +163,7 @@ def find(wish: Wish, now: float) -> Dialogue:
             candidates,
             question.terms[kind],
             question.corpora[kind],
-            question.vector,
+            question.vectors,
             now,
             is_asked=not wish.own_words_only,
             general=question.general,
@@ -224,9 +225,12 @@ def understand(wish: Wish) -> Generator[Step, Any, SearchQuestion]:
         question.corpora[kind] = Corpus(documents, mean_length) if documents else Corpus()
     if known["embedder"] is not None:
         question.embedder, name, question.dimensions = known["embedder"]
-        vector = yield Embed(name, text)
-        if vector is not None and len(vector) == question.dimensions and any(vector):
-            question.vector = vector
+        vectors = []
+        for part in (text, *(split_questions(text) if wish.own_words_only else ())):
+            vector = yield Embed(name, part)
+            if vector is not None and len(vector) == question.dimensions and any(vector):
+                vectors.append(vector)
+        question.vectors = vectors
     return question
 
 
@@ -249,19 +253,15 @@ def collect(question: SearchQuestion) -> Generator[Step, Any, dict[FoundKind, li
             statement = queries.AROUND.format(visible=wish.visible("episode"))
             hits = ids["episode"][: queries.AROUND_MAX]
             ids["episode"] += ids_of((yield Query(statement, wish.arguments | {"ids": hits})))
-        for kind in wish.kinds if question.vector is not None else ():
+        for kind in wish.kinds if question.vectors else ():
             ids[kind] += yield from collect_nearest(question, kind)
     return {kind: list(dict.fromkeys(found)) for kind, found in ids.items()}
 
 
 def looking(wish: Wish, kind: FoundKind, needles: int) -> str:
     """The statement that finds texts by words."""
-    sql = {
-        "kind": kind,
-        "hits": queries.HITS_MAX,
-        "score": queries.score_by(kind, needles),
-        "unpacked": queries.UNPACKED,
-    }
+    score = queries.score_by(kind, needles)
+    sql = {"kind": kind, "hits": queries.HITS_MAX, "score": score, "unpacked": queries.UNPACKED}
     if not wish.own_words_only:
         return queries.BY_WORDS.format(**sql, visible=wish.visible(kind), compared=queries.COMPARED_ASKED_MAX)
     sql |= {"visible": wish.visible(kind), "compared": queries.COMPARED_MAX}
@@ -288,7 +288,7 @@ def collect_nearest(question: SearchQuestion, kind: FoundKind) -> Generator[Step
         dimensions=question.dimensions,
         nearest=queries.NEAREST_MAX,
     )
-    vector = f"[{','.join(f'{number:.4g}' for number in question.vector or ())}]"
+    vector = f"[{','.join(f'{number:.4g}' for number in question.vectors[0])}]"
     return ids_of((yield Query(statement, wish.arguments | {"vector": vector})))
 
 
@@ -310,7 +310,7 @@ def describing(question: SearchQuestion, kind: FoundKind) -> str:
     """The statement that reads candidates whole."""
     wish = question.wish
     own = {"kind": kind, "embedder": question.embedder}
-    has_vector = question.vector is not None
+    has_vector = bool(question.vectors)
     sql = {
         "kind": kind,
         "visible": wish.visible(kind),

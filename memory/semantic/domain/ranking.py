@@ -123,7 +123,7 @@ def rank(
     candidates: Sequence[RankedText],
     terms: Sequence[Term],
     corpus: Corpus,
-    question: Sequence[float] | None,
+    questions: Sequence[Sequence[float]],
     now: float,
     *,
     is_asked: bool = True,
@@ -131,20 +131,21 @@ def rank(
     oneself: OfOneself = NOTHING_OF_ONESELF,
 ) -> list[Found]:
     """The best first, each standing for those that say nearly the same. What is not asked for must be alike enough, and
-    by more than the words of which the question only speaks in general."""
+    by more than the words of which the question only speaks in general. ``questions``: vectors, of the whole and of its
+    parts; a text is as near as it is to the nearest of them."""
     if not candidates:
         return []
     weights = {term.lexeme: corpus.weigh(term) for term in terms}
     named = {term.lexeme for term in terms if term.weight == 1.0}
     whole = sum(weights[lexeme] for lexeme in named) or 1.0
     matched = [named & each.lexemes for each in candidates]
-    vectors = Vectors.of([each.vector for each in candidates], question)
-    before = Vectors.of([each.before for each in candidates], question).cosines
+    vectors = Vectors.of([each.vector for each in candidates], questions)
+    before = Vectors.of([each.before for each in candidates], questions).cosines
     similarities = []
     for each, words, meant, meant_before in zip(candidates, matched, vectors.cosines, before, strict=True):
         trust = 1.0 if words else ANSWERED
         covered = trust * sum(weights[lexeme] for lexeme in words or named.intersection(each.around)) / whole
-        share = 0.0 if question is None or each.vector is None else BY_MEANING
+        share = BY_MEANING if questions and each.vector is not None else 0.0
         if not is_asked:
             meant *= undo_dilution(each.text)
         meant = meant if words else max(meant, trust * meant_before)
@@ -236,23 +237,23 @@ def normalise(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Of the candidates, as the rows of a matrix; None where nobody has one. ``cosines``: with the question."""
+    """Of the candidates, as the rows of a matrix; None where nobody has one. ``cosines``: with the nearest question."""
 
     matrix: Any
     cosines: list[float]
 
     @classmethod
-    def of(cls, sent: Sequence[bytes | None], question: Sequence[float] | None) -> "Vectors":
-        if question is None or not any(sent):
+    def of(cls, sent: Sequence[bytes | None], questions: Sequence[Sequence[float]]) -> "Vectors":
+        if not questions or not any(sent):
             return cls(None, [0.0] * len(sent))
         import numpy  # late: a server without vectors never loads it
 
-        matrix = numpy.zeros((len(sent), len(question)), dtype=numpy.float32)
+        matrix = numpy.zeros((len(sent), len(questions[0])), dtype=numpy.float32)
         for at, raw in enumerate(sent):
             if raw is not None:  # the number of dimensions and two bytes that are unused come first
                 matrix[at] = numpy.frombuffer(raw, dtype=">f2", offset=4)
         # Not by @: its library starts threads, which takes longer than these few numbers where the machine is busy.
-        cosines = numpy.einsum("ij,j->i", matrix, numpy.asarray(question, dtype=numpy.float32))
+        cosines = numpy.einsum("ij,kj->ik", matrix, numpy.asarray(questions, dtype=numpy.float32)).max(axis=1)
         return cls(matrix, cosines.tolist())
 
     def compare(self) -> Alike:

@@ -18,7 +18,7 @@ def episode(key: int, text: str, *, days_ago: float = 1.0, lexemes: frozenset[st
 
 def ranked(candidates: list[RankedText], question: str, *, is_asked: bool = True) -> list[str]:
     terms = [Term(word, 1) for word in question.split()]
-    return [each.text for each in rank(candidates, terms, Corpus(100), None, NOW, is_asked=is_asked)]
+    return [each.text for each in rank(candidates, terms, Corpus(100), (), NOW, is_asked=is_asked)]
 
 
 def test_the_newest_stands_for_those_that_say_nearly_the_same_and_tells_how_many_differ() -> None:
@@ -26,7 +26,7 @@ def test_the_newest_stands_for_those_that_say_nearly_the_same_and_tells_how_many
     older = episode(2, "the music that mara plays is blues", days_ago=20)
     new = episode(3, "the music that mara plays is rock")
 
-    found = rank([old, older, new], [Term("music", 1), Term("mara", 1)], Corpus(100), None, NOW)
+    found = rank([old, older, new], [Term("music", 1), Term("mara", 1)], Corpus(100), (), NOW)
 
     assert [(each.id, each.earlier) for each in found] == [(3, 2)]
 
@@ -42,7 +42,7 @@ def test_of_memories_the_most_confident_stands_for_its_like() -> None:
     for memory, confidence in ((sure, 0.9), (unsure, 0.6)):
         memory.kind, memory.confidence = "memory", confidence
 
-    [found] = rank([unsure, sure], [Term("tea", 1)], Corpus(100), None, NOW)
+    [found] = rank([unsure, sure], [Term("tea", 1)], Corpus(100), (), NOW)
 
     assert (found.id, found.earlier) == (1, 1)
 
@@ -74,7 +74,7 @@ def test_an_index_is_asked_for_rare_words_unless_all_are_frequent() -> None:
 def test_every_candidate_is_given_or_stood_for(texts: list[frozenset[str]], ages: list[float], question) -> None:
     candidates = [episode(key, f"text {key}", days_ago=ages[key], lexemes=lexemes) for key, lexemes in enumerate(texts)]
 
-    found = rank(candidates, [Term(word, 1) for word in question], Corpus(50), None, NOW)
+    found = rank(candidates, [Term(word, 1) for word in question], Corpus(50), (), NOW)
 
     assert len(found) + sum(each.earlier for each in found) == len(candidates)
     assert len({each.id for each in found}) == len(found)
