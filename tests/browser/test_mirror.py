@@ -73,4 +73,5 @@ def test_it_is_found_in_the_menu(described: Festinger, olga: Person) -> None:
     olga.page.get_by_role("link", name="Mirror").first.click()
 
     expect(olga.page).to_have_url(re.compile("/admin/mirror/"))
-    expect(olga.page.get_by_text("Interferometer P05").first).to_be_visible()
+    # Where there is but one project, it opens at once; another test may have given this one another name.
+    expect(olga.page.get_by_text(re.compile("Interferometer P05|^p05$")).first).to_be_visible()

@@ -176,7 +176,7 @@ def test_an_export_is_imported_after_a_look_at_what_it_would_change(
     world.teach(whole, "crate -isa box")
     olga.opens("resolution_transfer")
     with olga.page.expect_download() as download:
-        olga.page.get_by_role("link", name="Download the graph").click()
+        olga.page.get_by_role("button", name="Download", exact=True).click()
     first, *lines = download.value.path().read_text().splitlines()
     header = json.dumps({key: value for key, value in json.loads(first).items() if key != "counts"})
     about = [line for line in lines if '"crate"' in line]
@@ -197,7 +197,7 @@ def test_an_export_is_imported_after_a_look_at_what_it_would_change(
 
     olga.page.get_by_role("button", name="Import", exact=True).click()
 
-    expect(olga.page.get_by_role("link", name="Download the graph")).to_be_visible()
+    expect(olga.page.get_by_role("button", name="Download", exact=True)).to_be_visible()
     assert world.facts(whole, "barrel") == {"barrel type box"}
     assert world.facts(whole, "crate") == {"crate type box"}
     assert [row[:4] for row in whole.queue("crate") if row[5] == "pending"] == [("crate", "type", "box", "jar")]
