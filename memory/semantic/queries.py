@@ -18,8 +18,9 @@ RELATED_MAX: Final = 8  # concepts beside those that are named
 
 ENDED_MAX: Final = 50  # facts of the named concepts that hold no more
 
-# What is known before the search: the question's lexemes with their frequencies, those of what it speaks of only in
-# general, those of the named concepts' neighbours in the graph, facts of theirs that hold no more, sizes, the embedder.
+# What is known before the search: the question's lexemes with their frequencies, those of its parts, those of what it
+# speaks of only in general, those of the named concepts' neighbours in the graph, facts of theirs that hold no more,
+# sizes, the embedder.
 PREPARE: Final = """
     SELECT json_build_object(
         'terms', (
@@ -41,6 +42,7 @@ PREPARE: Final = """
             ) known, unnest(to_tsvector('english', known.token)) AS near
         ),
         'general', tsvector_to_array(to_tsvector('english', %(general)s)),
+        'parts', (SELECT json_agg(tsvector_to_array(to_tsvector('english', part))) FROM unnest(%(parts)s::text[]) part),
         'ended', (
             SELECT json_agg(json_build_array(token, parent, until)) FROM (
                 SELECT named.token, was.token AS parent, extract(epoch FROM max(gone.at))::float8 AS until

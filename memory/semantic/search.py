@@ -104,7 +104,8 @@ class SearchQuestion:
     corpora: dict[FoundKind, Corpus] = field(default_factory=dict)
     embedder: int = 0
     dimensions: int = 0
-    vectors: Sequence[Sequence[float]] = ()  # of the whole, then of each of its questions; none without an embedder
+    vectors: list[Sequence[float]] = field(default_factory=list)  # of the whole, then of each of its questions
+    parts: Sequence[frozenset[str]] = ()  # the lexemes of each of its questions, where it asks several
     general: frozenset[str] = frozenset()  # lexemes of what it speaks of only in general
     oneself: OfOneself = NOTHING_OF_ONESELF
     ended: Sequence[Ended] = ()
@@ -166,6 +167,7 @@ def find(wish: Wish, now: float) -> Dialogue:
             question.vectors,
             now,
             is_asked=not wish.own_words_only,
+            parts=question.parts,
             general=question.general,
             oneself=question.oneself,
         )
@@ -207,7 +209,8 @@ def understand(wish: Wish) -> Generator[Step, Any, SearchQuestion]:
     question = SearchQuestion(wish)
     text = wish.text.replace("\0", "")[:QUERY_CHARACTERS]
     tokens = sorted(find_words(text).tokens)
-    arguments = {"text": text, "tokens": tokens, "general": find_general(text) if wish.own_words_only else ""}
+    parts, general = (split_questions(text), find_general(text)) if wish.own_words_only else ([], "")
+    arguments = {"text": text, "tokens": tokens, "parts": parts, "general": general}
     [(raw,)] = yield Query(queries.prepare(wish.scope), arguments)
     known = json.loads(raw)
     asked = known["terms"] or []
@@ -215,6 +218,7 @@ def understand(wish: Wish) -> Generator[Step, Any, SearchQuestion]:
         return question
     question.oneself = find_oneself(text)
     question.general = frozenset(known["general"])
+    question.parts = list(map(frozenset, known["parts"] or ()))
     question.ended = [Ended(*row) for row in known["ended"] or ()]
     named = {lexeme for lexeme, *_ in asked}
     related = [Term(lexeme, 0, 0, RELATED_WEIGHT) for lexeme in known["related"] or () if lexeme not in named]
@@ -225,12 +229,10 @@ def understand(wish: Wish) -> Generator[Step, Any, SearchQuestion]:
         question.corpora[kind] = Corpus(documents, mean_length) if documents else Corpus()
     if known["embedder"] is not None:
         question.embedder, name, question.dimensions = known["embedder"]
-        vectors = []
-        for part in (text, *(split_questions(text) if wish.own_words_only else ())):
+        for part in (text, *parts):
             vector = yield Embed(name, part)
             if vector is not None and len(vector) == question.dimensions and any(vector):
-                vectors.append(vector)
-        question.vectors = vectors
+                question.vectors.append(vector)
     return question
 
 

@@ -127,6 +127,7 @@ def rank(
     now: float,
     *,
     is_asked: bool = True,
+    parts: Sequence[Set[str]] = (),
     general: Set[str] = frozenset(),
     oneself: OfOneself = NOTHING_OF_ONESELF,
 ) -> list[Found]:
@@ -137,14 +138,14 @@ def rank(
         return []
     weights = {term.lexeme: corpus.weigh(term) for term in terms}
     named = {term.lexeme for term in terms if term.weight == 1.0}
-    whole = sum(weights[lexeme] for lexeme in named) or 1.0
+    wanted = [group for group in (named, *(named & part for part in parts)) if group]
     matched = [named & each.lexemes for each in candidates]
     vectors = Vectors.of([each.vector for each in candidates], questions)
     before = Vectors.of([each.before for each in candidates], questions).cosines
     similarities = []
     for each, words, meant, meant_before in zip(candidates, matched, vectors.cosines, before, strict=True):
         trust = 1.0 if words else ANSWERED
-        covered = trust * sum(weights[lexeme] for lexeme in words or named.intersection(each.around)) / whole
+        covered = trust * cover(words or named.intersection(each.around), wanted, weights)
         share = BY_MEANING if questions and each.vector is not None else 0.0
         if not is_asked:
             meant *= undo_dilution(each.text)
@@ -172,6 +173,12 @@ def rank(
         score = SIMILARITY * similarity + CONFIDENCE * each.confidence + RECENCY * recency
         found.append(each.as_found(score, similarity, len(different)))
     return found
+
+
+def cover(words: Set[str], wanted: Iterable[Set[str]], weights: Mapping[str, float]) -> float:
+    """The share that the words have of the question, or of that part of it of which they have most."""
+    shares = (sum(weights[one] for one in words & group) / sum(weights[one] for one in group) for group in wanted)
+    return max(shares, default=0.0)
 
 
 def undo_dilution(text: str) -> float:

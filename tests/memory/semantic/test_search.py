@@ -33,6 +33,15 @@ def test_what_was_said_is_found_by_other_forms_of_its_words() -> None:
 
 
 @pytest.mark.django_db
+def test_each_question_of_a_message_is_answered_unasked() -> None:
+    said("We deploy only on Tuesdays.")
+    said("The heimdall gateway throws timeouts since the heimdall upgrade.")
+    asked = "Where does the heimdall gateway run, and when do we deploy?"
+
+    assert "We deploy only on Tuesdays." in texts(ANN, asked, own_words_only=True)
+
+
+@pytest.mark.django_db
 def test_memories_are_found_beside_episodes() -> None:
     remembered(PREFERENCE, category="preference")
     said("I rebased the feature branch yesterday.")
