@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from memory.domain.formatting import format_count
 from resolution.views.mirror.sheet import Entry, Field, Mirror
 
 DISPUTED = "⚠ disputed"
@@ -19,10 +18,7 @@ def _write(mirror: Mirror) -> Iterator[str]:
     yield f"# {_plain(project.name or project.slug)}\n"
     if project.description:
         yield f"{_plain(project.description)}\n"
-    counted = [format_count(count, name.removesuffix("s"), name) for name, count in mirror.counts.items()]
-    if mirror.counts["memories"] == 1:
-        counted[-1] = "1 memory"
-    yield f"{', '.join([*counted, format_count(len(mirror.questions), 'open question')])}.\n"
+    yield f"{mirror.summary}.\n"
     if mirror.since is not None:
         yield f"## Changed since {mirror.since:%Y-%m-%d}\n"
         for change in mirror.changes:

@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models import F, Q
 
 from memory.domain.engineering import ENTITY_TYPES, find_entity_type
+from memory.domain.formatting import format_count
 from memory.domain.types import TYPE
 from memory.models import Alias, Edge, Memory, Project, ProjectState, Soas
 from resolution.layers.conflicts import list_open_of
@@ -103,6 +104,17 @@ class Mirror:
             "memories": self.memories,
         }
         return {name: sum(len(rows) for rows in group.values()) for name, group in groups.items()}
+
+    @property
+    def summary(self) -> str:
+        counts = self.counts
+        counted = (
+            format_count(counts["values"], "value"),
+            format_count(counts["concepts"], "concept"),
+            format_count(counts["memories"], "memory", "memories"),
+            format_count(len(self.questions), "open question"),
+        )
+        return ", ".join(counted)
 
     def __bool__(self) -> bool:
         return any(self.counts.values()) or bool(self.questions)
