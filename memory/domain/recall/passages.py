@@ -36,17 +36,18 @@ _AFTER_WH: Final = AUXILIARIES | split_words("to about many much often long far 
 _WH_REACH: Final = 5  # words in which the verb of a question comes: `which version of Postgres is ...`
 _ASKS_FOR_EXISTENCE: Final = re.compile(rf"\b(?:{requests.EXISTENCE})\b", re.IGNORECASE)
 _WORD_OR_STOP: Final = re.compile(r"[^\W_](?:[\w'+-]*\w)?|[.,;:!?()]")
+TEXTS_KEPT: Final = 1_024
 _SAYS_MIN: Final = 2  # content words of a sentence that tells something of anything but oneself
 
 
 def only_asks(text: str) -> bool:
     """Whether all that the text says is questions and requests, but for a greeting."""
-    return not any(tells for _, _, tells in _iter_sentences(text))
+    return not any(tells for _, _, tells in _find_sentences(text))
 
 
 def tells_only(text: str, is_known: Callable[[str], bool]) -> bool:
     """Whether of what it tells all is known."""
-    return all(is_known(text[start:end]) for start, end, tells in _iter_sentences(text) if tells)
+    return all(is_known(text[start:end]) for start, end, tells in _find_sentences(text) if tells)
 
 
 def pick_passage(text: str, wanted: Collection[str], is_left_out: Callable[[str], bool]) -> str:
@@ -54,7 +55,7 @@ def pick_passage(text: str, wanted: Collection[str], is_left_out: Callable[[str]
     ``find_content_words`` gives them), as they stand in the text; empty where there are none."""
     runs: list[tuple[int, int]] = []
     is_open = False
-    for start, end, tells in _iter_sentences(text):
+    for start, end, tells in _find_sentences(text):
         if not tells or is_left_out(text[start:end]):
             is_open = False
         elif is_open and not any(map(str.isalnum, text[runs[-1][1] : start])):
@@ -92,8 +93,14 @@ def _split_phrases(small: str) -> Iterator[list[str]]:
     yield phrase
 
 
-def _iter_sentences(text: str) -> Iterator[tuple[int, int, bool]]:
+@lru_cache(maxsize=TEXTS_KEPT)
+def _find_sentences(text: str) -> tuple[tuple[int, int, bool], ...]:
     """Where they begin and end, and whether they tell something. Code and what programs print are none."""
+    # Kept: the same messages of a speaker are looked at for one prompt after the other.
+    return tuple(_iter_sentences(text))
+
+
+def _iter_sentences(text: str) -> Iterator[tuple[int, int, bool]]:
     hidden = text
     for start, end in find_code(text):
         if "\n" in text[start:end]:

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from math import fsum, log, sqrt
 from typing import Any, Final, NamedTuple, cast
 
+from memory.domain.recall.passages import TEXTS_KEPT
 from memory.semantic.domain.found import Found, FoundKind
 from memory.semantic.domain.slots import NOTHING_OF_ONESELF, OfOneself
 
@@ -181,9 +183,15 @@ def cover(words: Set[str], wanted: Iterable[Set[str]], weights: Mapping[str, flo
     return max(shares, default=0.0)
 
 
+@lru_cache(maxsize=TEXTS_KEPT)
 def undo_dilution(text: str) -> float:
     """By how much the vector of one sentence would be nearer: that of the text is the mean of what all of them mean."""
     return min(sqrt(len(_SENTENCE_ENDS.findall(text.strip())) + 1), DILUTION_MAX)
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def says_change(text: str) -> bool:
+    return SAYS_CHANGE.search(text) is not None
 
 
 def find_changes(
@@ -197,7 +205,7 @@ def find_changes(
         for at in order
         if at not in given
         and matched[at]
-        and SAYS_CHANGE.search(candidates[at].text)
+        and says_change(candidates[at].text)
         and any(
             each.said_at < candidates[at].said_at and len(each.lexemes & candidates[at].lexemes) >= SHARED_MIN
             for each in older
@@ -311,7 +319,6 @@ def put_newer_first(
     best = clusters[:GIVEN_MAX]
     for cluster in sorted(best, key=lambda members: candidates[members[0]].said_at):
         newer = cluster[0]
-        says_change: bool | None = None  # looked for where it matters: it takes long in a long text
         for place, (older, *_) in enumerate(best[: best.index(cluster)]):
             shared = sum(weights[lexeme] for lexeme in matched[older] & matched[newer])
             most = sum(weights[lexeme] for lexeme in matched[older])
@@ -319,9 +326,7 @@ def put_newer_first(
                 continue
             likeness = alike(older, newer)
             is_same = matched[older] == matched[newer] and likeness >= MAY_REPLACE
-            if not is_same and likeness >= CHANGED and says_change is None:
-                says_change = SAYS_CHANGE.search(candidates[newer].text) is not None
-            if is_same or (says_change and likeness >= CHANGED):
+            if is_same or (likeness >= CHANGED and says_change(candidates[newer].text)):
                 best.remove(cluster)
                 best.insert(place, cluster)
                 break
