@@ -13,13 +13,12 @@ from typing import Any, Final, NamedTuple
 from django.db import connection
 
 from memory.domain.recall.notes import find_content_words
-from memory.domain.recall.passages import find_general, only_asks, pick_passage
+from memory.domain.recall.passages import find_general, only_asks, pick_passage, split_questions
 from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_memory
 from memory.domain.text.tokenizer import find_words
 from memory.llm.errors import LlmError
 from memory.semantic import queries
 from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE, Found, FoundKind, Types
-from memory.semantic.domain.parts import split_questions
 from memory.semantic.domain.ranking import (
     DOCUMENTS_ASKED_MAX,
     DOCUMENTS_MAX,

@@ -7,7 +7,7 @@ from typing import Final
 
 from memory.domain.cues.noun_phrases import is_adjective, is_plural
 from memory.domain.language.english import remembering, requests
-from memory.domain.recall.notes import find_content_words
+from memory.domain.recall.notes import find_content_words, says_something
 from memory.domain.text.function_words import (
     AUXILIARIES,
     DETERMINERS,
@@ -36,6 +36,13 @@ _AFTER_WH: Final = AUXILIARIES | split_words("to about many much often long far 
 _WH_REACH: Final = 5  # words in which the verb of a question comes: `which version of Postgres is ...`
 _ASKS_FOR_EXISTENCE: Final = re.compile(rf"\b(?:{requests.EXISTENCE})\b", re.IGNORECASE)
 _WORD_OR_STOP: Final = re.compile(r"[^\W_](?:[\w'+-]*\w)?|[.,;:!?()]")
+QUESTIONS_MAX: Final = 4  # of more, or in a longer message, each is hardly one by itself
+QUESTIONS_LENGTH_MAX: Final = 400  # characters
+_ASKING: Final = "|".join(sorted(WH_WORDS | {word for word in AUXILIARIES if word.isalpha()}))
+# After a sentence, and before an `and` that leads to another question.
+_BETWEEN_QUESTIONS: Final = re.compile(
+    rf"(?<=[.!?])\s+|\n+|,?\s+(?:and|or|but|also)\s+(?=(?:{_ASKING})\b)", re.IGNORECASE
+)
 TEXTS_KEPT: Final = 1_024
 _SAYS_MIN: Final = 2  # content words of a sentence that tells something of anything but oneself
 
@@ -65,6 +72,14 @@ def pick_passage(text: str, wanted: Collection[str], is_left_out: Callable[[str]
             is_open = True
     passages = [text[start:end] for start, end in runs]
     return max(passages, key=lambda passage: len(find_content_words(passage).intersection(wanted)), default="")
+
+
+def split_questions(text: str) -> list[str]:
+    """The questions of a message that asks several, with what it says between them; empty where it does not."""
+    if "?" not in text or len(text) > QUESTIONS_LENGTH_MAX:
+        return []
+    parts = list(filter(says_something, _BETWEEN_QUESTIONS.split(text.strip())))
+    return parts if 1 < len(parts) <= QUESTIONS_MAX else []
 
 
 def find_general(text: str) -> str:

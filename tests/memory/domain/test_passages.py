@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.recall.notes import find_content_words
-from memory.domain.recall.passages import find_general, is_request, only_asks, pick_passage
+from memory.domain.recall.passages import find_general, is_request, only_asks, pick_passage, split_questions
 from memory.domain.recall.rendering import ShownFact
 from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_facts, repeats_memory
 
@@ -137,3 +137,20 @@ def test_what_was_taken_back_since_holds_no_more(sentence: str, said_at: float, 
     ended = [Ended("heimdall", "flask_app", 10.0)]
 
     assert is_withdrawn(sentence, said_at, ["The user likes coffee."], ended) is gone
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Where does it run, and when do we deploy?", ["Where does it run", "when do we deploy?"]),
+        ("What is the dog's name? And where do I live?", ["What is the dog's name?", "And where do I live?"]),
+        ("We moved. Which version is it?", ["We moved.", "Which version is it?"]),
+        ("Who is our vet?", []),
+        ("Rebase and merge.", []),
+        ("Is it red and blue?", []),
+        ("Who? " * 200, []),
+        (" ".join(f"Who sold crate {number}?" for number in range(9)), []),
+    ],
+)
+def test_a_message_is_split_into_its_questions(text: str, parts: list[str]) -> None:
+    assert split_questions(text) == parts
