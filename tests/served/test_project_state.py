@@ -12,7 +12,7 @@ from tests.served.server import Served, manage
 from tests.standin import StandIn
 
 eventually = partial(waiting.eventually, within_s=10.0)
-MATERIAL = {"project": "p05", "category": "decision", "key": "lateral_support_material"}
+MATERIAL = {"project": "p05", "category": "decision", "key": "etalon_seat_alloy"}
 BEARING = {"X-Festinger-Agent": "ada", "X-Festinger-Project": "p05"}
 
 
@@ -55,19 +55,19 @@ def test_a_value_is_settled_given_first_and_replaced_in_what_stands(
 
     assert (first.status_code, first.json()["result"], first.json()["superseded"]) == (201, "created", None)
     lines = given.splitlines()
-    state = lines.index("state: decision.lateral_support_material = GF-PTFE")
+    state = lines.index("state: decision.etalon_seat_alloy = GF-PTFE")
     assert lines[state - 1] == "<recollection>"
     assert lines[state + 1].startswith("etalon")
     assert "state:" not in other
     assert (second.status_code, second.json()["result"]) == (201, "replaced")
     assert second.json()["superseded"] == first.json()["id"]
     assert "GF-PTFE" not in after
-    assert "state: decision.lateral_support_material = PEEK" in after
+    assert "state: decision.etalon_seat_alloy = PEEK" in after
 
     def recalled_elsewhere() -> bool:
         headers = {"Authorization": f"Bearer {tokens['operator']}", "X-Festinger-Project": "p05"}
         told = strict.client.post("/recollect", json={"text": "hello"}, headers=headers).json()
-        return "lateral_support_material = PEEK" in told["block"]
+        return "etalon_seat_alloy = PEEK" in told["block"]
 
     assert eventually(recalled_elsewhere)
 
@@ -110,10 +110,10 @@ def test_what_cannot_be_settled_is_told(server: Served, said: dict[str, Any], st
 
 def test_names_are_read_as_people_write_them_and_secrets_are_masked(server: Served) -> None:
     told = settle(
-        server, category="Decision", key="Lateral Support  material", value="PEEK,\nkey sk-" + "Ab1" * 16
+        server, category="Decision", key="Etalon Seat  alloy", value="PEEK,\nkey sk-" + "Ab1" * 16
     ).json()
 
-    assert (told["category"], told["key"]) == ("decision", "lateral_support_material")
+    assert (told["category"], told["key"]) == ("decision", "etalon_seat_alloy")
     assert told["value"].startswith("PEEK, key ")
     assert "Ab1Ab1" not in told["value"]
 

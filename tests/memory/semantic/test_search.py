@@ -13,7 +13,7 @@ from memory.graph import store
 from memory.models import Episode, Memory, MemoryLineage, Source
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.search import search
-from memory.semantic.searcher import Searcher
+from memory.semantic.searcher import IN_FLIGHT_MAX, Searcher
 from tests.memory.semantic.said import ANN, digest_of, remembered, said
 
 DATABASE = "We moved the billing database to Postgres 17 last week."
@@ -180,7 +180,7 @@ def searching(dsn: str, ask: Callable[[Searcher], Awaitable[object]]) -> object:
         keeping = asyncio.create_task(searcher.run())
         try:
             for _ in range(500):
-                if searcher.is_connected:
+                if searcher.open_count == IN_FLIGHT_MAX:  # cancelled while it connects, one would be left open
                     break
                 await asyncio.sleep(0.01)
             return await ask(searcher)
