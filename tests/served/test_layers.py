@@ -12,7 +12,10 @@ from tests.served.server import Served
 @pytest.fixture(scope="module")
 def slug(server: Served, database: str) -> str:
     with psycopg.connect(database) as connection:
-        connection.execute("INSERT INTO project (slug, name, is_open) VALUES ('p05', 'P05', true)")
+        connection.execute(
+            "INSERT INTO project (slug, name, is_open) VALUES ('p05', 'P05', true)"
+            " ON CONFLICT (slug) DO UPDATE SET is_open = true"
+        )
     server.client.post("/reload")
     return "p05"
 

@@ -23,7 +23,7 @@ def project(database: str, server: Served, strict: Served, tokens: dict[str, str
         connection.execute("DELETE FROM project_state")
         connection.execute(
             "INSERT INTO project (slug, name, is_open) VALUES ('p05', 'Interferometer', true), ('p04', 'Other', false)"
-            " ON CONFLICT (slug) DO NOTHING"
+            " ON CONFLICT (slug) DO UPDATE SET is_open = excluded.is_open"
         )
     # Once each process has heard of the projects.
     assert eventually(lambda: server.client.get("/project/state", params={"project": "p05"}).status_code == 200)
@@ -109,9 +109,7 @@ def test_what_cannot_be_settled_is_told(server: Served, said: dict[str, Any], st
 
 
 def test_names_are_read_as_people_write_them_and_secrets_are_masked(server: Served) -> None:
-    told = settle(
-        server, category="Decision", key="Etalon Seat  alloy", value="PEEK,\nkey sk-" + "Ab1" * 16
-    ).json()
+    told = settle(server, category="Decision", key="Etalon Seat  alloy", value="PEEK,\nkey sk-" + "Ab1" * 16).json()
 
     assert (told["category"], told["key"]) == ("decision", "etalon_seat_alloy")
     assert told["value"].startswith("PEEK, key ")
