@@ -60,8 +60,9 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
         return
     # The spans of the triples count the characters of the text as it was read.
     text = unwrap_readable(cache, Message(message.reading.role, message.text)).text
+    # Whole microseconds, as Postgres keeps them: with a part of one, two statements may be rounded to the same.
+    start = round(message.at, 6) if message.is_dated else undate(message.at)
     for index, (match, manner) in enumerate(islice(said, STATEMENTS_MAX)):
-        at = message.at + index * MICROSECOND
         yield Statement(
             key=message.key,
             subject=match.subject,
@@ -71,7 +72,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
             confidence=match.confidence,
             role=message.reading.role,
             agent=message.agent,
-            at=at if message.is_dated else undate(at),
+            at=start + index * MICROSECOND,
             evidence=sentence_stating(text, match.start, match.end) if text else "",
             channel=match.channel.value,
             says=manner.kind.value,

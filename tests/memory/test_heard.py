@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -126,13 +127,17 @@ def test_what_one_message_says_beside_something_else_is_handed_over_as_such() ->
     assert said("Fenrir ISA dog. Forget that Fenrir is a dog. Fenrir is a husky.")[-1] == ("fenrir", "husky", "states")
 
 
-def test_what_was_said_before_it_was_first_read_comes_before_all_that_stands() -> None:
-    message = replace(heard(world(), "Dobby is a cook. Winky is a cook."), is_dated=False)
+@pytest.mark.parametrize("part", [0.0, 0.3e-6, 0.5e-6, 0.7e-6])
+def test_what_was_said_before_it_was_first_read_comes_before_all_that_stands(part: float) -> None:
+    message = heard(world(), "Dobby is a cook. Winky is a cook.")
+    undated = replace(message, is_dated=False, at=1_795_455_913.0011 + part)
 
-    first, second = extract_statements(world(), message)
+    first, second = extract_statements(world(), undated)
+    after = extract_statements(world(), replace(undated, is_dated=True))
 
     assert not is_dated(first.at)
     assert first.at < second.at
+    assert len({datetime.fromtimestamp(one.at, UTC) for one in (first, second, *after)}) == 4
 
 
 def test_what_is_only_believed_says_so_unless_it_is_asserted_too() -> None:
