@@ -14,7 +14,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import llm
-from memory.db.locks import try_job_lock
 from memory.db.transactions import run_transaction
 from memory.domain.channels import STRONGEST_FIRST, Channel
 from memory.models import Embedder, LanguageModel, Memory, MemoryHistory
@@ -48,25 +47,18 @@ class Rehearsed(Exception):
 
 def consolidate(actor: str = "", *, on_progress: Progress | None = None) -> Run | None:
     """None where another consolidation is under way."""
-    with try_job_lock("consolidation") as is_alone:
+
+    def put_in_order(run: Run) -> str:
+        night = Night(run, on_progress, find_model())
+        night.work()
+        return "\n".join(filter(None, dict.fromkeys([describe_lack(), *night.notes])))
+
+    with run_records.hold_alone("consolidation", Run.Trigger.CONSOLIDATE) as is_alone:
         if not is_alone:
             return None
-        # Whoever carried out another has lost the lock, and so is gone.
-        Run.objects.filter(status=Run.Status.RUNNING, trigger=Run.Trigger.CONSOLIDATE).update(
-            status=Run.Status.FAILED, note=run_records.DIED, ended_at=timezone.now()
-        )
         reading.read_due()
         queue.embed_due()
-        run = Run.objects.create(trigger=Run.Trigger.CONSOLIDATE, actor=actor[: run_records.ACTOR_MAX], mode="")
-        try:
-            with run_records.keep_alive(run):
-                night = Night(run, on_progress, find_model())
-                night.work()
-        except Exception as error:
-            run_records.close(run, Run.Status.FAILED, f"{type(error).__name__}; what it had done until then stays.")
-            raise
-        run_records.close(run, Run.Status.DONE, "\n".join(filter(None, dict.fromkeys([describe_lack(), *night.notes]))))
-        return run
+        return run_records.carry_out(Run.Trigger.CONSOLIDATE, actor, put_in_order, done="done")
 
 
 def rehearse() -> tuple[Counter[str], list[MemoryHistory]]:

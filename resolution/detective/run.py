@@ -11,7 +11,6 @@ from typing import Final
 from django.utils import timezone
 
 from memory import llm
-from memory.db.locks import try_job_lock
 from memory.models import Config, LanguageModel, Project
 from memory.semantic import nearness
 from memory.semantic.domain.consolidation import NEAR_COSINE
@@ -87,24 +86,15 @@ def carry_out(stories: ByStory, *, seed: str, now: datetime, actor: str = "") ->
     """None where another is under way, or there is nothing to read."""
     if not stories:
         return None
-    with try_job_lock("detective") as is_alone:
-        if not is_alone:
-            return None
-        # Whoever carried out another has lost the lock, and so is gone.
-        Run.objects.filter(status=Run.Status.RUNNING, trigger=Run.Trigger.DETECT).update(
-            status=Run.Status.FAILED, note=run_records.DIED, ended_at=timezone.now()
-        )
-        run = Run.objects.create(trigger=Run.Trigger.DETECT, actor=actor[: run_records.ACTOR_MAX], mode="")
+
+    def read_stories(run: Run) -> str:
         detective = Detective(now, seed, run_records.subject(run, ""))
-        try:
-            with run_records.keep_alive(run):
-                notes = work(run, detective, stories)
-        except Exception as error:
-            run_records.close(run, Run.Status.FAILED, f"{type(error).__name__}; what it had asked until then stays.")
-            raise
+        notes = work(run, detective, stories)
         run_records.note_progress(run, **run_records.sum_cost(run))
-        run_records.close(run, Run.Status.DONE, "\n".join([*filter(None, [detective.lack]), *notes]))
-        return run
+        return "\n".join([*filter(None, [detective.lack]), *notes])
+
+    with run_records.hold_alone("detective", Run.Trigger.DETECT) as is_alone:
+        return run_records.carry_out(Run.Trigger.DETECT, actor, read_stories, done="asked") if is_alone else None
 
 
 def work(run: Run, detective: "Detective", stories: ByStory) -> list[str]:

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -11,6 +11,7 @@ from django.db import Error, IntegrityError, connection, transaction
 from django.db.models import F, QuerySet, Sum
 from django.db.models.functions import Now
 
+from memory.db.locks import try_job_lock
 from memory.db.transactions import constraint_of
 from memory.models import LlmCall
 from resolution.models import Claim, Run
@@ -118,6 +119,32 @@ def close(run: Run, status: Run.Status, note: str) -> None:
     Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING).update(**ending)
     run.refresh_from_db()
     _log(run)
+
+
+@contextmanager
+def hold_alone(job: str, trigger: Run.Trigger) -> Iterator[bool]:
+    """For runs that go on beside the resolver's: False where another of this trigger is under way. One whose process
+    died is closed: it has lost the lock."""
+    with try_job_lock(job) as is_alone:
+        if is_alone:
+            Run.objects.filter(status=Run.Status.RUNNING, trigger=trigger).update(
+                status=Run.Status.FAILED, note=DIED, ended_at=Now()
+            )
+        yield is_alone
+
+
+def carry_out(trigger: Run.Trigger, actor: str, work: Callable[[Run], str], *, done: str) -> Run:
+    """A run from its beginning to its end; the caller has seen to it that it is alone. ``work`` returns the note that it
+    ends with; ``done``: what it does, as the note of a run that failed says."""
+    run = Run.objects.create(trigger=trigger, actor=actor[:ACTOR_MAX], mode="")
+    try:
+        with keep_alive(run):
+            note = work(run)
+    except Exception as error:
+        close(run, Run.Status.FAILED, f"{type(error).__name__}; what it had {done} until then stays.")
+        raise
+    close(run, Run.Status.DONE, note)
+    return run
 
 
 def subject(run: Run, what: str) -> str:
