@@ -134,8 +134,8 @@ def hold_alone(job: str, trigger: Run.Trigger) -> Iterator[bool]:
 
 
 def carry_out(trigger: Run.Trigger, actor: str, work: Callable[[Run], str], *, done: str) -> Run:
-    """A run from its beginning to its end; the caller has seen to it that it is alone. ``work`` returns the note that it
-    ends with; ``done``: what it does, as the note of a run that failed says."""
+    """A run from its beginning to its end; the caller holds it alone. ``work`` returns the note that it ends with;
+    ``done``: what it does, as the note of a run that failed says."""
     run = Run.objects.create(trigger=trigger, actor=actor[:ACTOR_MAX], mode="")
     try:
         with keep_alive(run):

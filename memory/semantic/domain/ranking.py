@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import fsum, log, sqrt
 from typing import Any, Final, NamedTuple, cast
 
+from memory.domain.language.english import changing
 from memory.domain.recall.passages import TEXTS_KEPT
 from memory.semantic.domain.found import Found, FoundKind
 from memory.semantic.domain.slots import NOTHING_OF_ONESELF, OfOneself
@@ -32,11 +33,7 @@ SIMILARITY, CONFIDENCE, RECENCY = 0.6, 0.3, 0.1
 RECENCY_HALF_LIFE_S: Final = 30 * 86_400.0
 CHANGED: Final = 0.2  # the same, where the newer one says that something changed
 ABOUT_THE_SAME: Final = 0.5  # of the weights of the older one's words of the question: so many has the newer one, too
-SAYS_CHANGE: Final = re.compile(
-    r"\b(?:now|nowadays|instead|any ?more|no longer|these days|from now on|switch\w*|mov(?:e|ed|ing)|chang\w+"
-    r"|replac\w+|renam\w+|migrat\w+|stopped|quit|gave up|used to|actually|correction)\b",
-    re.IGNORECASE,
-)
+SAYS_CHANGE: Final = re.compile(changing.MENTIONS_CHANGE, re.IGNORECASE)
 GIVEN_MAX: Final = 20  # of the best, among which newer ones are looked for
 BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest by the words of the question
 ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers
