@@ -26,7 +26,7 @@ from memory.ingest.reader import Allowance, Reader, read_rest
 from memory.ingest.snippet_store import find_sentences
 from tests.steps import count_steps
 
-NOW = time.time()
+NOW = round(time.time(), 6)  # as statements are dated
 OFTEN = 20
 REPO, GNOMMOWEB, TYPE = 1, 2, 3
 

@@ -103,7 +103,7 @@ _KEPT_WORD: Final = 40  # characters
 
 
 def find_content_words(text: str) -> set[str]:
-    """The words that say what a text is about, in small letters and without the s of a plural."""
+    """The words that say what a text is about, in small letters and without the s of a plural or a possessive."""
     words = set(map(_read_content, _WORD.findall(text.casefold())))
     words.discard("")
     return words
@@ -121,6 +121,7 @@ def _read_content(word: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def _read_content_word(word: str) -> str:
+    word = word.removesuffix("'s").removesuffix("’s")
     if (len(word) < _WORD_MIN and not any(map(str.isdigit, word))) or is_closed_class(word):
         return ""
     return word[:-1] if len(word) > _WORD_MIN and word.endswith("s") and not word.endswith("ss") else word

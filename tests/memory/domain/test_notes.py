@@ -88,4 +88,5 @@ def test_a_long_sentence_is_cut_around_the_word_that_was_asked_for() -> None:
 
 def test_words_of_grammar_and_plurals_tell_nothing() -> None:
     assert find_content_words("Which of the two Databases are on Postgres 17, and is it 4?") >= {"database", "17", "4"}
+    assert find_content_words("What's the dog's name, and it's the boss’s?") == {"dog", "name", "boss"}
     assert not find_content_words("Which of the is it, and who")

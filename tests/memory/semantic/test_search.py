@@ -42,6 +42,15 @@ def test_each_question_of_a_message_is_answered_unasked() -> None:
 
 
 @pytest.mark.django_db
+def test_where_a_memory_tells_what_was_asked_for_the_rest_of_its_message_is_not_given() -> None:
+    episode = said("I might sell the car, not sure. Our dog is called Rex.", talk="before")
+    memory = remembered("The team's dog is called Rex.", category="identity")
+    MemoryLineage.objects.create(memory=memory, kind="episode", row=episode.pk)
+
+    assert texts(ANN, "What is the dog's name?", types="episodes", own_words_only=True) == []
+
+
+@pytest.mark.django_db
 def test_memories_are_found_beside_episodes() -> None:
     remembered(PREFERENCE, category="preference")
     said("I rebased the feature branch yesterday.")
