@@ -224,8 +224,9 @@ class Festinger:
         return report
 
     def said_last(self) -> str:
-        logs = sorted(self.home.glob("*.log"))
-        return "\n".join(f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}" for log in logs)
+        said = {log.stem: log.read_text(errors="replace") for log in sorted(self.home.glob("*.log"))}
+        said |= {name: served.read_errors() for name, served in self._served.items()}
+        return "\n".join(f"--- {name}\n{text[-3000:]}" for name, text in said.items())
 
     # --- what is stored, of the concepts that begin with a word ---
 

@@ -98,6 +98,11 @@ class Served:
         payload = {"model": model, "messages": said, "stream": False} | more
         return self.client.post("/api/chat", json=payload, headers=headers)
 
+    def read_errors(self) -> str:
+        """What it has written to standard error so far."""
+        errors = self._errors.fileno()
+        return os.pread(errors, os.fstat(errors).st_size, 0).decode(errors="replace")
+
     def stop(self) -> str:
         """Ends it as the supervisor does; what it wrote to standard error."""
         self.client.close()

@@ -115,6 +115,7 @@ class Clients:
     """They send the jobs that were released, whatever happens to the server, and note when each was answered."""
 
     def __init__(self, whole: Festinger, jobs: list[Job]) -> None:
+        self._whole = whole
         self._url = f"http://127.0.0.1:{whole.ports[0]}"
         self._jobs = jobs
         self._prompts = [place for place, job in enumerate(jobs) if job.path == "/api/chat"]
@@ -152,11 +153,19 @@ class Clients:
     def _send(self, client: httpx.Client, place: int) -> None:
         self._may_send[self._jobs[place].path].acquire()
         while not self._must_stop:
-            if has_answer(client, self._jobs[place]):
+            if self._has_answer(client, self._jobs[place]):
                 self._answered[place] = time.monotonic()
                 break
             time.sleep(AGAIN_S)
         time.sleep(AGAIN_S)
+
+    def _has_answer(self, client: httpx.Client, job: Job) -> bool:
+        with suppress(httpx.TransportError):
+            answer = client.post(job.path, json=job.body, headers=headers_of(job.agent))
+            if not answer.is_success and answer.status_code != 503:  # 503: Postgres is away
+                raise AssertionError(f"{answer.text}\n{self._whole.said_last()}")
+            return answer.is_success
+        return False
 
     def safe(self, killed_at: float) -> set[Statement]:
         """What must be there if something was killed then."""
@@ -169,14 +178,6 @@ class Clients:
     def _stated(self, is_meant: Any) -> set[Statement]:
         answered = [(self._jobs[place], at) for place, at in self._answered.copy().items()]
         return {statement for job, at in answered if is_meant(job, at) for statement in job.states}
-
-
-def has_answer(client: httpx.Client, job: Job) -> bool:
-    with suppress(httpx.TransportError):
-        answer = client.post(job.path, json=job.body, headers=headers_of(job.agent))
-        assert answer.is_success or answer.status_code == 503, answer.text  # 503: Postgres is away
-        return answer.is_success
-    return False
 
 
 @pytest.fixture
