@@ -3,7 +3,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from django.db import connection, transaction
@@ -87,7 +86,7 @@ def detect_state(state: ProjectState) -> int | None:
     if not key:
         return None
     if connection.in_atomic_block:
-        transaction.on_commit(partial(look_at, [key]), robust=True)
+        transaction.on_commit(lambda: look_at([key]), robust=True)
     return look_at([key]).get(key)
 
 
@@ -97,12 +96,14 @@ def detect_memory(memory: Memory) -> None:
     keys = sorted(memory_keys(slug, memory.category, memory.slot))
     note_slots(LayerSlot.Kind.MEMORY, memory.pk, keys)
     if keys:
-        transaction.on_commit(partial(look_at, keys), robust=True)
+        transaction.on_commit(lambda: look_at(keys), robust=True)
 
 
 def note_facts(edges: Iterable[Edge]) -> None:
     """The same for facts that are being placed (``memory.graph.store.followers``)."""
-    transaction.on_commit(partial(detect_facts, [edge.pk for edge in edges]), robust=True)
+    ids = [edge.pk for edge in edges]
+    # No partial: where it fails, Django logs the function's name, and would fail for one that has none.
+    transaction.on_commit(lambda: detect_facts(ids), robust=True)
 
 
 def detect_facts(edge_ids: Sequence[int]) -> None:

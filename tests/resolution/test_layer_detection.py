@@ -4,12 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import OperationalError, connection, transaction
+from django.db.models import F
 
 from memory import bootstrap
 from memory.db.transactions import run_transaction
 from memory.models import Edge, Memory, Project, ProjectState, Source
+from memory.semantic.domain.scope import Scope
 from resolution.decisions.retirement import put_back, retire_one
+from resolution.layers import detection
 from resolution.layers.conflicts import list_open_of
 from resolution.layers.detection import detect_state
 from resolution.models import Conflict, LayerSlot
@@ -176,3 +179,28 @@ def test_state_that_is_written_where_nobody_commits_is_looked_at_at_once(project
         return detect_state(row)
 
     assert run_transaction(write) == Conflict.objects.get().pk
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda project: say(FACT.format("peek")),
+        lambda project: decide(project, "GF-PTFE"),
+        lambda project: tell("My billing database is Postgres.", Scope(SAM.speaker, project.pk)),
+    ],
+    ids=["fact", "state", "memory"],
+)
+def test_what_is_committed_stays_so_where_it_cannot_be_looked_at_afterwards(
+    project: Project, write: Callable[[Project], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OperationalError("Postgres went away")
+
+    monkeypatch.setattr(detection, "detect_facts", fail)
+    monkeypatch.setattr(detection, "look_at", lambda keys: fail() if not connection.in_atomic_block else {})
+
+    write(project)
+
+    assert (
+        Edge.objects.exclude(concept=F("parent")).count() + ProjectState.objects.count() + Memory.objects.count() == 1
+    )
