@@ -9,6 +9,14 @@
 
 Each carries the HTTP status and a message for the caller."""
 
+import logging
+
+from django.db import DataError, Error
+
+from memory.db.connections import first_line, is_lost
+
+logger = logging.getLogger(__name__)
+
 
 class ProxyError(Exception):
     """Something went wrong in Festinger."""
@@ -61,3 +69,14 @@ class NotAllowed(ProxyError):
     def __init__(self, message: str = "", *, status: int = 401) -> None:
         super().__init__(message)
         self.status = status
+
+
+def map_database_error(error: Error) -> ProxyError:
+    """What to tell the caller. Raises the error itself where the caller cannot help it, and trying again neither."""
+    if is_lost(error):
+        logger.warning("database.unreachable", extra={"error": first_line(error)})
+        return DatabaseAway()
+    if isinstance(error, DataError):
+        # Such as NUL in a text, of which Postgres takes none.
+        return BadRequest(f"this request has a value that cannot be stored or looked for: {first_line(error)}")
+    raise error

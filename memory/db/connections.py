@@ -37,6 +37,18 @@ async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
         yield connection
 
 
+def is_lost(error: BaseException) -> bool:
+    """Whether it was raised because Postgres is not there, or went away while it was at work."""
+    link: BaseException | None = error
+    while link is not None:
+        # What libpq notices by itself has no SQLSTATE, and so comes as a bare DatabaseError. And who cleans up after a
+        # lost connection meets other errors on top: that autocommit cannot be switched on, that a cursor is closed.
+        if isinstance(link, psycopg.OperationalError | psycopg.InterfaceError) or type(link) is psycopg.DatabaseError:
+            return True
+        link = link.__cause__ or link.__context__
+    return False
+
+
 def columns(rows: Iterable[Sequence[object]], count: int) -> list[list[object]]:
     """The rows as columns, as ``unnest`` takes them."""
     table = list(rows)

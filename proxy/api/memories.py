@@ -165,7 +165,7 @@ async def get_memory(request: ASGIRequest, memory_id: int, asked: Query[Asked]) 
         row = find_visible(caller, scope).select_related("project").filter(pk=memory_id).first()
         if row is None:
             return None
-        return memory_out(row, list_open_of("memory", [row.pk]).get(row.pk, [])) | _origins_out(row, caller, scope)
+        return _row_out(row) | _origins_out(row, caller, scope)
 
     told = await sync_to_async(read)()
     if told is None:
@@ -205,9 +205,8 @@ async def graduate_memory(request: ASGIRequest, memory_id: int, said: Graduation
         ),
     )
     stands = done.outcome.status in STANDING
-    conflicts = await sync_to_async(list_open_of)("memory", [memory_id])
     told: dict[str, Any] = {"result": "graduated" if stands else done.outcome.status}
-    told |= memory_out(done.memory, conflicts.get(memory_id, [])) | describe_outcome(done.outcome)
+    told |= await sync_to_async(_row_out)(done.memory) | describe_outcome(done.outcome)
     told |= {"status": done.memory.status, "conflict_id": told.get("conflict_id")}
     return JsonResponse(told, status=201 if stands else FACT_STATUS[done.outcome.status])
 
@@ -245,6 +244,10 @@ def describe_remembered(outcome: Remembered) -> dict[str, Any]:
         content |= {"error": str(outcome.excess), "setting": outcome.excess.setting}
         content["retry_after_s"] = outcome.excess.retry_after_s
     return content
+
+
+def _row_out(memory: Memory) -> dict[str, Any]:
+    return memory_out(memory, list_open_of("memory", [memory.pk]).get(memory.pk, []))
 
 
 def memory_out(memory: Memory, conflicts: Sequence[dict[str, Any]]) -> dict[str, Any]:

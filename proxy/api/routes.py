@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
-from django.db import OperationalError
+from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
@@ -18,7 +18,6 @@ from psycopg import DataError, Error
 
 from memory import bounds
 from memory.cache.sync import announce
-from memory.db.connections import first_line
 from memory.domain.fact_syntax import FactMistake
 from memory.domain.steps import finish
 from memory.domain.types import Message
@@ -42,7 +41,7 @@ from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
 from proxy.domain.json_outline import is_heavy
 from proxy.enrichment.pipeline import Enriched
-from proxy.errors import BadRequest, DatabaseAway, NotFound, ProxyError
+from proxy.errors import BadRequest, DatabaseAway, NotFound, ProxyError, map_database_error
 from proxy.health.findings import describe_cache, is_ready, report_health
 from proxy.upstream.relay import Relay
 
@@ -243,10 +242,9 @@ def on_fact_mistake(request: HttpRequest, mistake: FactMistake) -> HttpResponse:
     return JsonResponse(content, status=422)
 
 
-@api.exception_handler(OperationalError)
-def on_database_away(request: HttpRequest, error: OperationalError) -> HttpResponse:
-    logger.warning("database.unreachable", extra={"error": first_line(error)})
-    return on_proxy_error(request, DatabaseAway())
+@api.exception_handler(DatabaseError)
+def on_database_error(request: HttpRequest, error: DatabaseError) -> HttpResponse:
+    return on_proxy_error(request, map_database_error(error))
 
 
 @api.exception_handler(ValidationError)

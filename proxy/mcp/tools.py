@@ -8,7 +8,8 @@ from typing import Any, Final, Literal
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import OperationalError, connections
+from django.db import Error as DatabaseError
+from django.db import connections
 from ninja import Field
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -33,7 +34,7 @@ from proxy.api.memories import (
 from proxy.api.project_state import StateQuery, list_state
 from proxy.api.routes import TextIn, recollect_text, tell_why
 from proxy.auth import Caller, require, require_own_name
-from proxy.errors import DatabaseAway, ProxyError
+from proxy.errors import ProxyError, map_database_error
 from resolution.actors import Actor
 from resolution.decisions import undo
 from resolution.domain.verdicts import NAME_MAX, REASON_MAX, ConflictAction
@@ -241,8 +242,8 @@ async def call(caller: Caller, tool: Tool, arguments: dict[str, Any]) -> tuple[d
             return {"error": "; ".join(mistakes)}, True
         except FactMistake as mistake:
             return {"error": str(mistake), "position": mistake.position, "hint": mistake.hint}, True
-        except OperationalError:
-            return {"error": str(DatabaseAway())}, True
+        except DatabaseError as error:
+            return {"error": str(map_database_error(error))}, True
         except ProxyError as error:
             return {"error": str(error)}, True
         finally:

@@ -216,8 +216,11 @@ def test_a_candidate_contradicts_nobody_until_it_is_promoted(
     assert [one["id"] for one in conflicts_of(server, first["id"], user="bea")] == [told["conflict_id"]]
 
 
-def test_a_memory_becomes_a_fact(server: Served, strict: Served, tokens: dict[str, str]) -> None:
+def test_a_memory_becomes_a_fact(server: Served, strict: Served, tokens: dict[str, str], database: str) -> None:
     operator = {"Authorization": f"Bearer {tokens['operator']}"}
+    with psycopg.connect(database) as connection:
+        connection.execute("INSERT INTO project (slug, name, is_open) VALUES ('burrow', 'Burrow', true)")
+    server.client.post("/reload")
 
     def graduate(key: int, **body: str) -> httpx.Response:
         return strict.client.post(f"/memory/{key}/graduate", json=body, headers=operator)
@@ -240,7 +243,7 @@ def test_a_memory_becomes_a_fact(server: Served, strict: Served, tokens: dict[st
     refused = graduate(second["id"], concept="echidna", dimension="database").json()
     assert (refused["result"], refused["status"]) == ("conflict", "active")
     assert refused["conflict_id"] != second["conflict_id"]
-    vague = remember(server, "The echidna pond.").json()
+    vague = remember(server, "The echidna pond.", project="burrow").json()
     assert graduate(vague["id"], concept="echidna", dimension="size").status_code == 422
     assert graduate(vague["id"], concept="echidna", dimension="size", parent="small").status_code == 201
     assert strict.client.post(
