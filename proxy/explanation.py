@@ -16,10 +16,10 @@ from memory.db.connections import open_connection
 from memory.domain.channels import TENTATIVE
 from memory.domain.cues.extractor import CueMatch, SpeechAct
 from memory.domain.cues.refusals import find_refusals
-from memory.domain.formatting import format_count, format_fact
+from memory.domain.formatting import format_count, format_fact, format_triple
 from memory.domain.recall.notes import render_note
 from memory.domain.statement import Statement
-from memory.domain.types import NAMES, Triple
+from memory.domain.types import NAMES
 from memory.models.graph import CHANNELS
 from memory.recall.recollect import Recollection
 from memory.semantic.searcher import Searcher
@@ -233,7 +233,7 @@ def _describe_stated(heard: HeardMessage, outcomes: dict[Any, Outcome]) -> Itera
             yield Stated(fact, match, heard.text[match.start : match.end], _explain_silence(match, heard))
             continue
         outcome = outcomes[_key_of(statement)]
-        existing = _words_of(outcome.existing) if outcome.existing is not None else "another fact"
+        existing = format_triple(outcome.existing) if outcome.existing is not None else "another fact"
         became = BECAME.get(outcome.status, outcome.status).format(existing)
         if match.dimension == NAMES and outcome.status in ("inserted", "superseded"):
             became = "becomes another name"
@@ -256,7 +256,3 @@ def _explain_silence(match: CueMatch, heard: HeardMessage) -> str:
 
 def _key_of(statement: Statement) -> Any:
     return statement.key, statement.subject, statement.parent, statement.dimension, statement.is_isa
-
-
-def _words_of(fact: Triple) -> str:
-    return format_fact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)

@@ -13,7 +13,7 @@ from django.db.models import Case, Count, QuerySet, When
 from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from memory.admin.base import Page
+from memory.admin.base import Page, column
 from memory.bootstrap import OPERATING, view_permissions
 
 
@@ -150,13 +150,8 @@ class GroupAdmin(ForSuperusers, BaseGroupAdmin, Page):  # type: ignore[misc]
         counts = {"member_count": Count("user", distinct=True), "allowed_count": Count("permissions", distinct=True)}
         return rows.annotate(**counts)
 
-    @admin.display(description="accounts")
-    def members(self, group: Any) -> int:
-        return group.member_count
-
-    @admin.display(description="permissions")
-    def permission_count(self, group: Any) -> int:
-        return group.allowed_count
+    members = column("member_count", int, "accounts")
+    permission_count = column("allowed_count", int, "permissions")
 
 
 def is_last(user: User) -> bool:

@@ -1,6 +1,7 @@
 """Background tasks and how often they run. Festinger creates the rows at its start; here they are switched on and off,
 and their intervals changed. The rows of intervals and crontabs behind them are hidden."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from django import forms
@@ -22,7 +23,7 @@ from django_celery_beat.models import (
 )
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from memory.admin.base import LINK, Page
+from memory.admin.base import LINK, Page, column
 from resolution.resolver.schedule import NAME as RESOLVER
 from resolution.resolver.schedule import SETTING
 
@@ -57,6 +58,23 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
             found = IntervalSchedule.objects.filter(**wanted).first()
             self.instance.interval = found or IntervalSchedule.objects.create(**wanted)
         return super().save(commit)
+
+
+def make_switch(word: str, *, to: bool) -> Callable[[Page, HttpRequest, QuerySet[PeriodicTask]], None]:
+    """An action of the list."""
+
+    @admin.action(description=f"Switch {word}", permissions=["change"])
+    def switch(page: Page, request: HttpRequest, queryset: QuerySet[PeriodicTask]) -> None:
+        # Only these: the log must not say of a task that it was switched on when it was on already.
+        differing = list(queryset.exclude(enabled=to))
+        for task in differing:
+            page.log_change(request, task, f"enabled: {not to} -> {to}")
+        PeriodicTask.objects.filter(pk__in=[task.pk for task in differing]).update(enabled=to)
+        # update() sends no signals, from which beat would learn that it has to read its schedules again.
+        PeriodicTasks.update_changed()
+        page.message_user(request, f"{len(differing)} switched {word}; beat follows within seconds.")
+
+    return switch
 
 
 class ScheduleAdmin(Page):
@@ -97,9 +115,7 @@ class ScheduleAdmin(Page):
         at = task.last_run_at
         return "never" if at is None else date_format(timezone.localtime(at), "DATETIME_FORMAT")
 
-    @admin.display(description="times sent", ordering="total_run_count")
-    def times_sent(self, task: PeriodicTask) -> int:
-        return task.total_run_count
+    times_sent = column("total_run_count", int, "times sent", ordering="total_run_count")
 
     @admin.display(description="schedule")
     def kept_from(self, task: PeriodicTask) -> SafeString:
@@ -107,23 +123,8 @@ class ScheduleAdmin(Page):
         link = format_html('<a href="{}" class="{}">{}</a>', address, LINK, SETTING)
         return format_html("follows {}, and is put back within a minute if it differs.", link)
 
-    @admin.action(description="Switch on", permissions=["change"])
-    def switch_on(self, request: HttpRequest, queryset: QuerySet[PeriodicTask]) -> None:
-        self.switch(request, queryset, to=True)
-
-    @admin.action(description="Switch off", permissions=["change"])
-    def switch_off(self, request: HttpRequest, queryset: QuerySet[PeriodicTask]) -> None:
-        self.switch(request, queryset, to=False)
-
-    def switch(self, request: HttpRequest, queryset: QuerySet[PeriodicTask], *, to: bool) -> None:
-        # Only these: the log must not say of a task that it was switched on when it was on already.
-        differing = list(queryset.exclude(enabled=to))
-        for task in differing:
-            self.log_change(request, task, f"enabled: {not to} -> {to}")
-        PeriodicTask.objects.filter(pk__in=[task.pk for task in differing]).update(enabled=to)
-        # update() sends no signals, from which beat would learn that it has to read its schedules again.
-        PeriodicTasks.update_changed()
-        self.message_user(request, f"{len(differing)} switched {'on' if to else 'off'}; beat follows within seconds.")
+    switch_on = make_switch("on", to=True)
+    switch_off = make_switch("off", to=False)
 
 
 for model in (PeriodicTask, IntervalSchedule, CrontabSchedule, SolarSchedule, ClockedSchedule):

@@ -8,15 +8,13 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.views.decorators.http import require_POST
 
 from memory.access import agent_tokens
-from memory.admin.base import NamesChanges, Page, ReadOnly, WordSearch, link
+from memory.admin.base import NamesChanges, Page, ReadOnly, WordSearch, column, link
 from memory.domain.switches import AGENT_SWITCHES
 from memory.models import Agent, Evidence, Heartbeat
 
@@ -51,16 +49,11 @@ class AgentAdmin(NamesChanges, Page):
     ordering = ("name",)
     change_form_outer_after_template = "memory/agent_actions.html"
     delete_confirmation_template = "memory/revoke_token.html"
+    own_views = {"<int:agent_id>/rotate/": "rotate"}
+    fixed_fields = ("name", "created_at")
 
     def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
         return ("name", "scope", *AGENT_SWITCHES, "can_teach", *REMEMBERED, *(("created_at",) if obj else ()))
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> tuple[str, ...]:
-        return ("name", "created_at") if obj else ()
-
-    def get_urls(self) -> list[URLPattern]:
-        rotate = self.admin_site.admin_view(self.rotate)
-        return [path("<int:agent_id>/rotate/", rotate, name="memory_agent_rotate"), *super().get_urls()]
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -121,6 +114,4 @@ class EvidenceAdmin(WordSearch, ReadOnly, Page):
     sortable_by = ()
     ordering = ("-id",)  # of half a million rows in the order of their times, a page would sort all
 
-    @admin.display(description="concept")
-    def concept_link(self, evidence: Evidence) -> SafeString:
-        return link(evidence.concept)
+    concept_link = column("concept", link)

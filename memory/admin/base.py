@@ -1,16 +1,16 @@
 """What the pages of the admin have in common."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from django.contrib import admin
-from django.contrib.admin import AdminSite, ShowFacets
+from django.contrib.admin import AdminSite, ShowFacets, SimpleListFilter
 from django.core.paginator import Paginator
 from django.db.models import BooleanField, Model, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.forms import ModelForm
-from django.http import HttpRequest
-from django.urls import URLPattern, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -55,11 +55,27 @@ class Page(ModelAdmin):
     list_per_page = 50
     list_max_show_all = 50  # longer pages take too long
     list_name = ""  # as the menu calls it, where the model has another name
+    # By the end of its path, a view of its own or the name of the method that is it. Its URL is named after that path:
+    # "bulk/undo/" makes it APP_MODEL_bulk_undo.
+    own_views: Mapping[str, str | Callable[..., HttpResponse]] = {}
+    fixed_fields: Sequence[str] = ()  # that nobody changes once the row is there
 
     def __init__(self, model: type[Model], admin_site: AdminSite) -> None:
         super().__init__(model, admin_site)
         if self.list_name:
             model._meta.verbose_name_plural = self.list_name  # of others' models, too: no migration is made of it
+
+    def get_urls(self) -> list[URLPattern]:
+        own = []
+        for route, view in self.own_views.items():
+            parts = [part.replace("-", "_") for part in route.strip("/").split("/") if not part.startswith("<")]
+            wrapped = self.admin_site.admin_view(getattr(self, view) if isinstance(view, str) else view)
+            own.append(path(route, wrapped, name="_".join([self.opts.app_label, str(self.opts.model_name), *parts])))
+        return [*own, *super().get_urls()]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        fields = super().get_readonly_fields(request, obj)
+        return (*fields, *self.fixed_fields) if obj is not None else fields
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)
@@ -67,6 +83,21 @@ class Page(ModelAdmin):
         if not (shown.query or shown.has_active_filters):
             shown.full_result_count = shown.result_count  # else its title offers to "Show all" where all is shown
         return shown
+
+
+class ListFilter(SimpleListFilter):
+    """Offers ``options``. What is listed before one is chosen is called ``standard``."""
+
+    options: Sequence[tuple[str, str]] = ()
+    standard = "All"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, str]]:
+        return self.options
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        first, *others = super().choices(changelist)
+        yield {**first, "display": self.standard}
+        yield from others
 
 
 class WordSearch:
@@ -116,6 +147,24 @@ class ReadOnly(Fixed):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+def column(
+    field: str, show: Callable[[Any], Any], description: str = "", *, empty: str | None = None, ordering: str = ""
+) -> Callable[[Any, Any], Any]:
+    """A column that shows one field of a row; where that is empty, ``empty`` if it is given."""
+
+    @admin.display(description=description or field, ordering=ordering or None)
+    def show_field(page: Any, row: Any) -> Any:
+        value = getattr(row, field)
+        return show(value) if value or empty is None else empty
+
+    return show_field
+
+
+def requires(permission: str) -> Callable[[Any, HttpRequest], bool]:
+    """As ``has_NAME_permission`` of a page: who may do the actions with NAME among their permissions."""
+    return lambda page, request: request.user.has_perm(permission)
 
 
 def as_token(text: str) -> str:

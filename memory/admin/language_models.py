@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -21,7 +21,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 from memory import llm
 from memory.access import key_encryption
 from memory.admin import settings_audit
-from memory.admin.base import LINK, Page, ReadOnly, link, render_preformatted
+from memory.admin.base import LINK, Page, ReadOnly, column, link, render_preformatted
 from memory.models import LanguageModel, LlmCall, Soas
 
 USES = {
@@ -101,14 +101,7 @@ class LanguageModelAdmin(Page):
     actions = ("test_connection",)
     change_form_outer_after_template = "memory/language_model.html"
     delete_confirmation_template = "memory/delete_language_model.html"
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        return [
-            path("<int:model_id>/test/", view(self.test), name="memory_languagemodel_test"),
-            path("<int:model_id>/use/", view(self.use), name="memory_languagemodel_use"),
-            *super().get_urls(),
-        ]
+    own_views = {"<int:model_id>/test/": "test", "<int:model_id>/use/": "use"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
         chosen = settings_audit.read_chosen_models()
@@ -242,9 +235,7 @@ class LlmCallAdmin(ReadOnly, Page):
     def model_link(self, call: LlmCall) -> SafeString | str:
         return link(call.model, call.model_name) if call.model is not None else call.model_name
 
-    @admin.display(description="error")
-    def error_text(self, call: LlmCall) -> SafeString | str:
-        return render_preformatted(call.error) if call.error else "none"
+    error_text = column("error", render_preformatted, empty="none")
 
 
 def to(name: str, key: int, text: str) -> SafeString | str:

@@ -6,12 +6,12 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
-from memory.admin.base import NamesChanges, Page
+from memory.admin.base import NamesChanges, Page, column
 from memory.domain.mute_patterns import as_regex
 from memory.models import MutePattern, Soas
 
@@ -36,10 +36,7 @@ class MutePatternAdmin(NamesChanges, Page):
     search_fields = ("pattern",)
     ordering = ("pattern",)
     fields = ("pattern",)
-
-    def get_urls(self) -> list[URLPattern]:
-        undo = self.admin_site.admin_view(self.undo)
-        return [path("<int:pattern_id>/undo/", undo, name="memory_mutepattern_undo"), *super().get_urls()]
+    own_views = {"<int:pattern_id>/undo/": "undo"}
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("memory.change_soas")  # as who mutes concepts one by one
@@ -50,9 +47,7 @@ class MutePatternAdmin(NamesChanges, Page):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_add_permission(request)
 
-    @admin.display(description="mutes")
-    def matches(self, row: MutePattern) -> str:
-        return describe_matches(row.pattern)
+    matches = column("pattern", describe_matches, "mutes")
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None

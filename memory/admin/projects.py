@@ -32,14 +32,12 @@ class ProjectAdmin(NamesChanges, Page):
     list_filter = ("is_open",)
     search_fields = ("slug", "name")
     ordering = ("slug",)
+    # Clients send the slug: another one would cut them off without a word.
+    fixed_fields = ("slug", "mirror", "memories_count", "episodes_count", "spoken_for_by", "created_at")
 
     def get_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
-        about = ("mirror", "memories_count", "episodes_count", "spoken_for_by", "created_at") if obj else ()
+        about = self.fixed_fields[1:] if obj else ()
         return ("slug", "name", "description", "is_open", *about)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
-        # Clients send the slug: another one would cut them off without a word.
-        return ("slug", "mirror", "memories_count", "episodes_count", "spoken_for_by", "created_at") if obj else ()
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Project]:
         counts = {"memories_now": count_of(Memory, status="active"), "episodes_now": count_of(Episode)}

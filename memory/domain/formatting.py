@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from memory.domain.types import GEOGRAPHY, MEMBERSHIP, NAMES, TYPE
+from memory.domain.types import GEOGRAPHY, MEMBERSHIP, NAMES, TYPE, Triple
 
 UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
@@ -55,3 +55,7 @@ def format_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> s
     on turing``."""
     fact = phrase(concept, parent, dimension, is_isa=is_isa)
     return fact if not is_isa and tells_dimension(dimension, is_isa=is_isa) else f"{fact} [{dimension}]"
+
+
+def format_triple(fact: Triple) -> str:
+    return format_fact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)

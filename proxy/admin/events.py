@@ -17,7 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
-from memory.admin.base import LINK, Page, ReadOnly, link, render_preformatted
+from memory.admin.base import LINK, ListFilter, Page, ReadOnly, column, link, render_preformatted
 from memory.domain.formatting import format_count
 from memory.domain.timing import FIRST_DATED
 from memory.models import Config, Observation
@@ -33,12 +33,10 @@ APART_MAX: Final = timedelta(minutes=10)
 TAUGHT_MAX: Final = 50
 
 
-class WireFilter(admin.SimpleListFilter):
+class WireFilter(ListFilter):
     title = "wire format"
     parameter_name = "wire"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(wire.name, wire.name) for wire in FORMATS.values()]
+    options = [(wire.name, wire.name) for wire in FORMATS.values()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(wire=self.value()) if self.value() else queryset
@@ -64,12 +62,10 @@ class DayFilter(admin.SimpleListFilter):
         return queryset.filter(at__gte=midnight, at__lt=midnight + timedelta(days=1))
 
 
-class BlockFilter(admin.SimpleListFilter):
+class BlockFilter(ListFilter):
     title = "block"
     parameter_name = "block"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("1", "with a block")]
+    options = [("1", "with a block")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.exclude(block="") if self.value() == "1" else queryset
@@ -164,13 +160,8 @@ class RecollectionEventAdmin(EventAdmin):
     def block_characters(self, event: Any) -> str:
         return format_count(event.block_length, "character") if event.block_length else "-"
 
-    @admin.display(description="ms")
-    def milliseconds(self, event: RecollectionEvent) -> str:
-        return f"{event.enrich_ms:.1f}"
-
-    @admin.display(description="block")
-    def block_as_it_was(self, event: RecollectionEvent) -> SafeString | str:
-        return render_preformatted(event.block) if event.block else "nothing"
+    milliseconds = column("enrich_ms", "{:.1f}".format, "ms")
+    block_as_it_was = column("block", render_preformatted, empty="nothing")
 
     @admin.display(description="not done")
     def not_done(self, event: RecollectionEvent) -> str:
@@ -241,13 +232,8 @@ class LoopEventAdmin(EventAdmin):
     def recollection(self, event: Any) -> SafeString | str:
         return link(event.given) if event.given is not None else event.request
 
-    @admin.display(description="steps")
-    def steps_taken(self, event: LoopEvent) -> str:
-        return ", ".join(event.steps)
-
-    @admin.display(description="repeated")
-    def repeated_in_lines(self, event: LoopEvent) -> SafeString:
-        return render_preformatted("\n".join(event.repeated))
+    steps_taken = column("steps", ", ".join)
+    repeated_in_lines = column("repeated", lambda lines: render_preformatted("\n".join(lines)))
 
 
 # --- from a statement to its request ---

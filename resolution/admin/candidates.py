@@ -1,15 +1,13 @@
 """The candidates, to be promoted or dismissed: what only pages, tools and models have stated, and what has a name that
 only an operator can vouch for."""
 
-from typing import Any
-
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import Page, ReadOnly, limit_selection
+from memory.admin.base import ListFilter, Page, ReadOnly, limit_selection, requires
 from memory.db.transactions import run_transaction
 from memory.domain.name_shapes import ADDRESS, HOST, LONG
 from memory.models import Soas
@@ -32,19 +30,13 @@ WHY = {
 }
 
 
-class StateFilter(admin.SimpleListFilter):
+class StateFilter(ListFilter):
     """Those that wait, unless others are asked for."""
 
     title = "state"
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, str(label).capitalize()) for value, label in Candidate.State.choices if value != "open"]
-
-    def choices(self, changelist: Any) -> Any:
-        default, *others = super().choices(changelist)
-        yield {**default, "display": "Waits"}
-        yield from others
+    standard = "Waits"
+    options = [(value, str(label).capitalize()) for value, label in Candidate.State.choices if value != "open"]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> QuerySet[Candidate]:
         return queryset.filter(state=self.value() or Candidate.State.OPEN)
@@ -69,11 +61,8 @@ class CandidateAdmin(ReadOnly, Page):
     )
     readonly_fields = ("fact", "sentence", "why_it_waits", "who", "where_it_was_said")
 
-    def has_decide_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("resolution.change_candidate")
-
-    def has_mute_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("memory.change_soas")
+    has_decide_permission = requires("resolution.change_candidate")
+    has_mute_permission = requires("memory.change_soas")
 
     @admin.display(description="fact")
     def fact(self, row: Candidate) -> str:

@@ -1,7 +1,7 @@
 """The conflicts desk: the list, one conflict with both claims side by side or with all its members, and what operators
 decide there."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -63,19 +63,13 @@ FIELDS = {"existing_dimension": "dimension of what stands", "new_dimension": "di
 @admin.register(Conflict)
 class ConflictAdmin(ReadOnly, Page):
     search_fields = ("concept__token",)
-
-    def get_urls(self) -> list[URLPattern]:
-        own: list[tuple[str, Callable[..., HttpResponse], str]] = [
-            ("run/", self.run_now, "run"),
-            ("next/", self.next, "next"),
-            ("bulk/", self.bulk, "bulk"),
-            ("bulk/undo/", self.undo_bulk, "undo_bulk"),
-            ("<int:conflict_id>/decide/", self.decide, "decide"),
-        ]
-        return [
-            *(path(at, self.admin_site.admin_view(view), name=f"resolution_conflict_{name}") for at, view, name in own),
-            *super().get_urls(),
-        ]
+    own_views = {
+        "run/": "run_now",
+        "next/": "next",
+        "bulk/": "bulk",
+        "bulk/undo/": "undo_bulk",
+        "<int:conflict_id>/decide/": "decide",
+    }
 
     # --- what is shown ---
 
@@ -155,7 +149,8 @@ class ConflictAdmin(ReadOnly, Page):
     def bulk(self, request: HttpRequest) -> HttpResponse:
         """Decides all that are selected, each in a transaction of its own."""
         kind, selected = request.POST.get("decision", ""), request.POST.getlist("selected")
-        seen: list[Seen] = list(filter(None, map(_unseal, selected)))
+        unsealed = (conflict_members.unseal(seal) or conflict_list.unseal(seal) for seal in selected)
+        seen: list[Seen] = [one for one in unsealed if one is not None]
         if kind not in BULK or not seen:
             messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
         else:
@@ -248,7 +243,7 @@ class ConflictAdmin(ReadOnly, Page):
     def _tell(self, request: HttpRequest, kind: str, done: list[Decision], skipped: list[str]) -> None:
         if done:
             told, back = f"{len(done)} {BULK[kind]}.", f"{reverse(LIST)}{_in_list(request)}"
-            address, keys = reverse("admin:resolution_conflict_undo_bulk"), ",".join(str(one.pk) for one in done)
+            address, keys = reverse("admin:resolution_conflict_bulk_undo"), ",".join(str(one.pk) for one in done)
             undone = with_button(request, told, "Undo all", address, css="desk-undo", decisions=keys, next=back)
             messages.success(request, undone)
         if skipped:
@@ -265,10 +260,6 @@ def _take(claim_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen
     if kind == "approve":
         return resolver.approve(claim_id, actor, given.get("reason", ""), seen=seen)
     return decisions.decide(claim_id, actor, _verdict({**given, "decision": kind}), seen=seen)
-
-
-def _unseal(seal: str) -> Seen | None:
-    return conflict_members.unseal(seal) or conflict_list.unseal(seal)
 
 
 def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: str) -> Decision:

@@ -6,10 +6,10 @@ from django.contrib import admin, messages
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from memory.admin.base import Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
+from memory.admin.base import ListFilter, Page, ReadOnly, WordSearch, as_token, link, next_page, word_ids
 from memory.models import Source
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to, link_to_claim
 from resolution.decisions import undo
@@ -22,14 +22,12 @@ from resolution.views.conflict_list import Filters
 from resolution.views.phrases import describe_decision
 
 
-class EffectFilter(admin.SimpleListFilter):
+class EffectFilter(ListFilter):
     """Those by which something superseded something else."""
 
     title = "effect"
     parameter_name = "effect"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("superseded", "Superseded something because of a conflict")]
+    options = [("superseded", "Superseded something because of a conflict")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Decision]) -> QuerySet[Decision]:
         return queryset.filter(pk__in=find_supersessions().values("pk")) if self.value() else queryset
@@ -45,10 +43,7 @@ class DecisionAdmin(ReadOnly, ReadPage):
     search_help_text = "A concept, a word of what it was about, or else who decided"
     sortable_by = ()
     ordering = ("-id",)
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.undo)
-        return [path("<int:decision_id>/undo/", view, name="resolution_decision_undo"), *super().get_urls()]
+    own_views = {"<int:decision_id>/undo/": "undo"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
         return (

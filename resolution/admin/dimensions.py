@@ -1,12 +1,10 @@
 """The dimensions in the admin: their questions, and what they do on a collision."""
 
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -15,7 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import LINK, Fixed, NamesChanges, Page, link
+from memory.admin.base import LINK, Fixed, ListFilter, NamesChanges, Page, link
 from memory.domain.formatting import format_count
 from memory.graph import store
 from memory.models import Dimension, Edge
@@ -29,19 +27,13 @@ from resolution.views.conflict_facts import HOLDS_FACTS
 SPLITS_SHOWN = 50
 
 
-class FactsFilter(SimpleListFilter):
+class FactsFilter(ListFilter):
     """Hides the dimensions without facts, unless it is asked or searched for them."""
 
     title = "facts"
     parameter_name = "facts"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("none", "Without facts"), ("all", "All")]
-
-    def choices(self, changelist: Any) -> Iterator[Any]:
-        default, *others = super().choices(changelist)
-        yield {**default, "display": "With facts"}
-        yield from others
+    standard = "With facts"
+    options = [("none", "Without facts"), ("all", "All")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Dimension]) -> QuerySet[Dimension]:
         # Whoever types a dimension's name wants that one, used or not.

@@ -7,12 +7,23 @@ from django.contrib.admin import SimpleListFilter
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from memory.admin.base import COUNTED_MAX, ReadOnly, WordSearch, limit_selection, link, next_page, with_keys
+from memory.admin.base import (
+    COUNTED_MAX,
+    ListFilter,
+    ReadOnly,
+    WordSearch,
+    column,
+    limit_selection,
+    link,
+    next_page,
+    requires,
+    with_keys,
+)
 from memory.domain.formatting import tells_dimension
 from memory.models import Edge
 from memory.templatetags.times import ago
@@ -28,12 +39,10 @@ LIST = "admin:memory_edge_changelist"
 SENTENCE_MAX = 160  # characters of one in the list
 
 
-class FlavourFilter(SimpleListFilter):
+class FlavourFilter(ListFilter):
     title = "what it says"
     parameter_name = "flavour"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("isa", "What a thing is"), ("ispart", "What it is in"), ("root", "Root of a dimension")]
+    options = [("isa", "What a thing is"), ("ispart", "What it is in"), ("root", "Root of a dimension")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Edge]) -> QuerySet[Edge]:
         if not self.value():
@@ -81,13 +90,8 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
     list_select_related = ("concept", "parent", "dim")
     ordering = ("-edge_id",)
     actions = ("retire",)
-
-    def has_retire_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("memory.delete_edge")
-
-    def get_urls(self) -> list[URLPattern]:
-        retire_one = self.admin_site.admin_view(self.retire_one)
-        return [path("<int:edge_id>/retire/", retire_one, name="memory_edge_retire"), *super().get_urls()]
+    own_views = {"<int:edge_id>/retire/": "retire_one"}
+    has_retire_permission = requires("memory.delete_edge")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Edge]:
         rows = super().get_queryset(request)
@@ -128,9 +132,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
             ago(edge.last_confirmed),
         )
 
-    @admin.display(description="confidence")
-    def sureness(self, edge: Edge) -> str:
-        return percent(edge.confidence)
+    sureness = column("confidence", percent)
 
     @admin.display(description="disputed")
     def dispute(self, edge: Edge) -> SafeString | str:

@@ -6,7 +6,7 @@ from django.contrib import admin, messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -55,10 +55,7 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
     ordering = ("-id",)
     fields = ("what", "at", "concept_link", "dimension", "actor", "role", "source", "channel", "reason", "pictures")
     readonly_fields = ("what", "concept_link", "dimension", "pictures")
-
-    def get_urls(self) -> list[URLPattern]:
-        put_back = self.admin_site.admin_view(self.put_back)
-        return [path("<int:row_id>/put-back/", put_back, name="memory_edgehistory_put_back"), *super().get_urls()]
+    own_views = {"<int:row_id>/put-back/": "put_back"}
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return HistoryList

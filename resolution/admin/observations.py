@@ -9,7 +9,16 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from memory.admin.base import Page, ReadOnly, limit_selection, link, render_preformatted
+from memory.admin.base import (
+    ListFilter,
+    Page,
+    ReadOnly,
+    column,
+    limit_selection,
+    link,
+    render_preformatted,
+    requires,
+)
 from memory.domain.formatting import relate, tells_dimension
 from memory.models import Observation, Soas
 from resolution.admin.pages import render_origin
@@ -20,18 +29,12 @@ from resolution.workers import leases
 OUTCOMES = dict(Observation.Outcome.choices)
 
 
-class BecomeFilter(admin.SimpleListFilter):
+class BecomeFilter(ListFilter):
     """State and outcome are one question, so that one index answers it."""
 
     title = "what became of it"
     parameter_name = "became"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [
-            ("pending", "waits"),
-            ("failed", "failed"),
-            *((value, label.lower()) for value, label in OUTCOMES.items()),
-        ]
+    options = [("pending", "waits"), ("failed", "failed"), *((name, label.lower()) for name, label in OUTCOMES.items())]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Observation]) -> QuerySet[Observation]:
         became = self.value()
@@ -58,9 +61,7 @@ class ObservationAdmin(ReadOnly, Page):
     )
     readonly_fields = ("statement", "came_in", "became", "error_text", "read_at")
     actions = ("try_again",)
-
-    def has_try_again_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("memory.add_edge")
+    has_try_again_permission = requires("memory.add_edge")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Observation]:
         rows = super().get_queryset(request)
@@ -111,9 +112,7 @@ class ObservationAdmin(ReadOnly, Page):
     def trouble(self, row: Observation) -> str:
         return f"{row.last_error[:80]}…" if len(row.last_error) > 80 else row.last_error or "-"
 
-    @admin.display(description="error")
-    def error_text(self, row: Observation) -> SafeString | str:
-        return render_preformatted(row.last_error) if row.last_error else "none"
+    error_text = column("last_error", render_preformatted, "error", empty="none")
 
     @admin.action(description="Try again what has failed", permissions=["try_again"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Observation]) -> None:

@@ -3,13 +3,12 @@
 from datetime import datetime
 
 from django import forms
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.views.decorators.http import require_http_methods
-from unfold.sites import UnfoldAdminSite
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from memory.models import Agent
@@ -40,11 +39,11 @@ class QuarantineForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @permission_required("resolution.change_conflict", raise_exception=True)
 @permission_required("memory.delete_edge", raise_exception=True)
-def quarantine_page(request: HttpRequest, site: UnfoldAdminSite) -> HttpResponse:
+def quarantine_page(request: HttpRequest) -> HttpResponse:
     """First what it would take out, for GET; then it does, for POST."""
     given = request.POST or request.GET
     form = QuarantineForm(given) if given.get("agent") else QuarantineForm()
-    context = {**site.each_context(request), "title": "Quarantine an agent", "form": form}
+    context = {**admin.site.each_context(request), "title": "Quarantine an agent", "form": form}
     if form.is_bound and form.is_valid():
         agent: str = form.cleaned_data["agent"]
         since: datetime | None = form.cleaned_data["since"]

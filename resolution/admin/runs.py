@@ -8,14 +8,13 @@ from django.contrib.admin.options import IS_POPUP_VAR
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
-from memory.admin.base import BoundedPaginator, Page, ReadOnly
+from memory.admin.base import BoundedPaginator, Page, ReadOnly, column
 from memory.domain.formatting import format_count, format_duration
 from memory.models import LanguageModel, MemoryHistory
 from memory.templatetags.times import ago
@@ -100,16 +99,11 @@ class RunAdmin(ReadOnly, Page):
     search_help_text = "Who started it, its model, or its note."
     ordering = ("-started_at",)
     change_form_template = "resolution/run.html"
-
-    def get_urls(self) -> list[URLPattern]:
-        views = (self.progress, self.undo_all, quarantine_page)
-        progress, undo_all, quarantine = map(self.admin_site.admin_view, views)
-        return [
-            path("<int:run_id>/progress/", progress, name="resolution_run_progress"),
-            path("<int:run_id>/undo/", undo_all, name="resolution_run_undo"),
-            path("quarantine/", quarantine, {"site": self.admin_site}, name="resolution_run_quarantine"),
-            *super().get_urls(),
-        ]
+    own_views = {
+        "<int:run_id>/progress/": "progress",
+        "<int:run_id>/undo/": "undo_all",
+        "quarantine/": quarantine_page,
+    }
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         run = kwargs["obj"]
@@ -139,13 +133,8 @@ class RunAdmin(ReadOnly, Page):
     def badge(self, run: Run) -> SafeString:
         return format_html('<span class="fst-badge fst-badge-{}">{}</span>', BADGES[Run.Status(run.status)], run.status)
 
-    @admin.display(description="trigger", ordering="trigger")
-    def by_what(self, run: Run) -> str:
-        return WAYS[Run.Trigger(run.trigger)]
-
-    @admin.display(description="who")
-    def who(self, run: Run) -> str:
-        return run.actor or "-"
+    by_what = column("trigger", WAYS.get, ordering="trigger")
+    who = column("actor", str, "who", empty="-")
 
     @admin.display(description="looked at")
     def seen_of_total(self, run: Run) -> str:

@@ -1,16 +1,15 @@
 """The concepts in the admin: what is known of each, its neighbourhood, and what operators do about it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib import admin, messages
-from django.contrib.admin import SimpleListFilter
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Exists, F, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -21,15 +20,17 @@ from memory.admin.base import (
     ACTION_MAX,
     COUNTED_MAX,
     Fixed,
+    ListFilter,
     address,
     as_token,
+    column,
     limit_selection,
     link,
     next_page,
     with_keys,
 )
-from memory.domain.formatting import format_fact, relate
-from memory.domain.types import Triple, whole_number
+from memory.domain.formatting import format_triple, relate
+from memory.domain.types import whole_number
 from memory.models import Edge, Soas, find_called_like
 from resolution.admin.concepts import flags, names
 from resolution.admin.concepts.marks import MARKS, offer_undo, report_marked
@@ -46,25 +47,22 @@ from resolution.views.concept_graph import DEPTH_MAX, Neighbourhood
 PAGE = "admin:memory_soas_change"
 
 
-class KindFilter(SimpleListFilter):
+class KindFilter(ListFilter):
     """Dictionary words, of which there are 29,000, are only shown where they are asked or searched for."""
 
     title = "kind"
     parameter_name = "kind"
+    standard = "All but common words"
+    options = [
+        ("known", "With facts"),
+        ("unknown", "Without facts"),
+        ("common", "Dictionary words"),
+        ("muted", "Muted"),
+        ("disputed", "Disputed"),
+    ]
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        kinds = [
-            ("known", "With facts"),
-            ("unknown", "Without facts"),
-            ("common", "Dictionary words"),
-            ("muted", "Muted"),
-        ]
-        return [*kinds, ("disputed", "Disputed")] if request.user.has_perm("resolution.view_conflict") else kinds
-
-    def choices(self, changelist: Any) -> Iterator[Any]:
-        standard, *others = super().choices(changelist)
-        yield standard | {"display": "All but common words"}
-        yield from others
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, str]]:
+        return self.options if request.user.has_perm("resolution.view_conflict") else self.options[:-1]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Soas]) -> QuerySet[Soas]:
         facts = Exists(Edge.objects.filter(concept=OuterRef("pk")).exclude(concept=F("parent")))
@@ -95,6 +93,19 @@ class ConceptList(ChangeList):
             row.fact_count = counts.get(row.pk, 0)
 
 
+def make_marking(description: str, mark: str, *, to: bool) -> Callable[[Any, HttpRequest, QuerySet[Soas]], None]:
+    """An action of the list."""
+
+    @admin.action(description=description, permissions=["change"])
+    def set_mark(page: ReadPage, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
+        keys, more = limit_selection(queryset.filter(**{f"is_{mark}": not to}))
+        changed = MARKS[mark](keys, request.user, to=to)
+        said = report_marked(request, mark, changed, to=to, back=request.get_full_path(), more=more)
+        page.message_user(request, said, messages.SUCCESS)
+
+    return set_mark
+
+
 @admin.register(Soas)
 class SoasAdmin(Fixed, ReadPage):
     template = "resolution/concept.html"
@@ -106,25 +117,15 @@ class SoasAdmin(Fixed, ReadPage):
     sortable_by = ("token",)
     ordering = ("-saliency", "-id")  # as the index has it
     actions = ("mute", "unmute", "mark_common", "mark_names")
-
-    def get_urls(self) -> list[URLPattern]:
-        own: list[tuple[str, Callable[..., HttpResponse]]] = [
-            ("teach", self.teach),
-            ("mute", self.set_muted),
-            ("common", self.set_common),
-            ("neighbourhood", self.neighbourhood),
-            ("alias", names.set_alias),
-        ]
-        merge = self.admin_site.admin_view(names.merge_page)
-        return [
-            path("marks/", self.admin_site.admin_view(self.set_marks), name="memory_soas_marks"),
-            path("<int:concept_id>/merge/", merge, {"site": self.admin_site}, name="memory_soas_merge"),
-            *(
-                path(f"<int:concept_id>/{name}/", self.admin_site.admin_view(view), name=f"memory_soas_{name}")
-                for name, view in own
-            ),
-            *super().get_urls(),
-        ]
+    own_views = {
+        "marks/": "set_marks",
+        "<int:concept_id>/teach/": "teach",
+        "<int:concept_id>/mute/": "set_muted",
+        "<int:concept_id>/common/": "set_common",
+        "<int:concept_id>/neighbourhood/": "neighbourhood",
+        "<int:concept_id>/alias/": names.set_alias,
+        "<int:concept_id>/merge/": names.merge_page,
+    }
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ConceptList
@@ -141,36 +142,17 @@ class SoasAdmin(Fixed, ReadPage):
     def facts(self, concept: Soas) -> str:
         return f"{getattr(concept, 'fact_count', 0):,}"
 
-    @admin.display(description="saliency", ordering="saliency")
-    def salience(self, concept: Soas) -> str:
-        return f"{concept.saliency:.2f}"
+    salience = column("saliency", "{:.2f}".format, ordering="saliency")
 
     @admin.display(description="marks")
     def marks(self, concept: Soas) -> str:
         marks = (("muted", concept.is_muted), ("common word", concept.is_common))
         return ", ".join(name for name, is_so in marks if is_so)
 
-    @admin.action(description="Mute: never recall, never ask", permissions=["change"])
-    def mute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        self._mark(request, "muted", queryset.filter(is_muted=False), to=True)
-
-    @admin.action(description="Unmute", permissions=["change"])
-    def unmute(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        self._mark(request, "muted", queryset.filter(is_muted=True), to=False)
-
-    @admin.action(description="Mark as common words: their saliency stays 0", permissions=["change"])
-    def mark_common(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        self._mark(request, "common", queryset.filter(is_common=False), to=True)
-
-    @admin.action(description="Mark as names, no longer common words", permissions=["change"])
-    def mark_names(self, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
-        self._mark(request, "common", queryset.filter(is_common=True), to=False)
-
-    def _mark(self, request: HttpRequest, mark: str, concepts: QuerySet[Soas], *, to: bool) -> None:
-        keys, more = limit_selection(concepts)
-        changed = MARKS[mark](keys, request.user, to=to)
-        said = report_marked(request, mark, changed, to=to, back=request.get_full_path(), more=more)
-        self.message_user(request, said, messages.SUCCESS)
+    mute = make_marking("Mute: never recall, never ask", "muted", to=True)
+    unmute = make_marking("Unmute", "muted", to=False)
+    mark_common = make_marking("Mark as common words: their saliency stays 0", "common", to=True)
+    mark_names = make_marking("Mark as names, no longer common words", "common", to=False)
 
     # --- a concept ---
 
@@ -265,8 +247,8 @@ def again(page: str, concept: Soas, statement: str) -> str:
 
 def report_taught(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
     """What became of a fact that was taught: for the operator, with its level."""
-    fact = _claim(outcome.fact)
-    existing = _claim(outcome.existing) if outcome.existing is not None else "another fact"
+    fact = format_triple(outcome.fact)
+    existing = format_triple(outcome.existing) if outcome.existing is not None else "another fact"
     match outcome.status:
         case "inserted":
             when = "once it is no longer muted" if is_muted else "from the next prompt on"
@@ -284,10 +266,6 @@ def report_taught(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
         case _:
             sentence = f"Not stored yet: {fact}. It contradicts: {existing}."
             return messages.WARNING, _with_conflict(sentence, outcome.claim)
-
-
-def _claim(fact: Triple) -> str:
-    return format_fact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
 
 
 def _with_conflict(sentence: str, claim: Claim | None) -> SafeString | str:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -10,11 +10,9 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
-from unfold.sites import UnfoldAdminSite
 
 from memory.domain.fact_syntax import FactMistake, parse_concept
-from memory.domain.formatting import format_fact
-from memory.domain.types import Triple
+from memory.domain.formatting import format_triple
 from memory.models import Dimension, Soas
 from resolution.admin.pages import actor_of
 from resolution.decisions import aliases, merging
@@ -38,7 +36,7 @@ LEFT_OUT: Final = ("warn", "left out")
 @require_http_methods(["GET", "HEAD", "POST"])
 @permission_required("memory.change_soas", raise_exception=True)
 @permission_required("memory.delete_edge", raise_exception=True)
-def merge_page(request: HttpRequest, concept_id: int, site: UnfoldAdminSite) -> HttpResponse:
+def merge_page(request: HttpRequest, concept_id: int) -> HttpResponse:
     """First what a merge would change, for GET; then it does, for POST."""
     concept = get_object_or_404(Soas, pk=concept_id)
     is_dimension = Dimension.objects.filter(pk=concept_id).exists()
@@ -54,7 +52,7 @@ def merge_page(request: HttpRequest, concept_id: int, site: UnfoldAdminSite) -> 
         text = f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}."
     does = "Rename, merge or delete" if is_dimension else "Rename or merge"
     context = {
-        **site.each_context(request),
+        **admin.site.each_context(request),
         "title": f"{does} {concept}",
         "concept": concept,
         "is_dimension": is_dimension,
@@ -88,18 +86,14 @@ def _describe(one: merging.Moved) -> dict[str, Any]:
     colour, fate = FATES.get(one.outcome.status, LEFT_OUT)
     existing = one.outcome.existing
     return {
-        "was": _say(one.was),
-        "now": _say(one.outcome.fact) if one.outcome.status != "invalid" else "",
+        "was": format_triple(one.was),
+        "now": format_triple(one.outcome.fact) if one.outcome.status != "invalid" else "",
         "colour": colour,
         "fate": fate,
-        "existing": _say(existing) if existing is not None else "",
+        "existing": format_triple(existing) if existing is not None else "",
         "reason": one.outcome.reason,
         "is_claim": one.is_claim,
     }
-
-
-def _say(fact: Triple) -> str:
-    return format_fact(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)
 
 
 @require_POST

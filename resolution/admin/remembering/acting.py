@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
 from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import RawSQL
@@ -12,17 +12,15 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
-from unfold.sites import UnfoldAdminSite
 
 from memory.admin.base import Page, address, limit_selection
 from memory.domain.formatting import format_count
 from memory.domain.types import whole_number
 from memory.models import Memory, MemoryHistory
-from memory.semantic.domain import consolidation as rules
 from memory.semantic.domain.scope import PERSONAL
-from memory.semantic.domain.slots import Slots
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, with_button
+from resolution.consolidation.inventory import contradict
 from resolution.errors import DecisionError
 from resolution.remembering import merging, service
 
@@ -75,20 +73,26 @@ def describe_acts(memory: Memory) -> dict[str, Any]:
     }
 
 
-def act_on_many(page: Page, request: HttpRequest, queryset: QuerySet[Memory], name: str) -> None:
+def make_action(name: str, description: str) -> Callable[[Page, HttpRequest, QuerySet[Memory]], None]:
+    """An act as an action of the list."""
     act = ACTS[name]
-    keys, more = limit_selection(queryset)
-    skipped: list[str] = []
-    for key in keys:
-        try:
-            act.change(key, actor_of(request), "")
-        except DecisionError as mistake:
-            skipped.append(str(mistake))
-    if skipped:
-        told = "; ".join(skipped[:TOLD_MAX]) + ("; and others" if len(skipped) > TOLD_MAX else "")
-        page.message_user(request, f"{len(skipped):,} skipped: {told}.", messages.WARNING)
-    if count := len(keys) - len(skipped):
-        page.message_user(request, f"{count:,} {act.done}{more}.", messages.SUCCESS)
+
+    @admin.action(description=description, permissions=["change_them"])
+    def act_on_many(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
+        keys, more = limit_selection(queryset)
+        skipped: list[str] = []
+        for key in keys:
+            try:
+                act.change(key, actor_of(request), "")
+            except DecisionError as mistake:
+                skipped.append(str(mistake))
+        if skipped:
+            told = "; ".join(skipped[:TOLD_MAX]) + ("; and others" if len(skipped) > TOLD_MAX else "")
+            page.message_user(request, f"{len(skipped):,} skipped: {told}.", messages.WARNING)
+        if count := len(keys) - len(skipped):
+            page.message_user(request, f"{count:,} {act.done}{more}.", messages.SUCCESS)
+
+    return act_on_many
 
 
 changing = permission_required("memory.change_memory", raise_exception=True)
@@ -124,7 +128,7 @@ def separate(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @changing
-def merge_page(request: HttpRequest, site: UnfoldAdminSite) -> HttpResponse:
+def merge_page(request: HttpRequest) -> HttpResponse:
     """Shows the memories whose ``ids`` are given, and others like them; for POST, makes them one."""
     given = request.POST or request.GET
     keys = [key for text in given.get("ids", "").split(",") if (key := whole_number(text)) is not None]
@@ -139,9 +143,9 @@ def merge_page(request: HttpRequest, site: UnfoldAdminSite) -> HttpResponse:
         messages.warning(request, "Choose memories first.")
         return redirect("admin:memory_memory_changelist")
     context = {
-        **site.each_context(request),
+        **admin.site.each_context(request),
         "title": "Merge memories",
-        "chosen": [(memory, contradicts_any(memory, chosen)) for memory in chosen],
+        "chosen": [(one, any(contradict(one, other) for other in chosen if other != one)) for one in chosen],
         "ids": ",".join(str(memory.pk) for memory in chosen),
         "obstacle": merging.find_obstacle(chosen) if len(chosen) > 1 else "",
         "can_merge": len(chosen) > 1 and not merging.find_obstacle(chosen),
@@ -160,17 +164,6 @@ def _merge(request: HttpRequest, keys: Sequence[int]) -> HttpResponse:
     return redirect(address(Memory, winner.pk))
 
 
-def contradicts_any(memory: Memory, others: Sequence[Memory]) -> bool:
-    def slots_of(one: Memory) -> Slots:
-        return Slots(one.slot, one.other_slot)
-
-    return any(
-        rules.find_contradiction(memory.text, other.text, memory.category, [slots_of(memory), slots_of(other)])
-        for other in others
-        if other.pk != memory.pk
-    )
-
-
 def find_like(chosen: Sequence[Memory]) -> QuerySet[Memory]:
     """Those with words of the first of them that could be merged with it, the likest first."""
     first = chosen[0]
@@ -184,7 +177,8 @@ def find_like(chosen: Sequence[Memory]) -> QuerySet[Memory]:
     return ranked.filter(likeness__gt=0).order_by(F("likeness").desc(), "-pk")[:LIKE_MAX]
 
 
-def begin_merge(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
+@admin.action(description="Merge: they say the same …", permissions=["change_them"])
+def merge_them(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
     keys = list(queryset.order_by().values_list("pk", flat=True)[: merging.MERGED_MAX + 1])
     if len(keys) > merging.MERGED_MAX:
         told = f"At most {merging.MERGED_MAX} memories are merged at once: more do not say the same."

@@ -5,26 +5,35 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from memory.admin.base import Page, ReadOnly, link
+from memory.admin.base import Page, ReadOnly, column, link
 from memory.models import Episode, Memory, MemoryLineage
-from resolution.admin.remembering.forgetting import Forgets, forget_rows
+from resolution.admin.remembering.forgetting import Forgets, make_forgetting
 from resolution.views.phrases import tell_when
 
 NEIGHBOURS = 3  # messages of the conversation that are shown before and after
 
 
-def search_words(rows: QuerySet[Any], text: str) -> QuerySet[Any]:
-    """Those with all of the words, in any form."""
-    return rows.filter(lexemes=SearchQuery(text, config="english", search_type="websearch"))
+class TextSearch:
+    """Searches texts: those with all of the words, in any form."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]  # ModelAdmin's
+        return rows.defer("lexemes")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        words = SearchQuery(search_term, config="english", search_type="websearch")
+        return queryset.filter(lexemes=words) if search_term.strip() else queryset, False
 
 
 @admin.register(Episode)
-class EpisodeAdmin(Forgets, ReadOnly, Page):
+class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
     list_display = ("when_said", "beginning", "role", "agent", "person", "project")
     list_display_links = ("beginning",)
     list_filter = ("role", ("project", AutocompleteSelectFilter))
@@ -42,17 +51,8 @@ class EpisodeAdmin(Forgets, ReadOnly, Page):
     readonly_fields = ("when_said", "conversation_around", "remembered")
     actions = ("forget_them",)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Episode]:
-        return super().get_queryset(request).defer("lexemes")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Episode], search_term: str
-    ) -> tuple[QuerySet[Episode], bool]:
-        return search_words(queryset, search_term) if search_term.strip() else queryset, False
-
-    @admin.display(description="said at")
-    def when_said(self, row: Episode) -> str:
-        return tell_when(row.said_at)
+    when_said = column("said_at", tell_when, "said at")
+    forget_them = make_forgetting("Forget for good, with what was remembered of nothing else …")
 
     @admin.display(description="text")
     def beginning(self, row: Episode) -> str:
@@ -73,7 +73,3 @@ class EpisodeAdmin(Forgets, ReadOnly, Page):
         lineage = MemoryLineage.objects.filter(kind=MemoryLineage.Kind.EPISODE, row=row.pk)
         memories = Memory.objects.filter(pk__in=lineage.values("memory")).order_by("pk")
         return format_html_join("", "<div>{}</div>", ((link(one),) for one in memories)) or "nothing"
-
-    @admin.action(description="Forget for good, with what was remembered of nothing else …", permissions=["forget"])
-    def forget_them(self, request: HttpRequest, queryset: QuerySet[Episode]) -> HttpResponse | None:
-        return forget_rows(self, request, "episode", queryset)

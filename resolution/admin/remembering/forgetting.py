@@ -1,6 +1,7 @@
 """Forgetting for good: what would go is shown first."""
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, cast
 
 from django.contrib import admin, messages
 from django.contrib.admin.models import DELETION, LogEntry
@@ -43,25 +44,30 @@ def find_address(kind: str) -> str:
     return f"{address}?status=all" if kind == "memory" else address
 
 
-def forget_rows(
-    page: Page, request: HttpRequest, kind: Literal["episode", "memory"], rows: QuerySet[Any]
-) -> HttpResponse | None:
-    """The page that asks; once that was answered, None: then they are gone, and what went with them is told."""
-    if "keys" not in request.POST:
-        return _ask(page, request, kind, rows)
-    keys = [key for text in request.POST["keys"].split(",") if (key := whole_number(text)) is not None]
-    if keys:
-        what = _count(forget(ForgetScope(kind=kind, ids=tuple(keys[:ACTION_MAX]))))
-        # Not as Django does it for each row, which would keep what was forgotten.
-        table = ContentType.objects.get_for_model(rows.model)
-        LogEntry.objects.create(
-            user_id=request.user.pk or 0, content_type=table, object_repr=f"{what} forgotten", action_flag=DELETION
-        )
-        page.message_user(request, f"{what} forgotten for good.", messages.SUCCESS)
-    return None
+def make_forgetting(description: str) -> Callable[[Page, HttpRequest, QuerySet[Any]], HttpResponse | None]:
+    """An action of the list of memories or of that of episodes."""
+
+    @admin.action(description=description, permissions=["forget"])
+    def forget_them(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """The page that asks; once that was answered, None: then they are gone, and what went with them is told."""
+        kind = cast(Literal["episode", "memory"], page.opts.model_name)
+        if "keys" not in request.POST:
+            return _ask(request, kind, queryset)
+        keys = [key for text in request.POST["keys"].split(",") if (key := whole_number(text)) is not None]
+        if keys:
+            what = _count(forget(ForgetScope(kind=kind, ids=tuple(keys[:ACTION_MAX]))))
+            # Not as Django does it for each row, which would keep what was forgotten.
+            table = ContentType.objects.get_for_model(queryset.model)
+            LogEntry.objects.create(
+                user_id=request.user.pk or 0, content_type=table, object_repr=f"{what} forgotten", action_flag=DELETION
+            )
+            page.message_user(request, f"{what} forgotten for good.", messages.SUCCESS)
+        return None
+
+    return forget_them
 
 
-def _ask(page: Page, request: HttpRequest, kind: Literal["episode", "memory"], rows: QuerySet[Any]) -> HttpResponse:
+def _ask(request: HttpRequest, kind: Literal["episode", "memory"], rows: QuerySet[Any]) -> HttpResponse:
     keys, more = limit_selection(rows)
     found = forget(ForgetScope(kind=kind, ids=tuple(keys)), is_trial=True) if keys else Forgotten(0, 0)
     context = {

@@ -1,14 +1,11 @@
 """Memories in the admin: searched, written, corrected, promoted, taken back."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -16,7 +13,7 @@ from django.utils.text import capfirst
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from memory.admin.base import Page, link
+from memory.admin.base import ListFilter, Page, column, link
 from memory.domain.channels import Channel
 from memory.domain.types import whole_number
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
@@ -26,8 +23,8 @@ from memory.semantic.domain.scope import Scope, Speaker
 from memory.templatetags.times import ago
 from resolution.admin.pages import actor_of
 from resolution.admin.remembering import acting, searching
-from resolution.admin.remembering.episodes import search_words
-from resolution.admin.remembering.forgetting import Forgets, forget_rows
+from resolution.admin.remembering.episodes import TextSearch
+from resolution.admin.remembering.forgetting import Forgets, make_forgetting
 from resolution.remembering import service
 from resolution.remembering.remarks import RemarkMistake, clean_text, compose
 from resolution.views.phrases import percent, tell_when
@@ -49,21 +46,17 @@ WORDS = {
 }
 
 
-class StatusFilter(admin.SimpleListFilter):
+class StatusFilter(ListFilter):
     """Those that hold, unless others are asked for."""
 
     title = "status"
     parameter_name = "status"
+    standard = "Active"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         statuses = model_admin.model.Status.choices
         others = [(value, str(label).capitalize()) for value, label in statuses if value != "active"]
         return [("disputed", "Disputed"), *others, ("all", "All")]
-
-    def choices(self, changelist: Any) -> Any:
-        default, *others = super().choices(changelist)
-        yield {**default, "display": "Active"}
-        yield from others
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() == "all":
@@ -94,7 +87,7 @@ class MemoryForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
 
 
 @admin.register(Memory)
-class MemoryAdmin(Forgets, Page):
+class MemoryAdmin(Forgets, TextSearch, Page):
     form = MemoryForm
     list_display = ("text", "category", "project", "whose", "sureness", "state", "written")
     list_filter = (StatusFilter, "category", "channel", ("project", AutocompleteSelectFilter))
@@ -117,30 +110,16 @@ class MemoryAdmin(Forgets, Page):
         "when_said",
         "slot",
     )
+    fixed_fields = ("project", "agent", "person")
+    own_views = {
+        "search/": searching.search_page,
+        "merge/": acting.merge_page,
+        "separate/": acting.separate,
+        "<int:memory_id>/act/": acting.act_on_one,
+    }
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # it is taken back, or forgotten
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Memory]:
-        return super().get_queryset(request).defer("lexemes")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Memory], search_term: str
-    ) -> tuple[QuerySet[Memory], bool]:
-        return search_words(queryset, search_term) if search_term.strip() else queryset, False
-
-    def get_urls(self) -> list[URLPattern]:
-        own: dict[str, tuple[str, Callable[..., HttpResponse]]] = {
-            "search/": ("search", searching.search_page),
-            "merge/": ("merge", partial(acting.merge_page, site=self.admin_site)),
-            "separate/": ("separate", acting.separate),
-            "<int:memory_id>/act/": ("act", acting.act_on_one),
-        }
-        views = [
-            path(route, self.admin_site.admin_view(view), name=f"memory_memory_{name}")
-            for route, (name, view) in own.items()
-        ]
-        return [*views, *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -158,9 +137,6 @@ class MemoryAdmin(Forgets, Page):
             ("Where it is from", {"fields": ("channel", "source", "when_said", "slot")}),
             ("What happened to it", {"fields": ("happened",)}),
         )
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Memory | None = None) -> Any:
-        return (*self.readonly_fields, "project", "agent", "person") if obj else self.readonly_fields
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         actor = actor_of(request)
@@ -205,13 +181,8 @@ class MemoryAdmin(Forgets, Page):
     def state(self, row: Memory) -> str:
         return capfirst(f"{row.get_status_display()}{', disputed' if row.is_disputed else ''}")
 
-    @admin.display(description="said at")
-    def when_said(self, row: Memory) -> str:
-        return tell_when(row.said_at)
-
-    @admin.display(description="last evidence")
-    def written(self, row: Memory) -> str:
-        return ago(row.last_updated)
+    when_said = column("said_at", tell_when, "said at")
+    written = column("last_updated", ago, "last evidence")
 
     @admin.display(description="evidence")
     def evidence(self, row: Memory) -> SafeString | str:
@@ -240,29 +211,12 @@ class MemoryAdmin(Forgets, Page):
 
     # --- actions ---
 
-    @admin.action(description="Promote: true, give it", permissions=["change_them"])
-    def promote_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
-        acting.act_on_many(self, request, queryset, "promote")
-
-    @admin.action(description="Deprecate: too uncertain to be given", permissions=["change_them"])
-    def deprecate_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
-        acting.act_on_many(self, request, queryset, "deprecate")
-
-    @admin.action(description="Take back: not true, or of no use", permissions=["change_them"])
-    def take_them_back(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
-        acting.act_on_many(self, request, queryset, "invalidate")
-
-    @admin.action(description="Restore: it holds again", permissions=["change_them"])
-    def restore_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
-        acting.act_on_many(self, request, queryset, "restore")
-
-    @admin.action(description="Merge: they say the same …", permissions=["change_them"])
-    def merge_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
-        return acting.begin_merge(self, request, queryset)
-
-    @admin.action(description="Forget for good: text, history and all …", permissions=["forget"])
-    def forget_them(self, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
-        return forget_rows(self, request, "memory", queryset)
+    promote_them = acting.make_action("promote", "Promote: true, give it")
+    deprecate_them = acting.make_action("deprecate", "Deprecate: too uncertain to be given")
+    take_them_back = acting.make_action("invalidate", "Take back: not true, or of no use")
+    restore_them = acting.make_action("restore", "Restore: it holds again")
+    merge_them = acting.merge_them
+    forget_them = make_forgetting("Forget for good: text, history and all …")
 
 
 def describe(row: MemoryHistory) -> tuple[str, str, str, str]:

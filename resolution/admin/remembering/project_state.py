@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from memory.admin.base import Page, limit_selection, link
+from memory.admin.base import Page, column, limit_selection, link, requires
 from memory.models import ProjectState
 from memory.models.state import VALUE_CHARACTERS
 from memory.templatetags.times import ago
@@ -73,15 +73,14 @@ class ProjectStateAdmin(Page):
     actions = ("take_them_back",)
     autocomplete_fields = ("project",)
     readonly_fields = ("state", "set_by", "settled", "ended", "conflicts", "before")
+    fixed_fields = ("project", "category", "key")
+    has_take_back_permission = requires("memory.change_projectstate")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # it is replaced or taken back
 
     def has_change_permission(self, request: HttpRequest, obj: ProjectState | None = None) -> bool:
         return super().has_change_permission(request, obj) and (obj is None or obj.status == "active")
-
-    def has_take_back_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("memory.change_projectstate")
 
     def get_fieldsets(self, request: HttpRequest, obj: ProjectState | None = None) -> Any:
         place = (None, {"fields": ("project", ("category", "key"), "value", "reason")})
@@ -90,9 +89,6 @@ class ProjectStateAdmin(Page):
         ended = () if obj.status == "active" else ("ended",)
         about = ("What became of it", {"fields": ("state", "set_by", "settled", *ended, "conflicts", "before")})
         return (place, about)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: ProjectState | None = None) -> Any:
-        return (*self.readonly_fields, "project", "category", "key") if obj else self.readonly_fields
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         row: Any = super().get_object(request, object_id, from_field)
@@ -137,9 +133,7 @@ class ProjectStateAdmin(Page):
     def set_by(self, row: ProjectState) -> str:
         return f"{row.actor}: {row.reason}" if row.reason else row.actor
 
-    @admin.display(description="set")
-    def settled(self, row: ProjectState) -> str:
-        return ago(row.set_at)
+    settled = column("set_at", ago, "set")
 
     @admin.display(description="ended")
     def ended(self, row: ProjectState) -> SafeString:
