@@ -5,13 +5,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
-from zlib import crc32
 
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from memory.db.locks import Lock, lock_until_commit
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.timing import is_dated
 from memory.domain.voices import corroborate
@@ -91,43 +89,6 @@ def find_same(scope: Scope, text: str) -> list[Memory]:
     """Those with this text, the newest first, locked."""
     rows = visible_to(scope).annotate(small=Lower("text")).filter(small=text.lower())
     return list(rows.select_for_update(of=("self",)).order_by("-id"))
-
-
-def find_rivals(memory: Memory) -> list[Memory]:
-    """The active memories that cannot hold beside this one, the oldest first, locked."""
-    names = [name for name in (memory.slot, memory.other_slot) if name]
-    denied = slots.denied_by(memory.text).lower()
-    if not names and not denied:
-        return []
-    rows = Memory.objects.annotate(small=Lower("text")).filter(
-        Q(category=memory.category) & (Q(slot__in=names) | Q(other_slot__in=names)) | Q(small=denied),
-        project=memory.project_id,
-        status=Status.ACTIVE,
-    )
-    rows = rows.exclude(pk=memory.pk)
-    if memory.category in PERSONAL:
-        rows = rows.filter(agent=memory.agent, person=memory.person)
-    return [row for row in rows.select_for_update(of=("self",)).order_by("id") if are_rivals(memory, row)]
-
-
-def are_rivals(one: Memory, other: Memory) -> bool:
-    """Whether two memories of one owner cannot both hold, by their slots or because one denies the other."""
-    small = one.text.lower(), other.text.lower()
-    if slots.denied_by(one.text).lower() == small[1] or slots.denied_by(other.text).lower() == small[0]:
-        return True
-    own, others = (slots.Slots(each.slot, each.other_slot) for each in (one, other))
-    is_near = one.category == other.category and slots.meet(own, others)
-    return is_near and slots.contradicts(one.text, other.text, one.category, one.slot)
-
-
-def lock_places(drafts: Iterable[Draft]) -> None:
-    """Until the end of the transaction nobody else writes there. All at once: who takes some in one order, and others
-    in another, would deadlock."""
-    lock_until_commit(Lock.MEMORY, {_number(place) for draft in drafts for place in draft.places})
-
-
-def _number(place: str) -> int:
-    return crc32(place.encode("utf-8", "replace")) - 2**31  # as Postgres' integers have room for it
 
 
 # --- writing ---

@@ -35,6 +35,7 @@ from memory.semantic.domain.consolidation import NEAR_COSINE, says_same
 from memory.semantic.domain.oppositions import find_opposition
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.domain.slots import find_slots
+from memory.semantic.rivals import find_rivals, lock_places
 from memory.semantic.search import cut_out
 from memory.semantic.store import Change, Draft, Status
 from memory.semantic.vectors import embedders, schema
@@ -161,7 +162,7 @@ class Extraction:
         """Nothing at all where a message was forgotten since: who knows what of it is in the answer."""
         outcomes: Counter[str] = Counter()
         drafts = [self.draft(due.scope, each) for each in concluded]
-        store.lock_places(drafts)
+        lock_places(drafts)
         asked = Episode.objects.filter(pk__in=[each.episode.pk for each in shown]).order_by("pk")
         if len(asked.select_for_update().values_list("pk")) < len(shown):
             return outcomes
@@ -287,5 +288,5 @@ def judge(draft: Draft, by: Change, vector: Sequence[float]) -> Memory.Status | 
         if says_same(draft.text, memory.text) or find_opposition(draft.text, memory.text) is None:
             return None
         is_opposed |= memory.status == Status.ACTIVE
-    is_opposed |= bool(store.find_rivals(store.compose(draft, by)))
+    is_opposed |= bool(find_rivals(store.compose(draft, by)))
     return Status.CANDIDATE if is_opposed else Status.ACTIVE

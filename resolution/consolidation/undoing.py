@@ -13,7 +13,9 @@ from memory.semantic import uniting
 from memory.semantic.store import Change
 from resolution.actors import Actor
 from resolution.layers.conflicts import ConflictKind, MemberKind, close_moot, find_open, settle_moot
+from resolution.layers.memories import dispute_rivals
 from resolution.models import Conflict, Run
+from resolution.remembering.service import lock_memory
 
 TIERS: Final = (Conflict.Tier.OPPOSITION, Conflict.Tier.MODEL)  # of the conflicts that a night opens
 
@@ -40,7 +42,8 @@ def undo_consolidation(run: Run, actor: Actor, reason: str = "") -> TakenBack:
     for key in list(find_changed(run).order_by("-pk").values_list("pk", flat=True)):
 
         def put_back(key: int = key) -> None:
-            memory = Memory.objects.select_for_update(of=("self",)).get(pk=key)
+            memory = lock_memory(key)
+            held = memory.status == Memory.Status.ACTIVE
             if uniting.take_back(memory, run.pk, by):
                 report.undone += 1
                 if memory.history.filter(run=run.pk, action=MemoryHistory.Action.DISPUTE).exists():
@@ -49,6 +52,8 @@ def undo_consolidation(run: Run, actor: Actor, reason: str = "") -> TakenBack:
                     )
                     close_moot(opened.filter(tier__in=TIERS).values_list("pk", flat=True))
                 settle_moot(MemberKind.MEMORY, [memory.pk])
+                if memory.status == Memory.Status.ACTIVE and not held:
+                    dispute_rivals(memory, by)
             else:
                 report.refused.append(memory)
 

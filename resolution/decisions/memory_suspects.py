@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from memory.domain.channels import SURE, Channel
 from memory.models import Memory, MemoryHistory
 from memory.semantic import store
+from memory.semantic.rivals import find_rivals
 from memory.semantic.store import Change
 from resolution.actors import Actor
 from resolution.decisions.sides import change_of
@@ -102,7 +103,7 @@ def _put_replaced_back(replaced: Sequence[Memory], by: Change) -> None:
     for old in replaced:
         memory = Memory.objects.select_for_update(of=("self",)).get(pk=old.pk)
         is_gone = memory.status in (Memory.Status.SUPERSEDED, Memory.Status.MERGED_INTO)
-        if is_gone and not store.find_rivals(memory):
+        if is_gone and not find_rivals(memory):
             store.restore(memory, by)
             detect_memory(memory)
 

@@ -15,14 +15,15 @@ from memory.graph.store import Assertion
 from memory.models import Edge, EdgeHistory, Memory, MemoryHistory, ProjectState
 from memory.semantic import project_state, uniting
 from memory.semantic import store as memories
+from memory.semantic.rivals import draft_of, lock_places
 from memory.semantic.store import Change
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions.retirement import return_fact
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake.assertions import settle
-from resolution.layers.detection import detect_memory, detect_state
-from resolution.layers.memories import settle_memories
+from resolution.layers.detection import detect_state
+from resolution.layers.memories import dispute_rivals, settle_memories
 from resolution.models import Conflict, ConflictMember, DecidedTriple, Decision
 
 Kind = ConflictMember.Kind
@@ -89,10 +90,12 @@ def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -
 
 
 def lock_rows(conflict_id: int) -> tuple[Conflict, list[DisputedRow]]:
-    """The conflict and its members, locked in the order in which writers lock: dimensions, rows, then the conflict.
-    Raises UnknownId."""
+    """The conflict and its members, locked in the order in which writers lock: places of memories, dimensions, rows,
+    then the conflict. Raises UnknownId."""
     members = list(ConflictMember.objects.filter(conflict=conflict_id).order_by("pk"))
-    graph.lock_dimensions({dim_id for one in read_rows(members) for _, dim_id in one.slots})
+    unlocked = read_rows(members)
+    lock_places(draft_of(one.row) for one in unlocked if isinstance(one.row, Memory))
+    graph.lock_dimensions({dim_id for one in unlocked for _, dim_id in one.slots})
     rows = read_rows(members, is_locked=True)
     conflict = Conflict.objects.select_for_update(of=("self",)).filter(pk=conflict_id).first()
     if conflict is None:
@@ -135,8 +138,9 @@ def supersede(losers: Sequence[DisputedRow], winner: DisputedRow | None, actor: 
 def hold(winner: DisputedRow, actor: Actor, reason: str) -> None:
     """Makes it hold where it does not any more. Raises DecisionError."""
     if isinstance(winner.row, Memory) and not winner.holds:
-        memories.restore(winner.row, change_of(actor, reason))
-        detect_memory(winner.row)
+        by = change_of(actor, reason)
+        memories.restore(winner.row, by)
+        dispute_rivals(winner.row, by)
     elif isinstance(winner.row, ProjectState) and not winner.holds:
         _make_hold(winner.row)
         detect_state(winner.row)
@@ -170,9 +174,10 @@ def change_of(actor: Actor, reason: str) -> Change:
     return Change(said.agent, Channel.OPERATOR, said.at, reason=reason)
 
 
-def put_back(decision: Decision, actor: Actor, reason: str) -> None:
-    """The memories and values of projects that the decision has changed, as before. Raises DecisionError where one has
-    changed since."""
+def put_back(decision: Decision, actor: Actor, reason: str) -> list[Memory | ProjectState]:
+    """The memories and values of projects that the decision has changed, as before; those that hold again. Raises
+    DecisionError where one has changed since."""
+    again: list[Memory | ProjectState] = []
     before, after = (side.get("memories", {}) for side in (decision.before, decision.after))
     for memory in Memory.objects.select_for_update(of=("self",)).filter(pk__in=map(int, after)).order_by("pk"):
         was, left = before[str(memory.pk)], after[str(memory.pk)]
@@ -180,7 +185,7 @@ def put_back(decision: Decision, actor: Actor, reason: str) -> None:
         if not uniting.put_back(memory, changed, left, change_of(actor, reason)):
             raise DecisionError(f"“{memory}” has changed since: it is {memory.get_status_display()}.")
         if memory.status == Memory.Status.ACTIVE != left["status"]:
-            detect_memory(memory)
+            again.append(memory)
     before, after = (side.get("states", {}) for side in (decision.before, decision.after))
     rows = ProjectState.objects.select_for_update(of=("self",)).filter(pk__in=map(int, after))
     # What it made hold goes first: a place has one value.
@@ -190,5 +195,17 @@ def put_back(decision: Decision, actor: Actor, reason: str) -> None:
             raise DecisionError(f"“{row}” has changed since: it is {row.get_status_display()}.")
         if was["status"] == "active":
             _make_hold(row)
+            again.append(row)
         else:
             project_state.archive(row, ProjectState.objects.filter(pk=was["superseded_by_id"]).first())
+    return again
+
+
+def look_again(rows: Iterable[Memory | ProjectState], actor: Actor, reason: str) -> None:
+    """Whatever has come to contradict these meanwhile is disputed with them."""
+    for row in rows:
+        row.refresh_from_db()
+        if isinstance(row, Memory):
+            dispute_rivals(row, change_of(actor, reason))
+        else:
+            detect_state(row)

@@ -15,7 +15,8 @@ from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.graph.store import Attribution
-from memory.models import Alias, Dimension, Edge, Evidence, Soas
+from memory.models import Alias, Dimension, Edge, Evidence, Memory, Soas
+from memory.semantic.rivals import draft_of, lock_places
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions import sides
@@ -97,6 +98,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     claim = decision.claim
     of_conflict = {claim.slot} if claim is not None else set()
     dim_ids = {*disputed, *of_edges, *map(int, after.get("dimensions", ())), *(dim_id for _, dim_id in of_conflict)}
+    lock_places(map(draft_of, Memory.objects.filter(pk__in=map(int, after.get("memories", ()))).defer("lexemes")))
     store.lock_dimensions(dim_ids)
     # Dimensions, then rows, as all writers lock. The conflict's own row keeps a decision about it out meanwhile.
     if claim is not None:
@@ -108,7 +110,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
     edges = {key: store.lock_edge(_find_ids(decision, key)) for key in after["edges"]}
     _refuse_changed(edges, after)
-    sides.put_back(decision, actor, reason)
+    again = sides.put_back(decision, actor, reason)
 
     # The conflict's own slot belongs to it even where nothing changed there: what is open in it is looked at again.
     concepts = {concept_id for concept_id, _ in (*of_conflict, *map(read_slot, after["edges"]))}
@@ -123,6 +125,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         rulings.take_back(read_triple(key), decision, ruling, after["triples"][key])
     _put_conflicts_back(decision)
     _reopen(decision)
+    sides.look_again(again, actor, reason)  # only now: what was disputed then is so in the same conflict
     for slot in {*of_conflict, *find_changed_slots(old, take_surroundings(concepts, dim_ids))}:
         rebase(slot, fill=False)
     if decision.kind == Decision.Kind.QUARANTINE:

@@ -9,6 +9,8 @@ from memory.semantic import store
 from memory.semantic.domain.consolidation import find_contradiction
 from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.domain.slots import Slots
+from memory.semantic.rivals import are_rivals, find_rivals
+from memory.semantic.store import Change
 from resolution.layers.conflicts import (
     ConflictKind,
     Member,
@@ -19,7 +21,8 @@ from resolution.layers.conflicts import (
     open_conflict,
     settle_moot,
 )
-from resolution.models import Conflict
+from resolution.layers.detection import detect_memory
+from resolution.models import Conflict, ConflictMember
 
 Tier = Conflict.Tier
 
@@ -33,6 +36,23 @@ def drop_settled(memory: Memory, rivals: Sequence[Memory]) -> list[Memory]:
     texts = {(str(MemberKind.MEMORY), rival.pk): rival.text for rival in rivals}
     settled = find_settled(as_member(memory), texts) if rivals else set()
     return [rival for rival in rivals if (MemberKind.MEMORY, rival.pk) not in settled]
+
+
+def dispute_rivals(memory: Memory, by: Change) -> int | None:
+    """Of a memory that has come into its places again: whatever contradicts it there by now is disputed with it. The
+    caller's transaction has locked them."""
+    rivals = drop_settled(memory, find_rivals(memory))
+    return dispute(memory, [rival for rival in rivals if not are_in_one(memory.pk, rival.pk)], by)
+
+
+def dispute(memory: Memory, rivals: Sequence[Memory], by: Change) -> int | None:
+    """Looks at other layers, too; the id of the conflict with the rivals."""
+    for rival in rivals:
+        older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
+        store.dispute(older, newer, by)
+    conflict_id = open_between(memory, rivals)
+    detect_memory(memory)
+    return conflict_id
 
 
 def open_between(memory: Memory, rivals: Sequence[Memory], tier: str = Tier.SLOT) -> int | None:
@@ -63,7 +83,14 @@ def settle_memories(ids: Collection[int]) -> None:
 def contradict(one: Memory, other: Memory) -> bool:
     """Whether two memories that were taken for rivals still are."""
     found = [Slots(each.slot, each.other_slot) for each in (one, other)]
-    return store.are_rivals(one, other) or find_contradiction(one.text, other.text, one.category, found) is not None
+    return are_rivals(one, other) or find_contradiction(one.text, other.text, one.category, found) is not None
+
+
+def are_in_one(one: int, other: int) -> bool:
+    """Whether two memories are members of one open conflict."""
+    rows = ConflictMember.objects.filter(kind=MemberKind.MEMORY, conflict__status=Conflict.Status.OPEN)
+    own = rows.filter(object_id=one, conflict__slot_kind=ConflictKind.MEMORY_SLOT).values("conflict")
+    return rows.filter(object_id=other, conflict__in=own).exists()
 
 
 def _key_of(memory: Memory, rival: Memory) -> dict[str, Any]:

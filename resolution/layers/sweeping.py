@@ -18,12 +18,13 @@ from memory.models import Memory, MemoryHistory, ProjectState
 from memory.semantic import store
 from memory.semantic.domain import slots
 from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.rivals import are_rivals
 from memory.semantic.store import Change
 from resolution.domain.layer_slots import VERSION, meeting_key, memory_keys
 from resolution.layers import detection
 from resolution.layers.conflicts import ConflictKind, MemberKind, settle_moot
 from resolution.layers.detection import LayerSide
-from resolution.layers.memories import contradict, drop_settled, open_between, settle_memories
+from resolution.layers.memories import are_in_one, contradict, drop_settled, open_between, settle_memories
 from resolution.models import Conflict, ConflictMember, LayerSlot
 
 ACTOR: Final = "sweep"
@@ -119,7 +120,7 @@ def compare_memories() -> Iterator[int]:
         for ids in some:
             present = [memories[key] for key in ids if key in memories]
             for newer, older in combinations(present, 2):
-                if store.are_rivals(older, newer) and not _are_in_one(older.pk, newer.pk):
+                if are_rivals(older, newer) and not are_in_one(older.pk, newer.pk):
                     run_transaction(partial(_dispute, older.pk, newer.pk, Conflict.Tier.SLOT))
             yield len(ids)
 
@@ -144,13 +145,6 @@ def _dispute(one_id: int, other_id: int, tier: str) -> None:
     older, newer = sorted(pair, key=lambda memory: (memory.said_at, memory.pk))
     store.dispute(older, newer, Change(ACTOR, Channel.OPERATOR, timezone.now()))
     open_between(newer, [older], tier)
-
-
-def _are_in_one(one: int, other: int) -> bool:
-    """Whether two memories are members of one open conflict."""
-    rows = ConflictMember.objects.filter(kind=MemberKind.MEMORY, conflict__status=Conflict.Status.OPEN)
-    own = rows.filter(object_id=one, conflict__slot_kind=ConflictKind.MEMORY_SLOT).values("conflict")
-    return rows.filter(object_id=other, conflict__in=own).exists()
 
 
 # --- layers ---

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from memory.domain.channels import is_weaker
 from memory.models import Memory
 from memory.semantic import store
+from memory.semantic.rivals import find_rivals
 from memory.semantic.store import Change
-from resolution.layers.detection import detect_memory
-from resolution.layers.memories import drop_settled, open_between, settle_memories
+from resolution.layers.memories import dispute, drop_settled, settle_memories
 
 
 class Settled(NamedTuple):
@@ -26,7 +26,7 @@ def settle_rivals(memory: Memory, by: Change, *, is_change: bool) -> Settled:
     In the caller's transaction, which has locked the memory's places."""
     superseded: list[Memory] = []
     disputed: list[Memory] = []
-    for rival in drop_settled(memory, store.find_rivals(memory)):
+    for rival in drop_settled(memory, find_rivals(memory)):
         is_own = (rival.agent, rival.person) == (memory.agent, memory.person)
         if is_own and is_change and rival.said_at <= memory.said_at and not is_weaker(memory.channel, rival.channel):
             store.supersede(rival, memory, by)
@@ -37,11 +37,7 @@ def settle_rivals(memory: Memory, by: Change, *, is_change: bool) -> Settled:
             break
         else:
             disputed.append(rival)
-    for rival in disputed:
-        older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
-        store.dispute(older, newer, by)
-    conflict_id = open_between(memory, disputed)
-    detect_memory(memory)
+    conflict_id = dispute(memory, disputed, by)
     if superseded:
         settle_memories([gone.pk for gone in superseded])
     return Settled([gone for gone in superseded if gone != memory], disputed, conflict_id)

@@ -11,8 +11,8 @@ from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.voices import voice_of
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
 from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.domain.slots import Slots, find_slots
+from memory.semantic.domain.scope import Speaker
+from memory.semantic.rivals import draft_of, lock_places
 from memory.semantic.store import Change, Status
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, Outdated, UnknownId
@@ -50,7 +50,7 @@ def take_in(remarks: Sequence[Remark], *, is_metered: bool = False) -> list[Reme
     """The same in the caller's transaction, which takes in no others."""
     if not remarks:
         return []
-    store.lock_places(remark.draft for remark in remarks)
+    lock_places(remark.draft for remark in remarks)
     quotas = Quotas({}) if is_metered else None
     if quotas is not None:
         quotas.read_used(remarks)
@@ -233,15 +233,8 @@ def lock_memory(memory_id: int, **changes: str) -> Memory:
     memory = Memory.objects.filter(pk=memory_id).first()
     if memory is None:
         raise UnknownId(f"there is no memory {memory_id}")
-    store.lock_places([_draft_of(memory), _draft_of(memory, **changes)])
+    lock_places([draft_of(memory), draft_of(memory, **changes)])
     return Memory.objects.select_for_update(of=("self",)).get(pk=memory_id)
-
-
-def _draft_of(memory: Memory, **changes: str) -> store.Draft:
-    text, category = changes.get("text", memory.text), changes.get("category", memory.category)
-    scope = Scope(Speaker(memory.agent, memory.person), memory.project_id)
-    found = find_slots(text, category) if changes else Slots(memory.slot, memory.other_slot)
-    return store.Draft(text, category, scope, memory.confidence, Memory.Source(memory.source), found)
 
 
 def change_by(actor: Actor, reason: str = "") -> Change:

@@ -17,6 +17,7 @@ from memory.semantic.copies import EpisodeCopy, Ties
 from memory.semantic.domain import slots
 from memory.semantic.domain.extraction import categorise
 from memory.semantic.domain.scope import Scope, Speaker
+from memory.semantic.rivals import find_rivals
 from memory.semantic.store import Action, Change
 from resolution.layers.detection import detect_memory, detect_state
 from resolution.layers.memories import open_between, settle_memories
@@ -165,7 +166,7 @@ class Remembrance:
         """Among the memories that were here before: what stands in the file together is not judged anew."""
         if not self._last or memory.status != Memory.Status.ACTIVE:
             return []
-        return [rival for rival in store.find_rivals(memory) if rival.pk <= self._last]
+        return [rival for rival in find_rivals(memory) if rival.pk <= self._last]
 
     def tie_memories(self, lines: Iterable[NumberedMemory]) -> None:
         """Those that are new, to what their lines refer to, when all are there."""

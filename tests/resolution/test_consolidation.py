@@ -126,10 +126,15 @@ def test_what_has_become_something_else_since_is_not_undone(vectors: None) -> No
     done = run()
     store.invalidate(Memory.objects.get(pk=faded.pk), Change("anna", Channel.OPERATOR, NOW))
 
+    against = state("The stapler is no longer in room 6.")
+
     report = undo_consolidation(done, OPERATOR)
 
     assert (report.undone, report.refused) == (1, [faded])
-    assert dict(Memory.objects.values_list("pk", "status")) == {faded.pk: "invalid", other.pk: "active"}
+    assert dict(Memory.objects.values_list("pk", "status")) == {
+        faded.pk: "invalid", other.pk: "active", against.pk: "active",
+    }  # fmt: skip
+    assert set(Memory.objects.filter(is_disputed=True)) == {other, against}  # and what holds again is looked at
 
 
 def test_the_command_shows_runs_and_takes_back() -> None:

@@ -11,7 +11,10 @@ from memory import bootstrap
 from memory.db.transactions import run_transaction
 from memory.models import Edge, Memory, Project, ProjectState, Source
 from memory.semantic.domain.scope import Scope
+from resolution.decisions.conflicts import resolve
 from resolution.decisions.retirement import put_back, retire_one
+from resolution.decisions.undo import undo
+from resolution.domain.verdicts import MemberKey, Resolution
 from resolution.layers import detection
 from resolution.layers.conflicts import list_open_of
 from resolution.layers.detection import detect_state
@@ -94,6 +97,38 @@ def test_what_was_replaced_contradicts_nothing(project: Project) -> None:
 
     assert say(FACT.format("gf-ptfe")).conflict_id is None
     assert not Conflict.objects.exists()
+
+
+def test_a_value_that_an_undo_brings_back_is_looked_at(project: Project) -> None:
+    state = decide(project, "GF-PTFE").row
+    said = say(FACT.format("peek"))
+    [edge] = Edge.objects.filter(parent__token="peek")
+    winner = Resolution("supersede_others", "", MemberKey(edge.pk, "edge"))
+    [decision] = resolve(said.conflict_id or 0, OPERATOR, winner)
+    say("p05.material isa peek decision.lateral-support")
+    assert statuses() == ["resolved"]
+
+    undo(decision.pk, OPERATOR)
+
+    assert statuses() == ["open"]
+    assert len(sides(said.conflict_id)) == 3
+    assert ProjectState.objects.get(pk=state.pk).is_disputed
+
+
+def test_a_memory_that_an_undo_brings_back_is_looked_at(project: Project) -> None:
+    first, second = tell("I work as a nurse."), tell("I work as a teacher.", minutes=1)
+    assert second.memory is not None
+    winner = Resolution("supersede_others", "", MemberKey(second.memory.pk))
+    [decision] = resolve(second.conflict_id or 0, OPERATOR, winner)
+    later = tell("The user no longer works as a nurse.", minutes=2)
+    assert (later.conflict_id, statuses()) == (None, ["resolved"])
+
+    undo(decision.pk, OPERATOR)
+
+    assert statuses() == ["open", "open"]
+    assert first.memory is not None
+    assert len(list_open_of("memory", [first.memory.pk])[first.memory.pk]) == 2
+    assert Memory.objects.filter(is_disputed=True).count() == 3
 
 
 def test_facts_that_are_moved_or_put_back_are_looked_at(project: Project) -> None:

@@ -5,6 +5,7 @@ person, role, background and credentials have slots, and whatever the form that 
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, NamedTuple
 
 from memory.domain.cues.noun_phrases import is_adjective
@@ -38,6 +39,8 @@ _QUALIFIER: Final = re.compile(
 )
 _ASKS: Final = re.compile(r"(?:not )?to ")
 _NO_LONGER: Final = re.compile(r"\bno longer ")
+_WORD: Final = re.compile(r"\S+")
+DENIED_WORDS: Final = 12  # from the start of a sentence: what denies it stands before one of them
 _ATTRIBUTE: Final = re.compile(r"(?:the )?user's (?P<noun>[\w -]{1,60}?) (?:is|are)(?: now)? ")
 _OF_OTHERS: Final = re.compile(
     r"(?:the )?user's "
@@ -192,6 +195,12 @@ def denied_by(text: str) -> str:
     """What a sentence says to be so no longer, as a sentence; empty where it says no such thing."""
     found = _NO_LONGER.search(text)
     return f"{text[: found.start()]}{text[found.end() :]}" if found else ""
+
+
+def list_denials(text: str) -> list[str]:
+    """The sentences that say this one to be so no longer."""
+    starts = [found.start() for found in islice(_WORD.finditer(text), DENIED_WORDS)]
+    return [f"{text[:at]}no longer {text[at:]}" for at in starts]
 
 
 def read_value(text: str, category: str) -> tuple[frozenset[str], bool]:

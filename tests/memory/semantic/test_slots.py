@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.semantic.domain.oppositions import Opposition, find_opposition
-from memory.semantic.domain.slots import Slots, contradicts, find_oneself, find_slots, meet
+from memory.semantic.domain.slots import (
+    Slots,
+    contradicts,
+    denied_by,
+    find_oneself,
+    find_slots,
+    list_denials,
+    meet,
+)
 
 NOUNS = st.sampled_from(["rebase", "merge-commits", "tabs", "spaces", "coffee", "tea", "vim", "Python", "workflow"])
 PREFERENCES = st.one_of(
@@ -141,3 +149,11 @@ def test_what_only_sounds_like_it_asks_nothing_of_oneself(question: str) -> None
 @pytest.mark.parametrize("question", ["Which editor do I prefer?", "What is my favourite colour?"])
 def test_preferences_are_asked_for(question: str) -> None:
     assert find_oneself(question).is_preference
+
+
+@given(PREFERENCES)
+def test_what_denies_a_sentence_says_it_to_be_so_no_longer(text: str) -> None:
+    denials = list_denials(text)
+
+    assert "The user no longer " + text.removeprefix("The user ") in denials
+    assert {denied_by(denial) for denial in denials} == {text}

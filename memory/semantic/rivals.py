@@ -1,0 +1,59 @@
+"""Which memories cannot hold beside each other, and the locks on the places where they would meet. All functions run
+inside the caller's transaction."""
+
+from collections.abc import Iterable
+from typing import Any
+from zlib import crc32
+
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from memory.db.locks import Lock, lock_until_commit
+from memory.models import Memory
+from memory.semantic.domain import slots
+from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
+from memory.semantic.store import Draft, Status
+
+
+def find_rivals(memory: Memory) -> list[Memory]:
+    """The active memories that cannot hold beside this one, the oldest first, locked."""
+    names = [name for name in (memory.slot, memory.other_slot) if name]
+    opposed = [text.lower() for text in (slots.denied_by(memory.text), *slots.list_denials(memory.text)) if text]
+    rows = Memory.objects.annotate(small=Lower("text")).filter(
+        Q(category=memory.category) & (Q(slot__in=names) | Q(other_slot__in=names)) | Q(small__in=opposed),
+        project=memory.project_id,
+        status=Status.ACTIVE,
+    )
+    rows = rows.exclude(pk=memory.pk)
+    if memory.category in PERSONAL:
+        rows = rows.filter(agent=memory.agent, person=memory.person)
+    return [row for row in rows.select_for_update(of=("self",)).order_by("id") if are_rivals(memory, row)]
+
+
+def are_rivals(one: Memory, other: Memory) -> bool:
+    """Whether two memories of one owner cannot both hold, by their slots or because one denies the other."""
+    small = one.text.lower(), other.text.lower()
+    if slots.denied_by(one.text).lower() == small[1] or slots.denied_by(other.text).lower() == small[0]:
+        return True
+    own, others = (slots.Slots(each.slot, each.other_slot) for each in (one, other))
+    is_near = one.category == other.category and slots.meet(own, others)
+    return is_near and slots.contradicts(one.text, other.text, one.category, one.slot)
+
+
+def draft_of(memory: Memory, **changes: Any) -> Draft:
+    """The memory as it would be written now, with what is changed of its ``text``, ``category`` and ``project``."""
+    text, category = changes.get("text", memory.text), changes.get("category", memory.category)
+    scope = Scope(Speaker(memory.agent, memory.person), changes.get("project", memory.project_id))
+    is_kept = (text, category) == (memory.text, memory.category)
+    found = slots.Slots(memory.slot, memory.other_slot) if is_kept else slots.find_slots(text, category)
+    return Draft(text, category, scope, memory.confidence, Memory.Source(memory.source), found)
+
+
+def lock_places(drafts: Iterable[Draft]) -> None:
+    """Until the end of the transaction nobody else writes there. All at once, and before dimensions and rows: who takes
+    some in one order, and others in another, would deadlock."""
+    lock_until_commit(Lock.MEMORY, {_number(place) for draft in drafts for place in draft.places})
+
+
+def _number(place: str) -> int:
+    return crc32(place.encode("utf-8", "replace")) - 2**31  # as Postgres' integers have room for it
