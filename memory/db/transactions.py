@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Callable
-from typing import Final, TypeVar
+from functools import partial, wraps
+from typing import Final, ParamSpec, TypeVar
 
 import psycopg
 from django.db import IntegrityError, OperationalError, transaction
@@ -13,6 +14,7 @@ TRIES: Final = 5
 # By the next try, whoever was in the way has committed.
 PASSING: Final = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
@@ -35,6 +37,16 @@ def run_transaction(work: Callable[[], Result]) -> Result:
             logger.info("transaction.again", extra={"why": type(error.__cause__).__name__})
     with transaction.atomic():
         return work()
+
+
+def in_transaction(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The function, each call of which is done by ``run_transaction``."""
+
+    @wraps(work)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        return run_transaction(partial(work, *args, **kwargs))
+
+    return run
 
 
 def constraint_of(error: IntegrityError) -> str | None:

@@ -11,7 +11,7 @@ from memory.admin.base import ListFilter, Page, ReadOnly, limit_selection, requi
 from memory.db.transactions import run_transaction
 from memory.domain.name_shapes import ADDRESS, HOST, LONG
 from memory.models import Soas
-from resolution.admin.concepts.flags import mute
+from resolution.admin.concepts.marks import set_mark
 from resolution.admin.pages import actor_of, render_origin
 from resolution.decisions.naming import TWO_NAMES, promote
 from resolution.intake.candidates import dismiss
@@ -112,6 +112,6 @@ class CandidateAdmin(ReadOnly, Page):
     def mute_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
         rows, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
         words = Soas.objects.filter(token__in={row.concept for row in rows}).values_list("pk", flat=True)
-        muted = mute(list(words), request.user, to=True)
+        muted = len(set_mark("muted", list(words), request.user, to=True))
         count = run_transaction(lambda: dismiss([row.pk for row in rows], actor_of(request)))
         self.message_user(request, f"{muted:,} concepts muted, {count:,} candidates dismissed{more}.")

@@ -28,13 +28,9 @@ def find_memories() -> QuerySet[Memory]:
 def find_groups() -> Iterator[dict[int, Memory]]:
     groups: dict[Owner, dict[int, Memory]] = defaultdict(dict)
     for memory in find_memories().order_by("pk").iterator():
-        groups[owner_of(memory)][memory.pk] = memory
+        speaker = (memory.agent, memory.person) if memory.category in PERSONAL else ()
+        groups[memory.project_id, memory.category, *speaker][memory.pk] = memory
     yield from groups.values()
-
-
-def owner_of(memory: Memory) -> Owner:
-    speaker = (memory.agent, memory.person) if memory.category in PERSONAL else ()
-    return (memory.project_id, memory.category, *speaker)
 
 
 def find_own_words(project: int | None, since: datetime) -> Iterator[Episode]:

@@ -6,7 +6,7 @@ from typing import Final
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.domain.channels import Channel
 from memory.models import Memory, MemoryHistory
 from memory.semantic import uniting
@@ -40,22 +40,27 @@ def undo_consolidation(run: Run, actor: Actor, reason: str = "") -> TakenBack:
     report = TakenBack()
     by = Change(actor.signature, Channel.OPERATOR, timezone.now(), reason=reason, run=run.pk)
     for key in list(find_changed(run).order_by("-pk").values_list("pk", flat=True)):
-
-        def put_back(key: int = key) -> None:
-            memory = lock_memory(key)
-            held = memory.status == Memory.Status.ACTIVE
-            if uniting.take_back(memory, run.pk, by):
-                report.undone += 1
-                if memory.history.filter(run=run.pk, action=MemoryHistory.Action.DISPUTE).exists():
-                    opened = Conflict.objects.filter(
-                        pk__in=find_open(MemberKind.MEMORY, [memory.pk]), slot_kind=ConflictKind.MEMORY_SLOT
-                    )
-                    close_moot(opened.filter(tier__in=TIERS).values_list("pk", flat=True))
-                settle_moot(MemberKind.MEMORY, [memory.pk])
-                if memory.status == Memory.Status.ACTIVE and not held:
-                    dispute_rivals(memory, by)
-            else:
-                report.refused.append(memory)
-
-        run_transaction(put_back)
+        refused = _put_back(key, run, by)
+        if refused is None:
+            report.undone += 1
+        else:
+            report.refused.append(refused)
     return report
+
+
+@in_transaction
+def _put_back(memory_id: int, run: Run, by: Change) -> Memory | None:
+    """None where it is as before the run; else the memory, which has become something else."""
+    memory = lock_memory(memory_id)
+    held = memory.status == Memory.Status.ACTIVE
+    if not uniting.take_back(memory, run.pk, by):
+        return memory
+    if memory.history.filter(run=run.pk, action=MemoryHistory.Action.DISPUTE).exists():
+        opened = Conflict.objects.filter(
+            pk__in=find_open(MemberKind.MEMORY, [memory.pk]), slot_kind=ConflictKind.MEMORY_SLOT
+        )
+        close_moot(opened.filter(tier__in=TIERS).values_list("pk", flat=True))
+    settle_moot(MemberKind.MEMORY, [memory.pk])
+    if memory.status == Memory.Status.ACTIVE and not held:
+        dispute_rivals(memory, by)
+    return None

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from django.db.models import Q
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.fact_syntax import find_name_mistake
 from memory.domain.name_shapes import find_doubt
@@ -33,26 +33,24 @@ class NamedConcept(NamedTuple):
 
 def name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
     """Gives the concept another name. Raises DecisionError."""
-    named = run_transaction(lambda: _name_concept(alias, concept, said))
+    named = _name_concept(alias, concept, said)
     logger.info("alias.named", extra={"concept": named.alias.concept_id, "status": named.status})
     return named
 
 
+@in_transaction
 def drop_alias(alias: str, said: Attribution) -> Alias:
     """Makes it a word of its own again. Raises DecisionError."""
-
-    def drop() -> Alias:
-        row = Alias.objects.select_for_update(of=("self",)).select_related("soas", "concept")
-        found = row.filter(soas__token=alias).first()
-        if found is None:
-            raise UnknownId(f"{alias} is no alias.")
-        _refuse_stronger(found, said)
-        Alias.objects.filter(pk=found.pk).delete()
-        return found
-
-    return run_transaction(drop)
+    row = Alias.objects.select_for_update(of=("self",)).select_related("soas", "concept")
+    found = row.filter(soas__token=alias).first()
+    if found is None:
+        raise UnknownId(f"{alias} is no alias.")
+    _refuse_stronger(found, said)
+    Alias.objects.filter(pk=found.pk).delete()
+    return found
 
 
+@in_transaction
 def _name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
     for name in (alias, concept):
         if mistake := find_name_mistake(name):

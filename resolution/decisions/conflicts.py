@@ -8,7 +8,7 @@ from typing import Final
 
 from django.utils import timezone
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.models import Edge, Memory, Source
 from memory.semantic import store as memories
 from resolution import rulings
@@ -51,8 +51,8 @@ def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str
     if resolution.action in ("yes", "no") and not conflict.question:
         raise InvalidDecision(f"Conflict {conflict_id} asks nothing.")
     if conflict.slot_kind == Conflict.Kind.EDGE_SLOT:
-        return run_transaction(lambda: _resolve_slot(conflict, actor, resolution))
-    decision = run_transaction(lambda: _resolve(conflict_id, actor, resolution, seen))
+        return _resolve_slot(conflict, actor, resolution)
+    decision = _resolve(conflict_id, actor, resolution, seen)
     extra = {"conflict": conflict_id, "kind": decision.kind, "decision": decision.pk}
     logger.info("conflict.decided", extra=extra)
     return [decision]
@@ -80,6 +80,7 @@ def find_winner(members: Sequence[ConflictMember], key: MemberKey | None) -> Con
 # --- of an edge's slot: each claim is decided ---
 
 
+@in_transaction
 def _resolve_slot(conflict: Conflict, actor: Actor, resolution: Resolution) -> list[Decision]:
     """The claim that is right replaces what stands; where that stands, or nothing is to be done, all claims go."""
     waiting = list(Claim.objects.filter(conflict=conflict, status__in=OPEN))
@@ -116,6 +117,7 @@ def find_open(conflict_id: int) -> list[int]:
 # --- of other kinds ---
 
 
+@in_transaction
 def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str | None) -> Decision:
     conflict, rows = sides.lock_rows(conflict_id)
     _refuse_closed(conflict)

@@ -8,6 +8,7 @@ from typing import Final
 
 from django.db.models import Q, QuerySet
 
+from memory.db.transactions import in_transaction
 from memory.domain.channels import SURE, Channel
 from memory.models import Memory, MemoryHistory
 from memory.semantic import store
@@ -67,6 +68,7 @@ def _find_replaced(memory: Memory, own: QuerySet[Memory]) -> list[Memory]:
     return found
 
 
+@in_transaction
 def take_memories_out(suspects: Iterable[SuspectMemory], actor: Actor, note: str) -> None:
     """A decision for each: what has become something else since keeps no other from being undone."""
     by = replace(change_of(actor, note), run=actor.run.pk if actor.run is not None else None)

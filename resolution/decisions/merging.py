@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.db.transactions import GraphChanged, run_transaction
+from memory.db.transactions import GraphChanged, in_transaction, run_transaction
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.fact_syntax import find_mistake, find_name_mistake
 from memory.domain.judging import PLAIN, Manner
@@ -124,12 +124,9 @@ def _merge(concept: str, into: str, actor: Actor, reason: str) -> Merge:
     return done
 
 
+@in_transaction
 def delete_dimension(name: str, actor: Actor, reason: str = "") -> Run:
     """Takes a dimension out that holds nothing; its word stays. Raises DecisionError."""
-    return run_transaction(lambda: _delete_dimension(name, actor, reason))
-
-
-def _delete_dimension(name: str, actor: Actor, reason: str) -> Run:
     dimension = Dimension.objects.select_related("soas").filter(soas__token=name).first()
     if dimension is None:
         raise UnknownId(f"There is no dimension {name}.")

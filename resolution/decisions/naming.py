@@ -6,7 +6,7 @@ from typing import Final
 
 from django.db.models import Q
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.fact_syntax import find_name_mistake
@@ -34,15 +34,12 @@ def settle(statements: Sequence[Assertion], *, is_metered: bool = False) -> list
     return [_settle_name(statement)]
 
 
+@in_transaction
 def promote(candidate_id: int, actor: Actor) -> Outcome | None:
     """States the candidate as the actor's own; None where it waits no more."""
-
-    def run() -> Outcome | None:
-        waiting = Candidate.objects.select_for_update().filter(pk=candidate_id, state=Candidate.State.OPEN)
-        row = waiting.first()
-        return settle([Assertion(row.triple, actor.attribute(row.evidence))])[0] if row is not None else None
-
-    return run_transaction(run)
+    waiting = Candidate.objects.select_for_update().filter(pk=candidate_id, state=Candidate.State.OPEN)
+    row = waiting.first()
+    return settle([Assertion(row.triple, actor.attribute(row.evidence))])[0] if row is not None else None
 
 
 def _settle_name(statement: Assertion) -> Outcome:

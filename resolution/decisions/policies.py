@@ -1,11 +1,10 @@
 """What a dimension does on a collision, once that changes: whether it can, and what becomes of the claims in it."""
 
-from functools import partial
 from typing import Final
 
 from django.db.models import Count, F
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.graph import store
 from memory.models import Edge
 from resolution.intake.conflict_queue import OPEN, rebase
@@ -41,9 +40,10 @@ def place_claims_at_upgrade() -> int:
     waiting = Claim.objects.filter(dim__dimension__is_additive=True, status__in=OPEN)
     among = waiting.exclude(collision_type__in=[CollisionType.CYCLE, CollisionType.RETRACTION])
     dim_ids = sorted(set(among.values_list("dim_id", flat=True)))
-    return sum(run_transaction(partial(_lock_and_rebase, dim_id)) for dim_id in dim_ids)
+    return sum(_lock_and_rebase(dim_id) for dim_id in dim_ids)
 
 
+@in_transaction
 def _lock_and_rebase(dim_id: int) -> int:
     store.lock_dimensions([dim_id])
     return rebase_claims(dim_id)

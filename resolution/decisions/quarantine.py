@@ -5,7 +5,6 @@ changed, and is undone like any other."""
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Final
 
 from django.db import connection
@@ -13,7 +12,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from memory.db.connections import chunks
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.domain.channels import SURE, Channel
 from memory.domain.types import Triple, TripleIds
 from memory.graph import store
@@ -48,16 +47,16 @@ def quarantine(found: Suspects, actor: Actor, trigger: Run.Trigger, note: str) -
     )  # fmt: skip
     by_run = Actor(actor.name, actor.source, run)
     for suspects in chunks(facts, PORTION):
-        run_transaction(partial(_take_out, suspects, [], by_run, note))
+        _take_out(suspects, [], by_run, note)
     for rows in chunks(claims, PORTION):
-        run_transaction(partial(_take_out, [], rows, by_run, note))
+        _take_out([], rows, by_run, note)
     restored = 0
     for retracted in chunks(found.retracted, PORTION):
-        restored += run_transaction(partial(_put_retracted_back, retracted, by_run, note))
+        restored += _put_retracted_back(retracted, by_run, note)
     for names in chunks(found.names, PORTION):
-        run_transaction(partial(_take_names_back, names, by_run, note))
+        _take_names_back(names, by_run, note)
     for memories in chunks(found.memories, PORTION):
-        run_transaction(partial(take_memories_out, memories, by_run, note))
+        take_memories_out(memories, by_run, note)
     counts = {"quarantined": len(found.unvouched), "kept": len(facts) - len(found.unvouched), "dismiss": len(claims)}
     doubted = len(found.unvouched_memories)
     rare = {"restored": restored, "names": len(found.names), "memories": doubted}
@@ -87,6 +86,7 @@ def describe_quarantine(agent: str, since: datetime | None) -> str:
     return f"Quarantine of {agent}{when}"
 
 
+@in_transaction
 def _take_out(suspects: Sequence[Suspect], claims: Sequence[Claim], actor: Actor, note: str) -> None:
     edges = [one.edge for one in suspects]
     dim_ids = {edge.dim_id for edge in edges} | {row.dim_id for row in claims}
@@ -158,6 +158,7 @@ def _put_back(snapshot: Snapshot, attribution: Attribution) -> bool:
     return True
 
 
+@in_transaction
 def _put_retracted_back(rows: Sequence[EdgeHistory], actor: Actor, note: str) -> int:
     """How many of the facts that the agent took back are in the graph again."""
     dim_ids, concepts = {row.dim_id for row in rows}, {row.concept_id for row in rows}
@@ -174,6 +175,7 @@ def _put_retracted_back(rows: Sequence[EdgeHistory], actor: Actor, note: str) ->
     return count
 
 
+@in_transaction
 def _take_names_back(aliases: Sequence[Alias], actor: Actor, note: str) -> None:
     words = [row.soas for row in aliases]
     before = {"aliases": take_names(words)["aliases"], **take_surroundings([], [])}

@@ -1,12 +1,11 @@
 """Facts that an operator takes out of the graph, without a conflict about them, and puts back again."""
 
 from collections.abc import Collection, Iterable
-from functools import partial
 
 from django.utils import timezone
 
 from memory.db.connections import chunks
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.graph.snapshots import Snapshot
@@ -28,19 +27,15 @@ def retire(edges: Iterable[Edge], *, actor: str, reason: str) -> int:
     # Neighbours in a dimension come in one portion, which then locks few dimensions.
     by_dimension = sorted(edges, key=lambda edge: (edge.dim_id, edge.pk))
     portions = chunks(by_dimension, PORTION)
-    return sum(len(run_transaction(partial(_retire, portion, actor, reason))) for portion in portions)
+    return sum(len(_retire(portion, actor, reason)) for portion in portions)
 
 
 def retire_one(edge: Edge, *, actor: str, reason: str) -> EdgeHistory | None:
     """The same for one fact: the row of the history from which it can be put back, None where it was gone."""
-    return next(iter(run_transaction(lambda: _retire([edge], actor, reason))), None)
+    return next(iter(_retire([edge], actor, reason)), None)
 
 
-def put_back(row_id: int, *, actor: str, reason: str = "") -> Edge:
-    """The fact that this row of the history took out of the graph, there again as it was. Raises CannotPutBack."""
-    return run_transaction(lambda: _put_back(row_id, actor, reason))
-
-
+@in_transaction
 def _retire(edges: Collection[Edge], actor: str, reason: str) -> list[EdgeHistory]:
     store.lock_dimensions(edge.dim_id for edge in edges)
     rows = Edge.objects.filter(pk__in=[edge.pk for edge in edges]).select_for_update(of=("self",)).order_by("pk")
@@ -66,7 +61,9 @@ def _close_retractions(edges: Collection[Edge]) -> None:
         rebase(slot, fill=False)
 
 
-def _put_back(row_id: int, actor: str, reason: str) -> Edge:
+@in_transaction
+def put_back(row_id: int, *, actor: str, reason: str = "") -> Edge:
+    """The fact that this row of the history took out of the graph, there again as it was. Raises CannotPutBack."""
     row = EdgeHistory.objects.filter(pk=row_id).first()
     if row is None or row.action != Action.RETIRE or row.before is None:
         raise CannotPutBack("Only a fact that was retired can be put back.")

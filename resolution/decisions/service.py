@@ -9,7 +9,7 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.domain.types import Triple, TripleIds
 from memory.graph import store
 from memory.graph.store import Assertion, Attribution
@@ -57,7 +57,7 @@ def decide(claim_id: int, actor: Actor, verdict: Verdict, *, seen: Claim | None 
 
     ``seen`` is the conflict as the decider read it: if it is against something else by now, nothing is done."""
     try:
-        decision = run_transaction(lambda: _decide(claim_id, actor, verdict, seen))
+        decision = _decide(claim_id, actor, verdict, seen)
     except Outdated:
         # That transaction is lost. Whoever looks at the conflict again sees what it is against now.
         with transaction.atomic():
@@ -74,6 +74,7 @@ def decide(claim_id: int, actor: Actor, verdict: Verdict, *, seen: Claim | None 
     return decision
 
 
+@in_transaction
 def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -> Decision:
     claim = _find(claim_id)
     dim_ids = store.ensure_tokens(verdict.dimensions)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from django.db import IntegrityError
 from django.db.models import F, Q, QuerySet
 
-from memory.db.transactions import constraint_of, run_transaction
+from memory.db.transactions import constraint_of, in_transaction
 from memory.domain.formatting import format_fact
 from memory.domain.types import TripleIds
 from memory.graph import store
@@ -56,7 +56,7 @@ def undo(decision_id: int, actor: Actor, reason: str = "") -> Decision:
     """Puts the graph and the queue back as they were before the decision; new words stay in the vocabulary.
 
     Raises DecisionError, saying what is in the way."""
-    done = run_transaction(lambda: _undo(decision_id, actor, read_reason(reason)))
+    done = _undo(decision_id, actor, read_reason(reason))
     logger.info("decision.undone", extra={"decision": decision_id, "undo": done.pk})
     return done
 
@@ -89,6 +89,7 @@ def _undo_each(decisions: QuerySet[Decision], actor: Actor, reason: str, within_
     return report
 
 
+@in_transaction
 def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     decision = _find(decision_id)
     before, after = decision.before, decision.after
@@ -108,7 +109,10 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     # Only now, under the locks: of two who undo the same, the second sees the first.
     if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
-    edges = {key: store.lock_edge(_find_ids(decision, key)) for key in after["edges"]}
+    edges: dict[str, Edge | None] = {}
+    for key in after["edges"]:  # the fact that the decision left in this place, or else took out of it
+        fact = after["edges"][key] or decision.before["edges"][key]
+        edges[key] = store.lock_edge(TripleIds(fact["concept_id"], fact["dim_id"], fact["parent_id"]))
     _refuse_changed(edges, after)
     again = sides.put_back(decision, actor, reason)
 
@@ -143,12 +147,6 @@ def _find(decision_id: int) -> Decision:
     if decision.kind == Decision.Kind.UNDO:
         raise DecisionError("An undo cannot be undone: decide the conflict again.")
     return decision
-
-
-def _find_ids(decision: Decision, key: str) -> TripleIds:
-    """Of the fact that the decision left in this place, or else took out of it."""
-    fact = decision.after["edges"][key] or decision.before["edges"][key]
-    return TripleIds(fact["concept_id"], fact["dim_id"], fact["parent_id"])
 
 
 def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> None:

@@ -140,11 +140,6 @@ def is_same_session(one: StoryLine, other: StoryLine) -> bool:
     return one.speaker == other.speaker
 
 
-def concern_same(one: StoryLine, other: StoryLine) -> bool:
-    """Whether they may contradict each other: what two people prefer does not."""
-    return one.owner == other.owner
-
-
 def carries(token: str, slug: str) -> bool:
     """Whether the name of a project is part of a name: ``p05`` of ``p05.lateral-support``."""
     parts, wanted = _JOINTS.split(token), _JOINTS.split(slug)

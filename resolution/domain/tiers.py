@@ -19,7 +19,7 @@ from memory.semantic.domain.oppositions import OPPOSED, Opposition, count_negati
 from memory.semantic.domain.slots import Slots
 from memory.semantic.domain.stems import content_stems, stem
 from resolution.domain.detective_prompt import Finding
-from resolution.domain.story import StoryLine, concern_same, is_same_session
+from resolution.domain.story import StoryLine, is_same_session
 
 WINDOW: Final = timedelta(days=90)  # in which a value has to come back
 GROUP_MAX: Final = 50  # lines about one thing that are compared with each other
@@ -69,7 +69,7 @@ def may_clash(older: StoryLine, newer: StoryLine) -> bool:
         older.row != newer.row
         and older.is_active
         and newer.is_active
-        and concern_same(older, newer)
+        and older.owner == newer.owner  # what two people prefer does not contradict each other
         and not is_same_session(older, newer)
         and not (older.slot and older.slot == newer.slot)  # its own conflict, or a slot where all is kept
         and not says_change(newer)
@@ -130,16 +130,12 @@ def judge_numbers(older: StoryLine, newer: StoryLine) -> Finding | bool:
         if counts[0] != counts[1] and (counts[0] <= counts[1] or counts[1] <= counts[0]):
             return False  # one of them only says more
         if unit not in names.UNITS and unit != "%" and len(values) == len(theirs[unit]) == 1:
-            parts = values[0].split("."), theirs[unit][0].split(".")
-            if values != theirs[unit] and _begins(*parts):
+            shorter, longer = sorted((values[0].split("."), theirs[unit][0].split(".")), key=len)
+            if values != theirs[unit] and longer[: len(shorter)] == shorter:
                 return False  # Python 3 is refined by Python 3.12
     if first.is_rough or second.is_rough:
         return True
     return _ask("numbers", older, newer)
-
-
-def _begins(one: list[str], other: list[str]) -> bool:
-    return one == other[: len(one)] or other == one[: len(other)]
 
 
 def read_clause(text: str) -> StatedClause | None:

@@ -2,8 +2,7 @@
 transaction of its own, so that a sweep that is stopped has done what it has done."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from memory.db.connections import chunks
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.domain.channels import Channel
 from memory.models import Memory, MemoryHistory, ProjectState
 from memory.semantic import store
@@ -60,12 +59,13 @@ def find_slots_again() -> int:
             if (memory.slot, memory.other_slot) == found:
                 same.append(memory.pk)
             else:
-                run_transaction(partial(_put_in_slot, memory.pk, found))
+                _put_in_slot(memory.pk, found)
                 changed += 1
         Memory.objects.filter(pk__in=same).update(slot_version=slots.VERSION)
     return changed
 
 
+@in_transaction
 def _put_in_slot(memory_id: int, found: slots.Slots) -> None:
     memory = Memory.objects.select_for_update(of=("self",)).get(pk=memory_id)
     by = Change(ACTOR, Channel.OPERATOR, timezone.now(), reason=BETTER_RULES)
@@ -121,7 +121,7 @@ def compare_memories() -> Iterator[int]:
             present = [memories[key] for key in ids if key in memories]
             for newer, older in combinations(present, 2):
                 if are_rivals(older, newer) and not are_in_one(older.pk, newer.pk):
-                    run_transaction(partial(_dispute, older.pk, newer.pk, Conflict.Tier.SLOT))
+                    _dispute(older.pk, newer.pk, Conflict.Tier.SLOT)
             yield len(ids)
 
 
@@ -134,9 +134,10 @@ def open_old_disputes() -> None:
     for memory in marked.order_by("pk"):
         for row in memory.history.filter(action=MemoryHistory.Action.DISPUTE):
             beside = (row.after or {})["beside"]
-            run_transaction(partial(_dispute, memory.pk, beside, Conflict.Tier.OPPOSITION))
+            _dispute(memory.pk, beside, Conflict.Tier.OPPOSITION)
 
 
+@in_transaction
 def _dispute(one_id: int, other_id: int, tier: str) -> None:
     rows = Memory.objects.filter(pk__in=[one_id, other_id], status=Memory.Status.ACTIVE).order_by("pk")
     pair = list(rows.select_for_update(of=("self",)))
@@ -193,15 +194,11 @@ def settle_open_ones() -> None:
     open_ones = Q(conflict__status=Conflict.Status.OPEN) & ~Q(conflict__slot_kind=ConflictKind.EDGE_SLOT)
     members = list(ConflictMember.objects.filter(open_ones).values_list("kind", "object_id").distinct())
     for some in chunks(members, BATCH):
-        for kind, ids in _by_kind(some).items():
+        by_kind = defaultdict(list)
+        for kind, object_id in some:
+            by_kind[kind].append(object_id)
+        for kind, ids in by_kind.items():
             if kind == MemberKind.MEMORY:
                 settle_memories(ids)
             else:
                 settle_moot(kind, ids)
-
-
-def _by_kind(members: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
-    for kind, object_id in members:
-        found[kind].append(object_id)
-    return found

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.domain.fact_syntax import parse_concept
 from memory.domain.types import Triple
 from memory.graph.store import Assertion
@@ -35,25 +35,28 @@ def graduate(
     decided.
 
     Raises UnknownId, Outdated, InvalidDecision, FactMistake."""
-
-    def run() -> Graduated:
-        memory = lock_memory(memory_id)
-        if memory.status != Status.ACTIVE:
-            raise Outdated(f"memory {memory_id} holds no more: it is {memory.get_status_display()}")
-        value = parent or find_value(memory.text, memory.category)
-        if not value:
-            raise InvalidDecision("the memory does not tell what it says of that: give the fact's parent")
-        dim = parse_concept(dimension)
-        usual = Dimension.objects.filter(soas__token=dim).values_list("is_isa", flat=True).first()
-        relation = is_isa if is_isa is not None else usual is not False
-        fact = Triple(parse_concept(concept), parse_concept(value), dim, relation)
-        (outcome,) = settle([Assertion(fact, actor.attribute(memory.text))])
-        if outcome.status in STANDING:
-            store.supersede(memory, None, change_by(actor, f"It is a fact now: {outcome.fact}."))
-            settle_memories([memory.pk])
-        return Graduated(memory, outcome)
-
-    done = run_transaction(run)
+    done = _graduate(memory_id, actor, concept=concept, dimension=dimension, parent=parent, is_isa=is_isa)
     if done.outcome.status not in STANDING:
         return done
     return replace(done, outcome=replace(done.outcome, conflict_id=find_conflict_of(done.outcome.fact)))
+
+
+@in_transaction
+def _graduate(
+    memory_id: int, actor: Actor, *, concept: str, dimension: str, parent: str, is_isa: bool | None
+) -> Graduated:
+    memory = lock_memory(memory_id)
+    if memory.status != Status.ACTIVE:
+        raise Outdated(f"memory {memory_id} holds no more: it is {memory.get_status_display()}")
+    value = parent or find_value(memory.text, memory.category)
+    if not value:
+        raise InvalidDecision("the memory does not tell what it says of that: give the fact's parent")
+    dim = parse_concept(dimension)
+    usual = Dimension.objects.filter(soas__token=dim).values_list("is_isa", flat=True).first()
+    relation = is_isa if is_isa is not None else usual is not False
+    fact = Triple(parse_concept(concept), parse_concept(value), dim, relation)
+    (outcome,) = settle([Assertion(fact, actor.attribute(memory.text))])
+    if outcome.status in STANDING:
+        store.supersede(memory, None, change_by(actor, f"It is a fact now: {outcome.fact}."))
+        settle_memories([memory.pk])
+    return Graduated(memory, outcome)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from django.db.models import Q, QuerySet
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.models import Memory, MemoryHistory
 from memory.semantic import uniting
 from memory.semantic.domain.scope import PERSONAL
@@ -20,42 +20,36 @@ SHOWN_MAX = 20  # merges into one memory
 IS_MERGE = Q(action=MemoryHistory.Action.MERGE, after__merged__isnull=False)  # the row of a winner
 
 
+@in_transaction
 def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") -> tuple[Memory, MemoryHistory]:
     """The winner, which has the evidence of all from now on, and the row of its history that ``separate`` takes. Raises
     UnknownId, InvalidDecision."""
-
-    def run() -> tuple[Memory, MemoryHistory]:
-        rows = {memory.pk: memory for memory in _lock(Q(pk__in={winner_id, *ids}))}
-        if winner_id not in rows:
-            raise UnknownId(f"there is no memory {winner_id}")
-        if obstacle := find_obstacle([*rows.values()]):
-            raise InvalidDecision(obstacle)
-        winner = rows.pop(winner_id)
-        uniting.merge(winner, [*rows.values()], change_by(actor, reason))
-        settle_memories([winner.pk, *rows])
-        return winner, winner.history.filter(action=MemoryHistory.Action.MERGE).latest("id")
-
-    return run_transaction(run)
+    rows = {memory.pk: memory for memory in _lock(Q(pk__in={winner_id, *ids}))}
+    if winner_id not in rows:
+        raise UnknownId(f"there is no memory {winner_id}")
+    if obstacle := find_obstacle([*rows.values()]):
+        raise InvalidDecision(obstacle)
+    winner = rows.pop(winner_id)
+    uniting.merge(winner, [*rows.values()], change_by(actor, reason))
+    settle_memories([winner.pk, *rows])
+    return winner, winner.history.filter(action=MemoryHistory.Action.MERGE).latest("id")
 
 
+@in_transaction
 def separate(merge_id: int, actor: Actor, reason: str = "") -> list[Memory]:
     """Those that hold again beside the one that they were merged into. Raises UnknownId, Outdated."""
-
-    def run() -> list[Memory]:
-        merge = MemoryHistory.objects.filter(IS_MERGE, pk=merge_id).first()
-        if merge is None:
-            raise UnknownId(f"there is no merge {merge_id}")
-        rows = {memory.pk: memory for memory in _lock(Q(pk=merge.memory_id) | Q(pk__in=merged_by(merge)))}
-        winner, by = rows[merge.memory_id], change_by(actor, reason)
-        standing = dict(find_standing(winner)).get(merge, ())
-        again = uniting.separate(winner, merge, [rows[key] for key in standing], by) if standing else []
-        if not again:
-            raise Outdated("these memories were separated before, or have become something else since")
-        for memory in again:
-            settle_rivals(memory, by, is_change=False)
-        return again
-
-    return run_transaction(run)
+    merge = MemoryHistory.objects.filter(IS_MERGE, pk=merge_id).first()
+    if merge is None:
+        raise UnknownId(f"there is no merge {merge_id}")
+    rows = {memory.pk: memory for memory in _lock(Q(pk=merge.memory_id) | Q(pk__in=merged_by(merge)))}
+    winner, by = rows[merge.memory_id], change_by(actor, reason)
+    standing = dict(find_standing(winner)).get(merge, ())
+    again = uniting.separate(winner, merge, [rows[key] for key in standing], by) if standing else []
+    if not again:
+        raise Outdated("these memories were separated before, or have become something else since")
+    for memory in again:
+        settle_rivals(memory, by, is_change=False)
+    return again
 
 
 def find_standing(winner: Memory) -> list[tuple[MemoryHistory, set[int]]]:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from django.db.models.functions import Now
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.domain.secrets.redaction import mask_secrets
 from memory.models import Project, ProjectState
 from memory.models.state import NAME, VALUE_CHARACTERS
@@ -62,40 +62,34 @@ def read_value(given: str) -> str:
     return value
 
 
+@in_transaction
 def settle(project: Project, category: str, key: str, value: str, actor: Actor, reason: str = "") -> SettledState:
     """The value holds from now on. Raises InvalidDecision."""
     category, key, value = read_name(category, "a category"), read_name(key, "a key"), read_value(value)
-
-    def run() -> SettledState:
-        standing = store.lock_standing(project, category, key)
-        contested = find_open(STATE, [standing.pk]) if standing is not None else set()
-        written = store.write(project, category, key, value, actor=actor.signature, reason=reason)
-        if written.is_same:
-            return SettledState(
-                "unchanged", written.row, conflict_id=min(contested, default=None), contested=sorted(contested)
-            )
-        detect_state(written.row)
-        disputed = find_open(STATE, [written.row.pk])
-        # Others may have contradicted each other about it before there was a value.
-        older = Conflict.objects.filter(pk__in=disputed, detected_at__lt=Now())
-        contested |= set(older.values_list("pk", flat=True))
-        written.row.refresh_from_db()
-        status: Literal["created", "replaced"] = "created" if standing is None else "replaced"
-        return SettledState(status, written.row, written.replaced, min(disputed, default=None), sorted(contested))
-
-    return run_transaction(run)
+    standing = store.lock_standing(project, category, key)
+    contested = find_open(STATE, [standing.pk]) if standing is not None else set()
+    written = store.write(project, category, key, value, actor=actor.signature, reason=reason)
+    if written.is_same:
+        return SettledState(
+            "unchanged", written.row, conflict_id=min(contested, default=None), contested=sorted(contested)
+        )
+    detect_state(written.row)
+    disputed = find_open(STATE, [written.row.pk])
+    # Others may have contradicted each other about it before there was a value.
+    older = Conflict.objects.filter(pk__in=disputed, detected_at__lt=Now())
+    contested |= set(older.values_list("pk", flat=True))
+    written.row.refresh_from_db()
+    status: Literal["created", "replaced"] = "created" if standing is None else "replaced"
+    return SettledState(status, written.row, written.replaced, min(disputed, default=None), sorted(contested))
 
 
+@in_transaction
 def withdraw(project: Project, category: str, key: str, actor: Actor, reason: str = "") -> SettledState:
     """No value holds there any more; what held stays in the history. Raises UnknownId, InvalidDecision."""
     category, key = read_name(category, "a category"), read_name(key, "a key")
-
-    def run() -> SettledState:
-        standing = store.lock_standing(project, category, key)
-        if standing is None:
-            raise UnknownId(f"{project} has no {category}.{key}")
-        contested = sorted(find_open(STATE, [standing.pk]))
-        store.archive(standing, None, actor=actor.signature, reason=reason)
-        return SettledState("withdrawn", standing, contested=contested)
-
-    return run_transaction(run)
+    standing = store.lock_standing(project, category, key)
+    if standing is None:
+        raise UnknownId(f"{project} has no {category}.{key}")
+    contested = sorted(find_open(STATE, [standing.pk]))
+    store.archive(standing, None, actor=actor.signature, reason=reason)
+    return SettledState("withdrawn", standing, contested=contested)

@@ -1,8 +1,9 @@
 """What is remembered, and what is done about what stands: the one way in for messages, HTTP, MCP and operators."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial, wraps
+from typing import Literal, ParamSpec
 
 from django.utils import timezone
 
@@ -27,6 +28,7 @@ RememberStatus = Literal[
     "created", "confirmed", "promoted", "candidate", "outdated", "retracted", "dismissed", "unknown", "over_quota"
 ]
 HOLDING = (Status.ACTIVE, Status.DEPRECATED)
+Parameters = ParamSpec("Parameters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,78 +155,73 @@ def _note_conflict(outcome: Remembered) -> Remembered:
 # --- decided by an operator ---
 
 
+def _decides(change: Callable[Parameters, Remembered]) -> Callable[Parameters, Remembered]:
+    """In a transaction of its own."""
+
+    @wraps(change)
+    def decide(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Remembered:
+        return _note_conflict(run_transaction(partial(change, *args, **kwargs)))
+
+    return decide
+
+
+@_decides
 def promote(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """A candidate holds from now on. Raises UnknownId, Outdated."""
-
-    def run() -> Remembered:
-        memory, by = lock_memory(memory_id), change_by(actor, reason)
-        if memory.status != Status.CANDIDATE:
-            raise Outdated(f"memory {memory_id} waits no more: it is {memory.status}")
-        store.promote(memory, by, confidence=1.0)
-        settled = settle_rivals(memory, by, is_change=False)
-        memory.refresh_from_db()
-        return Remembered("promoted", memory, *settled)
-
-    return _note_conflict(run_transaction(run))
+    memory, by = lock_memory(memory_id), change_by(actor, reason)
+    if memory.status != Status.CANDIDATE:
+        raise Outdated(f"memory {memory_id} waits no more: it is {memory.status}")
+    store.promote(memory, by, confidence=1.0)
+    settled = settle_rivals(memory, by, is_change=False)
+    memory.refresh_from_db()
+    return Remembered("promoted", memory, *settled)
 
 
+@_decides
 def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """It is given no more; its history stays. Raises UnknownId, Outdated."""
-
-    def run() -> Remembered:
-        memory = lock_memory(memory_id)
-        if memory.status == Status.INVALID:
-            raise Outdated(f"memory {memory_id} is taken back already")
-        store.invalidate(memory, change_by(actor, reason))
-        settle_memories([memory.pk])
-        return Remembered("retracted", memory)
-
-    return _note_conflict(run_transaction(run))
+    memory = lock_memory(memory_id)
+    if memory.status == Status.INVALID:
+        raise Outdated(f"memory {memory_id} is taken back already")
+    store.invalidate(memory, change_by(actor, reason))
+    settle_memories([memory.pk])
+    return Remembered("retracted", memory)
 
 
+@_decides
 def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """It is too uncertain to be given, until somebody says it again. Raises UnknownId, Outdated."""
-
-    def run() -> Remembered:
-        memory = lock_memory(memory_id)
-        if memory.status != Status.ACTIVE:
-            raise Outdated(f"memory {memory_id} does not hold: it is {memory.status}")
-        store.deprecate(memory, change_by(actor, reason))
-        settle_memories([memory.pk])
-        return Remembered("retracted", memory)
-
-    return _note_conflict(run_transaction(run))
+    memory = lock_memory(memory_id)
+    if memory.status != Status.ACTIVE:
+        raise Outdated(f"memory {memory_id} does not hold: it is {memory.status}")
+    store.deprecate(memory, change_by(actor, reason))
+    settle_memories([memory.pk])
+    return Remembered("retracted", memory)
 
 
+@_decides
 def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     """It holds again, beside what contradicts it. Raises UnknownId, InvalidDecision."""
-
-    def run() -> Remembered:
-        memory, by = lock_memory(memory_id), change_by(actor, reason)
-        if memory.status in (Status.ACTIVE, Status.CANDIDATE):
-            raise InvalidDecision(f"memory {memory_id} is {memory.status}: there is nothing to restore")
-        store.restore(memory, by, least=store.NEWER_LEAST)  # or the next night would find it too uncertain again
-        settled = settle_rivals(memory, by, is_change=False)
-        memory.refresh_from_db()
-        return Remembered("promoted", memory, *settled)
-
-    return _note_conflict(run_transaction(run))
+    memory, by = lock_memory(memory_id), change_by(actor, reason)
+    if memory.status in (Status.ACTIVE, Status.CANDIDATE):
+        raise InvalidDecision(f"memory {memory_id} is {memory.status}: there is nothing to restore")
+    store.restore(memory, by, least=store.NEWER_LEAST)  # or the next night would find it too uncertain again
+    settled = settle_rivals(memory, by, is_change=False)
+    memory.refresh_from_db()
+    return Remembered("promoted", memory, *settled)
 
 
+@_decides
 def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembered:
     """Another text or category. Raises UnknownId."""
-
-    def run() -> Remembered:
-        memory, by = lock_memory(memory_id, text=text, category=category), change_by(actor)
-        if (memory.text, memory.category) == (text, category):
-            return Remembered("confirmed", memory)
-        store.edit(memory, by, text=text, category=category)
-        settled = settle_rivals(memory, by, is_change=False) if memory.status == Status.ACTIVE else Settled()
-        settle_memories([memory.pk])  # with others it may agree by now
-        memory.refresh_from_db()
-        return Remembered("confirmed", memory, *settled)
-
-    return _note_conflict(run_transaction(run))
+    memory, by = lock_memory(memory_id, text=text, category=category), change_by(actor)
+    if (memory.text, memory.category) == (text, category):
+        return Remembered("confirmed", memory)
+    store.edit(memory, by, text=text, category=category)
+    settled = settle_rivals(memory, by, is_change=False) if memory.status == Status.ACTIVE else Settled()
+    settle_memories([memory.pk])  # with others it may agree by now
+    memory.refresh_from_db()
+    return Remembered("confirmed", memory, *settled)
 
 
 def lock_memory(memory_id: int, **changes: str) -> Memory:

@@ -151,8 +151,9 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
         return describe_resolution(kind, names)
     if row is None:
         about, into = names.get("concept", ""), names.get("into", "")
+        doubted = f"memory {names['memory']}" if "memory" in names else f"what was said of {about}"
         return {
-            "quarantine": f"Put {_what_was_doubted(names)} among the candidates",
+            "quarantine": f"Put {doubted} among the candidates",
             "merge": f"Renamed {about} to {into}" if names.get("is_rename") else f"Merged {about} into {into}",
             "delete": f"Deleted the dimension {about}",
         }.get(kind, "Undid a decision")
@@ -184,10 +185,6 @@ def describe_resolution(kind: str, names: Mapping[str, Any]) -> str:
         return f"{answer}{f'{gone} no longer holds' if gone else 'nothing had to change'}"
     done = f"{winner} holds{f', in the place of {gone}' if gone else ''}"
     return f"{answer}{done}"
-
-
-def _what_was_doubted(names: Mapping[str, Any]) -> str:
-    return f"memory {names['memory']}" if "memory" in names else f"what was said of {names.get('concept', '')}"
 
 
 def dated(at: datetime) -> datetime | None:

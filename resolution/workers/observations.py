@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from memory import llm
 from memory.db.connections import first_line
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction, run_transaction
 from memory.domain.channels import EXPLAINED_TRUST, Channel, channel_of_role
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.judging import PLAIN, Manner
@@ -88,24 +88,21 @@ def _portions(rows: Sequence[Observation]) -> Iterator[Sequence[Observation]]:
 def _settle_portion(rows: Sequence[Observation]) -> Counter[str]:
     """All of them in one transaction; or, where that fails, each in its own."""
     try:
-        return run_transaction(lambda: _settle_together(rows))
+        return _settle_together(rows)
     except Exception as error:
         _raise_if_away(error)
         _tell("statements.apart", error, rows=len(rows))
         return sum((_settle_alone(row) for row in rows), Counter[str]())
 
 
+@in_transaction
 def foresee(statements: Sequence[Statement]) -> list[Outcome]:
     """What would become of the statements if they were settled now, in their order. Nothing is stored."""
-
-    def run() -> list[Outcome]:
-        rows = [_observation(storable(one)) for one in statements]
-        portions = [[_assertion(row) for row in some] for some in _portions(rows)]
-        outcomes = [outcome for some in portions for outcome in settle(some, is_metered=True)]
-        transaction.set_rollback(True)
-        return outcomes
-
-    return run_transaction(run) if statements else []
+    rows = [_observation(storable(one)) for one in statements]
+    portions = [[_assertion(row) for row in some] for some in _portions(rows)]
+    outcomes = [outcome for some in portions for outcome in settle(some, is_metered=True)]
+    transaction.set_rollback(True)
+    return outcomes
 
 
 def _observation(statement: Statement) -> Observation:
@@ -128,6 +125,7 @@ def _observation(statement: Statement) -> Observation:
     )
 
 
+@in_transaction
 def _settle_together(rows: Sequence[Observation]) -> Counter[str]:
     held = leases.lock(rows)
     ours = [row for row in rows if row.pk in held]
@@ -138,7 +136,7 @@ def _settle_together(rows: Sequence[Observation]) -> Counter[str]:
 
 def _settle_alone(row: Observation) -> Counter[str]:
     try:
-        return run_transaction(lambda: _settle_together([row]))
+        return _settle_together([row])
     except Exception as error:  # one bad row never stops the others
         _raise_if_away(error)
         _tell("statement.failed", error, observation=row.pk)
@@ -226,11 +224,10 @@ def _explain(row: Observation, model: LanguageModel) -> None:
     try:
         explained, answer = explain_concept.explain(concept, model)
     except (llm.Refused, llm.Unreadable) as error:
-        why = str(error)
-        run_transaction(lambda: _give_up(row, concept, why))
+        _give_up(row, concept, str(error))
         return
     evidence = evidence or str(answer.data.get("reasoning", ""))
-    outcomes = run_transaction(lambda: _learn(row, concept, explained, said_by=answer.model, evidence=evidence))
+    outcomes = _learn(row, concept, explained, said_by=answer.model, evidence=evidence)
     logger.info("concept.explained", extra={"concept": concept.pk, **outcomes})
 
 
@@ -240,6 +237,7 @@ def _is_explained(concept: Soas) -> bool:
     return is_muted or concept.is_common or Edge.objects.filter(concept=concept).exists()
 
 
+@in_transaction
 def _learn(
     row: Observation, concept: Soas, explained: Sequence[Explained], *, said_by: str, evidence: str
 ) -> Counter[str]:
@@ -259,6 +257,7 @@ def _learn(
     return Counter(str(outcome.status) for outcome in outcomes)
 
 
+@in_transaction
 def _give_up(row: Observation, concept: Soas, why: str) -> None:
     """Until the back-off is over: the model was asked and has said nothing of use."""
     if leases.lock([row]):

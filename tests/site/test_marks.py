@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
 from memory.models import Soas
-from resolution.admin.concepts import flags
+from resolution.admin.concepts.marks import last_changes, set_mark
 
 pytestmark = pytest.mark.django_db
 
@@ -96,16 +96,16 @@ def test_who_marked_a_concept_is_one_query_however_often_it_was_marked(
 ) -> None:
     user = User.objects.create_superuser("hermione")
     for i in range(10):
-        flags.mute([kvasir.pk], user, to=not i % 2)
+        set_mark("muted", [kvasir.pk], user, to=not i % 2)
 
     with django_assert_num_queries(1):
-        found = flags.last_changes(kvasir)
+        found = last_changes(kvasir)
 
     assert [(change.what, change.by) for change in found] == [("unmuted", "hermione")]
 
 
 def test_a_concept_that_nobody_marked_has_no_such_line(kvasir: Soas) -> None:
-    assert flags.last_changes(kvasir) == []
+    assert last_changes(kvasir) == []
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 1_000])

@@ -1,7 +1,7 @@
 """The concepts in the admin: what is known of each, its neighbourhood, and what operators do about it."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib import admin, messages
@@ -32,8 +32,8 @@ from memory.admin.base import (
 from memory.domain.formatting import format_triple, relate
 from memory.domain.types import whole_number
 from memory.models import Edge, Soas, find_called_like
-from resolution.admin.concepts import flags, names
-from resolution.admin.concepts.marks import MARKS, offer_undo, report_marked
+from resolution.admin.concepts import names
+from resolution.admin.concepts.marks import MARKS, Mark, last_changes, offer_undo, report_marked, set_mark
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
 from resolution.intake import operator_statements
 from resolution.intake.assertions import Outcome
@@ -93,17 +93,17 @@ class ConceptList(ChangeList):
             row.fact_count = counts.get(row.pk, 0)
 
 
-def make_marking(description: str, mark: str, *, to: bool) -> Callable[[Any, HttpRequest, QuerySet[Soas]], None]:
+def make_marking(description: str, mark: Mark, *, to: bool) -> Callable[[Any, HttpRequest, QuerySet[Soas]], None]:
     """An action of the list."""
 
     @admin.action(description=description, permissions=["change"])
-    def set_mark(page: ReadPage, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
+    def mark_all(page: ReadPage, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
         keys, more = limit_selection(queryset.filter(**{f"is_{mark}": not to}))
-        changed = MARKS[mark](keys, request.user, to=to)
+        changed = set_mark(mark, keys, request.user, to=to)
         said = report_marked(request, mark, changed, to=to, back=request.get_full_path(), more=more)
         page.message_user(request, said, messages.SUCCESS)
 
-    return set_mark
+    return mark_all
 
 
 @admin.register(Soas)
@@ -164,7 +164,7 @@ class SoasAdmin(Fixed, ReadPage):
             "original": found.concept,
             "portrait": found,
             "memories_query": f'"{found.concept.token.replace("_", " ")}"',
-            "marks": flags.last_changes(found.concept),
+            "marks": last_changes(found.concept),
             "statement": request.GET.get("statement", "")[:STATEMENT_MAX],
         }
 
@@ -205,18 +205,18 @@ class SoasAdmin(Fixed, ReadPage):
     @changes("memory.change_soas")
     def set_marks(self, request: HttpRequest) -> HttpResponse:
         """Of several concepts at once; what the pages offer as *Undo*, too."""
-        mark, to = request.POST.get("mark", ""), request.POST.get("to") == "true"
+        mark, to = cast(Mark, request.POST.get("mark", "")), request.POST.get("to") == "true"
         keys = [key for text in request.POST.get("keys", "").split(",") if (key := whole_number(text)) is not None]
         back = next_page(request) or reverse("admin:memory_soas_changelist")
         if mark in MARKS:
-            changed = MARKS[mark](keys[:ACTION_MAX], request.user, to=to)
+            changed = set_mark(mark, keys[:ACTION_MAX], request.user, to=to)
             self.message_user(request, report_marked(request, mark, changed, to=to, back=back), messages.SUCCESS)
         return redirect(back)
 
     @changes("memory.change_soas")
     def set_muted(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_muted = get_object_or_404(Soas, pk=concept_id), request.POST.get("muted") == "true"
-        flags.mute([concept.pk], request.user, to=is_muted)
+        set_mark("muted", [concept.pk], request.user, to=is_muted)
         become = "is muted: it is neither recalled nor asked about" if is_muted else "is no longer muted"
         told = format_html("{} {}.", link(concept), become)
         own = reverse(PAGE, args=[concept_id])
@@ -229,7 +229,7 @@ class SoasAdmin(Fixed, ReadPage):
     @changes("memory.change_soas")
     def set_common(self, request: HttpRequest, concept_id: int) -> HttpResponse:
         concept, is_common = get_object_or_404(Soas, pk=concept_id), request.POST.get("common") == "true"
-        flags.set_common([concept.pk], request.user, to=is_common)
+        set_mark("common", [concept.pk], request.user, to=is_common)
         become = "a common word now: its saliency stays 0" if is_common else "a name now, no longer a common word"
         said = format_html("{} is {}.", link(concept), become)
         back = next_page(request) or reverse(PAGE, args=[concept_id])

@@ -1,23 +1,74 @@
-"""What operators are told when they marked concepts, with the button that takes it back."""
+"""The marks that operators put on concepts, who put them there last, and what they are told, with the button that takes
+it back."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, cast
 
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import F, FloatField, Func
+from django.db.models.functions import Cast, Greatest
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from memory.db.transactions import in_transaction
 from memory.models import Soas
-from resolution.admin.concepts import flags
 from resolution.admin.pages import with_button
 
-MARKS: Final = {"muted": flags.mute, "common": flags.set_common}
+Mark = Literal["muted", "common"]
+MARKS: Final[tuple[Mark, ...]] = ("muted", "common")
+# What the log says of a change, and the page in words.
+WORDS: Final = {
+    "is_muted: False -> True": "muted",
+    "is_muted: True -> False": "unmuted",
+    "is_common: False -> True": "marked as a common word",
+    "is_common: True -> False": "called a name",
+}
 NAMED_MAX: Final = 10  # concepts that are named in a message about many
 _BECOME: Final = {"muted": ("no longer muted", "muted"), "common": ("names now", "common words now")}
+# As the flusher writes it, of what is counted by the time of the update.
+SALIENCY: Final = Func(Cast(Greatest(F("encounter_count"), 1), FloatField()), function="log")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Who changed a mark, and when."""
+
+    what: str
+    by: str
+    at: datetime
+
+
+@in_transaction
+def set_mark(mark: Mark, keys: Collection[int], user: User | AnonymousUser, *, to: bool) -> list[Soas]:
+    """Those of these concepts that did not have the mark, or had it, as that before; each with a line in the log."""
+    field = f"is_{mark}"
+    differing = Soas.objects.select_for_update(no_key=True).filter(pk__in=keys, **{field: not to})
+    concepts = list(differing.only("token").order_by("pk"))
+    marked = Soas.objects.filter(pk__in=[concept.pk for concept in concepts])
+    marked.update(**{field: to}, **({"saliency": 0.0 if to else SALIENCY} if mark == "common" else {}))
+    LogEntry.objects.log_actions(cast(int, user.pk), concepts, CHANGE, f"{field}: {not to} -> {to}")
+    return concepts
+
+
+def last_changes(concept: Soas) -> list[Marked]:
+    """The last change of each mark, the newest first. One query."""
+    about = {"content_type__app_label": "memory", "content_type__model": "soas", "object_id": str(concept.pk)}
+    entries = LogEntry.objects.filter(**about, change_message__in=WORDS).select_related("user")
+    newest = entries.order_by("change_message", "-pk").distinct("change_message")
+    by_mark: dict[str, LogEntry] = {}
+    for entry in sorted(newest, key=lambda entry: entry.pk, reverse=True):
+        by_mark.setdefault(entry.change_message.partition(":")[0], entry)
+    return [
+        Marked(WORDS[entry.change_message], entry.user.get_username(), entry.action_time) for entry in by_mark.values()
+    ]
 
 
 def report_marked(
-    request: HttpRequest, mark: str, changed: Sequence[Soas], *, to: bool, back: str, more: str = ""
+    request: HttpRequest, mark: Mark, changed: Sequence[Soas], *, to: bool, back: str, more: str = ""
 ) -> SafeString | str:
     """What became of several concepts. ``back``: the page to go to after *Undo*."""
     become = _BECOME[mark][to]
@@ -29,7 +80,7 @@ def report_marked(
 
 
 def offer_undo(
-    request: HttpRequest, said: SafeString | str, mark: str, changed: Iterable[Soas], *, to: bool, back: str
+    request: HttpRequest, said: SafeString | str, mark: Mark, changed: Iterable[Soas], *, to: bool, back: str
 ) -> SafeString:
     keys = ",".join(str(concept.pk) for concept in changed)
     fields = {"next": back, "mark": mark, "to": "false" if to else "true", "keys": keys}
