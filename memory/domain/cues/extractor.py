@@ -283,12 +283,12 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary, marked: S
     if form in _BY_WHAT_FOLLOWS:
         return _BY_WHAT_FOLLOWS[form] in sentence[start : cue.end + _GLANCE]
     head = sentence[max(0, start - _GLANCE) : start].rstrip(_BESIDE)
-    if head.endswith(","):  # `the worker, feedbridge, is a`, `feedbridge, the worker, is a`
-        return head.count(",", max(0, len(head) - _SET_OFF_MAX)) > 1
-    if head.endswith(")"):  # `the worker (feedbridge) is a`
-        head = head[:-1].rstrip(_BESIDE)
-    if not head or not head[-1].isalnum():
-        return False
+    if not head[-1:].isalnum():
+        if head.endswith(","):  # `the worker, feedbridge, is a`, `feedbridge, the worker, is a`
+            return head.count(",", max(0, len(head) - _SET_OFF_MAX)) > 1
+        head = head[:-1].rstrip(_BESIDE) if head.endswith(")") else ""  # `the worker (feedbridge) is a`
+        if not head[-1:].isalnum():
+            return False
     before = head.rsplit(None, 3)[-3:]
     last = before[-1].lower()
     if last in _NO_SUBJECTS and form is not Form.CALLED:  # nearly always, if it is no ordinary word

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from memory.domain.formatting import phrase, tells_dimension
@@ -12,6 +13,7 @@ OPENING = "<recollection>"
 CLOSING = "</recollection>"
 CONFLICT = " — conflict pending"
 CHARACTERS_PER_TOKEN = 4
+SENTENCES_KEPT = 8_192  # of facts, at some 500 bytes
 
 
 # compact: a line a concept, ``kvasir: [runs-on] tyr [uses] redis, nginx``; sentences: a line a slot, ``kvasir runs on
@@ -66,8 +68,8 @@ NOTHING = Block()
 def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
     """Blocks that do not contradict each other, one after the other with ``gap`` between."""
     present = [block for block in blocks if block]
-    if len(present) == 1:
-        return present[0]
+    if len(present) <= 1:  # nearly always
+        return present[0] if present else NOTHING
     return Block(
         gap.join(block.text for block in present),
         tuple(fact for block in present for fact in block.facts),
@@ -108,6 +110,7 @@ def _as_slot(fact: ShownFact) -> str:
     return f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {' | '.join((fact.parent, *fact.rivals))}"
 
 
+@lru_cache(maxsize=SENTENCES_KEPT)  # the same facts are shown in prompt after prompt
 def _as_sentence(fact: ShownFact) -> str:
     """``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed)``."""
     concept, dimension, parent, is_disputed, rivals, is_isa = fact

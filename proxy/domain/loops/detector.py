@@ -36,14 +36,15 @@ class LoopDetector:
     """Remembers the texts that it read."""
 
     def __init__(self) -> None:
+        self._complaints: Sequence[str] = ()  # as they were set
         self._memo = TextMemo(())
 
     def find_loop(self, parts: Sequence[Part], rules: Detector) -> Loop | None:
         """The loop that the end of this history is in; None where it is in none."""
-        complaints = tuple(fold(complaint) for complaint in rules.complaints if complaint.strip())
         # What was read depends on the complaints, so a new setting starts over.
-        if complaints != self._memo.complaints:
-            self._memo = TextMemo(complaints)
+        if rules.complaints != self._complaints:
+            self._complaints = rules.complaints
+            self._memo = TextMemo(tuple(fold(complaint) for complaint in rules.complaints if complaint.strip()))
         search = _Search(self._memo, unfold_scratchpad(parts), rules)
         return search.find_row() or search.find_cycle()
 
