@@ -184,7 +184,7 @@ def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
     return rows.filter(RawSQL(f'"{table}"."{key}" = ANY(%s)', [list(keys)], output_field=BooleanField()))
 
 
-def limit_selection(rows: QuerySet[Any]) -> tuple[list[Any], str]:
+def limit_selection(rows: QuerySet[Any]) -> tuple[list[int], str]:
     """The keys of the rows that an action processes, and the end of its report, which says if there were more."""
     # One more than are processed shows whether there are more, without counting a million rows.
     keys = list(rows.order_by().values_list("pk", flat=True)[: ACTION_MAX + 1])

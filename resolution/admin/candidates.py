@@ -1,6 +1,8 @@
 """The candidates, to be promoted or dismissed: what only pages, tools and models have stated, and what has a name that
 only an operator can vouch for."""
 
+from collections import Counter
+
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -9,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from memory.admin.base import ListFilter, Page, ReadOnly, limit_selection, requires
 from memory.db.transactions import run_transaction
+from memory.domain.formatting import format_count
 from memory.domain.name_shapes import ADDRESS, HOST, LONG
 from memory.models import Soas
 from resolution.admin.concepts.marks import set_mark
@@ -88,12 +91,11 @@ class CandidateAdmin(ReadOnly, Page):
 
     @admin.action(description="Promote: true, recall it", permissions=["decide"])
     def promote_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
-        rows, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
-        became: dict[str, int] = {}
-        for row in rows:
-            outcome = promote(row.pk, actor_of(request))
-            status = outcome.status if outcome is not None else "skipped"
-            became[status] = became.get(status, 0) + 1
+        keys, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
+        became: Counter[str] = Counter()
+        for key in keys:
+            outcome = promote(key, actor_of(request))
+            became[outcome.status if outcome is not None else "skipped"] += 1
         if disputed := became.pop("conflict", 0):
             told = f"{disputed:,} contradict what is known: they wait in the conflicts now."
             self.message_user(request, told, messages.WARNING)
@@ -104,14 +106,16 @@ class CandidateAdmin(ReadOnly, Page):
 
     @admin.action(description="Dismiss: not worth knowing", permissions=["decide"])
     def dismiss_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
-        rows, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
-        count = run_transaction(lambda: dismiss([row.pk for row in rows], actor_of(request)))
+        keys, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
+        count = run_transaction(lambda: dismiss(keys, actor_of(request)))
         self.message_user(request, f"{count:,} dismissed{more}. They stay so when they are said again.")
 
     @admin.action(description="Mute the concept, and dismiss", permissions=["decide", "mute"])
     def mute_them(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> None:
-        rows, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
-        words = Soas.objects.filter(token__in={row.concept for row in rows}).values_list("pk", flat=True)
-        muted = len(set_mark("muted", list(words), request.user, to=True))
-        count = run_transaction(lambda: dismiss([row.pk for row in rows], actor_of(request)))
-        self.message_user(request, f"{muted:,} concepts muted, {count:,} candidates dismissed{more}.")
+        keys, more = limit_selection(queryset.filter(state=Candidate.State.OPEN))
+        tokens = Candidate.objects.filter(pk__in=keys).values("concept")
+        words = list(Soas.objects.filter(token__in=tokens).values_list("pk", flat=True))
+        muted = len(set_mark("muted", words, request.user, to=True))
+        count = run_transaction(lambda: dismiss(keys, actor_of(request)))
+        told = f"{format_count(muted, 'concept')} muted, {format_count(count, 'candidate')} dismissed{more}."
+        self.message_user(request, told)
