@@ -38,6 +38,8 @@ GIVEN_MAX: Final = 20  # of the best, among which newer ones are looked for
 BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest by the words of the question
 ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers
 LEAST_SIMILARITY: Final = 0.4  # of what is given unasked
+# Or so much of the question: a word that is as rare as a name, or several that are rarer together.
+NAMED_SHARE, NAME_WEIGHT, SEVERAL_WEIGHT = 0.45, 9.0, 15.0
 DILUTION_MAX: Final = 1.5
 _SENTENCE_ENDS: Final = re.compile(r"[.!?\n]+\s+(?=\S)")
 SHARED_MIN: Final = 2  # words that a message has in common with another of the same
@@ -150,6 +152,8 @@ def rank(
             meant *= undo_dilution(each.text)
         meant = meant if words else max(meant, trust * meant_before)
         similarity = min(1.0, share * max(0.0, meant) + (1 - share) * covered)
+        if not is_asked and covered >= NAMED_SHARE and names_it(words, weights):
+            similarity = max(similarity, LEAST_SIMILARITY)
         if oneself and each.category in OF_ONESELF:
             is_told = oneself.is_told_by(each.text)
             preferred = PREFERENCE_ASKED * (oneself.is_preference and each.category == "preference")
@@ -178,6 +182,12 @@ def cover(words: Set[str], wanted: Iterable[Set[str]], weights: Mapping[str, flo
     """The share that the words have of the question, or of that part of it of which they have most."""
     shares = (sum(weights[one] for one in words & group) / sum(weights[one] for one in group) for group in wanted)
     return max(shares, default=0.0)
+
+
+def names_it(words: Set[str], weights: Mapping[str, float]) -> bool:
+    """Whether they are too rare to be shared by chance, whatever else is said around them."""
+    rare = [weights[one] for one in words]
+    return max(rare, default=0.0) >= NAME_WEIGHT or sum(rare) >= SEVERAL_WEIGHT
 
 
 @lru_cache(maxsize=TEXTS_KEPT)

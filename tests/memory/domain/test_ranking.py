@@ -61,6 +61,19 @@ def test_by_itself_nothing_comes_that_has_little_of_the_question() -> None:
     assert ranked([near, far], "billing runs tyr", is_asked=False) == [near.text]
 
 
+def test_a_name_finds_by_itself_what_is_said_of_it_and_ordinary_words_do_not() -> None:
+    said = episode(1, "my sister freya is vegan")
+    terms = [Term("freya", 1), Term("dinner", 1, 5_000), Term("plan", 1, 5_000)]
+
+    def find(text: RankedText) -> int:
+        alike, unlike = [[1.0, 0.0]], bytes(4) + bytes.fromhex("0000") + bytes.fromhex("3c00")
+        text.vector = unlike  # in half precision: (0, 1)
+        return len(rank([text], terms, Corpus(100), alike, NOW, is_asked=False))
+
+    assert find(said) == 1
+    assert find(episode(2, "the plan is on the wall")) == 0
+
+
 def test_an_index_is_asked_for_rare_words_unless_all_are_frequent() -> None:
     corpus = Corpus(1_000_000)
     frequent, rare, rarest = Term("server", 400_000), Term("billing", 900), Term("tyr", 3)

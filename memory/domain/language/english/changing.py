@@ -19,7 +19,10 @@ SAYS_CHANGE = (
 # The same in what people say of anything at all, where a wrong guess only changes an order.
 MENTIONS_CHANGE = (
     r"\b(?:now|nowadays|instead|any ?more|no longer|these days|from now on|switch\w*|mov(?:e|ed|ing)|chang\w+"
-    r"|replac\w+|renam\w+|migrat\w+|stopped|quit|gave up|used to|actually|correction)\b"
+    r"|replac\w+|renam\w+|migrat\w+|stopped|quit|gave up|used to|actually|correction|scratch that|no,? wait|i meant"
+    r"|(?:is|are|was|were|has|have) (?:gone|left|dead|retired)|(?:went|gone|goes) (?:up|down)|rose|fell|raised|lowered"
+    r"|as of|since (?:yesterday|today|last|this|january|february|march|april|may|june|july|august|september|october"
+    r"|november|december))\b"
 )
 # Two such numbers need not contradict each other.
 SAYS_ROUGHLY = (
