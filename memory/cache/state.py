@@ -211,11 +211,11 @@ class Cache:
         return row is not None and self.places[row.id] > 0
 
     def find_dimension(self, concept: str, parent: str) -> str | None:
-        """The dimension in which the concept is in this parent; None where it is not."""
+        """As ``Vocabulary`` has it."""
         row, above = self.soas_by_token.get(concept), self.soas_by_token.get(parent)
-        edges = self.urd_by_concept.get(row.id, ()) if row is not None and above is not None else ()
-        dims = (self.soas_by_id.get(e.dim_id) for e in edges if above is not None and e.parent_id == above.id)
-        return next(dims, None)
+        edges = [e for e in self.urd_by_concept.get(row.id, ()) if e.parent_id != e.concept_id] if row else []
+        found = [e for e in edges if (e.parent_id == above.id if above else e.is_isa and not parent)]
+        return self.soas_by_id.get(found[0].dim_id) if len(found) == 1 or (found and parent) else None
 
     def is_muted(self, token: str, row: SoasRow | None = None) -> bool:
         """Whether operators have muted the word itself, or a pattern that it matches."""

@@ -150,12 +150,13 @@ def _read_prose(
             at = start
         hopeful_here = {cue.start for cue in cues if cue.start + start in hopeful}
         end = start + len(sentence)
-        is_next = topic.concept and topic.end <= start and not prose[topic.end : start].strip(" ")
+        is_next = bool(topic.concept) and topic.end <= start and not prose[topic.end : start].strip(" ")
         around = SentenceContext(
             prose[max(0, start - _GLANCE) : start],
             prose[end : end + _GLANCE],
             _wraps(prose, end),
             topic.concept if is_next else "",
+            is_next and topic.runs_only,
         )
         if not is_next and (found := _find_antecedent(prose, cues[0].shift(start), vocabulary)) is not None:
             topic, around = found, around._replace(topic=found.concept)
@@ -163,7 +164,7 @@ def _read_prose(
         steps = read_sentence(sentence, cues, hopeful_here, vocabulary, names_inside, around=around, as_typed=as_typed)
         for match in steps:
             if isinstance(match, Topic):
-                topic = Topic(match.concept, start + match.start, end)
+                topic = replace(match, start=start + match.start, end=end)
             elif match is None:
                 yield None
             else:

@@ -35,3 +35,4 @@ class Topic:
     concept: str
     start: int
     end: int
+    runs_only: bool = False  # it is clear only where the next one tells of a program

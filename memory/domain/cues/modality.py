@@ -62,6 +62,7 @@ class SentenceContext(NamedTuple):
     after: str = ""
     is_wrapped: bool = False  # it goes on in the next line, as far as the lengths of lines tell
     topic: str = ""  # what `It` at its beginning stands for
+    runs_only: bool = False  # it does only where this one tells of a program
 
 
 ALONE: Final = SentenceContext()

@@ -45,7 +45,8 @@ class Vocabulary(Protocol):
         """Whether something is known to be in it, in the dimension `geography`."""
 
     def find_dimension(self, concept: str, parent: str) -> str | None:
-        """The dimension in which the concept is in this parent; None where it is not."""
+        """The dimension in which the concept is in this parent, or, where that is empty, of the only fact that says
+        what the concept is; None where there is no such fact."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,7 @@ CONTINUING: Final = frozenset({Form.LOCATED, Form.WRITTEN})  # only after a stat
 APPOSED: Final = frozenset({Form.APPOSITION, Form.LISTED})
 USING: Final = frozenset({Form.USES, Form.IS_BUILT})  # of names only, and of all that are listed
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
+RUNNING: Final = PLACES | USING | {Form.IS_WRITTEN}  # of programs, never of people
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
 _VERBS: Final = [Form.BELONGS_TO, Form.OWNS, Form.RUNS_ON, Form.USES]
 _OTHERS: Final = [

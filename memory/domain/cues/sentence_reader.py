@@ -14,7 +14,7 @@ from memory.domain.cues.moves import read_called, read_move, read_names
 from memory.domain.cues.naming import is_distinctive, is_marked_at, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent, read_list, read_parent
-from memory.domain.cues.patterns import APPOSED, CONTINUING, NAMING, SUBJECT_BEHIND, VERB, Cue, Form
+from memory.domain.cues.patterns import APPOSED, CONTINUING, NAMING, RUNNING, SUBJECT_BEHIND, VERB, Cue, Form
 from memory.domain.cues.subjects import read_apposed, read_listed, read_subjects
 from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import DETERMINERS, is_closed_class
@@ -97,7 +97,7 @@ class _SentenceReader:
         self._as_typed = as_typed
         self._last: Last | None = None
         self._tells_of_code = self._is_doubtful = False
-        self._topic = around.topic
+        self._topic, self._runs_only = around.topic, around.runs_only
         self._wraps_at = len(passage.text.rstrip()) if around.is_wrapped else -1
 
     def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
@@ -145,7 +145,10 @@ class _SentenceReader:
     def find_topic(self) -> Topic | None:
         """What `It` would stand for in the next sentence; None unless that is clear: `Kvasir is our search service.`"""
         last, passage = self._last, self._passage
-        if last is None or self._is_doubtful or last.is_denied or len(last.subjects) != 1 or last.parent.context:
+        if last is None or self._is_doubtful or last.is_denied or len(last.subjects) != 1:
+            return None
+        of_whom = last.parent.context  # `a client of Odin`: that may be meant, too
+        if of_whom and nouns.ORGANISATIONS.isdisjoint(of_whom.split("_")):
             return None
         subject = last.subjects[0]
         if not last.parent.form.is_isa or last.is_apposition:
@@ -158,13 +161,14 @@ class _SentenceReader:
             return None
         if any(is_distinctive(passage, token, self._vocabulary) for token in after):
             return None
-        return Topic(subject.concept, subject.start, last.end)
+        return Topic(subject.concept, subject.start, last.end, runs_only=bool(of_whom))
 
     def _read_pronoun(self, cue: Cue) -> list[Subject]:
         """The topic of the sentence before, if the cue follows a pronoun that begins this one."""
         opening = self._passage.tokens[0]
         is_first = not self._passage.text[: cue.start].strip() if cue.is_pronominal else opening.text in _PRONOUNS
-        if self._last is not None or not is_first or opening.start > cue.start:
+        is_meant = cue.form in RUNNING or not self._runs_only
+        if self._last is not None or not is_first or opening.start > cue.start or not is_meant:
             return []
         return [Subject(self._topic, opening.start, opening.end)]
 
@@ -298,10 +302,15 @@ class _SentenceReader:
         is_hedged = kind is not SpeechAct.RETRACTS and self._modality.is_hedged(start, parent.end)
         self._is_doubtful |= is_hedged
         confidence = min(form.confidence, VERB) * HEDGED_TRUST if is_hedged else form.confidence
+        dimension = parent.dimension
+        if kind is not SpeechAct.STATES and form.is_isa and not parent.context:
+            # `kvasir is now a gateway` is about the one fact that says what it is: `a relay of Glitch University`.
+            stated = parent.token if kind is SpeechAct.RETRACTS else ""
+            dimension = self._vocabulary.find_dimension(subject.concept, stated) or dimension
         return CueMatch(
             subject.concept,
             parent.token,
-            parent.dimension,
+            dimension,
             form.is_isa,
             round(confidence, 4),
             start,

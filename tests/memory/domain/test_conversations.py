@@ -180,6 +180,10 @@ def test_a_pronoun_stands_only_for_what_is_clear(dictionary):
     first = "kvasir is a client of Odin. "
 
     assert told(f"{first}It runs on tyr.", dictionary) == ["kvasir client [odin]"]
+    of_people = "kvasir is a relay of Glitch University. "
+    relay = "kvasir relay [glitch_university]"
+    assert told(f"{of_people}It runs on tyr.", dictionary) == [relay, "kvasir tyr [runs-on]"]
+    assert told(f"{of_people}It is located in Bergen.", dictionary) == [relay]
     assert told("kvasir runs on tyr. It is a VM.", dictionary) == ["kvasir tyr [runs-on]"]
     assert told("kvasir is a relay.\n\nIt runs on tyr.", dictionary) == ["kvasir relay [type]"]
     assert told("kvasir is a relay.\n\nKvasir was sold to Odin. It belongs to Team Blue.", dictionary) == [

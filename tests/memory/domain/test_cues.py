@@ -424,6 +424,22 @@ def test_what_is_neither_stated_nor_taken_back(text):
     assert told(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "dimension"),
+    [
+        ("Actually kvasir is now a gateway", "glitch"),
+        ("kvasir is no longer a relay", "glitch"),
+        ("kvasir is a gateway", "type"),
+        ("Actually kvasir is a gateway of Odin", "odin"),
+        ("Actually kvasir is part of the mesh", "membership"),
+    ],
+)
+def test_what_is_changed_is_the_one_fact_that_says_what_a_thing_is(text, dimension):
+    known = {("kvasir", ""): "glitch", ("kvasir", "relay"): "glitch"}
+
+    assert [match.dimension for match in read(text, dimensions=known)] == [dimension]
+
+
 def test_the_graph_tells_places_and_where_something_was() -> None:
     assert told("kvasir is in Vael") == []
     assert told("kvasir is in Vael", places={"vael"}) == ["kvasir vael [geography]"]

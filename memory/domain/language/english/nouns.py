@@ -132,6 +132,12 @@ PLACE_NOUNS = split_words(
 )
 # Of whom nothing is told by saying that something is maintained by them.
 NO_OWNERS = split_words("community crowd everybody everyone hand nobody one people public script volunteer")
+# They have machines and programs, and are none: `a relay of Glitch University. It runs on tyr.`
+ORGANISATIONS = split_words(
+    "academy agency association bank bureau club college committee company consortium corp corporation council "
+    "department division faculty foundation gmbh group guild hospital inc institute lab laboratory llc ltd ministry "
+    "office school society squad team union university"
+)
 # People, by what they are to others: `our vet is Dr. Sutter`. Words with such an ending are so, too.
 ROLES = split_words(
     "apprentice assistant aunt boss boyfriend brother ceo cfo chair chairman chairwoman chief clerk client coach "
