@@ -29,6 +29,8 @@ from memory.ingest.reader import MessageKey, Reading, read_rest, readable_length
 
 logger = logging.getLogger(__name__)
 
+ANSWER_MAX = 400  # characters, with its envelope, of what a question of the model explains
+ASKING_MAX = 8_000  # characters of a message of the model that is looked at for its question
 OBSERVED_IN_A_STEP = 16  # messages, at some 10 microseconds
 SEEN_MAX = 200_000  # messages, at about 170 bytes
 # Bounds of what waits for a flush while Postgres is away: readings in bytes; texts, which only serve as evidence, in
@@ -136,6 +138,7 @@ class Encounters:
                 heard = NewMessage(
                     *(key, reading, message.text, agent, at, counted, message.is_quoted, is_dated, prompt, index),
                     is_live=is_live or is_dated,
+                    before=_find_asking(messages[index - 1][0], message) if index else "",
                 )
                 if keep is not None:
                     keep(heard)
@@ -281,3 +284,9 @@ class Encounters:
                 self.cache.set_count(name, row, row.encounter_count + 1)
             elif saliency(counts[name]) >= self.cache.tuning.saliency_read_threshold:
                 self.wanted.set()  # a new word became salient: it can be recalled once it has an id
+
+
+def _find_asking(before: Message, message: Message) -> str:
+    """What may have asked for a short message; empty where it is longer, or nothing did."""
+    is_short = len(message.text) <= ANSWER_MAX and len(before.text) <= ASKING_MAX
+    return before.text if is_short and before.role == "assistant" and "?" in before.text[-ANSWER_MAX:] else ""

@@ -41,6 +41,7 @@ class NewMessage:
     prompt: Sequence[Reading | None] = ()
     index: int = 0
     is_live: bool = True  # said since its conversation was first seen
+    before: str = ""  # what the model said right before, where the message is short: it may have been asked
 
 
 def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:

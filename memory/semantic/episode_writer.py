@@ -77,6 +77,7 @@ class HeardMessage(NamedTuple):
     role: str
     text: str
     at: float
+    before: str = ""
 
     @classmethod
     def of(cls, scope: Scope, message: NewMessage) -> "HeardMessage":
@@ -88,6 +89,7 @@ class HeardMessage(NamedTuple):
             message.reading.role,
             message.text,
             message.at if message.is_live else undate(message.at),
+            message.before,
         )
 
     def row_of(self, episode: EpisodeText) -> tuple[object, ...]:
@@ -207,7 +209,7 @@ class EpisodeWriter:
         for heard in batch:
             try:
                 said = unwrap_readable(self.cache, Message(heard.role, heard.text))
-                steps = compose_episode(said.text, said.role)
+                steps = compose_episode(said.text, said.role, heard.before)
                 # Streams must not wait for a step of a long one.
                 is_long = len(said.text) > KEPT_MAX
                 episode = await asyncio.to_thread(finish, steps) if is_long else await pace.run(steps)

@@ -26,10 +26,11 @@ _ADDRESS: Final = re.compile(requests.ADDRESSES)
 _TELLS: Final = re.compile(requests.TELLS)
 _ASKS_LAST: Final = re.compile(requests.ASKS_LAST)
 _FROM_NOW_ON: Final = re.compile(remembering.FROM_NOW_ON)
-_OF_ONESELF: Final = re.compile(r"(?:i|we|my|our)(?:'\w+)? ")
+_OF_ONESELF: Final = re.compile(r"(?:im|ive|(?:i|we|my|our)(?:'\w+)?) ")
 _FINITE: Final = split_words("is are was were am has had will isn't aren't wasn't weren't hasn't won't")
 _CLAUSE: Final = WH_WORDS | split_words("that so if because as")
 _SUBJECTS: Final = DETERMINERS | PRONOUNS
+_CALLED_TO_MIND: Final = WH_WORDS | split_words("to of about if")
 # They open a question, but no statement and no order.
 _ONLY_ASKING: Final = split_words("does did is are was were am has")
 _AFTER_WH: Final = AUXILIARIES | split_words("to about many much often long far come else kind type sort")
@@ -116,11 +117,10 @@ def _find_sentences(text: str) -> tuple[tuple[int, int, bool], ...]:
 
 
 def _iter_sentences(text: str) -> Iterator[tuple[int, int, bool]]:
-    hidden = text
-    for start, end in find_code(text):
-        if "\n" in text[start:end]:
-            blank = "".join("\n" if character == "\n" else " " for character in text[start:end])
-            hidden = hidden[:start] + blank + hidden[end:]
+    hidden, codes = text, [span for span in find_code(text) if "\n" in text[slice(*span)]]
+    for start, end in codes:
+        blank = "".join("\n" if character == "\n" else " " for character in text[start:end])
+        hidden = hidden[:start] + blank + hidden[end:]
     output = OutputFinder(hidden)
     passed_until = 0  # what a request is to be applied to is told of nobody: `Translate this: ...`
     for begin, stop in iter_passages(hidden):
@@ -141,6 +141,9 @@ def _iter_sentences(text: str) -> Iterator[tuple[int, int, bool]]:
             if is_asked and ":" in bare:
                 paragraph = -1 if bare.endswith(":") else text.find("\n\n", end)
                 passed_until = len(text) if paragraph < 0 else paragraph
+                code = next((span for span in codes if span[0] >= end), None)
+                if code is not None and not text[end : code[0]].strip():  # which it introduces
+                    passed_until = code[1]
             yield start, end, not is_asked and start >= passed_until and not bare.endswith(":")
 
 
@@ -198,6 +201,8 @@ def _is_order(words: list[str]) -> bool:
         return any(each in requests.TASKS for each in words[2:5]) and not _FINITE.intersection(words)
     if words[0] not in requests.TASKS:
         return False
+    if words[0] == "remind" and words[2:3] and words[2] not in _CALLED_TO_MIND:  # `remind me the plumber is coming`
+        return _FINITE.isdisjoint(words)
     if len(words) < 2 or words[1] in _SUBJECTS or words[1] in WH_WORDS:
         return True
     end = next((at for at, word in enumerate(words) if word in _CLAUSE), len(words))

@@ -34,6 +34,11 @@ _ABBREVIATION: Final = re.compile(
 _NO: Final = re.compile(r"\bno\.\Z", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\s{0,3}\d")
 _AFTER_LETTER: Final = re.compile(r"\s{0,3}(?:\d|[a-z]\.)")
+_ORDINAL: Final = re.compile(r"(?<!\S)\d{1,2}\.\Z")
+# German writes `am 15. März`.
+_MONTH: Final = re.compile(
+    r" (?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)\b", re.IGNORECASE
+)
 _LONGEST_ABBREVIATION: Final = 9  # characters, with the space before it
 
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)])[ \t]+")
@@ -111,6 +116,8 @@ class SentenceFinder:
         stop = self._ends[index].start() + 1
         start = self._positions[index - 1] if index else 0
         head = self._text[max(start, stop - _LONGEST_ABBREVIATION) : stop]
+        if head[-2:-1].isdigit():
+            return _MONTH.match(self._text, stop) is not None and _ORDINAL.search(head) is not None
         found = _ABBREVIATION.search(head)
         # "No." is a number's only before one; else it answers.
         if found is None:

@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from memory.domain.language.english import requests
+from memory.domain.recall.notes import find_content_words, says_something
+from memory.domain.recall.passages import only_asks
 from memory.domain.secrets.redaction import mask_in_steps
 from memory.domain.statement import make_storable
 from memory.domain.steps import Steps
@@ -11,14 +14,17 @@ from memory.domain.text.agent_envelopes import unwrap_answer
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.prose import mask_all_but_prose
 from memory.domain.text.quotations import find_quotations
-from memory.domain.text.sentences import MASK, find_code, mask
+from memory.domain.text.sentences import MASK, SentenceFinder, find_code, mask
 from memory.domain.types import Span
+from memory.semantic.domain.extraction import read_memories
 
 ROLES: Final = frozenset({"user", "assistant"})
 KEPT_MAX: Final = 4_000  # characters
 CODE_LINES_MAX: Final = 20
 QUOTED_MAX: Final = 500  # characters of each quotation, where a message is too long
 CONTENT_WORDS_MIN: Final = 3  # different ones
+ANSWER_MAX: Final = 120  # characters
+QUESTION_MAX: Final = 120  # characters
 GAP: Final = "[…]"  # stands for what is left out
 READ_MAX: Final = 20_000  # characters
 SECRET_MAX: Final = 5_000  # characters at the end of what was read that may be half a secret: a key of 4,096 bits
@@ -30,6 +36,8 @@ _TOOL_OUTPUT: Final = re.compile(
     re.IGNORECASE,
 )
 _SYSTEM: Final = re.compile(r"<(system[\w-]{0,40})>")
+_OWN: Final = re.compile(r"\W*(?:im|ive|(?:i|we|my|our)(?:['’]\w+)?) ", re.IGNORECASE)
+_OFFERS: Final = re.compile(requests.OFFERS)
 _WORD: Final = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -57,9 +65,10 @@ class EpisodeText(NamedTuple):
         return f"{{{','.join(str(place) for span in self.quoted for place in span)}}}"
 
 
-def compose_episode(said: str, role: str) -> Steps[EpisodeText | None]:
+def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText | None]:
     """What is kept of a message, whose envelope is off; None where it says too little, or its role says nothing that is
-    kept. Linear in the length."""
+    kept. Of an answer that says too little alone, also the question, with which the model's words ``before`` it end.
+    Linear in the length."""
     said = unwrap_answer(said) if role == "assistant" else _without_system(said)
     if role not in ROLES or (role == "user" and _TOOL_OUTPUT.match(said[:100])):
         return None
@@ -79,7 +88,41 @@ def compose_episode(said: str, role: str) -> Steps[EpisodeText | None]:
         long = [(start + QUOTED_MAX, end) for start, end in episode.quoted if end - start > QUOTED_MAX + len(GAP)]
         episode = leave_out(episode, long)
     episode = shorten(episode)
-    return episode if has_content(mask(episode.text)) else None
+    if has_content(mask(episode.text)):
+        return episode
+    is_told = role == "user" and len(episode.text) <= ANSWER_MAX and MASK not in mask(episode.text)
+    if not is_told or tells_of_oneself(episode.text):
+        return episode if is_told else None
+    question = find_question("".join(mask_in_steps(unwrap_answer(before)))) if before else ""
+    if not answers(episode.text, question):
+        return None
+    return EpisodeText(make_storable(f'Asked "{question}": {episode.text}'))
+
+
+def tells_of_oneself(text: str) -> bool:
+    """Whether a short text is a statement of its author about themselves: `I'm vegan`, `my phone is a Fairphone`."""
+    if only_asks(text):
+        return False
+    is_own = _OWN.match(text) is not None
+    return (is_own and len(find_content_words(text)) > 1) or bool(read_memories(text))
+
+
+def find_question(said: str) -> str:
+    """The question with which a message of the model ends, if it asks for something and does not only offer it."""
+    last = said.strip().strip("*_\"'”’) ").rpartition("\n")[2]
+    if not last.endswith("?"):
+        return ""
+    sentence = SentenceFinder(last).sentence_at(len(last) - 1)
+    question = last[sentence.start : sentence.end].strip(" *_\"'“”").replace('"', "'")
+    is_offer = _OFFERS.match(question.lower().replace("’", "'")) is not None
+    return question if len(question) <= QUESTION_MAX and not is_offer and says_something(question) else ""
+
+
+def answers(text: str, question: str) -> bool:
+    """Whether it tells something as the answer to a question, beyond a yes or no."""
+    words = [word for word in re.findall(r"[\w'’-]+", text.lower()) if word not in requests.ASSENT]
+    is_told = any(word.isdigit() or says_something(word) for word in words)
+    return bool(question) and is_told and "?" not in text and words[0] not in requests.TASKS
 
 
 def _without_system(said: str) -> str:

@@ -56,6 +56,7 @@ _TURNED: Final = {
     "you're": "I'm", "you are": "I am", "you've": "I've", "you have": "I have", "yours": "mine",
     "yourself": "myself", "your": "my", "you": "I",
 }  # fmt: skip
+_UNMARKED: Final = re.compile(rf"\b(?:{'|'.join(english.UNMARKED)})\b(?!['’.:=(])", re.IGNORECASE)
 _ABOUT_USER: Final = re.compile(r"the user(?:'s)?\b")
 
 
@@ -77,7 +78,7 @@ class Extracted:
 def read_memories(text: str, role: str = "user", quoted: Sequence[int] = ()) -> list[Extracted]:
     """What a message says that is to be remembered, in its order. ``quoted`` are the starts and ends of the parts that
     pass on the words of others."""
-    own = _hide_spans(text, quoted)
+    own = _UNMARKED.sub(lambda word: english.UNMARKED[word[0].lower()], _hide_spans(text, quoted))
     read = _read_noted if role == "assistant" else _read_own
     found = [one for sentence in _iter_sentences(own) for one in read(sentence)]
     for start, end in zip(quoted[::2], quoted[1::2], strict=True):

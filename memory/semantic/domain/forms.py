@@ -49,7 +49,8 @@ _STATE: Final = re.compile(
     rf"i(?:'m| am) (?:{_ADV})*(?P<not>not )?(?P<object>[a-z-]+(?: intolerant| handed| blind)?)(?P<rest>.*)"
 )
 _WORK: Final = re.compile(
-    rf"i (?:{_ADV})*(?P<verb>work|live|come from|grew up|was born|was raised|speak)\b(?P<object>.+)"
+    rf"(?:i (?:{_ADV})*(?P<verb>work|live|come from|grew up|was born|was raised|speak)|we (?:{_ADV})*(?P<home>live))\b"
+    r"(?P<object>.+)"
 )
 _WHERE: Final = frozenset({"as", "at", "for", "in", "near", "with", "on"})
 _FROM: Final = re.compile(r"i(?:'m| am) (?:originally )?(?:from|based in) (?P<object>.+)")
@@ -79,6 +80,7 @@ _HABITUAL: Final = re.compile(
     r"\b(?:always|usually|mostly|mainly|generally|typically|normally|only|exclusively|primarily"
     r"|these days|nowadays|still|never|now)\b|avoid|stick|swear|rely"
 )
+_ORDER: Final = re.compile(r"(?:please )?(?P<when>always|never) (?P<verb>[a-z]+)\s+(?P<how>\S.+)")
 _IMPERATIVE_NOT: Final = re.compile(r"(?:don't|do not|please don't|please do not|stop|no more)\s+")
 _AUXILIARY_ORDERS: Final = frozenset({"be", "do", "have", "let"})
 _UNDOING: Final = re.compile(r"\b(?:previous|prior|earlier) (?:instruction|message|prompt|rule)")
@@ -140,6 +142,15 @@ def _read_from_now_on(original: str, small: str) -> Said | None:
         return None
     told = f"the user asked {'not ' if negation else ''}to {about_user(original[0].lower() + original[1:])} from now on"
     return Said(as_sentence(told), "preference", EXPLICIT, is_change=True)
+
+
+def _read_order(original: str, small: str) -> Said | None:
+    """`always answer in German`: how a model is to answer, whatever it is asked."""
+    found = _ORDER.fullmatch(small)
+    if found is None or found["verb"] not in english.ANSWERING_VERBS or points(small) or is_contextual(found["how"]):
+        return None
+    told = f"the user asked to {found['when']} {about_user(original[found.start('verb') :])}"
+    return Said(as_sentence(told), "preference", EXPLICIT)
 
 
 def _read_liking(original: str, small: str) -> Said | None:
@@ -227,7 +238,8 @@ def _read_my(original: str, small: str) -> Said | None:
         return None  # `my function is called twice`
     if not (is_favourite or is_called or is_kin or is_attribute) or points(value) or len(words) > 4:
         return None
-    if not is_value(value, spelled, allows_bare=is_favourite or noun in english.NAMING_ATTRIBUTES):
+    is_described = noun in english.DESCRIBED_ATTRIBUTES and value.isalpha() and value not in english.PASSING
+    if not is_described and not is_value(value, spelled, allows_bare=is_favourite or noun in english.NAMING_ATTRIBUTES):
         return None
     is_kept = not is_kin and not is_called
     slot = " ".join(single(word) for word in words if word not in english.FAVOURITES) if is_kept else ""
@@ -277,6 +289,8 @@ def _read_life(original: str, small: str) -> Said | None:
             preposition = words.pop(0) if words[0] in _WHERE else ""
             is_named = bool(words) and (not spelled[-len(words)][:1].islower() or words[0] in ("a", "an", "the", "my"))
             is_told = is_named and bool(preposition or found["verb"] == "come from")
+        if found["home"]:  # whoever lives with them lives where they do
+            original = f"I{original[2:]}"
         return Said(tell(original), "identity") if is_told else None
     if _AGE.fullmatch(small):
         return Said(tell(original), "identity", slot="age")
@@ -294,6 +308,6 @@ def _read_life(original: str, small: str) -> Said | None:
 
 
 _FORMS: Final[tuple[Callable[[str, str], Said | None], ...]] = (
-    _read_from_now_on, _read_liking, read_switch, _read_use, _read_habit, _read_call_me, _read_my, _read_i_am,
-    _read_life, read_decision,
+    _read_from_now_on, _read_order, _read_liking, read_switch, _read_use, _read_habit, _read_call_me, _read_my,
+    _read_i_am, _read_life, read_decision,
 )  # fmt: skip

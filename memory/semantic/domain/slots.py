@@ -61,6 +61,7 @@ _OF_ME: Final = re.compile(
     r"\b(?:(?P<wh>where|what|who) )?(?:do|did|am|was|have|had|should|can|could|may|might|would|will) i\b"
     r"(?P<said>(?: [\w'-]+){1,5})"
 )
+_HOME_ASKED: Final = re.compile(r"\bwhere do we (?:live|reside)\b")
 _MINE: Final = (
     re.compile(r"\bmy\b(?P<said>(?: [\w'-]+){1,4})"),
     re.compile(
@@ -146,6 +147,8 @@ def find_oneself(text: str) -> OfOneself:
         topics |= {"name", "role"}
     if _TRADE_ASKED.search(small):
         topics.add("role")
+    if _HOME_ASKED.search(small):
+        topics.add("residence")
     return OfOneself(frozenset(topics), is_preference)
 
 

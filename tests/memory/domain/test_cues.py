@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues, names_near_cues
 from memory.domain.text.agent_envelopes import unwrap
-from memory.domain.text.sentences import MASK, NAME_MARK, mask
+from memory.domain.text.sentences import MASK, NAME_MARK, SentenceFinder, mask
 from memory.domain.text.snippets import sentence_stating
 from memory.domain.text.tokenizer import tokenise
 
@@ -283,6 +283,12 @@ def test_masking_keeps_lengths_and_line_breaks():
 
     assert [len(line) for line in masked.split("\n")] == [len(line) for line in text.split("\n")]
     assert set(masked) == set("ab \n" + MASK + NAME_MARK)  # a name in back-ticks is a name
+
+
+def test_a_number_ends_a_sentence_but_before_a_german_month():
+    line = SentenceFinder("Go-live ist am 15. März. Wir nutzen Postgres 16. Redis auch.")
+
+    assert [line.sentence_at(at)[:2] for at in (0, 25, 50)] == [(0, 24), (24, 48), (48, 60)]
 
 
 def test_the_sentence_of_a_statement_is_its_evidence():

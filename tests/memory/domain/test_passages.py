@@ -26,6 +26,9 @@ ASKED = (
     "Translate to French: The cat is black.",
     "Proofread this:\n\nDear Bob, we moved to Bergen. I love it.",
     "Fix it:\n```\nkvasir = relay(tyr)\n```\nThanks!",
+    "Remind me what the plan was.",
+    "remind me to call Bob",
+    "Translate:\nThe cat is black.",
     "2026-11-20 10:00:01 heimdall[123]: ERROR upstream timed out\nwhat does this mean?",
 )
 TOLD = (
@@ -36,6 +39,8 @@ TOLD = (
     "Write a regex because we validate IBANs in the billing form.",
     "We are on Postgres 17, which driver fits?",
     "Never deploy on Fridays.",
+    "okay so remind me the plumber is coming on friday",
+    "right. diff:\n```\n- rate = 19\n```\nlooks ok? also we never squash, we rebase.",
     "Don't push to main.",
     "Call me Ada.",
     "Use tabs in Go code.",

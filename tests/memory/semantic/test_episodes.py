@@ -55,6 +55,43 @@ def test_what_nobody_says_is_not_kept(said: str, role: str) -> None:
     assert finish(compose_episode(said, role)) is None
 
 
+@pytest.mark.parametrize("said", ["I'm vegan.", "call me Ada", "My phone is a Fairphone 5", "im allergic to nuts"])
+def test_a_few_words_about_oneself_are_kept(said: str) -> None:
+    assert compose(said).text == said
+
+
+ASKED = "Sounds *nice*.\n\nWhich city are you starting from?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "kept"),
+    [
+        (ASKED, "Bergen.", 'Asked "Which city are you starting from?": Bergen.'),
+        ("Cute! How old is he?", "3", 'Asked "How old is he?": 3'),
+        ("Which **port**?", "no, 8080", 'Asked "Which **port**?": no, 8080'),
+        (f"What is your token, {KEY}?", "Bergen", f'Asked "What is your token, {MARK}?": Bergen'),
+    ],
+)
+def test_a_short_answer_is_kept_with_what_was_asked(asked: str, said: str, kept: str) -> None:
+    assert finish(compose_episode(said, "user", asked)) == EpisodeText(kept)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (ASKED, "yes, thanks"),
+        (ASKED, "Bergen or where?"),
+        (ASKED, "continue"),
+        ("I will book it in Bergen.", "Oslo"),
+        ("Shall I book it in Bergen?", "Oslo"),
+        ("Anything else?", "Oslo"),
+        ("", "Oslo"),
+    ],
+)
+def test_what_answers_nothing_is_not_kept(asked: str, said: str) -> None:
+    assert finish(compose_episode(said, "user", asked)) is None
+
+
 def test_of_agent_zeros_answer_its_text_is_kept() -> None:
     answer = f'{{"thoughts": ["hm"], "tool_name": "response", "tool_args": {{"text": "{SAID}"}}}}'
 

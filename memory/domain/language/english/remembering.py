@@ -108,6 +108,13 @@ NAMING_ATTRIBUTES = split_words(
     "nationality occupation os profession pronouns shell sport terminal timezone username handle instrument season "
     "vegetable animal cheese email website tongue diet name genre subject database framework cuisine"
 )
+# Attributes whose value may be an adjective: `my favourite colour is red`.
+DESCRIBED_ATTRIBUTES = split_words("color colour diet ethnicity nationality religion")
+# How people write in a hurry.
+UNMARKED = {
+    "im": "I'm", "ive": "I've", "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "cant": "can't",
+    "isnt": "isn't", "arent": "aren't", "wasnt": "wasn't", "havent": "haven't", "hasnt": "hasn't",
+}  # fmt: skip
 # Before an attribute it makes it one of its kind: `my favourite`, `my native`.
 FAVOURITES = split_words("default favorite favourite go-to preferred")
 # They state how something is at the moment.
@@ -189,6 +196,8 @@ FROM_NOW_ON = (
     r"(?:from now on(?:wards?)?|as of (?:now|today)|from (?:today|this point|here) on(?:wards?)?"
     r"|starting (?:now|today)|going forward|in (?:the )?future)"
 )
+# What a model does in each of its answers: `always answer in German`.
+ANSWERING_VERBS = split_words("answer explain format reply respond write")
 TIME_TAIL = (
     r"(?:,? (?:(?:last|this) (?:week|month|year|spring|summer|autumn|fall|winter|\w+day)|yesterday"
     r"|today|recently|\w+ \w+ ago|(?:back |early |late )?in (?:early |late )?(?:\d{4}|january|february|march|april|may"

@@ -57,3 +57,18 @@ EXISTENCE = (
     r"(?:do|did|have|had) (?:i|we) (?:already |still |even |really )?(?:got|have|own|use|know|keep|run|need)"
     r"|(?:is|are|was|were) there"
 )
+
+# Questions of a model that only ask what it is to do next, or are mere courtesy.
+OFFERS = (
+    r"(?:(?:so|and|or|but|now|ok|okay)\b[, ]*)*"
+    r"(?:(?:shall|should|can|could|may|do|would|will) (?:i|we)\b|(?:do|would|did) you (?:want|like|mean|need|have any)"
+    r"|want me|like me|(?:is|was|does|did|are) (?:that|this|it|there|these|those)\b|anything|any (?:other )?questions"
+    r"|ready\b|sounds?\b|make sense|(?:how|what) (?:can|may|else|should) |(?:what|which) would you like|what's next"
+    r"|what do you (?:think|need)|how are you|how (?:is|was) your)"
+)
+# What says no more than yes, no, or that it was heard.
+ASSENT = split_words(
+    "yes yeah yep yup no nope nah ok okay sure fine good great thanks thank thx please right correct exactly true "
+    "agreed done cool nice perfect go ahead do it that this maybe idk dunno both either neither whatever anything "
+    "nothing none"
+)
