@@ -1,10 +1,14 @@
 """What somebody tries who wants to be remembered, or to make others forget: with the libraries that agents use, floods,
 forged names, names that give orders, and secrets that must not stay. Over HTTP, with all processes running."""
 
+import html
 import json
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count, pairwise
 from typing import Any
 
 import anthropic
@@ -22,6 +26,7 @@ from tests.standin import StandIn
 
 pytestmark = pytest.mark.slow
 
+NUMBERS = count()
 PLAIN: dict[str, Any] = {"trust_env": False, "timeout": 20}
 QUOTAS = {"quota_facts_per_hour": 100, "quota_conflicts_per_hour": 20, "quota_gutask_per_hour": 2_000}
 
@@ -144,6 +149,17 @@ def whole(durable: OwnPostgres, upstream: StandIn) -> Iterator[Festinger]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def operator(whole: Festinger) -> Iterator[httpx.Client]:
+    """An operator's browser."""
+    account = {"username": "minerva", "password": "tabby-cat-on-a-wall"}
+    environment = {f"DJANGO_SUPERUSER_{name.upper()}": value for name, value in account.items()}
+    manage("createsuperuser", "--noinput", "--email", "", DATABASE_URL=whole.database, **environment)
+    with httpx.Client(base_url=f"http://127.0.0.1:{whole.ports[0]}", **PLAIN) as client:
+        submit(client, "/admin/login/", **account)
+        yield client
+
+
 def concept_of(client: str, number: int) -> str:
     return f"smaug{client}{number}"
 
@@ -252,7 +268,9 @@ def test_names_that_give_orders_are_in_no_block(whole: Festinger, name: str) -> 
     assert name not in whole.would_recall(f"Restart {concept} and {name}.")[0]
 
 
-def test_an_operators_fact_is_disputed_not_replaced_where_the_newer_wins(whole: Festinger) -> None:
+def test_an_operators_fact_is_disputed_not_replaced_where_the_newer_wins(
+    whole: Festinger, operator: httpx.Client
+) -> None:
     whole.run("UPDATE agent SET scope = 'operator' WHERE name = 'harry'")
     whole.proxies[0].client.post("/reload", headers=headers_of("harry"))
     assert whole.teach("munin -ispart turing in context of runs-on", agent="harry").status_code == 201
@@ -274,9 +292,23 @@ def test_an_operators_fact_is_disputed_not_replaced_where_the_newer_wins(whole: 
         ("ramanujan", Channel.USER),
     ]
     assert [row["parent"] for row in candidates(whole, "munin")] == ["evilhost"]
+    desk = operator.get(f"/admin/resolution/conflict/{conflict['id']}/change/").text
+    stood = "What stands was stated by harry through an operator"
+    assert f"{stood}; a user's message is weaker and does not replace it. A person decides." in html.unescape(desk)
 
 
-def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(whole: Festinger) -> None:
+def submit(client: httpx.Client, page: str, action: str = "", **fields: str) -> httpx.Response:
+    """As the form on that page does it; the page that it leads to."""
+    shown = client.get(page, params=fields if "agent" in fields else None)
+    token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', shown.text)[0]
+    done = client.post(action or page, data=fields | {"csrfmiddlewaretoken": token})
+    assert done.status_code == 302, done.text
+    return client.get(done.headers["location"])
+
+
+def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
+    whole: Festinger, operator: httpx.Client
+) -> None:
     whole.run("UPDATE config SET value = '100000' WHERE key LIKE 'quota_%%'")
     names = [f"rune{number}" for number in range(1_000)]
     for agent, mine in (("hagrid", names[:200]), ("dobby", names[200:])):
@@ -285,21 +317,33 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(whole: 
             whole.ask(("user", f"{agent} {start}: {text}"), agent=agent)
     whole.wait_settled()
     assert len(whole.edges("rune")) == 1_000
-    sample = [names[0], names[199], names[200], names[999]]
 
-    def recalled() -> list[bool]:
-        return [f"{name}: [type] spell" in whole.would_recall(f"Restart {name}.")[0] for name in sample]
+    def given(*asked: str) -> set[str]:
+        """Of the names in the prompt of a new conversation those whose facts it was given."""
+        arrived = whole.ask(("user", f"Restart {' and '.join(asked)} ({next(NUMBERS)})."), agent="winky")
+        return set(re.findall(r"^(rune\d+): \[type\] spell$", arrived[-1]["content"], re.MULTILINE))
 
-    assert recalled() == [True] * 4
-    environment = {"DATABASE_URL": whole.database, "FESTINGER_HOME": str(whole.home)}
-    done = manage("quarantine", "hagrid", **environment)
-    whole.wait(lambda: recalled() == [False, False, True, True], patience_s=20)
-    assert {row[0] for row in whole.edges("rune")} == set(names[200:])
+    sample = {*names[:4], *names[-4:]}
+    assert given(*sample) == sample
+    with ThreadPoolExecutor(1) as background:
+        is_over = threading.Event()
+        polling = background.submit(lambda: [given(*sample) for _ in iter(is_over.is_set, True)])
+        done = submit(operator, "/admin/resolution/run/quarantine/", agent="hagrid", since="")
+        # Answered when the process has all that was committed before: the very next prompt is without them.
+        assert whole.teach("runestone -isa rock").status_code == 201
+        after = [given(*names[start : start + 8]) for start in range(0, 208, 8)]
+        is_over.set()
+        seen = polling.result()
 
-    manage("quarantine", "--undo", re.findall(r"--undo (\d+)", done.stdout)[0], **environment)
+    assert set().union(*after) == set(names[200:208])
+    assert all(before >= later >= {*names[-4:]} for before, later in pairwise(seen))  # what went did not come back
+    assert {row[0] for row in whole.edges("rune")} == {*names[200:], "runestone"}
 
-    whole.wait(lambda: recalled() == [True] * 4, patience_s=20)
-    assert len(whole.edges("rune")) == 1_000
+    submit(operator, str(done.url), f"{str(done.url).removesuffix('change/')}undo/")
+
+    assert whole.teach("runestone -isa rock").status_code == 200
+    assert given(*sample) == sample
+    assert {row[0] for row in whole.edges("rune")} == {*names, "runestone"}
 
 
 WORDINGS = (
