@@ -18,12 +18,15 @@ A_NOUN = 'name a thing, or write a name of several words: "the project"'
 AROUND = " .,;:!?'\u2019`"
 
 _WORD = re.compile(r'"[^"]*"|\S+')
-# How a fact is shown, as memory.domain.formatting phrases it.
+# How a fact is shown, as memory.domain.formatting phrases it: up to its parent; what follows that. Nothing in it may be
+# tried at each blank of many: prompts wait while it is read.
 _SHOWN = re.compile(
-    rf"(?P<concept>.+?)\s+(?P<relation>is an?|{'|'.join(VERBS.values())})\s+(?:(?:an?|the)\s+)?"
-    r"(?P<parent>[^,;:!?()\[\]]+?)\s*(?:\[(?P<dimension>[^\[\]]+)\]|\bin (?:the )?context of (?P<context>.+?))?[.\s]*",
-    re.IGNORECASE,
+    rf"(?P<concept>.*?\S)\s++(?P<relation>is an?|{'|'.join(VERBS.values())})\s++(?:(?:an?|the)\s++)?", re.IGNORECASE
 )
+_SHOWN_DIMENSION = re.compile(
+    r"\[(?P<dimension>[^\[\]]+)\]\Z|\bin (?:the )?context of (?P<context>.+)\Z", re.IGNORECASE | re.DOTALL
+)
+_NOT_IN_PARENTS = frozenset(",;:!?()[]")
 _DIMENSIONS = {verb: dimension for dimension, verb in VERBS.items()}
 _NOT_IN_NAMES = verbs.NEUTRAL_ADVERBS | verbs.CLOSING_ADVERBS
 PARENT_WORDS_MAX = 3
@@ -80,22 +83,30 @@ def parse_fact(text: str) -> Triple:
 
 def _parse_shown(text: str) -> Triple:
     """The fact in the words in which facts are shown, each name as it is typed."""
-    found = _SHOWN.fullmatch(text.strip())
-    parent = [token.text for token in tokenise(found["parent"])] if found is not None else []
+    start = len(text) - len(text.lstrip())
+    end = len(text)
+    while end > start and (text[end - 1] == "." or text[end - 1].isspace()):
+        end -= 1
+    found = _SHOWN.match(text, start, end)
+    if found is None:
+        raise FactMistake("there is no -isa or -ispart", len(text.rstrip()))
+    at = found.end()
+    named = _SHOWN_DIMENSION.search(text, at, end)
+    shown = text[at : named.start() if named is not None else end]
+    parent = [token.text for token in tokenise(shown)] if _NOT_IN_PARENTS.isdisjoint(shown) else []
     # Longer ones, and those with words that are in no name, are sentences: those are read where a user says them.
     is_name = 0 < len(parent) <= PARENT_WORDS_MAX and not any(is_closed_class(t) or t in _NOT_IN_NAMES for t in parent)
-    relation = found["relation"].lower() if found is not None else ""
-    dimension = (found["dimension"] or found["context"]) if found is not None else ""
-    if found is None or not is_name or not (dimension or relation in _DIMENSIONS):
+    relation = found["relation"].lower()
+    dimension = (named["dimension"] or named["context"]) if named is not None else ""
+    if not is_name or not (dimension or relation in _DIMENSIONS):
         raise FactMistake("there is no -isa or -ispart", len(text.rstrip()))
-    start = len(text) - len(text.lstrip())
     fact = Triple(
         concept=_name([_Word(found["concept"], start)], "concept", start),
-        parent=_name([_Word(f'"{found["parent"].strip(AROUND)}"', start + found.start("parent"))], "parent", start),
+        parent=_name([_Word(f'"{shown.strip(AROUND)}"', at)], "parent", at),
         dimension=_name([_Word(dimension, start)], "dimension", start) if dimension else _DIMENSIONS[relation],
         is_isa=relation not in _DIMENSIONS,
     )
-    _refuse_circles(fact, start + found.start("parent"))
+    _refuse_circles(fact, at)
     return fact
 
 

@@ -107,12 +107,17 @@ async def remember_for(caller: Caller, said: MemoryIn) -> Remembered:
     channel, source = Channel.GUTASK, Memory.Source.WRITTEN
     if is_operator:
         channel, source = Channel.OPERATOR, Memory.Source.OPERATOR
-    try:
+
+    # In the thread, too: a text of 5,000 characters takes some ms to be read.
+    def run() -> Remembered:
         remark = compose(said.text, said.category or "", scope, channel, timezone.now(), source=source)
-    except RemarkMistake as mistake:
-        raise BadDecision(str(mistake)) from mistake
+        return service.remember([remark], is_metered=True)[0]
+
     async with current.coherence.barrier(announce):
-        return (await sync_to_async(service.remember)([remark], is_metered=True))[0]
+        try:
+            return await sync_to_async(run)()
+        except RemarkMistake as mistake:
+            raise BadDecision(str(mistake)) from mistake
 
 
 @router.post("/search_memory", summary="Search what was said and what is remembered")

@@ -47,7 +47,7 @@ def _without_session(person: str) -> str:
         return person
     try:
         parts = orjson.loads(person)
-    except orjson.JSONDecodeError:
+        parts.pop(_SESSION_KEY, None)
+        return orjson.dumps(parts, option=orjson.OPT_SORT_KEYS).decode()
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # it reads what is nested deeper than what it writes
         return person
-    parts.pop(_SESSION_KEY, None)
-    return orjson.dumps(parts, option=orjson.OPT_SORT_KEYS).decode()

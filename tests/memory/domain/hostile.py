@@ -4,9 +4,11 @@ By reader, which takes a text. The tests count its steps and let it read them; `
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memory.domain.cues.extractor import find_cues
+from memory.domain.fact_syntax import FactMistake, parse_fact
 from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.text.snippets import sentences_naming
 from memory.domain.text.tokenizer import find_words, tokenise
@@ -28,6 +30,11 @@ class NoWords:
 
     def find_dimension(self, concept: str, parent: str) -> str | None:
         return None
+
+
+def read_fact(text: str) -> None:
+    with suppress(FactMistake):
+        parse_fact(text)
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,13 @@ _CUES = (
     "a y called z ", "i think x is a y ", "not sure ", "said ", "; x is a y", "`x` ", "x is a y and ", " are ys",
 )  # fmt: skip
 
+_FACTS = (
+    "a is a b" + 500 * " ", "a is a b in context of" + 500 * " ", "a is a ", "a is a b [", "[x] ", "a ", ". ",
+    "a" + 500 * " ", "in context of ", "a is a b\n", "runs on ",
+)  # fmt: skip
+
 READERS = {
+    "parse_fact": Hostile(read_fact, _FACTS, ending="!"),
     "tokenise": Hostile(tokenise, _TOKENS),
     "find_words": Hostile(find_words, _TOKENS),
     "mask_secrets": Hostile(mask_secrets, _SECRETS),
