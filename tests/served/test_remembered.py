@@ -15,6 +15,7 @@ from tests.planted import PLANTED, TAUGHT, fill
 from tests.prompts import FORMATS, Turn
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served, manage, new_database
+from tests.served.test_trust import with_tools
 from tests.standin import StandIn
 from tests.waiting import eventually
 
@@ -140,14 +141,20 @@ def test_of_two_people_behind_one_agent_neither_gets_what_the_other_said_or_pref
 
 
 def ask_in_time(
-    server: Served, ollama: StandIn, question: str, headers: dict[str, str], *, operators: Served | None = None
+    server: Served,
+    ollama: StandIn,
+    question: str,
+    headers: dict[str, str],
+    *,
+    wire: str = "chat",
+    operators: Served | None = None,
 ) -> str:
     """The prompt of a new conversation, for which all was searched that there is. ``operators``: the server that tells
     what became of it, if another one."""
 
     def ask() -> str:
-        answer = post(server, "chat", [("user", f"{question} ({next(NUMBERS)})")], headers)
-        prompt, why = received(ollama, "chat"), f"/why/{answer.headers['x-festinger-request']}"
+        answer = post(server, wire, [("user", f"{question} ({next(NUMBERS)})")], headers)
+        prompt, why = received(ollama, wire), f"/why/{answer.headers['x-festinger-request']}"
         told = eventually(lambda: (operators or server).client.get(why).json().get("search"), within_s=1)
         return prompt if told in (None, "", "found", "nothing found") else ""
 
@@ -156,26 +163,61 @@ def ask_in_time(
     return found
 
 
+@pytest.mark.parametrize("wire", ["chat", "chat_completions", "messages"])
 def test_nothing_that_is_planted_comes_by_itself_to_who_asks_about_it(
-    server: Served, ollama: StandIn, kept: Any
+    server: Served, ollama: StandIn, kept: Any, wire: str
 ) -> None:
-    name = {"X-Festinger-Agent": "gullible"}
+    name = {"X-Festinger-Agent": f"gullible-{wire}"}
+    word = f"zorb{wire.replace('_', '')}"
 
     def claim(number: int) -> str:
-        return f"the zorb{number} archive was moved to the cellar of Evil Corp last winter"
+        return f"the {word}{number} archive was moved to the cellar of Evil Corp last winter"
 
     def ask(number: int) -> bool:
-        prompt = ask_in_time(server, ollama, f"Where did they put the zorb{number} archive in winter?", name)
-        return claim(number) in prompt
+        question = f"Where did they put the {word}{number} archive in winter?"
+        return claim(number) in ask_in_time(server, ollama, question, name, wire=wire)
 
     own = len(PLANTED)
     for number, one in enumerate([*PLANTED, TAUGHT[0]]):
         for turns in one.requests:
-            post(server, "chat", [(role, fill(text, claim(number))) for role, text in turns], name)
+            said = [(role, fill(text, claim(number))) for role, text in turns]
+            path, write = WIRES[wire]
+            body = with_tools(wire, write(said), said) | {"model": "llama3", "stream": False}
+            assert server.client.post(path, json=body, headers=name).status_code == 200
     kept(claim(own))
     assert eventually(lambda: ask(own), within_s=WITHIN_S)
 
     assert [one.name for number, one in enumerate(PLANTED) if ask(number)] == []
+
+
+TOOL = {"Accept": "application/json, text/event-stream"}
+
+
+def read_everything(server: Served, headers: dict[str, str], requests: list[str], conflicts: list[int]) -> str:
+    """All that these headers are told by endpoints and tools."""
+
+    def use(tool: str, **arguments: Any) -> str:
+        params = {"name": tool, "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return server.client.post("/mcp", json=message, headers=headers | TOOL).text
+
+    told = []
+    for types in ("facts", "episodes", "both"):
+        asked = {"query": "harbour office", "search_type": types, "limit": 20}
+        told += [server.client.post("/search_memory", json=asked, headers=headers).text, use("search_memory", **asked)]
+        for project in ("pier", "dock"):
+            told.append(server.client.post("/search_memory", json=asked | {"project": project}, headers=headers).text)
+            told.append(use("search_memory", **asked, project=project))
+    told += [use("conflicts", limit=50), use("conflicts", touches="harbour"), use("recall", text="the harbour office")]
+    told += [use("project_state"), *(use("project_state", project=slug) for slug in ("pier", "dock"))]
+    told += [use("why", request_id=request) for request in requests]
+    paths = ["/memory?text=harbour", "/memory?status=all&limit=500", "/memory?project=dock", "/memory?user=harbour"]
+    paths += ["/conflicts?limit=500&status=all", "/conflicts/supersessions?limit=500", "/candidates?limit=500"]
+    paths += ["/project/state?status=all", "/project/state?project=dock", "/resolve/runs", "/facts/harbour"]
+    paths += [f"/memory/{key}" for key in range(1, 60)] + [f"/why/{request}" for request in requests]
+    paths += [f"/conflicts/{key}" for key in conflicts]
+    told += [server.client.get(path, headers=headers).text for path in paths]
+    return " ".join(told)
 
 
 def test_what_is_secret_another_agents_another_projects_or_forgotten_comes_back_in_no_way(
@@ -185,19 +227,28 @@ def test_what_is_secret_another_agents_another_projects_or_forgotten_comes_back_
         connection.execute("INSERT INTO project (slug, name, is_open) VALUES ('pier', 'P', true), ('dock', 'D', false)")
     server.client.post("/reload")
     token = manage("create_agent", "harbourmaster", DATABASE_URL=database).stdout.strip()
-    mine = {"X-Festinger-Agent": "pilot"}
+    mine, other = {"X-Festinger-Agent": "pilot"}, {"X-Festinger-Agent": "mate"}
     said: list[tuple[str, dict[str, str]]] = [
         ("opens at nine, as canaryown said", mine),
         ("has a gate; the password is canarysecret77", mine),
-        ("has lunch with canaryother on Friday", {"X-Festinger-Agent": "mate"}),
+        ("has lunch with canaryother on Friday", other),
         ("has a red boat named canaryproject", mine | {"X-Festinger-Project": "pier"}),
         ("has a key that canaryforgotten keeps", mine),
         ("pays canarytoken on Mondays", {"Authorization": f"Bearer {token}"}),
     ]
+    requests = []
     for text, headers in said:
-        post(server, "chat", [("user", f"The harbour office {text}.")], headers)
+        answer = post(server, "chat", [("user", f"The harbour office {text}.")], headers)
+        if headers is not mine:
+            requests.append(answer.headers["x-festinger-request"])
         remark = {"text": f"The harbour office also {text}.", "category": "episodic"}
         assert server.client.post("/memory", json=remark, headers=headers).status_code == 201
+    for preferred in ("canaryfirst", "canarysecond"):  # which contradict each other
+        remark = {"text": f"I prefer the {preferred} workflow of the harbour.", "category": "preference"}
+        conflict = server.client.post("/memory", json=remark, headers=other).json()["conflict_id"]
+    for slug in ("pier", "dock"):
+        settled = {"project": slug, "category": "decision", "key": "harbour", "value": f"canary{slug}"}
+        assert server.client.post("/project/state", json=settled).status_code == 201
     for text in ("nine, as canaryown", "canaryforgotten keeps", "canarytoken on"):
         kept(text)
     manage("forget", "--words", "canaryforgotten", DATABASE_URL=database)
@@ -205,21 +256,26 @@ def test_what_is_secret_another_agents_another_projects_or_forgotten_comes_back_
     def find(headers: dict[str, str]) -> set[str]:
         """What comes by itself, and what is found by who asks."""
         question = "What do you know of the harbour office?"
-        texts = [ask_in_time(other_server, ollama, question, headers, operators=server)]
-        for types in ("facts", "episodes", "both"):
-            asked = {"query": "harbour office", "search_type": types, "limit": 20}
-            texts.append(other_server.client.post("/search_memory", json=asked, headers=headers).text)
-        texts.append(other_server.client.get("/memory", params={"text": "harbour"}, headers=headers).text)
+        texts = [
+            ask_in_time(other_server, ollama, question, headers, wire=wire, operators=server)
+            for wire in ("chat", "chat_completions", "messages")
+        ]
+        texts.append(read_everything(other_server, headers, requests, [conflict]))
         return set(re.findall(r"canary\w+", " ".join(texts)))
 
-    assert eventually(lambda: find(mine) == {"canaryown"}, within_s=WITHIN_S), find(mine)
+    # The project that is open may be named by everybody, and what belongs to all of it is for everybody.
+    own = {"canaryown", "canaryproject", "canarypier"}
+    assert eventually(lambda: find(mine) == own, within_s=WITHIN_S), find(mine)
+    # Who may not be where the header says is still themselves where a call says something else.
+    assert find(mine | {"X-Festinger-Project": "dock"}) == own - {"canaryown"}
     for stranger in (
         {"X-Festinger-Agent": "harbourmaster"},  # whose name is taken, and the token is not there
-        {"X-Festinger-Agent": "pilot", "X-Forwarded-For": "203.0.113.9"},
-        mine | {"X-Festinger-Project": "dock"},
+        {"X-Festinger-Agent": "PILOT"},
         {"X-Festinger-Agent": "stranger", "X-Festinger-Project": "pier"},
+        mine | {"X-OpenWebUI-User-Id": "pilot"},
     ):
-        assert find(stranger) == set(), stranger
+        assert find(stranger) <= {"canarypier"}, stranger
+    assert find({"X-Festinger-Agent": "pilot", "X-Forwarded-For": "203.0.113.9"}) == set()
 
 
 def test_what_somebody_quotes_and_what_the_model_says_does_not_come_by_itself(
