@@ -213,7 +213,9 @@ def render_preformatted(text: str) -> SafeString:
 
 def next_page(request: HttpRequest) -> str:
     """The page of this site to go to after a change, from the form's ``next``; empty where there is none."""
-    # Only of this site: a forged form must not send an operator elsewhere.
+    # Only of this site: a forged form must not send an operator elsewhere. Only paths: Django takes other texts for the
+    # names of views.
     wanted = request.POST.get("next", "")
     hosts, is_secure = {request.get_host()}, request.is_secure()
-    return wanted if url_has_allowed_host_and_scheme(wanted, hosts, require_https=is_secure) else ""
+    is_ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, hosts, require_https=is_secure)
+    return wanted if is_ours else ""

@@ -540,12 +540,13 @@ def test_what_cannot_be_undone_is_said_where_it_was_asked_for(operator: Client) 
     assert "There is no decision 12345." in text(unknown)
 
 
-def test_undoing_leads_to_no_other_site(operator: Client) -> None:
+@pytest.mark.parametrize("elsewhere", ["https://example.org/", "//example.org/", "%", "admin:index", "x"])
+def test_undoing_leads_to_no_other_site_nor_nowhere(operator: Client, elsewhere: str) -> None:
     claim = kinds()
     decision = dismiss(claim.pk, OPERATOR, "")
 
     path = reverse("admin:resolution_decision_undo", args=[decision.pk])
-    answer = operator.post(path, {"next": "https://example.org/"})
+    answer = operator.post(path, {"next": elsewhere})
 
     assert answer.headers["Location"] == page_of(claim)
 
