@@ -4,7 +4,7 @@ memories for whom they are searched."""
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from memory.domain.voices import voice_of
 from memory.models import ProjectState
@@ -26,9 +26,11 @@ def is_hidden(scope: Scope) -> Q:
     another project's value."""
     members = ConflictMember.objects.filter(
         Q(kind=Kind.MEMORY) & ~Q(object_id__in=visible_to(scope).values("pk"))
-        | Q(kind=Kind.PROJECT_STATE) & ~Q(object_id__in=ProjectState.objects.filter(project=scope.project).values("pk"))
+        | Q(kind=Kind.PROJECT_STATE)
+        & ~Q(object_id__in=ProjectState.objects.filter(project=scope.project).values("pk")),
+        conflict=OuterRef("pk"),
     )
-    return Q(pk__in=members.values("conflict_id"))
+    return Q(Exists(members))
 
 
 def hide_sentences(caller: Caller, conflicts: Iterable[dict[str, Any]]) -> None:

@@ -1,7 +1,11 @@
 """Conflicts, and the claims that the graph refused."""
 
+from typing import Final
+
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Func, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
@@ -17,6 +21,33 @@ class CollisionType(models.TextChoices):
     MISCLASSIFICATION = "misclassification", "two sorts of fact"
     CYCLE = "cycle", "a cycle"
     RETRACTION = "retraction", "a fact taken back"
+
+
+class Unjoined(Func):
+    """Texts without what joins or separates their words: `lateral_support-material` is three."""
+
+    template = r"regexp_replace(%(expressions)s, '[\W_]+', ' ', 'g')"
+    arg_joiner = " || ' ' || "
+    output_field = models.TextField()
+
+
+class WholeWords(Func):
+    """The words of an unjoined text in their order, to be found by an index."""
+
+    template = "to_tsvector('simple'::regconfig, %(expressions)s)"
+    output_field = SearchVectorField()
+
+
+class ValuesOf(Func):
+    """What a JSON object holds, without its keys."""
+
+    template = "jsonb_path_query_array(%(expressions)s, '$.*')::text"
+    output_field = models.TextField()
+
+
+# What a conflict is about, unless that is an edge's slot: then its concept and dimension say so.
+ABOUT: Final = WholeWords(Unjoined(ValuesOf("slot_key"), "question"))
+SAYS: Final = WholeWords(Unjoined("text"))  # of a member
 
 
 class Conflict(models.Model):
@@ -69,6 +100,7 @@ class Conflict(models.Model):
                 condition=Q(status="open") & ~Q(slot_kind="edge_slot"),
                 name="conflict_for_people_in_order",
             ),
+            GinIndex(ABOUT, condition=~Q(slot_kind="edge_slot"), name="conflict_words"),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -144,7 +176,10 @@ class ConflictMember(models.Model):
 
     class Meta:
         db_table = "conflict_member"
-        indexes = [models.Index(fields=["conflict"], name="conflict_member_by_conflict")]
+        indexes = [
+            models.Index(fields=["conflict"], name="conflict_member_by_conflict"),
+            GinIndex(SAYS, condition=~Q(kind="claim"), name="conflict_member_words"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["kind", "object_id", "conflict"], name="conflict_member_is_in_it_once"),
             models.UniqueConstraint(
