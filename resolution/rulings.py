@@ -21,7 +21,7 @@ def find_rulings(triples: Iterable[TripleIds]) -> dict[TripleIds, DecidedTriple]
     """Those about these triples."""
     triples = set(triples)
     rows = _rulings_near(triples).select_related("decision__claim")
-    return {ids: row for row in rows if (ids := _ids_of(row)) in triples}
+    return {ids: row for row in rows if (ids := row.ids) in triples}
 
 
 def find_moves(triples: Iterable[TripleIds]) -> dict[Slot, set[int]]:
@@ -60,7 +60,7 @@ def find_speakers(edges: Collection[Edge]) -> dict[TripleIds, set[str]]:
     """The agents that stated these facts, as far as the history has them, by triple."""
     # After a bulk load the history does not name the author, but the edge does. Whoever imported a fact has not stated
     # it.
-    agents = {_ids_of(edge): {edge.agent} for edge in edges}
+    agents = {edge.ids: {edge.agent} for edge in edges}
     statements = EdgeHistory.objects.filter(
         concept_id__in={edge.concept_id for edge in edges},
         dim_id__in={edge.dim_id for edge in edges},
@@ -101,7 +101,7 @@ def remember(
     )
     passing = set(superseding.values_list("pk", flat=True))
     lasting = sorted(ids for ids in agents if ids.dim_id not in passing)
-    earlier = {_ids_of(row): row.agents for row in _rulings_near(lasting)}
+    earlier = {row.ids: row.agents for row in _rulings_near(lasting)}
     now = timezone.now()
     DecidedTriple.objects.bulk_create(
         [
@@ -146,7 +146,7 @@ def rename_word(old_id: int, new_id: int) -> None:
         for name in ("concept_id", "dim_id", "parent_id", "moved_to_id"):
             if getattr(row, name) == old_id:
                 setattr(row, name, new_id)
-        same = DecidedTriple.objects.filter(**_ids_of(row)._asdict()).exclude(pk=row.pk)
+        same = DecidedTriple.objects.filter(**row.ids._asdict()).exclude(pk=row.pk)
         if row.concept_id == row.parent_id or same.exists():
             row.delete()
         else:
@@ -168,7 +168,3 @@ def _rulings_near(triples: Collection[TripleIds]) -> QuerySet[DecidedTriple]:
     # Also of some near them: three sets of ids are one query with an index, however many triples there are.
     concepts, dims, parents = (set(ids) for ids in zip(*triples, strict=True)) if triples else (set(), set(), set())
     return DecidedTriple.objects.filter(concept_id__in=concepts, dim_id__in=dims, parent_id__in=parents)
-
-
-def _ids_of(row: Edge | DecidedTriple) -> TripleIds:
-    return TripleIds(row.concept_id, row.dim_id, row.parent_id)

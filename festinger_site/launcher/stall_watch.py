@@ -91,7 +91,8 @@ class StallWatch:
             # The next look may go better; whether supervisord itself is there, the launcher sees.
             with suppress(*NO_ANSWER):
                 self._supervisor.start_given_up()
-                self.note(find_faults(self._answers(), self._signs(), self._is_ours))
+                answers = bool(health(self._site.FESTINGER_HOST, self._site.FESTINGER_PORT))
+                self.note(find_faults(answers, self._signs(), self._is_ours))
 
     def note(self, faults: list[Stalled]) -> None:
         """Counts the faults of one look."""
@@ -101,9 +102,6 @@ class StallWatch:
             if is_over and self._supervisor.uptime_s(one.name) >= YOUNG_S:
                 del self._counts[one.name, one.pid]
                 self._stalled.append(one)
-
-    def _answers(self) -> bool:
-        return bool(health(self._site.FESTINGER_HOST, self._site.FESTINGER_PORT))
 
     def _signs(self) -> list[LifeSign]:
         try:

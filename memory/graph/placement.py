@@ -302,7 +302,7 @@ class SlotSet:
         """Moves the times. Another voice, or the same in another role, raises the confidence by saying it first.
         Whoever says less than the fact (not ``is_exact``) does not vouch for the rest."""
         before = take_snapshot(edge)
-        voices = self._voices[store.ids_of(edge)]
+        voices = self._voices[edge.ids]
         voice = (voice_of(attribution.agent), attribution.role)
         noted = voices.get(voice)
         edge.last_confirmed = max(_past(edge.last_confirmed), attribution.at)

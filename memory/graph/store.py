@@ -105,11 +105,7 @@ def find_closing_edge(ids: TripleIds, read: Callable[[set[int]], Iterable[Edge]]
 def lock_closing_edge(ids: TripleIds) -> Edge | None:
     """The same, locked; the caller holds the lock of the dimension, so nobody else changes the way up."""
     closing = find_closing_edge(ids)
-    return lock_edge(ids_of(closing)) if closing is not None else None
-
-
-def ids_of(edge: Edge) -> TripleIds:
-    return TripleIds(edge.concept_id, edge.dim_id, edge.parent_id)
+    return lock_edge(closing.ids) if closing is not None else None
 
 
 # --- writing edges ---

@@ -8,8 +8,8 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import Lower, Now
 
 from memory.domain.channels import Channel
-from memory.domain.formatting import format_fact, relate
-from memory.domain.types import Place
+from memory.domain.formatting import format_triple, relate
+from memory.domain.types import Place, Triple, TripleIds
 
 
 class NormalForm(models.Func):
@@ -271,7 +271,15 @@ class Edge(models.Model):
         ]
 
     def __str__(self) -> str:
-        return format_fact(self.concept.token, self.parent.token, self.dim.token, is_isa=self.is_isa)
+        return format_triple(self.fact)
+
+    @property
+    def fact(self) -> Triple:
+        return Triple(self.concept.token, self.parent.token, self.dim.token, self.is_isa)
+
+    @property
+    def ids(self) -> TripleIds:
+        return TripleIds(self.concept_id, self.dim_id, self.parent_id)
 
     @property
     def is_root(self) -> bool:

@@ -53,15 +53,12 @@ def try_text(request: HttpRequest) -> HttpResponse:
     }
     if request.method == "POST":
         try:
-            context |= show(look_at(text, kind, agent or NOBODY, searches=may_search(request)))
+            # Whichever agent they choose: only whoever may see what is remembered of all of them.
+            searches = request.user.has_perms(["memory.view_memory", "memory.view_episode"])
+            context |= show(look_at(text, kind, agent or NOBODY, searches=searches))
         except Untriable as mistake:
             context["mistake"] = str(mistake)
     return render(request, "proxy/trial.html", {**admin.site.each_context(request), **context})
-
-
-def may_search(request: HttpRequest) -> bool:
-    """Whether they may see what is remembered of the agents, whichever they choose."""
-    return request.user.has_perms(["memory.view_memory", "memory.view_episode"])
 
 
 def look_at(text: str, kind: str, agent: str, *, searches: bool) -> Explanation:

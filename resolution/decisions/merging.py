@@ -253,11 +253,7 @@ def _find_origins(dim_id: int) -> set[int]:
 def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Attribution) -> list[Moved]:
     """Says all of it anew, of the other concept."""
     new = {names.concept: names.into}
-    was = [Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) for edge in edges]
-    claimed = [
-        Triple(claim.concept.token, claim.incoming_parent.token, claim.dim.token, claim.incoming_is_isa)
-        for claim in claims
-    ]
+    was, claimed = [edge.fact for edge in edges], [claim.fact for claim in claims]
     triples = [rename(triple, new) for triple in (*was, *claimed)]
     possible = {triple for triple in triples if not find_mistake(triple)}
     settlement, book = Settlement(possible), CandidateBook(possible)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from memory.db.connections import chunks
 from memory.db.transactions import in_transaction
 from memory.domain.channels import SURE, Channel
-from memory.domain.types import Triple, TripleIds
+from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, take_snapshot
 from memory.graph.store import Assertion, Attribution
@@ -121,7 +121,7 @@ def _retire(edges: Collection[Edge], attribution: Attribution) -> None:
     )
     store.delete_edges(edge.pk for edge in edges)
     # Whoever brought a fact does not bring it back by saying it again; anybody else does.
-    speakers = {TripleIds(edge.concept_id, edge.dim_id, edge.parent_id): {edge.agent} for edge in edges}
+    speakers = {edge.ids: {edge.agent} for edge in edges}
     rulings.remember(speakers, DecidedTriple.Kind.RETIRED)
 
 
@@ -187,7 +187,7 @@ def _take_names_back(aliases: Sequence[Alias], actor: Actor, note: str) -> None:
 def _note_candidates(suspects: Iterable[Suspect], claims: Iterable[Claim]) -> None:
     said = [
         Assertion(
-            Triple(one.edge.concept.token, one.edge.parent.token, one.edge.dim.token, one.edge.is_isa),
+            one.edge.fact,
             Attribution(
                 one.edge.agent, Source(one.edge.source), one.edge.confidence, one.edge.said_at, one.words,
                 channel=one.edge.channel,
@@ -196,12 +196,7 @@ def _note_candidates(suspects: Iterable[Suspect], claims: Iterable[Claim]) -> No
         for one in suspects
         if one.voucher is None
     ]  # fmt: skip
-    said += [
-        Assertion(
-            Triple(row.concept.token, row.incoming_parent.token, row.dim.token, row.incoming_is_isa), row.attribution
-        )
-        for row in claims
-    ]
+    said += [Assertion(row.fact, row.attribution) for row in claims]
     book = CandidateBook(one.triple for one in said)
     for assertion in said:
         book.note(assertion, QUARANTINED)

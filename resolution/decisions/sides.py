@@ -9,7 +9,7 @@ from django.db.models import Model, Q
 
 from memory.db.transactions import GraphChanged
 from memory.domain.channels import Channel
-from memory.domain.types import Triple, TripleIds
+from memory.domain.types import TripleIds
 from memory.graph import store as graph
 from memory.graph.store import Assertion
 from memory.models import Edge, EdgeHistory, Memory, MemoryHistory, ProjectState
@@ -55,7 +55,7 @@ class DisputedRow:
     def triple(self) -> TripleIds | None:
         """The fact that it states, or once stated."""
         if isinstance(self.row, Edge):
-            return graph.ids_of(self.row)
+            return self.row.ids
         if isinstance(self.row, EdgeHistory) and self.row.after is not None:
             return TripleIds(*(self.row.after[name] for name in ("concept_id", "dim_id", "parent_id")))
         return None
@@ -164,9 +164,7 @@ def confirm(winner: DisputedRow, actor: Actor, reason: str) -> None:
     if isinstance(winner.row, Memory):
         memories.confirm(winner.row, change_of(actor, reason), is_other_voice=True)
     elif isinstance(winner.row, Edge):
-        edge = winner.row
-        triple = Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)
-        settle([Assertion(triple, actor.attribute(reason))])
+        settle([Assertion(winner.row.fact, actor.attribute(reason))])
 
 
 def change_of(actor: Actor, reason: str) -> Change:

@@ -47,7 +47,11 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
     decided that they are to be placed.
 
     Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
-    names = find_concepts(word for one in assertions for word in _words_of(one))
+    names = find_concepts(
+        word
+        for one in assertions
+        for word in (one.triple.concept, one.triple.parent, one.triple.dimension, one.manner.instead_of)
+    )
     assertions = [_rename(one, names) for one in assertions] if names else assertions
     # Looked for before anything is locked: what is no fact must not add words to the vocabulary.
     mistakes = {one.triple: find_mistake(one.triple) for one in assertions}
@@ -81,10 +85,6 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
     if quotas is not None:
         quotas.write()
     return [outcome for outcome in outcomes if outcome is not None]
-
-
-def _words_of(one: Assertion) -> tuple[str, ...]:
-    return one.triple.concept, one.triple.parent, one.triple.dimension, one.manner.instead_of
 
 
 def _rename(one: Assertion, names: Mapping[str, str]) -> Assertion:

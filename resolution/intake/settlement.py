@@ -72,7 +72,7 @@ class Settlement:
             return self._finish_retraction(assertion, placement)
         if ruling is not None and (placement.status == "decided" or (keeps_out and placement.status == "conflict")):
             claim = ruling.decision.claim if ruling.decision is not None else None
-            existing = _to_triple(self._slots.edges.in_place(ids))
+            existing = _fact_of(self._slots.edges.in_place(ids))
             return Outcome("decided", assertion.triple, claim, existing, ruling, reason=rulings.explain(ruling))
         if ruling is not None and placement.status not in ("confirmed", "needless"):
             self._forgotten.append(self._rulings.pop(ids))
@@ -85,36 +85,36 @@ class Settlement:
         if status == "invalid":
             return Outcome(status, fact, reason=f"{fact.concept} is the root of its own dimension")
         if status == "outdated":
-            return Outcome(status, fact, existing=_to_triple(edge), reason="A later statement stands.")
+            return Outcome(status, fact, existing=_fact_of(edge), reason="A later statement stands.")
         if status in ("candidate", "needless"):
-            return Outcome(status, fact, existing=_to_triple(edge))
+            return Outcome(status, fact, existing=_fact_of(edge))
         if status == "conflict" and is_weaker(attribution.channel, Channel.USER):
             # What a model concluded fills a gap, but contradicts nobody.
-            return Outcome("candidate", fact, existing=_to_triple(edge or placement.closing))
+            return Outcome("candidate", fact, existing=_fact_of(edge or placement.closing))
         if status == "conflict":
             claim = self._queue.add(placement, attribution, is_isa=fact.is_isa)
-            return Outcome(status, fact, claim, _to_triple(edge or placement.closing))
+            return Outcome(status, fact, claim, _fact_of(edge or placement.closing))
         if status != "confirmed":
             self._queue.close(ids)
         if status == "superseded" and edge is not None and placement.replaced is not None:
             self._queue.turn_against(edge, placement.replaced)
         if edge is not None and edge.dim_id == ids.dim_id and self._slots.supersedes(ids.dim_id):
             self._queue.close_older(ids, edge.said_at)
-        return Outcome(status, fact, existing=_to_triple(placement.replaced))
+        return Outcome(status, fact, existing=_fact_of(placement.replaced))
 
     def _finish_retraction(self, assertion: Assertion, placement: Placement) -> Outcome:
         fact, said, edge = assertion.triple, assertion.attribution, placement.edge
         if placement.status == "retired":
             self._emptied.append(placement.ids.slot)
-            return Outcome("retired", fact, existing=_to_triple(placement.replaced))
+            return Outcome("retired", fact, existing=_fact_of(placement.replaced))
         if placement.status != "conflict" or edge is None:
             is_withdrawn = self._queue.withdraw(placement.ids, said)
             return Outcome("retired" if is_withdrawn else "needless", fact, reason=UNKNOWN)
         if (kept := _find_kept(placement.ids, said)) is not None:
             reason = "It was decided before that this fact stays."
-            return Outcome("decided", fact, kept, _to_triple(edge), reason=reason)
+            return Outcome("decided", fact, kept, _fact_of(edge), reason=reason)
         claim = self._queue.add(placement, said, is_isa=edge.is_isa, is_retraction=True)
-        return Outcome("conflict", fact, claim, _to_triple(edge))
+        return Outcome("conflict", fact, claim, _fact_of(edge))
 
     def write(self) -> None:
         """Raises GraphChanged."""
@@ -147,5 +147,5 @@ def _find_kept(ids: TripleIds, said: Attribution) -> Claim | None:
     return None if is_open else row
 
 
-def _to_triple(edge: Edge | None) -> Triple | None:
-    return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) if edge is not None else None
+def _fact_of(edge: Edge | None) -> Triple | None:
+    return edge.fact if edge is not None else None

@@ -9,7 +9,7 @@ from django.db.models import F, Func, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from memory.domain.types import Slot, TripleIds
+from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.store import Attribution
 from memory.models import Soas, Source
 from memory.models.graph import CHANNELS, IS_CHANNEL
@@ -313,6 +313,11 @@ class Claim(models.Model):
     @property
     def incoming(self) -> TripleIds:
         return TripleIds(self.concept_id, self.dim_id, self.incoming_parent_id)
+
+    @property
+    def fact(self) -> Triple:
+        """The one that is claimed."""
+        return Triple(self.concept.token, self.incoming_parent.token, self.dim.token, self.incoming_is_isa)
 
     @property
     def is_retraction(self) -> bool:

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from memory.domain.types import TripleIds
 from memory.models import Soas, Source
 from resolution.models.conflicts import Claim, Conflict
 
@@ -206,3 +207,7 @@ class DecidedTriple(models.Model):
 
     def __str__(self) -> str:
         return f"{self.concept} IN {self.parent} [{self.dim}]: {self.kind}"
+
+    @property
+    def ids(self) -> TripleIds:
+        return TripleIds(self.concept_id, self.dim_id, self.parent_id)

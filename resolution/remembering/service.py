@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
-from typing import Literal, ParamSpec
+from typing import Literal
 
 from django.utils import timezone
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import Parameters, run_transaction
 from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.voices import voice_of
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
@@ -28,7 +28,6 @@ RememberStatus = Literal[
     "created", "confirmed", "promoted", "candidate", "outdated", "retracted", "dismissed", "unknown", "over_quota"
 ]
 HOLDING = (Status.ACTIVE, Status.DEPRECATED)
-Parameters = ParamSpec("Parameters")
 
 
 @dataclass(frozen=True, slots=True)

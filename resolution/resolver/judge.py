@@ -41,7 +41,7 @@ def gather(claim: Claim) -> Case:
         incoming=_incoming(claim),
         existing=None if is_ring else _existing(claim),
         ring=tuple(map(_claim, conflict_facts.ring(claim))) if is_ring else (),
-        other_facts=tuple(map(_fact, others.order_by("-last_confirmed")[:OTHER_FACTS_MAX])),
+        other_facts=tuple(edge.fact for edge in others.order_by("-last_confirmed")[:OTHER_FACTS_MAX]),
         sentences=tuple((heard.role, heard.sentence) for heard in explain_concept.evidence_of(claim.concept)),
         dimensions=tuple(_dimensions(claim)),
         earlier_error=claim.last_error,
@@ -86,7 +86,7 @@ def _claim(edge: Edge) -> CaseSide:
         )
         for row in said.order_by("-at", "-id")[:STATEMENTS_MAX]
     )
-    return CaseSide(_fact(edge), edge.confidence, edge.source, statements, describe_time(edge.last_confirmed))
+    return CaseSide(edge.fact, edge.confidence, edge.source, statements, describe_time(edge.last_confirmed))
 
 
 def _dimensions(claim: Claim) -> Iterable[tuple[str, str]]:
@@ -97,7 +97,3 @@ def _dimensions(claim: Claim) -> Iterable[tuple[str, str]]:
     if claim.collision_type == CollisionType.ISA_ISA:
         found = found.filter(is_isa=True)
     return found.values_list("soas__token", "question")[:DIMENSIONS_MAX]
-
-
-def _fact(edge: Edge) -> Triple:
-    return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)

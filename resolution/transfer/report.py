@@ -146,7 +146,7 @@ class Report(BaseModel):
     def add_difference(self, line: int, fact: Triple, confidence: float, outcome: str, edge: Edge | None) -> None:
         # An import reads its edges without their words, which are looked up here, one by one: only for what is listed.
         if len(self.differences) < DIFFERENCES_MAX:
-            existing = Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) if edge else None
+            existing = edge.fact if edge else None
             difference = Difference(line, fact, confidence, outcome, existing, edge.confidence if edge else None)
             self.differences.append(difference)
 

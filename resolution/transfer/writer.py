@@ -209,7 +209,7 @@ def _edges(triples: Collection[TripleIds]) -> dict[Place, Edge]:
 
 def _find_settled(triples: Collection[TripleIds], edges: Mapping[Place, Edge]) -> set[TripleIds]:
     """Those that are facts, or about which something was decided."""
-    facts = {store.ids_of(edge) for edge in edges.values()}
+    facts = {edge.ids for edge in edges.values()}
     return rulings.find_rulings(triples).keys() | (facts & set(triples))
 
 

@@ -11,7 +11,7 @@ from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim, Decision
 from resolution.views import conflict_facts
 from resolution.views.conflict_list import RELATED, ConflictRow, with_support
-from resolution.views.origins import find_origin, find_origins
+from resolution.views.origins import find_origins
 from resolution.views.phrases import (
     STATING,
     Quote,
@@ -160,7 +160,8 @@ def _history(claim: Claim, standing: Edge | None) -> tuple[list[TimelineEntry], 
             timeline.append(TimelineEntry(row.at, describe_history(row, tokens), by, row.reason))
         said = (row.concept_id, row.after["parent_id"]) if row.after and row.action in STATING else None
         if standing is not None and said == (standing.concept_id, standing.parent_id):
-            origin = find_origin(origins, row.reason, row.actor)
+            same = (one for one in origins if row.reason and (one.sentence, one.agent) == (row.reason, row.actor))
+            origin = next(same, None)
             stated.append(Quote(by, row.role, row.at, row.reason, row.action, origin))
     return timeline[:HISTORY_MAX], tuple(stated[:STATEMENTS_MAX])
 

@@ -1,6 +1,5 @@
 """Where statements come from: the sentence, and the address of the request that brought it."""
 
-from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
@@ -54,8 +53,3 @@ def find_origins(fact: Edge | Candidate) -> list[Origin]:
     dimension = fact.dim.token if isinstance(fact, Edge) else fact.dimension
     said = Observation.objects.filter(kind=Observation.Kind.TRIPLE, **words, dimension=dimension)
     return [trace_observation(row) for row in said.order_by("-id")[:ORIGINS_MAX]]
-
-
-def find_origin(origins: Collection[Origin], sentence: str, agent: str) -> Origin | None:
-    """The one of a sentence that is known from elsewhere."""
-    return next((one for one in origins if sentence and (one.sentence, one.agent) == (sentence, agent)), None)

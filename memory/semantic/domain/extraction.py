@@ -194,7 +194,8 @@ def _read_remembered(sentence: _Sentence, opening: re.Match[str]) -> list[Extrac
     ):
         return []  # `keep in mind that the function is called twice`
     text = as_sentence(about_user(original))
-    return [Extracted(text, categorise(text), 0.9, sentence.original, is_change=_is_change(small))]
+    is_change = re.search(english.CHANGES, small) is not None
+    return [Extracted(text, categorise(text), 0.9, sentence.original, is_change=is_change)]
 
 
 def _has_verb(words: list[str]) -> bool:
@@ -251,10 +252,6 @@ def _extract(
         is_change=said.is_change or is_correction,
         is_retracted=is_retracted,
     )
-
-
-def _is_change(small: str) -> bool:
-    return re.search(english.CHANGES, small) is not None
 
 
 _PREFERENCE: Final = re.compile(

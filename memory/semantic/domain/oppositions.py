@@ -19,7 +19,6 @@ class Opposition(StrEnum):
     NAME = "name"
 
 
-_NEGATED: Final = re.compile(r"n['’]t\Z|nt\Z")
 _NUMBER: Final = re.compile(
     r"(?:(?P<before>[^\W\d_]+) )?(?P<sign>[$€£]?)(?<![\w.])(?P<number>\d+(?:[.,:]\d+)*)"
     r"(?:[\s-]?(?P<after>%|[^\W\d_]+))?"

@@ -115,7 +115,7 @@ def find_slots(text: str, category: str, named: str = "") -> Slots:
     small = _simplify(text)
     if category == "preference":
         if named:
-            return Slots(stem_of(named))
+            return Slots(" ".join(content_stems(named))[:SLOT_MAX])
         preference = _read_preference(small)
         if preference is None:
             return Slots()
@@ -234,10 +234,6 @@ def head_stem(phrase: str) -> str:
     while len(words) > 1 and (words[-1].isdigit() or is_adjective(words[-1]) or is_closed_class(words[-1])):
         words.pop()
     return stem(words[-1])[:SLOT_MAX] if words and not is_closed_class(words[-1]) else ""
-
-
-def stem_of(slot: str) -> str:
-    return " ".join(content_stems(slot))[:SLOT_MAX]
 
 
 def _simplify(text: str) -> str:

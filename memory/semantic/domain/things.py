@@ -1,6 +1,7 @@
 """Judges the things that people like, use and are: whether they can be understood outside of the conversation."""
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural, singular_of
@@ -50,7 +51,7 @@ def is_value(value: str, spelled: str, *, allows_bare: bool) -> bool:
 
 def is_contextual(thing: str) -> bool:
     words = [word.strip(",.") for word in thing.split()]
-    return any(word in ("the",) and words[at + 1] in english.CONTEXTUAL for at, word in enumerate(words[:-1]))
+    return any(one == "the" and other in english.CONTEXTUAL for one, other in pairwise(words))
 
 
 def points(small: str) -> bool:

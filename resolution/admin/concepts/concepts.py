@@ -33,7 +33,7 @@ from memory.domain.formatting import format_triple, relate
 from memory.domain.types import whole_number
 from memory.models import Edge, Soas, find_called_like
 from resolution.admin.concepts import names
-from resolution.admin.concepts.marks import MARKS, Mark, last_changes, offer_undo, report_marked, set_mark
+from resolution.admin.concepts.marks import MARKS, ConceptMark, last_changes, offer_undo, report_marked, set_mark
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
 from resolution.intake import operator_statements
 from resolution.intake.assertions import Outcome
@@ -93,7 +93,9 @@ class ConceptList(ChangeList):
             row.fact_count = counts.get(row.pk, 0)
 
 
-def make_marking(description: str, mark: Mark, *, to: bool) -> Callable[[Any, HttpRequest, QuerySet[Soas]], None]:
+def make_marking(
+    description: str, mark: ConceptMark, *, to: bool
+) -> Callable[[Any, HttpRequest, QuerySet[Soas]], None]:
     """An action of the list."""
 
     @admin.action(description=description, permissions=["change"])
@@ -205,7 +207,7 @@ class SoasAdmin(Fixed, ReadPage):
     @changes("memory.change_soas")
     def set_marks(self, request: HttpRequest) -> HttpResponse:
         """Of several concepts at once; what the pages offer as *Undo*, too."""
-        mark, to = cast(Mark, request.POST.get("mark", "")), request.POST.get("to") == "true"
+        mark, to = cast(ConceptMark, request.POST.get("mark", "")), request.POST.get("to") == "true"
         keys = [key for text in request.POST.get("keys", "").split(",") if (key := whole_number(text)) is not None]
         back = next_page(request) or reverse("admin:memory_soas_changelist")
         if mark in MARKS:

@@ -18,8 +18,8 @@ from memory.db.transactions import in_transaction
 from memory.models import Soas
 from resolution.admin.pages import with_button
 
-Mark = Literal["muted", "common"]
-MARKS: Final[tuple[Mark, ...]] = ("muted", "common")
+ConceptMark = Literal["muted", "common"]
+MARKS: Final[tuple[ConceptMark, ...]] = ("muted", "common")
 # What the log says of a change, and the page in words.
 WORDS: Final = {
     "is_muted: False -> True": "muted",
@@ -43,7 +43,7 @@ class Marked:
 
 
 @in_transaction
-def set_mark(mark: Mark, keys: Collection[int], user: User | AnonymousUser, *, to: bool) -> list[Soas]:
+def set_mark(mark: ConceptMark, keys: Collection[int], user: User | AnonymousUser, *, to: bool) -> list[Soas]:
     """Those of these concepts that did not have the mark, or had it, as that before; each with a line in the log."""
     field = f"is_{mark}"
     differing = Soas.objects.select_for_update(no_key=True).filter(pk__in=keys, **{field: not to})
@@ -68,7 +68,7 @@ def last_changes(concept: Soas) -> list[Marked]:
 
 
 def report_marked(
-    request: HttpRequest, mark: Mark, changed: Sequence[Soas], *, to: bool, back: str, more: str = ""
+    request: HttpRequest, mark: ConceptMark, changed: Sequence[Soas], *, to: bool, back: str, more: str = ""
 ) -> SafeString | str:
     """What became of several concepts. ``back``: the page to go to after *Undo*."""
     become = _BECOME[mark][to]
@@ -80,7 +80,7 @@ def report_marked(
 
 
 def offer_undo(
-    request: HttpRequest, said: SafeString | str, mark: Mark, changed: Iterable[Soas], *, to: bool, back: str
+    request: HttpRequest, said: SafeString | str, mark: ConceptMark, changed: Iterable[Soas], *, to: bool, back: str
 ) -> SafeString:
     keys = ",".join(str(concept.pk) for concept in changed)
     fields = {"next": back, "mark": mark, "to": "false" if to else "true", "keys": keys}

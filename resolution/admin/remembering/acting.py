@@ -77,7 +77,7 @@ def make_action(name: str, description: str) -> Callable[[Page, HttpRequest, Que
     """An act as an action of the list."""
     act = ACTS[name]
 
-    @admin.action(description=description, permissions=["change_them"])
+    @admin.action(description=description, permissions=["change"])
     def act_on_many(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
         keys, more = limit_selection(queryset)
         skipped: list[str] = []
@@ -177,7 +177,7 @@ def find_like(chosen: Sequence[Memory]) -> QuerySet[Memory]:
     return ranked.filter(likeness__gt=0).order_by(F("likeness").desc(), "-pk")[:LIKE_MAX]
 
 
-@admin.action(description="Merge: they say the same …", permissions=["change_them"])
+@admin.action(description="Merge: they say the same …", permissions=["change"])
 def merge_them(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse | None:
     keys = list(queryset.order_by().values_list("pk", flat=True)[: merging.MERGED_MAX + 1])
     if len(keys) > merging.MERGED_MAX:

@@ -164,9 +164,6 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         return None
 
-    def has_change_them_permission(self, request: HttpRequest) -> bool:
-        return self.has_change_permission(request)
-
     # --- columns ---
 
     @admin.display(description="whose")
