@@ -13,7 +13,7 @@ from django.utils import timezone
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.timing import is_dated
 from memory.domain.voices import corroborate
-from memory.models import Memory, MemoryHistory, MemoryLineage
+from memory.models import Memory, MemoryHistory, MemoryLineage, Project
 from memory.semantic.domain import slots
 from memory.semantic.domain.consolidation import decay, lasts
 from memory.semantic.domain.scope import PERSONAL, Scope
@@ -25,8 +25,8 @@ NEWER_LEAST: Final = 0.51  # what is disputed by something older is still given 
 ACTOR_MAX: Final = 120  # characters
 NOTHING: Final[Mapping[str, Any]] = {}
 KEPT: Final[tuple[str, ...]] = (
-    "text", "category", "slot", "other_slot", "confidence", "status", "is_disputed", "evidence_count", "channel",
-    "superseded_by_id", "merged_into_id", "last_updated",
+    "text", "category", "project_id", "slot", "other_slot", "confidence", "status", "is_disputed", "evidence_count",
+    "channel", "superseded_by_id", "merged_into_id", "last_updated",
 )  # fmt: skip
 
 
@@ -172,6 +172,12 @@ def edit(memory: Memory, by: Change, *, text: str, category: str) -> None:
         slot_version=slots.VERSION,
         embedded_at=None if is_new else memory.embedded_at,
     )
+
+
+def move(memory: Memory, project: Project | None, by: Change) -> None:
+    was = memory.project
+    names = [each.slug if each is not None else "" for each in (was, project)]
+    change(memory, Action.EDIT, by, more={"moved": names}, project=project)
 
 
 def supersede(old: Memory, new: Memory | None, by: Change, *, conflict: int | None = None) -> None:

@@ -40,9 +40,12 @@ NEW_FACTS: Final = f"{READ_FACTS} AND edge_id = ANY(%s) AND EXISTS (SELECT FROM 
 FACTS: Final = f"{READ_FACTS} AND urd.dim_id = ANY(%s) AND concept.token LIKE ANY(%s)"
 DIMENSIONS: Final = "SELECT dimension.id, token FROM dimension JOIN soas USING (id) WHERE NOT is_additive"
 NOTE: Final = """
-    WITH others AS (DELETE FROM layer_slot WHERE kind = %s AND object_id = %s AND words <> ALL(%s))
-    INSERT INTO layer_slot (kind, object_id, version, words) SELECT %s, %s, %s, unnest(%s::text[])
-    ON CONFLICT (kind, object_id, words) DO UPDATE SET version = excluded.version
+    WITH others AS (DELETE FROM layer_slot WHERE kind = %s AND object_id = %s AND words <> ALL(%s) RETURNING words),
+    own AS (
+        INSERT INTO layer_slot (kind, object_id, version, words) SELECT %s, %s, %s, unnest(%s::text[])
+        ON CONFLICT (kind, object_id, words) DO UPDATE SET version = excluded.version
+    )
+    SELECT words FROM others
 """
 STATES: Final = """
     SELECT words, state.id, category, key, value, actor, slug FROM layer_slot AS slot
@@ -91,10 +94,11 @@ def detect_state(state: ProjectState) -> int | None:
 
 
 def detect_memory(memory: Memory) -> None:
-    """Looks at what a memory contradicts in other layers, when the caller's transaction is over."""
+    """Looks at what a memory contradicts in other layers, and at what it was about before, when the caller's
+    transaction is over."""
     slug = memory.project.slug if memory.slot and memory.project is not None else ""
     keys = sorted(memory_keys(slug, memory.category, memory.slot))
-    note_slots(LayerSlot.Kind.MEMORY, memory.pk, keys)
+    keys += note_slots(LayerSlot.Kind.MEMORY, memory.pk, keys)
     if keys:
         transaction.on_commit(lambda: look_at(keys), robust=True)
 
@@ -120,10 +124,11 @@ def detect_facts(edge_ids: Sequence[int]) -> None:
         look_at(met, facts)
 
 
-def note_slots(kind: str, object_id: int, keys: Collection[str]) -> None:
-    """By which words a row meets other layers, from now on."""
+def note_slots(kind: str, object_id: int, keys: Collection[str]) -> list[str]:
+    """By which words a row meets other layers, from now on; those by which it met them before and does no more."""
     with connection.cursor() as cursor:
         cursor.execute(NOTE, [kind, object_id, list(keys), kind, object_id, VERSION, list(keys)])
+        return [words for (words,) in cursor.fetchall()]
 
 
 # --- what contradicts it ---

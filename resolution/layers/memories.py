@@ -82,6 +82,8 @@ def settle_memories(ids: Collection[int]) -> None:
 
 def contradict(one: Memory, other: Memory) -> bool:
     """Whether two memories that were taken for rivals still are."""
+    if one.project_id != other.project_id:
+        return False
     found = [Slots(each.slot, each.other_slot) for each in (one, other)]
     return are_rivals(one, other) or find_contradiction(one.text, other.text, one.category, found) is not None
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
-from typing import Literal
+from typing import Any, Literal
 
 from django.utils import timezone
 
@@ -223,7 +223,7 @@ def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembere
     return Remembered("confirmed", memory, *settled)
 
 
-def lock_memory(memory_id: int, **changes: str) -> Memory:
+def lock_memory(memory_id: int, **changes: Any) -> Memory:
     """The memory, whose places nobody else writes until the end of the transaction, nor those that the changes bring
     it to."""
     memory = Memory.objects.filter(pk=memory_id).first()

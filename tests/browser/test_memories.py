@@ -91,6 +91,36 @@ def test_two_memories_are_merged_and_separated(whole: Festinger, olga: Person) -
     olga.is_told("1 memory of its own again")
 
 
+def test_memories_are_moved_to_another_project_after_a_preview_and_back(whole: Festinger, olga: Person) -> None:
+    page = olga.page
+    whole.run("INSERT INTO project (slug, name) VALUES ('thestral', 'Thestrals') ON CONFLICT DO NOTHING")
+    one = world.remember(whole, "Remember that the thestral stable is cleaned on Mondays.")
+    other = world.remember(whole, "Remember that the thestral stable has six boxes.")
+
+    olga.opens(MEMORY, one)
+    page.get_by_role("link", name="Move to another project").click()
+    page.get_by_label("Project").select_option(label="thestral", force=True)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name="What would become of it")).to_be_visible()
+    page.get_by_label("Why").fill("only there")
+    page.get_by_role("button", name="Move to thestral").click()
+    olga.is_told("1 memory moved from what all projects share to thestral.")
+    expect(page.get_by_text("was moved (olga): only there; what all projects share → thestral")).to_be_visible()
+
+    olga.opens(MEMORIES, q="thestral stable")
+    act(page, "move_them", "cleaned on Mondays", "six boxes")
+    page.get_by_label("Project").select_option(label="thestral", force=True)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_text("is of thestral already")).to_be_visible()
+    page.get_by_role("button", name="Move to thestral").click()
+    olga.is_told("1 memory moved from what all projects share to thestral.")
+    projects = "SELECT count(project_id) FROM memory WHERE id IN (%s, %s)"
+    assert whole.run(projects, one, other) == [(2,)]
+    page.get_by_role("button", name="Undo").click()
+    olga.is_told("1 memory moved from thestral to what all projects share.")
+    assert whole.run(projects, one, other) == [(1,)]
+
+
 def test_what_was_said_leads_to_what_is_remembered_and_both_are_forgotten(whole: Festinger, olga: Person) -> None:
     page = olga.page
     said = "I prefer quidditch brooms to thestrals. Which one is the fastest, please?"

@@ -19,6 +19,7 @@ from resolution.layers import detection
 from resolution.layers.conflicts import list_open_of
 from resolution.layers.detection import detect_state
 from resolution.models import Conflict, LayerSlot
+from resolution.remembering import moving
 from resolution.remembering.project_state import settle
 from tests.resolution.racers import ROUNDS, Racers
 from tests.resolution.test_remembering import SAM, tell
@@ -129,6 +130,19 @@ def test_a_memory_that_an_undo_brings_back_is_looked_at(project: Project) -> Non
     assert first.memory is not None
     assert len(list_open_of("memory", [first.memory.pk])[first.memory.pk]) == 2
     assert Memory.objects.filter(is_disputed=True).count() == 3
+
+
+def test_a_moved_memory_meets_the_other_layers_of_its_new_project_only(project: Project) -> None:
+    nest = Project.objects.create(slug="nest", name="nest")
+    decide(project, "trunk", "branching", "preference")
+    told = tell("I prefer the release branching.", Scope(SAM.speaker, project.pk), category="preference").memory
+    assert told is not None
+    assert statuses() == ["open"]
+
+    moving.move(told.pk, nest, OPERATOR)
+    assert statuses() == ["resolved"]
+    decide(nest, "trunk", "branching", "preference")
+    assert dict(Conflict.objects.values_list("project", "status")) == {"p05": "resolved", "nest": "open"}
 
 
 def test_facts_that_are_moved_or_put_back_are_looked_at(project: Project) -> None:

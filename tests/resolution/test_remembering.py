@@ -12,9 +12,10 @@ from memory.models import Agent, Episode, GivenNote, Memory, MemoryHistory, Memo
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution import tasks
-from resolution.errors import Outdated, UnknownId
+from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.models import AgentHour, Conflict, Decision
-from resolution.remembering import reading, service
+from resolution.remembering import moving, reading, service
+from resolution.remembering.disputes import Settled
 from resolution.remembering.remarks import Remark, RemarkMistake, compose
 from resolution.remembering.service import Remembered, remember
 from tests.resolution.disputes import configure
@@ -97,6 +98,39 @@ def test_projects_have_memories_of_their_own() -> None:
 
     assert Memory.objects.count() == 2
     assert store.visible_to(Scope(KIM.speaker, project.pk)).get().project == project
+
+
+def test_a_memory_is_moved_to_another_project_where_it_meets_what_contradicts_it_and_back() -> None:
+    project = Project.objects.create(slug="hive", name="Hive")
+    there = tell("I prefer spaces to tabs.", Scope(SAM.speaker, project.pk)).memory
+    here, moved = tell("I never use tabs.").memory, tell("I prefer tabs to spaces.", minutes=1).memory
+    assert there is not None
+    assert here is not None
+    assert moved is not None
+    picture = lambda: list(Memory.objects.order_by("pk").values_list("project", "is_disputed", "confidence"))  # noqa: E731
+    before = picture()
+
+    tried = moving.try_to_move([moved.pk, there.pk], project, OPERATOR)
+    assert picture() == before
+    outcome = tried[moved.pk]
+    assert isinstance(outcome, Settled)
+    assert [one.pk for one in outcome.disputed] == [there.pk]
+    assert "already" in str(tried[there.pk])
+
+    settled = moving.move(moved.pk, project, OPERATOR, "it is the hive's")
+
+    assert [one.pk for one in settled.disputed] == [there.pk]
+    assert [(row[0], row[1]) for row in picture()] == [(project.pk, True), (None, False), (project.pk, True)]
+    assert picture()[1][2] == 1.0  # as sure as before it was disputed
+    last = moved.history.filter(action="edit").latest("id")
+    assert (last.after["moved"], last.before["project_id"], last.reason) == (["", "hive"], None, "it is the hive's")
+    assert set(Conflict.objects.values_list("project", "status")) == {("", "resolved"), ("hive", "open")}
+
+    moving.move(moved.pk, None, OPERATOR)
+    assert [row[:2] for row in picture()] == [row[:2] for row in before]
+    tell("I prefer tabs to spaces.", Scope(SAM.speaker, project.pk))
+    with pytest.raises(InvalidDecision, match="has it already"):
+        moving.move(moved.pk, project, OPERATOR)
 
 
 def test_a_changing_statement_takes_the_place_of_what_the_same_speaker_said() -> None:

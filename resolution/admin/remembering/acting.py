@@ -16,13 +16,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory.admin.base import Page, address, limit_selection
 from memory.domain.formatting import format_count
 from memory.domain.types import whole_number
-from memory.models import Memory, MemoryHistory
+from memory.models import Memory, MemoryHistory, Project
 from memory.semantic.domain.scope import PERSONAL
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, with_button
 from resolution.consolidation.inventory import contradict
 from resolution.errors import DecisionError
-from resolution.remembering import merging, service
+from resolution.remembering import merging, moving, service
 
 REASON_MAX: Final = 500  # characters
 TOLD_MAX: Final = 3  # reasons why rows were skipped
@@ -68,6 +68,7 @@ def describe_acts(memory: Memory) -> dict[str, Any]:
     return {
         "acts": [] if winner != memory and merges else [(name, act.label, act.what) for name, act in acts.items()],
         "may_merge": memory.status == Memory.Status.ACTIVE and not memory.is_disputed,
+        "may_move": memory.status in moving.MOVED and Project.objects.exists(),
         "merges": merges,
         "winner": winner,
     }
@@ -86,13 +87,17 @@ def make_action(name: str, description: str) -> Callable[[Page, HttpRequest, Que
                 act.change(key, actor_of(request), "")
             except DecisionError as mistake:
                 skipped.append(str(mistake))
-        if skipped:
-            told = "; ".join(skipped[:TOLD_MAX]) + ("; and others" if len(skipped) > TOLD_MAX else "")
-            page.message_user(request, f"{len(skipped):,} skipped: {told}.", messages.WARNING)
+        tell_skipped(request, skipped)
         if count := len(keys) - len(skipped):
             page.message_user(request, f"{count:,} {act.done}{more}.", messages.SUCCESS)
 
     return act_on_many
+
+
+def tell_skipped(request: HttpRequest, reasons: Sequence[str]) -> None:
+    if reasons:
+        told = "; ".join(reasons[:TOLD_MAX]) + ("; and others" if len(reasons) > TOLD_MAX else "")
+        messages.warning(request, f"{len(reasons):,} skipped: {told}.")
 
 
 changing = permission_required("memory.change_memory", raise_exception=True)

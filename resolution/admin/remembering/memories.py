@@ -22,7 +22,7 @@ from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.templatetags.times import ago
 from resolution.admin.pages import actor_of
-from resolution.admin.remembering import acting, searching
+from resolution.admin.remembering import acting, moving, searching
 from resolution.admin.remembering.episodes import TextSearch
 from resolution.admin.remembering.forgetting import Forgets, make_forgetting
 from resolution.remembering import service
@@ -97,7 +97,15 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     search_help_text = "Words of the memory, in any form."
     sortable_by = ()
     ordering = ("-id",)
-    actions = ("promote_them", "deprecate_them", "take_them_back", "restore_them", "merge_them", "forget_them")
+    actions = (
+        "promote_them",
+        "deprecate_them",
+        "take_them_back",
+        "restore_them",
+        "merge_them",
+        "move_them",
+        "forget_them",
+    )
     change_form_outer_before_template = "resolution/memory_acts.html"
     readonly_fields = (
         "sureness",
@@ -114,6 +122,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     own_views = {
         "search/": searching.search_page,
         "merge/": acting.merge_page,
+        "move/": moving.move_page,
         "separate/": acting.separate,
         "<int:memory_id>/act/": acting.act_on_one,
     }
@@ -213,6 +222,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     take_them_back = acting.make_action("invalidate", "Take back: not true, or of no use")
     restore_them = acting.make_action("restore", "Restore: it holds again")
     merge_them = acting.merge_them
+    move_them = moving.move_them
     forget_them = make_forgetting("Forget for good: text, history and all …")
 
 
@@ -222,6 +232,7 @@ def describe(row: MemoryHistory) -> tuple[str, str, str, str]:
     changed = [f"{before[name]} → {after[name]}" for name in ("text", "category") if name in before and name in after]
     if "confidence" in before:
         changed.append(f"{percent(before['confidence'])} → {percent(after['confidence'])}")
-    how = "; ".join(filter(None, (row.reason, *changed)))
-    what = "took others in" if "merged" in after else WORDS[row.action]
+    moved = moving.describe_move(row)
+    how = "; ".join(filter(None, (row.reason, moved, *changed)))
+    what = "took others in" if "merged" in after else "was moved" if moved else WORDS[row.action]
     return ago(row.at), what, row.actor, f": {how}" if how else ""
