@@ -1,5 +1,5 @@
 """Slows down who guesses passwords of the admin: failed log-ins are counted by where they come from and by account, and
-the pause after each grows (proxy/domain/login_pauses.py). A browser in which the owner of an account has logged in
+the pause after each grows. A browser in which the owner of an account has logged in
 before is counted for itself, so that strangers cannot keep them out."""
 
 import logging
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
 from secrets import token_hex
-from typing import Final
+from typing import Final, Literal
 
 from django.contrib.auth import get_user_model
 from django.core import signing
@@ -21,7 +21,6 @@ from django.utils.crypto import salted_hmac
 
 from memory import bounds
 from memory.domain.voices import network_of
-from proxy.domain.login_pauses import PAUSES, CountedBy
 from proxy.models import LoginFailures
 
 logger = logging.getLogger(__name__)
@@ -35,6 +34,28 @@ HASH_WAIT_S: Final = 5.0
 DAY: Final = timedelta(days=1)
 PAUSED: Final = bounds.define("login_pauses", "log-ins that came too soon after failed ones, refused")
 CROWDED: Final = bounds.define("login_hashes", "log-ins while two passwords were being checked and 16 waited, refused")
+
+CountedBy = Literal["address", "account", "browser"]  # what failures are counted by
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """After ``free`` failures there is a pause, twice as long after each further one, up to ``longest_s``."""
+
+    free: int
+    longest_s: float
+
+    def after(self, failures: int) -> float:
+        """In seconds."""
+        return min(2.0 ** min(failures - self.free, 30), self.longest_s) if failures > self.free else 0.0
+
+
+# An account's pauses are short: its owner waits for what strangers guess, too.
+PAUSES: Final[dict[CountedBy, Pauses]] = {
+    "address": Pauses(free=5, longest_s=900.0),
+    "account": Pauses(free=10, longest_s=60.0),
+    "browser": Pauses(free=5, longest_s=900.0),
+}
 
 COUNT: Final = """
     INSERT INTO login_failures (kind, who, failures, last_at) VALUES (%s, %s, 1, clock_timestamp())

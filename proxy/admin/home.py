@@ -26,8 +26,7 @@ from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
 from resolution.admin.runs import describe_last_runs
 from resolution.models import Run
-from resolution.views.precision import measure_tiers
-from resolution.views.queue_summary import waiting
+from resolution.views.queue_summary import measure_tiers, waiting
 
 UNKNOWN_SHOWN = 10
 LOOPS_MAX = 10_000  # that are counted

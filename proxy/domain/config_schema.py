@@ -1,14 +1,20 @@
 """The keys of ``config.yaml`` with ranges and defaults: the upstream, limits, the loop detector and mitigations."""
 
+import re
 from collections.abc import Iterator
+from ipaddress import IPv4Address
 from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from yarl import URL
 
-from memory.domain.addresses import base_address
 from memory.settings.grammar import Takes
 
 BODY_MAX_BYTES: Final = 4 * 1024**3
+HOST_LABEL_MAX: Final = 63  # characters, RFC 1035 section 2.3.4
+FOUR_NUMBERS: Final = re.compile(r"[0-9]+(\.[0-9]+){3}")
+# User and password, host, port, path; no query.
+BASE_ADDRESS: Final = re.compile(r"https?://([^\s/?#@\[\]]+@)?([\w.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?(/[^\s?#]*)?")
 
 
 def never_or_several(number: int) -> int:
@@ -16,6 +22,25 @@ def never_or_several(number: int) -> int:
     if number == 1:
         raise ValueError
     return number
+
+
+def base_address(raw: str) -> str:
+    """An http(s) base address without a trailing slash; a bare ``host:port`` gets ``http://``. Raises
+    ValueError, whose message is what it takes."""
+    url = raw if "://" in raw else f"http://{raw}"
+    try:
+        address = URL(url)
+        host = (address.raw_host or "").removesuffix(".")
+        if FOUR_NUMBERS.fullmatch(host):
+            IPv4Address(host)  # raises ValueError for 999.1.1.1, which would be looked up as a name
+        has_labels = all(0 < len(label) <= HOST_LABEL_MAX for label in host.split("."))
+        # A colon in the user's name could not be told from the one before the password.
+        fits = BASE_ADDRESS.fullmatch(url) and url.isprintable() and has_labels and ":" not in (address.user or "")
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError("an address such as http://127.0.0.1:11434")
+    return url.rstrip("/")
 
 
 LoopStep = Annotated[

@@ -3,31 +3,33 @@ people about it. A process that dies leaves what it has asked; the next run read
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from django.db import connection
 from django.utils import timezone
 
 from memory import llm
-from memory.models import Config, LanguageModel, Project
+from memory.models import Config, LanguageModel, LlmCall, Project
 from memory.semantic import nearness
 from memory.semantic.domain.consolidation import NEAR_COSINE
 from memory.semantic.vectors import schema
 from resolution.detective import changes, opening
-from resolution.detective.asking import ask_about
 from resolution.detective.changes import ByStory
 from resolution.detective.reading import read_story
-from resolution.domain import tiers
+from resolution.domain import detective_prompt, tiers
 from resolution.domain.detective_prompt import Finding
-from resolution.domain.story import StoryLine, StoryRow, split_batches
+from resolution.domain.story import StoryBatch, StoryLine, StoryRow, split_batches
 from resolution.models import Run
 from resolution.resolver import run_records
 
 logger = logging.getLogger(__name__)
 
 NIGHT: Final = timedelta(days=1)
+BATCHES_AT_ONCE: Final = 4  # that a model is asked about
 DELAYS_MAX: Final = 6  # after so many delays it reads although somebody goes on writing
 QUESTIONS_MAX: Final = 20  # of one story in one run: a model that sees confusion everywhere must not fill the desk
 SETTING: Final = "detective_model_id"
@@ -150,3 +152,33 @@ def find_near(lines: list[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
         return []
     pairs = nearness.find_near_pairs(list(memories), NEAR_COSINE)
     return [(memories[one], memories[other]) for one, other in pairs]
+
+
+def ask_about(batches: Sequence[StoryBatch], model: LanguageModel, subject: str) -> tuple[list[Finding], list[str]]:
+    """What the model found, in the order of the story, and what went wrong; a batch that fails stops no other."""
+
+    def ask(number: int) -> tuple[list[Finding], list[str]]:
+        name = f"{subject}, batch {number + 1} of {len(batches)}"
+        batch = batches[number]
+        try:
+            answer = llm.ask(
+                model, LlmCall.Purpose.DETECT, name,
+                system=detective_prompt.SYSTEM, prompt=detective_prompt.build_prompt(batch),
+                schema=detective_prompt.SCHEMA, is_strict=True,
+            )  # fmt: skip
+        except llm.LlmError as error:
+            return [], [f"Batch {number + 1}: {error}"]
+        found, mistakes = detective_prompt.read_findings(answer.data, batch)
+        return found, [f"Batch {number + 1}: {mistake}." for mistake in mistakes]
+
+    def ask_in_thread(number: int) -> tuple[list[Finding], list[str]]:
+        try:
+            return ask(number)
+        finally:
+            connection.close()  # this thread's
+
+    if len(batches) == 1:
+        return ask(0)
+    with ThreadPoolExecutor(BATCHES_AT_ONCE, thread_name_prefix="detective") as pool:
+        answers = list(pool.map(ask_in_thread, range(len(batches))))
+    return [each for found, _ in answers for each in found], [each for _, why in answers for each in why]

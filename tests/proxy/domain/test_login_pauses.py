@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.domain.login_pauses import PAUSES, Pauses
+from proxy.login_throttle import PAUSES, Pauses
 
 
 @pytest.mark.parametrize(
