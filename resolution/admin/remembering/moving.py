@@ -23,7 +23,7 @@ from resolution.remembering import moving
 ALL: Final = "*"  # instead of a project's id: what all share
 
 
-@admin.action(description="Move to another project …", permissions=["change_them"])
+@admin.action(description="Move to another project …", permissions=["change"])
 def move_them(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> HttpResponse:
     keys, more = limit_selection(queryset)
     if more:
