@@ -8,7 +8,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.served.server import PROJECT, Served
+from tests.served.server import PROJECT, Served, manage
 
 GUTASK = PROJECT / "clients" / "gutask" / "gutask"
 
@@ -49,7 +49,7 @@ def test_a_memory_is_stored_confirmed_replaced_and_found(server: Served) -> None
     whole = server.client.get(f"/memory/{told['id']}", headers={"X-Festinger-Agent": "memo"}).json()
     assert (whole["status"], whole["superseded_by"]) == ("superseded", changed.json()["id"])
     assert [change["action"] for change in whole["history"]] == ["create", "confirm", "supersede"]
-    assert [item["text"] for item in search(server, "bluegum merges or rebase?", search_type="facts")] == [
+    assert [item["text"] for item in search(server, "bluegum merges or rebase?", search_type="memories")] == [
         "The user prefers bluegum merges."
     ]
 
@@ -142,17 +142,14 @@ def test_operators_take_back_and_put_back(server: Served, strict: Served, tokens
     assert strict.client.post(f"/memory/{key}/promote", headers=operator).status_code == 409
 
 
-def test_over_the_quota_is_429_with_a_time(
-    server: Served, strict: Served, database: str, tokens: dict[str, str]
-) -> None:
+def test_over_the_quota_is_429_with_a_time(strict: Served, database: str) -> None:
+    token = manage("create_agent", "glutton", DATABASE_URL=database).stdout.strip()  # of its own: others go on
     with psycopg.connect(database) as connection:
         connection.execute(
-            "INSERT INTO agent_hour (agent, hour, memories)"
-            " VALUES ('agent of served', date_trunc('hour', now()), 1000000)"
-            " ON CONFLICT (agent, hour) DO UPDATE SET memories = 1000000"
+            "INSERT INTO agent_hour (agent, hour, memories) VALUES ('glutton', date_trunc('hour', now()), 1000000)"
         )
     answer = strict.client.post(
-        "/memory", json={"text": "Numbats are striped."}, headers={"Authorization": f"Bearer {tokens['agent']}"}
+        "/memory", json={"text": "Numbats are striped."}, headers={"Authorization": f"Bearer {token}"}
     )
 
     assert (answer.status_code, answer.json().get("setting")) == (429, "quota_memories_per_hour")
