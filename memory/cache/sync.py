@@ -119,7 +119,7 @@ class Coherence:
             failures += 1
 
     @asynccontextmanager
-    async def barrier(self, announce: Announce) -> AsyncIterator[None]:
+    async def barrier(self, announce: Announce = announce) -> AsyncIterator[None]:
         """Leaves the block only when this cache has all that was committed in it. ``announce`` sends a payload to the
         channel. Gives up after ``BARRIER_S`` seconds."""
         yield
@@ -146,7 +146,7 @@ class Coherence:
         except (psycopg.Error, OSError) as error:
             logger.warning("coherence.signal_lost", extra={"signal": name, "error": first_line(error)})
 
-    async def reload(self, announce: Announce) -> None:
+    async def reload(self, announce: Announce = announce) -> None:
         """Makes every process load everything, and waits until this one has. Raises TimeoutError."""
         async with asyncio.timeout(RELOAD_S):
             await announce("reload:*")

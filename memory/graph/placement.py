@@ -24,7 +24,6 @@ from memory.graph.store import DELIBERATE, IMPORTED, Action, Assertion, Attribut
 from memory.graph.surroundings import ConceptSurroundings, EdgesBySlot, with_splits
 from memory.models import Dimension, Edge, EdgeHistory, Soas
 
-# Another voice that says the same closes this share of the doubt that is left.
 CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 CLOCKS_DIFFER = timedelta(minutes=1)  # between machines, at most
 

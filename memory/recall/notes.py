@@ -12,8 +12,8 @@ from memory.domain.recall.passages import tells_only
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block, ShownFact
 from memory.domain.recall.retelling import repeats_facts
 from memory.domain.types import NAMES
+from memory.semantic.domain.found import GIVEN_MAX
 
-OF_A_KIND_MAX: Final = 5
 GIVEN: Final = "given"
 GIVEN_BEFORE: Final = "given before"
 NO_ROOM: Final = "no room"
@@ -49,7 +49,7 @@ def choose_notes(
             reasons[note.key] = SAME
             continue
         length = len(render_note(note)) + 1
-        if counts[note.kind] == OF_A_KIND_MAX or length > min(room[note.kind], left):
+        if counts[note.kind] == GIVEN_MAX or length > min(room[note.kind], left):
             reasons[note.key] = NO_ROOM
             continue
         room[note.kind] -= length

@@ -15,7 +15,7 @@ from memory.admin.settings_audit import ChangedMeanwhile
 from memory.settings.registry import Tuning
 
 COUNTED_MAX: Final = 10_000  # episodes
-GIVEN_MAX: Final = 50_000  # what prompts were given, and searches
+COUNTED_NOTES_MAX: Final = 50_000  # what prompts were given, and searches
 AGAIN_S: Final = 120  # whoever searches again within that did not find it
 COUNT: Final = """
     WITH given AS (
@@ -76,7 +76,7 @@ class Counted(NamedTuple):
 
 def count() -> Counted:
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"episodes": COUNTED_MAX + 1, "given": GIVEN_MAX, "again": AGAIN_S})
+        cursor.execute(COUNT, {"episodes": COUNTED_MAX + 1, "given": COUNTED_NOTES_MAX, "again": AGAIN_S})
         return Counted(*cursor.fetchone())
 
 

@@ -9,7 +9,6 @@ from django.core.handlers.asgi import ASGIRequest
 from ninja import Field, Schema
 from pydantic import BaseModel
 
-from memory.cache.sync import announce
 from memory.models import Source
 from proxy import runtime
 from proxy.auth import Caller, Permission, caller_of, require
@@ -63,7 +62,7 @@ async def apply_change(request: ASGIRequest, change: Callable[[Actor], Done]) ->
 async def apply_for(caller: Caller, change: Callable[[Actor], Done]) -> Done:
     """The same where the caller is known. Raises NotAllowed."""
     require(caller, "operator")
-    async with runtime.current().coherence.barrier(announce), translate_errors():
+    async with runtime.current().coherence.barrier(), translate_errors():
         return await sync_to_async(change)(Actor(caller.signature, Source.OPERATOR))
 
 

@@ -13,7 +13,6 @@ from ninja import Field, Query, Router, Schema
 
 from memory.access.teachers import note_teacher
 from memory.cache.places import keeps_all
-from memory.cache.sync import announce
 from memory.domain.channels import Channel
 from memory.domain.fact_syntax import FactToForget, parse_concept, parse_fact, parse_forgotten
 from memory.graph.aliases import find_concepts
@@ -56,7 +55,7 @@ async def teach(caller: Caller, words: str) -> Outcome:
     fact = parse_fact(words)
     # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
     current = runtime.current()
-    async with current.coherence.barrier(announce):
+    async with current.coherence.barrier():
         outcome = await sync_to_async(assert_fact)(fact, _attribute(caller, words))
         if outcome.status != "invalid" and caller.name not in current.world.audience.teachers:
             await sync_to_async(note_teacher)(caller.name)
@@ -89,7 +88,7 @@ async def post_forget(request: ASGIRequest, said: ForgottenIn) -> JsonResponse:
     place (`existing`). 429: too much for this hour."""
     caller = caller_with(request, "agent")
     wanted = parse_forgotten(said.fact)
-    async with runtime.current().coherence.barrier(announce):
+    async with runtime.current().coherence.barrier():
         outcomes = await sync_to_async(forget)(wanted, _attribute(caller, said.fact))
         known = await sync_to_async(find_known)(wanted.concept)
     items = [describe_outcome(outcome) for outcome in outcomes]

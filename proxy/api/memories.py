@@ -10,7 +10,6 @@ from django.http import JsonResponse
 from django.utils import timezone
 from ninja import Field, Query, Router, Schema
 
-from memory.cache.sync import announce
 from memory.domain.channels import Channel
 from memory.models import AskedSearch, Episode, Memory, MemoryHistory
 from memory.models.semantic import MEMORY_CHARACTERS
@@ -38,7 +37,7 @@ router = Router(tags=["memory"])
 
 Category = Literal["identity", "preference", "project", "episodic", "other"]
 SLUG_MAX = 64
-TYPES: dict[str, Types] = {"facts": "memories", "episodes": "episodes", "both": "both"}
+TYPES: dict[str, Types] = {"memories": "memories", "facts": "memories", "episodes": "episodes", "both": "both"}
 # Of answers that are no error: what became of what was said.
 STATUS = {
     "created": 201, "promoted": 201, "confirmed": 200, "outdated": 200, "retracted": 200, "candidate": 202,
@@ -73,8 +72,8 @@ class GraduationIn(Schema):
 
 class SearchIn(Asked):
     query: str = Field(min_length=1, max_length=QUERY_CHARACTERS, examples=["which version is our billing database?"])
-    search_type: Literal["facts", "episodes", "both"] = Field(
-        "both", description="facts: memories; episodes: what was said."
+    search_type: Literal["memories", "episodes", "both", "facts"] = Field(
+        "both", description="memories: what is remembered; episodes: what was said. facts is another word for memories."
     )
     limit: int = Field(5, ge=1, le=20)
 
@@ -113,7 +112,7 @@ async def remember_for(caller: Caller, said: MemoryIn) -> Remembered:
         remark = compose(said.text, said.category or "", scope, channel, timezone.now(), source=source)
         return service.remember([remark], is_metered=True)[0]
 
-    async with current.coherence.barrier(announce):
+    async with current.coherence.barrier():
         try:
             return await sync_to_async(run)()
         except RemarkMistake as mistake:

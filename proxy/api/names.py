@@ -9,7 +9,6 @@ from django.utils import timezone
 from ninja import Field, Query, Router
 from pydantic import BaseModel
 
-from memory.cache.sync import announce
 from memory.domain.channels import Channel
 from memory.domain.fact_syntax import parse_concept
 from memory.graph.store import Attribution
@@ -58,7 +57,7 @@ async def post_alias(request: ASGIRequest, given: AliasIn) -> JsonResponse:
     alias itself (an operator can merge the two), or an operator has given it to another concept."""
     caller = caller_with(request, "agent")
     alias, concept = parse_concept(given.alias), parse_concept(given.concept)
-    async with runtime.current().coherence.barrier(announce), translate_errors():
+    async with runtime.current().coherence.barrier(), translate_errors():
         named = await sync_to_async(aliases.name_concept)(alias, concept, _attribute(caller))
     answer = {"status": named.status, **_alias_out(named.alias)}
     return JsonResponse(answer, status=201 if named.status == "inserted" else 200)
@@ -67,7 +66,7 @@ async def post_alias(request: ASGIRequest, given: AliasIn) -> JsonResponse:
 @router.delete("/aliases/{alias}", summary="Make an alias a word of its own again")
 async def delete_alias(request: ASGIRequest, alias: str) -> dict[str, Any]:
     caller = caller_with(request, "agent")
-    async with runtime.current().coherence.barrier(announce), translate_errors():
+    async with runtime.current().coherence.barrier(), translate_errors():
         return _alias_out(await sync_to_async(aliases.drop_alias)(alias, _attribute(caller)))
 
 

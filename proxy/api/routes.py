@@ -17,7 +17,6 @@ from ninja.parser import Parser
 from psycopg import DataError, Error
 
 from memory import bounds
-from memory.cache.sync import announce
 from memory.domain.fact_syntax import FactMistake
 from memory.domain.steps import finish
 from memory.domain.types import Message
@@ -207,7 +206,7 @@ async def post_reload(request: ASGIRequest) -> dict[str, Any]:
     current = runtime.current()
     require(caller_of(current.world, request.scope), "operator")
     try:
-        await current.coherence.reload(announce)
+        await current.coherence.reload()
     except TimeoutError as error:
         raise DatabaseAway from error
     return {"cache": describe_cache(current.world)}

@@ -55,8 +55,8 @@ class ProjectArguments(Arguments):
 
 class SearchArguments(ProjectArguments):
     query: str = Field(min_length=1, max_length=QUERY_CHARACTERS, description="What to look for, in natural language.")
-    search_type: Literal["facts", "episodes", "both"] = Field(
-        "both", description="facts: what is remembered; episodes: what was said; both."
+    search_type: Literal["memories", "episodes", "both", "facts"] = Field(
+        "both", description="memories: what is remembered; episodes: what was said. facts is another word for memories."
     )
     limit: int = Field(5, ge=1, le=20, description="How many results at most.")
 

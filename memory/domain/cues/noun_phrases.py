@@ -144,11 +144,6 @@ class Phrase:
         return self.tokens[-1].text
 
     @property
-    def head_is_name(self) -> bool:
-        """Whether the last word has a capital."""
-        return self.tokens[-1].is_capitalised
-
-    @property
     def start(self) -> int:
         return self.tokens[0].start
 

@@ -34,7 +34,7 @@ RECENCY_HALF_LIFE_S: Final = 30 * 86_400.0
 CHANGED: Final = 0.2  # the same, where the newer one says that something changed
 ABOUT_THE_SAME: Final = 0.5  # of the weights of the older one's words of the question: so many has the newer one, too
 SAYS_CHANGE: Final = re.compile(changing.MENTIONS_CHANGE, re.IGNORECASE)
-GIVEN_MAX: Final = 20  # of the best, among which newer ones are looked for
+REORDERED_MAX: Final = 20  # of the best, among which newer ones are looked for
 BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest by the words of the question
 ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers
 LEAST_SIMILARITY: Final = 0.4  # of what is given unasked
@@ -323,7 +323,7 @@ def put_newer_first(
 ) -> None:
     """What may replace another goes before it: a newer text about the same words of the question that says something
     similar, or that something changed."""
-    best = clusters[:GIVEN_MAX]
+    best = clusters[:REORDERED_MAX]
     for cluster in sorted(best, key=lambda members: candidates[members[0]].said_at):
         newer = cluster[0]
         for place, (older, *_) in enumerate(best[: best.index(cluster)]):
@@ -337,7 +337,7 @@ def put_newer_first(
                 best.remove(cluster)
                 best.insert(place, cluster)
                 break
-    clusters[:GIVEN_MAX] = best
+    clusters[:REORDERED_MAX] = best
 
 
 def compare_words(candidates: Sequence[RankedText]) -> Alike:
