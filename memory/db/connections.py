@@ -1,12 +1,13 @@
 """The server's own connections to Postgres, which, unlike Django's, never block the event loop; and helpers for what
-goes over them."""
+goes over connections."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
+from django.db import connection
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
@@ -33,8 +34,15 @@ async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
         autocommit=True,
         connect_timeout=CONNECT_S,
         application_name=f"festinger {name}",
-    ) as connection:
-        yield connection
+    ) as opened:
+        yield opened
+
+
+def fetch_rows(query: str, arguments: Any = None) -> list[tuple[Any, ...]]:
+    """By Django's connection."""
+    with connection.cursor() as cursor:
+        cursor.execute(query, arguments)
+        return cursor.fetchall()
 
 
 def is_lost(error: BaseException) -> bool:

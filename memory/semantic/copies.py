@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from django.db import connection
 
-from memory.db.connections import columns
+from memory.db.connections import columns, fetch_rows
 from memory.models import Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain.episodes import EpisodeText
 from memory.semantic.domain.scope import PERSONAL, Scope
@@ -79,9 +79,8 @@ def find_same(memories: Sequence[Memory], last: int) -> dict[int, tuple[int, boo
         [(one.text, one.project_id, one.agent, one.person, str(one.category), one.said_at) for one in memories], 6
     )
     names = ("texts", "projects", "agents", "persons", "categories", "times")
-    with connection.cursor() as cursor:
-        cursor.execute(FIND_SAME, {**dict(zip(names, said, strict=True)), "last": last, "personal": sorted(PERSONAL)})
-        return {place - 1: (key, is_active) for place, key, is_active in cursor.fetchall()}
+    rows = fetch_rows(FIND_SAME, {**dict(zip(names, said, strict=True)), "last": last, "personal": sorted(PERSONAL)})
+    return {place - 1: (key, is_active) for place, key, is_active in rows}
 
 
 def add(memories: Sequence[Memory], by: Change) -> None:
@@ -125,9 +124,7 @@ def tie(memories: Mapping[Memory, Ties], by: Change) -> None:
 
 def leave_out_episodes(digests: Iterable[bytes]) -> dict[bytes, str]:
     """Those that are known here, or that somebody has forgotten: they stay so."""
-    with connection.cursor() as cursor:
-        cursor.execute(LEAVE_OUT_EPISODES, {"digests": list(digests)})
-        return {bytes(digest): why for digest, why in cursor.fetchall()}
+    return {bytes(digest): why for digest, why in fetch_rows(LEAVE_OUT_EPISODES, {"digests": list(digests)})}
 
 
 def add_episodes(episodes: Sequence[EpisodeCopy]) -> None:

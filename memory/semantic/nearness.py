@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from django.db import connection
 from django.db.models import QuerySet
 
+from memory.db.connections import fetch_rows
 from memory.models import Memory
 
 BLOCK: Final = 1_000  # rows of a matrix that are compared at a time
@@ -44,17 +44,13 @@ def find_near_memories(rows: QuerySet[Memory], vector: Sequence[float], least: f
     """The ids of those of the rows whose cosine with a vector of the current embedder is above the least."""
     statement, parameters = rows.order_by().values("pk").query.sql_with_params()
     shown = f"[{','.join(f'{number:.4g}' for number in vector)}]"
-    with connection.cursor() as cursor:
-        cursor.execute(NEAREST.format(rows=statement), [*parameters, shown, 1 - least])
-        return [key for (key,) in cursor.fetchall()]
+    return [key for (key,) in fetch_rows(NEAREST.format(rows=statement), [*parameters, shown, 1 - least])]
 
 
 def load_vectors(kind: str, ids: Sequence[int]) -> tuple[list[int], Any]:
     """The ids of those that the current embedder has embedded, and a matrix with a row for each."""
     import numpy  # late: a server without vectors never loads it
 
-    with connection.cursor() as cursor:
-        cursor.execute(VECTORS.format(kind=kind), [list(ids)])
-        rows = cursor.fetchall()
+    rows = fetch_rows(VECTORS.format(kind=kind), [list(ids)])
     vectors = [numpy.frombuffer(raw, dtype=">f2", offset=4).astype(numpy.float32) for _, raw in rows]
     return [key for key, _ in rows], numpy.stack(vectors) if vectors else numpy.zeros((0, 1), numpy.float32)

@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from memory.db.connections import fetch_rows
 from memory.models import LexemeFrequency, TextKind, TextStatistics
 from memory.semantic.domain.ranking import ENGLISH
 
@@ -57,9 +58,7 @@ def count_due() -> int:
     count = 0
     known = {(row.kind, row.project_id): row for row in TextStatistics.objects.all()}
     for kind in TextKind.values:
-        with connection.cursor() as cursor:
-            cursor.execute(SIZES.format(kind=kind))
-            sizes: dict[int | None, int] = dict(cursor.fetchall())
+        sizes: dict[int | None, int] = dict(fetch_rows(SIZES.format(kind=kind)))
         for project, size in sizes.items():
             row = known.pop((kind, project), None)
             if row is None or abs(size - row.documents) > GROWTH * row.documents or is_old(row):

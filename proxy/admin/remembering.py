@@ -5,13 +5,13 @@ from typing import Any, Final, NamedTuple
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from memory.admin import settings_audit
 from memory.admin.settings_audit import ChangedMeanwhile
+from memory.db.connections import fetch_rows
 from memory.settings.registry import Tuning
 
 COUNTED_MAX: Final = 10_000  # episodes
@@ -75,9 +75,8 @@ class Counted(NamedTuple):
 
 
 def count() -> Counted:
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"episodes": COUNTED_MAX + 1, "given": COUNTED_NOTES_MAX, "again": AGAIN_S})
-        return Counted(*cursor.fetchone())
+    [counts] = fetch_rows(COUNT, {"episodes": COUNTED_MAX + 1, "given": COUNTED_NOTES_MAX, "again": AGAIN_S})
+    return Counted(*counts)
 
 
 def describe_remembering(tuning: Tuning, count: int) -> dict[str, Any]:

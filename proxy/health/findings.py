@@ -13,11 +13,11 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from celery import current_app
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 
 from memory import bounds, llm
 from memory.cache.state import Cache
-from memory.db.connections import first_line
+from memory.db.connections import fetch_rows, first_line
 from memory.llm import call_log
 from memory.models import Config, LanguageModel
 from memory.semantic.vectors.condition import CONDITION, Condition, read_condition
@@ -199,7 +199,7 @@ def find() -> Findings:
         process = async_to_sync(report_health)(current)  # on the event loop, where the server's parts live
     # Asked here once more, since the page is also shown where no server runs.
     ages_s: defaultdict[str, list[float]] = defaultdict(list)
-    for name, _, age_s in fetch_by_django(BEATS):
+    for name, _, age_s in fetch_rows(BEATS):
         ages_s[name].append(age_s)
     is_pgmq = settings.CELERY_BROKER_URL.startswith("pgmq")
     return Findings(
@@ -208,7 +208,7 @@ def find() -> Findings:
         broker=find_pgmq() if is_pgmq else find_other_broker(),
         learning=find_learning(),
         models=find_models(tuning),
-        search=read_condition(fetch_by_django(CONDITION)[0], tuning.embedder),
+        search=read_condition(fetch_rows(CONDITION)[0], tuning.embedder),
         config_mistakes=tuple(mistakes),
     )
 
@@ -217,7 +217,7 @@ def find_pgmq() -> Broker:
     try:
         # In a savepoint where a transaction is open: an extension that is not installed must not spoil that.
         with transaction.atomic():
-            [(waiting, oldest_s)] = fetch_by_django(WAKE_UPS)
+            [(waiting, oldest_s)] = fetch_rows(WAKE_UPS)
     except DatabaseError as error:
         return Broker("PGMQ", error=first_line(error))
     return Broker("PGMQ", waiting, oldest_s)
@@ -243,7 +243,7 @@ def find_other_broker() -> Broker:
 
 def find_learning() -> Learning:
     limits = {"most": COUNTED_MAX, "newest": NEWEST}
-    [(statements, concepts, overdue_s, failed, looked_at)] = fetch_by_django(LEARNING, limits)
+    [(statements, concepts, overdue_s, failed, looked_at)] = fetch_rows(LEARNING, limits)
     is_whole = max(statements, concepts) < COUNTED_MAX
     return Learning(statements, concepts, is_whole, max(0.0, overdue_s or 0.0), failed, looked_at)
 
@@ -252,7 +252,7 @@ def find_models(tuning: Tuning) -> Models:
     chosen = {setting: getattr(tuning, setting) for setting in llm.WITHOUT}
     known = {model.pk: str(model) for model in LanguageModel.objects.filter(pk__in=filter(None, chosen.values()))}
     since, most = call_log.start_of_day(), tuning.llm_daily_calls
-    [(asked, error)] = fetch_by_django(CALLS, {"since": since, "most": most, "under_way": call_log.UNDER_WAY})
+    [(asked, error)] = fetch_rows(CALLS, {"since": since, "most": most, "under_way": call_log.UNDER_WAY})
     return Models(
         names=tuple(known[key] for key in chosen.values() if key in known),
         missing={setting: llm.WITHOUT[setting] for setting, key in chosen.items() if key not in known},
@@ -260,9 +260,3 @@ def find_models(tuning: Tuning) -> Models:
         asked_today=asked,
         daily_calls=most,
     )
-
-
-def fetch_by_django(query: str, arguments: Any = None) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(query, arguments)
-        return cursor.fetchall()

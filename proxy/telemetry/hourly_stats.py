@@ -7,6 +7,7 @@ from typing import Any, Final
 from django.db import connection
 from django.utils import timezone
 
+from memory.db.connections import fetch_rows
 from proxy.models import HourlyFigures
 from proxy.telemetry.charts import HOUR, RANGES, Figures, range_of
 from proxy.telemetry.charts import charts as drawn
@@ -84,9 +85,7 @@ def take(now: datetime) -> list[datetime]:
 
 def find_missed_hours(running: datetime) -> list[datetime]:
     """The hours before the running one that have no figures, or some that were taken too early; the earliest first."""
-    with connection.cursor() as cursor:
-        cursor.execute(FIRST)
-        (first,) = cursor.fetchone()
+    [(first,)] = fetch_rows(FIRST)
     if first is None:
         return []
     begin = max(hour_of(first), running - HOURS_BACK * HOUR)
@@ -121,7 +120,5 @@ def charts(chosen: str | None = None) -> dict[str, Any]:
 
 
 def with_conflicts_now(running: Figures) -> Figures:
-    with connection.cursor() as cursor:
-        cursor.execute(RUNNING, {"begin": running.begin})
-        standing, opened, closed = cursor.fetchone()
+    [(standing, opened, closed)] = fetch_rows(RUNNING, {"begin": running.begin})
     return replace(running, conflicts_open=standing, conflicts_opened=opened, conflicts_closed=closed)

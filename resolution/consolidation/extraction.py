@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
-from django.db import connection
 from django.utils import timezone
 
 from memory import llm
+from memory.db.connections import fetch_rows
 from memory.db.transactions import run_transaction
 from memory.domain.channels import EXPLAINED_TRUST, Channel
 from memory.domain.recall.notes import says_something
@@ -204,9 +204,7 @@ def find_due(tuning: Tuning) -> Iterator[DueSpeaker]:
     """Of those alone whose words are kept by now."""
     kept = dict(Agent.objects.exclude(episodes=Agent.Episodes.DEFAULT).values_list("name", "episodes"))
     is_on = tuning.episodes in ("on", "all")
-    with connection.cursor() as cursor:
-        cursor.execute(DUE, {"since": timezone.now() - NEW_AGE})
-        rows = cursor.fetchall()
+    rows = fetch_rows(DUE, {"since": timezone.now() - NEW_AGE})
     for agent, person, project, after in rows:
         if kept[agent] == Agent.Episodes.ON if agent in kept else is_on:
             yield DueSpeaker(Scope(Speaker(agent, person), project), after)

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from django.db import connection
 from django.db.models import F, Q
 
+from memory.db.connections import fetch_rows
 from memory.domain.channels import Channel
 from memory.domain.formatting import format_fact
 from memory.domain.timing import is_dated
@@ -64,9 +64,7 @@ def load_lines(rows: Collection[StoryRow], project: Project | None) -> list[Stor
 
 
 def load_edge_lines(ids: Sequence[int]) -> list[StoryLine]:
-    with connection.cursor() as cursor:
-        cursor.execute(EDGE_LINES, [list(ids)])
-        return [tell_edge(*row) for row in cursor.fetchall()]
+    return [tell_edge(*row) for row in fetch_rows(EDGE_LINES, [list(ids)])]
 
 
 def tell_edge(

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.db import connection, transaction
 
+from memory.db.connections import fetch_rows
 from memory.models import Project
 from resolution.detective import lines as told
 from resolution.domain.detective_prompt import Finding, find_lack
@@ -59,10 +60,8 @@ def find_known_pairs(rows: Collection[StoryRow]) -> set[frozenset[StoryRow]]:
         "names": [name_row(row) for row in rows],
     }
     members: dict[int, list[StoryRow]] = defaultdict(list)
-    with connection.cursor() as cursor:
-        cursor.execute(KNOWN, values)
-        for conflict_id, kind, key in cursor.fetchall():
-            members[conflict_id].append(StoryRow(kind, key))
+    for conflict_id, kind, key in fetch_rows(KNOWN, values):
+        members[conflict_id].append(StoryRow(kind, key))
     return {
         frozenset((one, other))
         for known in members.values()
@@ -73,9 +72,7 @@ def find_known_pairs(rows: Collection[StoryRow]) -> set[frozenset[StoryRow]]:
 
 def find_disputed(history_ids: Collection[int]) -> set[int]:
     """The changes of facts whose slot has an open conflict of its own."""
-    with connection.cursor() as cursor:
-        cursor.execute(IN_DISPUTE, [list(history_ids)])
-        return {key for (key,) in cursor.fetchall()}
+    return {key for (key,) in fetch_rows(IN_DISPUTE, [list(history_ids)])}
 
 
 def open_for(finding: Finding, project: Project | None) -> int | None:

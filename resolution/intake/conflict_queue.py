@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.db import connection
 from django.utils import timezone
 
-from memory.db.connections import columns
+from memory.db.connections import columns, fetch_rows
 from memory.domain.channels import is_weaker
 from memory.domain.types import Slot, TripleIds
 from memory.graph import store
@@ -128,9 +128,7 @@ class Queue:
         """Gives the new rows their keys, and returns them."""
         if self._new:
             rows = [[getattr(row, name) for name in TYPES] for row in self._new]
-            with connection.cursor() as cursor:
-                cursor.execute(INSERT, columns(rows, len(TYPES)))
-                stored = {TripleIds(*row[:3]): row[3:] for row in cursor.fetchall()}
+            stored = {TripleIds(*row[:3]): row[3:] for row in fetch_rows(INSERT, columns(rows, len(TYPES)))}
             for row in self._new:
                 row.pk, row.conflict_id, row.created_at = stored[row.incoming]
                 row._state.adding = False

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from django.db import connection
 from django.db.models import Q
 
-from memory.db.connections import columns
+from memory.db.connections import columns, fetch_rows
 from resolution.models import Conflict, ConflictMember
 
 ConflictKind = Conflict.Kind
@@ -99,13 +99,11 @@ def open_conflict(
 def find_settled(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tuple[str, int]]:
     """Of other rows, by kind and id with what they say, those of which people have decided that they may stand beside
     this one: while both say what they said, that is asked no more."""
-    with connection.cursor() as cursor:
-        cursor.execute(SETTLED, [member.kind, member.object_id])
-        return {
-            (kind, object_id)
-            for kind, object_id, own_text, text in cursor.fetchall()
-            if own_text == member.text[:TEXT_MAX] and text == texts.get((kind, object_id), "")[:TEXT_MAX]
-        }
+    return {
+        (kind, object_id)
+        for kind, object_id, own_text, text in fetch_rows(SETTLED, [member.kind, member.object_id])
+        if own_text == member.text[:TEXT_MAX] and text == texts.get((kind, object_id), "")[:TEXT_MAX]
+    }
 
 
 def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
@@ -120,11 +118,9 @@ def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, An
         item = {"id": member.conflict_id, "kind": member.conflict.slot_kind, "conflicts_with": against}
         found.setdefault(member.object_id, []).append(item)
     if kind == MemberKind.EDGE:
-        with connection.cursor() as cursor:
-            cursor.execute(OF_SLOTS, [list(ids)])
-            for edge_id, conflict_id in cursor.fetchall():
-                item = {"id": conflict_id, "kind": str(ConflictKind.EDGE_SLOT), "conflicts_with": None}
-                found.setdefault(edge_id, []).insert(0, item)
+        for edge_id, conflict_id in fetch_rows(OF_SLOTS, [list(ids)]):
+            item = {"id": conflict_id, "kind": str(ConflictKind.EDGE_SLOT), "conflicts_with": None}
+            found.setdefault(edge_id, []).insert(0, item)
     return found
 
 
@@ -137,9 +133,7 @@ def settle_moot(kind: str, ids: Collection[int]) -> None:
 
 def close_moot(conflict_ids: Collection[int]) -> int:
     """Closes those of them that are open, because their members contradict each other no longer; how many."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT conflicts_close_moot(%s)", [list(conflict_ids)])
-        (count,) = cursor.fetchone()
+    [(count,)] = fetch_rows("SELECT conflicts_close_moot(%s)", [list(conflict_ids)])
     return int(count)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from django.db import connection, transaction
 
+from memory.db.connections import fetch_rows
 from memory.domain.formatting import format_fact
 from memory.models import Edge, Memory, ProjectState
 from resolution.domain.layer_slots import (
@@ -112,16 +113,13 @@ def note_facts(edges: Iterable[Edge]) -> None:
 
 def detect_facts(edge_ids: Sequence[int]) -> None:
     facts: dict[str, list[LayerSide]] = defaultdict(list)
-    with connection.cursor() as cursor:
-        cursor.execute(NEW_FACTS, [list(edge_ids)])
-        for row in cursor.fetchall():
-            facts[meeting_key("", row[1], row[3])].append(as_row(*row))
-        if not facts:
-            return
-        cursor.execute("SELECT DISTINCT words FROM layer_slot WHERE words = ANY(%s)", [list(facts)])
-        met = [words for (words,) in cursor.fetchall()]
+    for row in fetch_rows(NEW_FACTS, [list(edge_ids)]):
+        facts[meeting_key("", row[1], row[3])].append(as_row(*row))
+    if not facts:
+        return
+    met = fetch_rows("SELECT DISTINCT words FROM layer_slot WHERE words = ANY(%s)", [list(facts)])
     if met:
-        look_at(met, facts)
+        look_at([words for (words,) in met], facts)
 
 
 def note_slots(kind: str, object_id: int, keys: Collection[str]) -> list[str]:
@@ -156,16 +154,13 @@ def find_facts(keys: Collection[str]) -> dict[str, list[LayerSide]]:
     of them."""
     words = {key: set(key.split()) for key in keys}
     found: dict[str, list[LayerSide]] = defaultdict(list)
-    with connection.cursor() as cursor:
-        cursor.execute(DIMENSIONS)
-        dims = [id for id, token in cursor.fetchall() if any(words_in(token) <= each for each in words.values())]
-        if not dims:
-            return found
-        beginnings = {f"{word[:PREFIX]}%" for each in words.values() for word in each}
-        cursor.execute(FACTS, [dims, sorted(beginnings)])
-        for row in cursor.fetchall():
-            if (key := meeting_key("", row[1], row[3])) in words:
-                found[key].append(as_row(*row))
+    dims = [id for id, token in fetch_rows(DIMENSIONS) if any(words_in(token) <= each for each in words.values())]
+    if not dims:
+        return found
+    beginnings = {f"{word[:PREFIX]}%" for each in words.values() for word in each}
+    for row in fetch_rows(FACTS, [dims, sorted(beginnings)]):
+        if (key := meeting_key("", row[1], row[3])) in words:
+            found[key].append(as_row(*row))
     return found
 
 
@@ -178,17 +173,14 @@ def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]
     """The values and the memories, by key; of memories only those that a higher layer meets: in a slot without there
     may be those of everybody."""
     found: dict[str, list[LayerSide]] = defaultdict(list)
-    with connection.cursor() as cursor:
-        cursor.execute(STATES, [list(keys)])
-        for words, row_id, category, name, value, actor, slug in cursor.fetchall():
-            member = Member(MemberKind.PROJECT_STATE, row_id, f"{category}.{name} = {value}", [(actor, "operator")])
-            found[words].append(LayerSide(member, value, slug))
-        if not (met := [key for key in keys if key in found or facts.get(key)]):
-            return found
-        cursor.execute(MEMORIES, [met])
-        for words, row_id, text, category, agent, channel, slug in cursor.fetchall():
-            member = Member(MemberKind.MEMORY, row_id, text, [(agent, channel)])
-            found[words].append(LayerSide(member, text, slug or "", category))
+    for words, row_id, category, name, value, actor, slug in fetch_rows(STATES, [list(keys)]):
+        member = Member(MemberKind.PROJECT_STATE, row_id, f"{category}.{name} = {value}", [(actor, "operator")])
+        found[words].append(LayerSide(member, value, slug))
+    if not (met := [key for key in keys if key in found or facts.get(key)]):
+        return found
+    for words, row_id, text, category, agent, channel, slug in fetch_rows(MEMORIES, [met]):
+        member = Member(MemberKind.MEMORY, row_id, text, [(agent, channel)])
+        found[words].append(LayerSide(member, text, slug or "", category))
     return found
 
 

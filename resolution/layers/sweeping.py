@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Final
 
-from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from memory.db.connections import chunks
+from memory.db.connections import chunks, fetch_rows
 from memory.db.transactions import in_transaction
 from memory.domain.channels import Channel
 from memory.models import Memory, MemoryHistory, ProjectState
@@ -110,9 +109,7 @@ def _keys_of(row: Memory | ProjectState) -> set[str]:
 
 def compare_memories() -> Iterator[int]:
     """Opens what is open between memories of one slot; yields how many memories it has looked at."""
-    with connection.cursor() as cursor:
-        cursor.execute(GROUPS, [sorted(PERSONAL)] * 2)
-        groups = [ids[:GROUP_MAX] for (ids,) in cursor.fetchall()]
+    groups = [ids[:GROUP_MAX] for (ids,) in fetch_rows(GROUPS, [sorted(PERSONAL)] * 2)]
     for some in chunks(groups, BATCH):
         memories = Memory.objects.only("text", "category", "slot", "other_slot").in_bulk(
             {key for ids in some for key in ids}
@@ -180,9 +177,7 @@ def compare_layers() -> Iterator[int]:
 def _read_facts() -> Iterator[list[tuple[int, str, str, str, bool, str, str]]]:
     last = 0
     while True:  # in transactions of their own: nothing waits for the end of millions
-        with connection.cursor() as cursor:
-            cursor.execute(FACTS, [last, FACTS_AT_ONCE])
-            rows = cursor.fetchall()
+        rows = fetch_rows(FACTS, [last, FACTS_AT_ONCE])
         if not rows:
             return
         yield rows

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from django.db import connection
-
+from memory.db.connections import fetch_rows
 from memory.models import Agent, Project, Soas, find_called_like
 from resolution.domain.story import carries
 
@@ -47,6 +46,5 @@ def find_names(slug: str) -> list[int]:
 
 
 def find_conversations(project: Project) -> list[bytes]:
-    with connection.cursor() as cursor:
-        cursor.execute(CONVERSATIONS, {"project": project.pk, "most": CONVERSATIONS_MAX})
-        return [bytes(conversation) for (conversation,) in cursor.fetchall()]
+    rows = fetch_rows(CONVERSATIONS, {"project": project.pk, "most": CONVERSATIONS_MAX})
+    return [bytes(conversation) for (conversation,) in rows]

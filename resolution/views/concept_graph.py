@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db import connection
 from django.db.models import F, IntegerField, QuerySet, Value
 
+from memory.db.connections import fetch_rows
 from memory.models import Edge, Soas
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim
@@ -100,13 +100,11 @@ def _links(ids: Collection[int], limit: int) -> _Links:
     counts: Counter[int] = Counter()
     above: set[int] = set()
     sides: Counter[tuple[int, bool]] = Counter()
-    with connection.cursor() as cursor:
-        cursor.execute(LINKS, {"ids": list(ids), "limit": limit})
-        for concept_id, neighbour_id, is_up in cursor.fetchall():
-            sides[concept_id, is_up] += 1
-            counts[neighbour_id] += 1
-            if is_up:
-                above.add(neighbour_id)
+    for concept_id, neighbour_id, is_up in fetch_rows(LINKS, {"ids": list(ids), "limit": limit}):
+        sides[concept_id, is_up] += 1
+        counts[neighbour_id] += 1
+        if is_up:
+            above.add(neighbour_id)
     return _Links(counts, above, is_whole=max(sides.values(), default=0) < limit)
 
 

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from django.db import connection
-
+from memory.db.connections import fetch_rows
 from memory.templatetags.times import ago
 from resolution.intake.conflict_queue import IN_ORDER, OPEN
 from resolution.models import Claim, Conflict
@@ -73,9 +72,7 @@ class QueueSummary:
 
 def waiting() -> QueueSummary:
     """In a few queries."""
-    with connection.cursor() as cursor:
-        cursor.execute(COUNTED, [COUNTED_MAX, COUNTED_MAX])
-        pending, proposed, urgent, others, oldest = cursor.fetchone()
+    [(pending, proposed, urgent, others, oldest)] = fetch_rows(COUNTED, [COUNTED_MAX, COUNTED_MAX])
     rows = Claim.objects.filter(status__in=OPEN)
     first = []
     for row in rows.select_related(*RELATED).order_by(*IN_ORDER)[:FIRST]:
@@ -124,7 +121,6 @@ class TierPrecision:
 
 def measure_tiers() -> list[TierPrecision]:
     """Those about whose conflicts people have decided, in the order in which they look; in one query."""
-    with connection.cursor() as cursor:
-        cursor.execute(VERDICTS, [TierPrecision.VERDICTS_MAX])
-        counted = {tier: (answered, dismissed) for tier, answered, dismissed in cursor.fetchall()}
+    rows = fetch_rows(VERDICTS, [TierPrecision.VERDICTS_MAX])
+    counted = {tier: (answered, dismissed) for tier, answered, dismissed in rows}
     return [TierPrecision(str(tier.label), *counted[tier.value]) for tier in Conflict.Tier if tier.value in counted]

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.db import Error, connection, transaction
 
-from memory.db.connections import first_line
+from memory.db.connections import fetch_rows, first_line
 from memory.models import Embedder
 
 EXTENSION: Final = "vector"
@@ -54,9 +54,9 @@ def find_extension() -> Extension:
 
 
 def has_tables() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass('memory_vector') IS NOT NULL AND to_regclass('episode_vector') IS NOT NULL")
-        (are_there,) = cursor.fetchone()
+    [(are_there,)] = fetch_rows(
+        "SELECT to_regclass('memory_vector') IS NOT NULL AND to_regclass('episode_vector') IS NOT NULL"
+    )
     return bool(are_there)
 
 

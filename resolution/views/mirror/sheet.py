@@ -8,9 +8,9 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, Final
 
-from django.db import connection
 from django.db.models import F, Q
 
+from memory.db.connections import fetch_rows
 from memory.domain.engineering import ENTITY_TYPES, find_entity_type
 from memory.domain.formatting import format_count
 from memory.domain.types import TYPE
@@ -173,9 +173,7 @@ def _find_concepts(project: Project) -> list[int]:
         "conversations": own.conversations,
         "most": CONCEPTS_MAX + 1,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(CONCEPTS, given | {"most": CONCEPTS_MAX + 1})
-        return [concept for (concept,) in cursor.fetchall()]
+    return [concept for (concept,) in fetch_rows(CONCEPTS, given | {"most": CONCEPTS_MAX + 1})]
 
 
 def _list_entries(edges: Iterable[Edge], conflicts: dict[int, int], changed: set[Any]) -> list[Entry]:
