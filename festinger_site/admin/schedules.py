@@ -110,10 +110,8 @@ class ScheduleAdmin(Page):
             return str(task.crontab.human_readable)
         return str(task.interval or task.solar or task.clocked or "-")
 
-    @admin.display(description="last sent", ordering="last_run_at")
-    def last_sent(self, task: PeriodicTask) -> str:
-        at = task.last_run_at
-        return "never" if at is None else date_format(timezone.localtime(at), "DATETIME_FORMAT")
+    last_sent = column("last_run_at", lambda at: date_format(timezone.localtime(at), "DATETIME_FORMAT"), "last sent",
+                       empty="never", ordering="last_run_at")  # fmt: skip
 
     times_sent = column("total_run_count", int, "times sent", ordering="total_run_count")
 

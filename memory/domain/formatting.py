@@ -33,6 +33,11 @@ def format_count(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
+def shorten(text: str, most: int) -> str:
+    """The first ``most`` characters, with a mark where that is not all."""
+    return f"{text[:most]}…" if len(text) > most else text
+
+
 def phrase(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
     """``mimir runs on tyr``, ``kvasir is a service``."""
     return f"{concept} {relate(parent, dimension, is_isa=is_isa)} {parent}"

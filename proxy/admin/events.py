@@ -156,10 +156,7 @@ class RecollectionEventAdmin(EventAdmin):
     def concepts(self, event: RecollectionEvent) -> str:
         return ", ".join(sorted(word for word, reason in event.reasons.items() if reason in SHOWN))
 
-    @admin.display(description="block")
-    def block_characters(self, event: Any) -> str:
-        return format_count(event.block_length, "character") if event.block_length else "-"
-
+    block_characters = column("block_length", lambda count: format_count(count, "character"), "block", empty="-")
     milliseconds = column("enrich_ms", "{:.1f}".format, "ms")
     block_as_it_was = column("block", render_preformatted, empty="nothing")
 

@@ -56,7 +56,7 @@ def surroundings_out(conflict_id: int) -> dict[str, Any] | None:
 
 
 def edge_out(edge: Edge) -> dict[str, Any]:
-    return _sides(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa) | {
+    return asdict(edge.fact) | {
         "confidence": edge.confidence,
         "source": edge.source,
         "channel": edge.channel,
@@ -146,7 +146,17 @@ def _conflict_out(
 ) -> dict[str, Any]:
     claims = row.claims.all()
     disputed = {edge.pk: edge for claim in claims if (edge := conflict_facts.edge_at(claim.incoming, standing))}
-    members = [_edge_member_out(edge) for edge in disputed.values()]
+    members: list[dict[str, Any]] = [
+        {
+            "kind": "edge",
+            "id": edge.pk,
+            "trust": 2,
+            "text": str(edge),
+            "support": [{"agent": edge.agent, "channel": edge.channel}],
+            **edge_out(edge),
+        }
+        for edge in disputed.values()
+    ]
     members += [_claim_out(claim, standing) for claim in claims]
     members += [_member_out(one) for one in disputed_rows]
     return {
@@ -166,11 +176,6 @@ def _conflict_out(
     }
 
 
-def _edge_member_out(edge: Edge) -> dict[str, Any]:
-    voices = [{"agent": edge.agent, "channel": edge.channel}]
-    return {"kind": "edge", "id": edge.pk, "trust": 2, "text": str(edge), "support": voices, **edge_out(edge)}
-
-
 def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
     """``row``: a claim that comes with its support."""
     existing = conflict_facts.in_the_way(row, standing)
@@ -180,7 +185,7 @@ def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
         "trust": 2,
         "text": newcomer(row),
         "support": [{"agent": agent, "channel": channel} for agent, channel in row.support or ()],
-        **_sides(row.concept.token, row.incoming_parent.token, row.dim.token, row.incoming_is_isa),
+        **asdict(row.fact),
         "confidence": row.incoming_confidence,
         "source": row.incoming_source,
         "channel": row.channel,
@@ -233,7 +238,3 @@ def _member_out(one: DisputedRow) -> dict[str, Any]:
         told |= {name: getattr(row, name) for name in names}
         return told | {"project": row.project.slug, "agent": row.actor, "superseded_by": row.superseded_by_id}
     return told
-
-
-def _sides(concept: str, parent: str, dimension: str, is_isa: bool) -> dict[str, Any]:
-    return {"concept": concept, "parent": parent, "dimension": dimension, "is_isa": is_isa}

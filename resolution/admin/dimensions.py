@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from memory.admin.base import LINK, Fixed, ListFilter, NamesChanges, Page, link
+from memory.admin.base import LINK, Fixed, ListFilter, NamesChanges, Page, column, link
 from memory.domain.formatting import format_count
 from memory.graph import store
 from memory.models import Dimension, Edge
@@ -25,6 +25,7 @@ from resolution.models import Claim
 from resolution.views.conflict_facts import HOLDS_FACTS
 
 SPLITS_SHOWN = 50
+SAYS = {True: "what a thing is", False: "what it is in, on or of"}
 
 
 class FactsFilter(ListFilter):
@@ -112,9 +113,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
         page = reverse("admin:memory_soas_merge", args=[dimension.pk])
         return format_html('<a href="{}" class="{}">Rename, merge or delete…</a>', page, LINK)
 
-    @admin.display(description="a fact says", ordering="is_isa")
-    def says_what(self, dimension: Dimension) -> str:
-        return "what a thing is" if dimension.is_isa else "what it is in, on or of"
+    says_what = column("is_isa", SAYS.get, "a fact says", ordering="is_isa")
 
     @admin.display(description="a change of the policy")
     def policy(self, dimension: Dimension) -> str:

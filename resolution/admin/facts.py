@@ -24,7 +24,7 @@ from memory.admin.base import (
     requires,
     with_keys,
 )
-from memory.domain.formatting import tells_dimension
+from memory.domain.formatting import shorten, tells_dimension
 from memory.models import Edge
 from memory.templatetags.times import ago
 from resolution.admin.pages import ReadPage, changes, with_button
@@ -117,7 +117,7 @@ class EdgeAdmin(WordSearch, ReadOnly, ReadPage):
         said = getattr(edge, "said", "")
         if not said:
             return "made with the dimension" if edge.is_root else "no sentence is kept"
-        return f"“{said[:SENTENCE_MAX]}{'…' if len(said) > SENTENCE_MAX else ''}”"
+        return f"“{shorten(said, SENTENCE_MAX)}”"
 
     @admin.display(description="who")
     def who(self, edge: Edge) -> str:

@@ -1,6 +1,7 @@
 """What was said, on its way into the graph, in the admin."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -19,7 +20,7 @@ from memory.admin.base import (
     render_preformatted,
     requires,
 )
-from memory.domain.formatting import relate, tells_dimension
+from memory.domain.formatting import relate, shorten, tells_dimension
 from memory.models import Observation, Soas
 from resolution.admin.pages import render_origin
 from resolution.views.origins import trace_observation
@@ -108,10 +109,7 @@ class ObservationAdmin(ReadOnly, Page):
             return OUTCOMES.get(row.outcome, row.outcome).lower() or "done"
         return "failed" if row.state == Observation.State.FAILED else "waits"
 
-    @admin.display(description="error")
-    def trouble(self, row: Observation) -> str:
-        return f"{row.last_error[:80]}…" if len(row.last_error) > 80 else row.last_error or "-"
-
+    trouble = column("last_error", partial(shorten, most=80), "error", empty="-")
     error_text = column("last_error", render_preformatted, "error", empty="none")
 
     @admin.action(description="Try again what has failed", permissions=["try_again"])

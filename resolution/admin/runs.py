@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
 from memory.admin.base import BoundedPaginator, Page, ReadOnly, column
@@ -36,6 +35,7 @@ REFUSED_TOLD = 5
 UNDOING_S = 20.0  # of one request; what is left is undone by the next
 ENDED = "run-ended"  # told to the page by the fragment that says so
 
+BADGE = '<span class="fst-badge fst-badge-{}">{}</span>'
 BADGES = {Run.Status.RUNNING: "info", Run.Status.DONE: "good", Run.Status.SKIPPED: "warn", Run.Status.FAILED: "bad"}
 WAYS = {
     Run.Trigger.SCHEDULE: "on schedule",
@@ -125,14 +125,9 @@ class RunAdmin(ReadOnly, Page):
         }
         return super().render_change_form(request, context | more, *args, **kwargs)
 
-    @admin.display(description="started", ordering="started_at")
-    def started(self, run: Run) -> str:
-        return f"{timezone.localtime(run.started_at):%Y-%m-%d %H:%M:%S}"
-
-    @admin.display(description="status", ordering="status")
-    def badge(self, run: Run) -> SafeString:
-        return format_html('<span class="fst-badge fst-badge-{}">{}</span>', BADGES[Run.Status(run.status)], run.status)
-
+    started = column("started_at", lambda at: f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}", "started",
+                     ordering="started_at")  # fmt: skip
+    badge = column("status", lambda status: format_html(BADGE, BADGES[status], status), ordering="status")
     by_what = column("trigger", WAYS.get, ordering="trigger")
     who = column("actor", str, "who", empty="-")
 

@@ -3,8 +3,6 @@ was written, or is only seen by newer rules."""
 
 from typing import Final
 
-from django.db.models import QuerySet
-
 from resolution.layers import sweeping
 from resolution.models import Conflict, Run
 from resolution.resolver import run_records
@@ -21,8 +19,8 @@ def sweep_conflicts(actor: str = "") -> Run | None:
 
 
 def _work(run: Run) -> str:
-    rows = Conflict.objects.exclude(slot_kind=Conflict.Kind.EDGE_SLOT)
-    open_before = set(_open_ones(rows).values_list("pk", flat=True))
+    rows = Conflict.objects.exclude(slot_kind=Conflict.Kind.EDGE_SLOT).filter(status=Conflict.Status.OPEN)
+    open_before = set(rows.values_list("pk", flat=True))
     slots = sweeping.find_slots_again()
     sweeping.note_slots_again()
     seen = noted = 0
@@ -34,11 +32,7 @@ def _work(run: Run) -> str:
                 run_records.note_progress(run, conflicts_seen=seen)
     sweeping.open_old_disputes()
     sweeping.settle_open_ones()
-    open_now = set(_open_ones(rows).values_list("pk", flat=True))
+    open_now = set(rows.values_list("pk", flat=True))
     counts = {"opened": len(open_now - open_before), "closed": len(open_before - open_now), "slots": slots}
     run_records.note_progress(run, conflicts_seen=seen, counts={name: count for name, count in counts.items() if count})
     return ""
-
-
-def _open_ones(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
-    return rows.filter(status=Conflict.Status.OPEN)

@@ -35,7 +35,10 @@ def find_belongings(project: Project | None) -> Belongings:
         return Belongings(project)
     names = [concept_id for each in projects for concept_id in find_names(each.slug)]
     agents = list(Agent.objects.filter(project__in=projects).values_list("name", flat=True))
-    return Belongings(project, names, agents, find_conversations(project) if project is not None else [])
+    if project is None:
+        return Belongings(project, names, agents)
+    rows = fetch_rows(CONVERSATIONS, {"project": project.pk, "most": CONVERSATIONS_MAX})
+    return Belongings(project, names, agents, [bytes(conversation) for (conversation,) in rows])
 
 
 def find_names(slug: str) -> list[int]:
@@ -43,8 +46,3 @@ def find_names(slug: str) -> list[int]:
     first = slug.replace("-", " ").replace("_", " ").replace(".", " ").split()[0]
     found = Soas.objects.filter(find_called_like(first)).order_by("-id").values_list("id", "token")[:NAMES_MAX]
     return [concept_id for concept_id, token in found if carries(token, slug)]
-
-
-def find_conversations(project: Project) -> list[bytes]:
-    rows = fetch_rows(CONVERSATIONS, {"project": project.pk, "most": CONVERSATIONS_MAX})
-    return [bytes(conversation) for (conversation,) in rows]

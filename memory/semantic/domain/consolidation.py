@@ -78,7 +78,14 @@ def says_same(one: str, other: str) -> bool:
     if ("?" in one) != ("?" in other):
         return False
     first, second = read_words(one), read_words(other)
-    return bool(first) and len(first) == len(second) and all(map(_is_same_word, first, second))
+    return (
+        bool(first)
+        and len(first) == len(second)
+        and all(
+            ours.form == theirs.form or (ours.base != "" and ours[1:] == theirs[1:])
+            for ours, theirs in zip(first, second, strict=True)
+        )
+    )
 
 
 def find_contradiction(one: str, other: str, category: str, found: Sequence[slots.Slots]) -> Opposition | None:
@@ -153,7 +160,3 @@ def _read_word(written: str, small: str, *, is_single: bool) -> Word:
     is_past = small in IRREGULAR_PASTS or (small.endswith("ed") and base != small)
     base = _STEMMED.get(base, base)
     return Word(small, f"{base} past" if is_past else base, is_single)
-
-
-def _is_same_word(one: Word, other: Word) -> bool:
-    return one.form == other.form or (one.base != "" and one[1:] == other[1:])

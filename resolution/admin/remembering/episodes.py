@@ -1,5 +1,6 @@
 """What was said in conversations, in the admin."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
@@ -11,6 +12,7 @@ from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from memory.admin.base import Page, ReadOnly, column, link
+from memory.domain.formatting import shorten
 from memory.models import Episode, Memory, MemoryLineage
 from resolution.admin.remembering.forgetting import Forgets, make_forgetting
 from resolution.views.phrases import tell_when
@@ -54,9 +56,7 @@ class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
     when_said = column("said_at", tell_when, "said at")
     forget_them = make_forgetting("Forget for good, with what was remembered of nothing else …")
 
-    @admin.display(description="text")
-    def beginning(self, row: Episode) -> str:
-        return f"{row.text[:160]}…" if len(row.text) > 160 else row.text
+    beginning = column("text", partial(shorten, most=160))
 
     @admin.display(description="conversation")
     def conversation_around(self, row: Episode) -> SafeString | str:

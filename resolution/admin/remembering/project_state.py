@@ -40,20 +40,16 @@ class StateForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
         if self.instance.pk is not None:
             self.initial["reason"] = ""  # that of the value as it is tells nothing of another
 
-    def clean_category(self) -> str:
-        return self._read(lambda: service.read_name(self.cleaned_data["category"], "a category"))
-
-    def clean_key(self) -> str:
-        return self._read(lambda: service.read_name(self.cleaned_data["key"], "a key"))
-
-    def clean_value(self) -> str:
-        return self._read(lambda: service.read_value(self.cleaned_data["value"]))
-
-    def _read(self, read: Any) -> str:
-        try:
-            return str(read())
-        except InvalidDecision as mistake:
-            raise forms.ValidationError(f"{mistake}.") from mistake
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        for name in ("category", "key", "value") & said.keys():
+            try:
+                read = service.read_value(said[name]) if name == "value" else service.read_name(said[name], f"a {name}")
+            except InvalidDecision as mistake:
+                self.add_error(name, f"{mistake}.")
+            else:
+                said[name] = read
+        return said
 
     def validate_constraints(self) -> None:
         """A value that is settled takes the place of the one that holds."""
