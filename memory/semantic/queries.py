@@ -4,6 +4,7 @@ them; what users write only ever comes as a parameter."""
 from collections.abc import Iterable
 from typing import Final
 
+from memory.domain.language.english import remembering
 from memory.semantic.domain import consolidation
 from memory.semantic.domain.found import FoundKind
 from memory.semantic.domain.scope import PERSONAL, Scope
@@ -69,21 +70,23 @@ FREQUENCY: Final = (
 )
 # Of a long text they are stored compressed, and each look would unpack them anew.
 UNPACKED: Final = "lexemes || ''::tsvector AS lexemes"
-# Of what is given unasked: what a user said, and their answers to questions of the model that have these words. Its
-# words are only looked at, and nothing but the user's are given.
-BY_WORDS_OR_QUESTION: Final = """
-    SELECT 'episode', coalesce(answer.id, best.id) FROM (
+# Of what is given unasked: what a user said, with what corrects it right after, and their answers to questions of the
+# model that have these words. Its words are only looked at, and nothing but the user's are given.
+BY_WORDS_OR_QUESTION: Final = f"""
+    SELECT 'episode', found.id FROM (
         SELECT id, conversation, role FROM (
-            SELECT id, conversation, role, {unpacked} FROM episode
-            WHERE lexemes @@ %({kind}_needles)s::tsquery AND {visible_of_all} LIMIT {hits}
-        ) hits ORDER BY {score} DESC, id DESC LIMIT {compared}
+            SELECT id, conversation, role, {{unpacked}} FROM episode
+            WHERE lexemes @@ %({{kind}}_needles)s::tsquery AND {{visible_of_all}} LIMIT {{hits}}
+        ) hits ORDER BY {{score}} DESC, id DESC LIMIT {{compared}}
     ) best
-    LEFT JOIN LATERAL (
-        SELECT id FROM episode
-        WHERE best.role <> 'user' AND conversation = best.conversation AND id > best.id AND {visible}
-        ORDER BY id LIMIT 1
-    ) answer ON true
-    WHERE best.role = 'user' OR answer.id IS NOT NULL
+    CROSS JOIN LATERAL (
+        SELECT best.id WHERE best.role = 'user'
+        UNION ALL
+        SELECT id FROM (
+            SELECT id, text FROM episode
+            WHERE conversation = best.conversation AND id > best.id AND {{visible}} ORDER BY id LIMIT 1
+        ) next WHERE best.role <> 'user' OR text ~* '^\\W*{remembering.CORRECTIONS}\\M'
+    ) found
 """
 BY_WORDS: Final = """
     SELECT '{kind}', id FROM (

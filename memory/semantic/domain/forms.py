@@ -72,6 +72,7 @@ _ENDS: Final = re.compile(
     r"|i'd|i need|i want|i'm looking|give|show|write|help)\b"
     r"|, ?(?:please|can you|could you|thanks|thank you|what|how|which|would|do you|ok|okay|right|you "
     rf"know|so|if|but|{english.ASIDES})\b"
+    r"|,? (?:btw|by the way), |, (?:always|never)\b"
     r"|,? but (?!not|only|except|never)|;| [-\u2013\u2014] | \(|,? which (?:is|means|was)\b| since | "
     r"though\b| although\b"
 )

@@ -7,45 +7,42 @@ from functools import lru_cache
 from math import fsum, log, sqrt
 from typing import Any, Final, NamedTuple, cast
 
-from memory.domain.language.english import changing
+from memory.domain.language.english import changing, remembering
 from memory.domain.recall.passages import TEXTS_KEPT
 from memory.semantic.domain.found import Found, FoundKind
 from memory.semantic.domain.slots import NOTHING_OF_ONESELF, OfOneself
 
-# BM25 (Robertson and Zaragoza, 2009), without the frequency of a word in one message: almost always 1.
-K1: Final = 1.2
-B: Final = 0.4  # how much longer messages count less
+# BM25 (Robertson and Zaragoza, 2009), without the frequency of a word in one message, which is almost always 1.
+K1, B = 1.2, 0.4  # the latter: how much longer messages count less
 ENGLISH: Final = 1_000_000
-NEEDLES_MAX: Final = 6  # words by which an index is asked, of what is given unasked
-NEEDLES_ASKED_MAX: Final = 12
-DOCUMENTS_MAX: Final = 1_000  # that have one of these words: so many are read in a few milliseconds
-DOCUMENTS_ASKED_MAX: Final = 10_000
-FREQUENT: Final = 0.01  # of the messages: such a word is asked for only where no other is there
-FREQUENT_LEAST: Final = 200  # messages: so many are read in no time
+NEEDLES_MAX, NEEDLES_ASKED_MAX = 6, 12  # words by which an index is asked, of what is given unasked and what is not
+DOCUMENTS_MAX, DOCUMENTS_ASKED_MAX = 1_000, 10_000  # that have one of these words: read in a few milliseconds
+# Of the messages: such a word is asked for only where no other is there. So few messages are read in no time.
+FREQUENT, FREQUENT_LEAST = 0.01, 200
 TERMS_MAX: Final = 40  # words of a question that are compared with what was found
 RELATED_WEIGHT: Final = 0.3  # of a word that the graph has beside one of the question, to one of the question
 # Of the joined z-scores: by its words, by those of its neighbours, too, by its vector, by its predecessor's, too.
 BY_WORDS, BY_NEIGHBOURS, BY_VECTOR, BY_VECTOR_BEFORE = 1.0, 1.0, 0.4, 0.3
 ALIKE: Final = 0.8  # cosine, from which on two texts are about one thing
 MAY_REPLACE: Final = 0.6  # cosine, from which on the newer of two texts may be the one that holds
-# Of the score of what is given.
-SIMILARITY, CONFIDENCE, RECENCY = 0.6, 0.3, 0.1
+SIMILARITY, CONFIDENCE, RECENCY = 0.6, 0.3, 0.1  # of the score of what is given
 RECENCY_HALF_LIFE_S: Final = 30 * 86_400.0
 CHANGED: Final = 0.2  # the same, where the newer one says that something changed
 ABOUT_THE_SAME: Final = 0.5  # of the weights of the older one's words of the question: so many has the newer one, too
 SAYS_CHANGE: Final = re.compile(changing.MENTIONS_CHANGE, re.IGNORECASE)
+CORRECTS: Final = re.compile(rf"\W*{remembering.CORRECTIONS}\b", re.IGNORECASE)
 REORDERED_MAX: Final = 20  # of the best, among which newer ones are looked for
 BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest by the words of the question
 ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers
-LEAST_SIMILARITY: Final = 0.4  # of what is given unasked
-# Or so much of the question: a word that is as rare as a name, or several that are rarer together.
-NAMED_SHARE, NAME_WEIGHT, SEVERAL_WEIGHT = 0.45, 9.0, 15.0
-DILUTION_MAX: Final = 1.5
+LEAST_SIMILARITY, DILUTION_MAX = 0.4, 1.5  # of what is given unasked
+# Or a word as rare as a name, at least so much of the question, or several, by their weight times their share of it.
+NAMED_SHARE, NAME_WEIGHT, SEVERAL_WEIGHT = 0.45, 9.0, 7.7
 _SENTENCE_ENDS: Final = re.compile(r"[.!?\n]+\s+(?=\S)")
 SHARED_MIN: Final = 2  # words that a message has in common with another of the same
-# Of memories that tell what somebody asks about themselves: a similarity at least, or more of it.
+# Of memories that tell what somebody asks about themselves: a similarity at least, or more of it, also for a preference
+# about what is to be made (`write a compose file`), by a word that is no everyday one.
 OF_ONESELF: Final = frozenset({"identity", "preference"})
-TOLD_OF_ONESELF, PREFERENCE_ASKED = 0.6, 0.2
+TOLD_OF_ONESELF, PREFERENCE_ASKED, OF_ITS_KIND, KIND_WEIGHT = 0.6, 0.2, 0.1, 7.0
 
 
 # How much two candidates say the same, by their places: the cosine, of their vectors or else of their words.
@@ -152,8 +149,10 @@ def rank(
             meant *= undo_dilution(each.text)
         meant = meant if words else max(meant, trust * meant_before)
         similarity = min(1.0, share * max(0.0, meant) + (1 - share) * covered)
-        if not is_asked and covered >= NAMED_SHARE and names_it(words, weights):
+        if not is_asked and words and names_it([weights[one] for one in words], covered):
             similarity = max(similarity, LEAST_SIMILARITY)
+        if each.category == "preference" and any(weights[one] >= KIND_WEIGHT for one in words & general):
+            similarity += OF_ITS_KIND
         if oneself and each.category in OF_ONESELF:
             is_told = oneself.is_told_by(each.text)
             preferred = PREFERENCE_ASKED * (oneself.is_preference and each.category == "preference")
@@ -184,15 +183,16 @@ def cover(words: Set[str], wanted: Iterable[Set[str]], weights: Mapping[str, flo
     return max(shares, default=0.0)
 
 
-def names_it(words: Set[str], weights: Mapping[str, float]) -> bool:
-    """Whether they are too rare to be shared by chance, whatever else is said around them."""
-    rare = [weights[one] for one in words]
-    return max(rare, default=0.0) >= NAME_WEIGHT or sum(rare) >= SEVERAL_WEIGHT
+def names_it(rarities: Sequence[float], share: float) -> bool:
+    """Whether words are too rare to be shared by chance, whatever else is said around them."""
+    if max(rarities) >= NAME_WEIGHT:
+        return share >= NAMED_SHARE
+    return len(rarities) > 1 and sum(rarities) * share >= SEVERAL_WEIGHT
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
 def undo_dilution(text: str) -> float:
-    """By how much the vector of one sentence would be nearer: that of the text is the mean of what all of them mean."""
+    """By how much the vector of one sentence would be nearer: that of the text is the mean of all."""
     return min(sqrt(len(_SENTENCE_ENDS.findall(text.strip())) + 1), DILUTION_MAX)
 
 
@@ -211,7 +211,7 @@ def find_changes(
         at
         for at in order
         if at not in given
-        and matched[at]
+        and (matched[at] or CORRECTS.match(candidates[at].text))
         and says_change(candidates[at].text)
         and any(
             each.said_at < candidates[at].said_at and len(each.lexemes & candidates[at].lexemes) >= SHARED_MIN
@@ -259,7 +259,7 @@ def normalise(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Of the candidates, as the rows of a matrix; None where nobody has one. ``cosines``: with the nearest question."""
+    """Of the candidates, as rows; None where nobody has one. ``cosines``: with the nearest question."""
 
     matrix: Any
     cosines: list[float]

@@ -45,6 +45,7 @@ _ATTRIBUTE: Final = re.compile(r"(?:the )?user's (?P<noun>[\w -]{1,60}?) (?:is|a
 _OF_OTHERS: Final = re.compile(
     r"(?:the )?user's "
 )  # what is not theirs by one of their attributes: `the user's wife is`
+_OF_THEIRS: Final = re.compile(r"(?:the )?user's (?P<noun>[\w'’ -]{1,60}?) (?:is|are|was|isn't)\b")
 _CALLED: Final = re.compile(r"(?:the )?user wants to be called ")
 _AGED: Final = re.compile(r"(?:the )?user is \d{1,3} years old")
 _WORKS_AS: Final = re.compile(r"\b(?:works? as|(?:job|role|profession|occupation|title) (?:is|are))\b")
@@ -88,14 +89,18 @@ class OfOneself(NamedTuple):
 
     topics: frozenset[str] = frozenset()
     is_preference: bool = False
+    things: frozenset[str] = frozenset()  # of which everybody has one: `my phone`
 
     def __bool__(self) -> bool:
-        return bool(self.topics) or self.is_preference
+        return bool(self.topics or self.things) or self.is_preference
 
     def is_told_by(self, text: str) -> bool:
         """Whether a memory of somebody's identity or preference with this text tells one of the topics."""
         words = {_uninflect(word) for word in words_of(text)}
-        return any(not words.isdisjoint(_TOPICS[topic][2]) for topic in self.topics)
+        if any(not words.isdisjoint(_TOPICS[topic][2]) for topic in self.topics):
+            return True
+        found = _OF_THEIRS.match(text.lower()) if self.things else None
+        return found is not None and not self.things.isdisjoint(map(_uninflect, words_of(found["noun"])))
 
 
 NOTHING_OF_ONESELF: Final = OfOneself()
@@ -149,7 +154,7 @@ def find_oneself(text: str) -> OfOneself:
         topics.add("role")
     if _HOME_ASKED.search(small):
         topics.add("residence")
-    return OfOneself(frozenset(topics), is_preference)
+    return OfOneself(frozenset(topics), is_preference, frozenset(owned & _THINGS))
 
 
 def _cut_phrase(said: str) -> list[str]:
@@ -168,6 +173,7 @@ _TOPICS: Final = {
     name: tuple(frozenset(map(_uninflect, words)) for words in (topic.verbs, topic.nouns, topic.told))
     for name, topic in oneself.TOPICS.items()
 }
+_THINGS: Final = frozenset(map(_uninflect, english.ATTRIBUTES | english.KIN))
 _NEEDED: Final = frozenset(name for name, topic in oneself.TOPICS.items() if topic.is_need)
 _NEEDS: Final = frozenset().union(*(_TOPICS[name][1] for name in _NEEDED))
 

@@ -1,5 +1,7 @@
 """In which order what was found is given, and what stands for what."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,6 +74,19 @@ def test_a_name_finds_by_itself_what_is_said_of_it_and_ordinary_words_do_not() -
 
     assert find(said) == 1
     assert find(episode(2, "the plan is on the wall")) == 0
+
+
+def test_a_preference_comes_for_what_is_to_be_made_of_its_kind() -> None:
+    terms = [Term("compose", 1, 400), Term("file", 1, 1_500), Term("vaultwarden", 0)]
+
+    def find(category: str) -> int:
+        told = episode(1, "the user hates docker compose v1")
+        memory = replace(told, kind="memory", category=category, vector=bytes(4) + bytes.fromhex("37003b00"))
+        question, made = [[0.8, 0.0]], {"compose", "file"}
+        return len(rank([memory], terms, Corpus(100), question, NOW, is_asked=False, general=made))
+
+    assert find("preference") == 1
+    assert find("identity") == 0
 
 
 def test_an_index_is_asked_for_rare_words_unless_all_are_frequent() -> None:

@@ -164,6 +164,15 @@ def test_by_itself_a_change_is_given_beside_what_it_has_changed() -> None:
 
 
 @pytest.mark.django_db
+def test_by_itself_what_corrects_a_message_right_after_it_is_given_with_it() -> None:
+    stated = said("Mimir's retention is 13 months.", talk="logs")
+    corrected = said("no wait, the retention is 24 months", talk="logs", said_at=stated.said_at + timedelta(minutes=1))
+    said("no idea what the retention of 13 months costs", talk="others", said_at=corrected.said_at)
+
+    assert set(texts(ANN, "what do we know about mimir?", own_words_only=True)) == {stated.text, corrected.text}
+
+
+@pytest.mark.django_db
 def test_quotes_and_operators_in_a_question_are_words() -> None:
     said("It's O'Brien's C:\\temp & a | b ! folder")
 

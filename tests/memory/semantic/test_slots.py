@@ -123,6 +123,9 @@ def test_signs_of_contradiction(one: str, other: str, sign: Opposition | None) -
         ("What do I do for a living?", "The user works as a nurse.", "The user lives in Tallinn."),
         ("Can you suggest a snack for me?", "The user is allergic to peanuts.", "The user moved to Bergen."),
         ("How many children do I have?", "The user has three kids.", "The user grew up in Ghent."),
+        ("How do I back up my phone?", "The user's phone is a Fairphone 5.", "The user's laptop is a T480."),
+        ("what should I bake for my birthday", "The user is allergic to nuts.", "The user's phone is a Fairphone 5."),
+        ("Where do we live?", "The user lives in Bergen.", "The user is vegetarian."),
     ],
 )
 def test_what_is_asked_of_oneself_is_told_in_other_words(question: str, told: str, untold: str) -> None:
@@ -140,6 +143,7 @@ def test_what_is_asked_of_oneself_is_told_in_other_words(question: str, told: st
         "What do I do if the build fails?",
         "Is it healthy to eat fish every day?",
         "Where do we deploy?",
+        "Can you fix my code?",
     ],
 )
 def test_what_only_sounds_like_it_asks_nothing_of_oneself(question: str) -> None:

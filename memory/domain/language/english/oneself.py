@@ -53,7 +53,7 @@ TOPICS = {
         frozenset(),
         split_words(
             "eat cook food diet dish meal lunch dinner breakfast snack recipe restaurant menu allergy allergies "
-            "allergic ingredient groceries"
+            "allergic ingredient groceries bake cake cookie dessert"
         ),
         split_words(
             "vegetarian vegan pescatarian allergic celiac coeliac lactose-intolerant gluten-intolerant intolerant "
