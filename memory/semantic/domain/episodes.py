@@ -37,6 +37,7 @@ _TOOL_OUTPUT: Final = re.compile(
 )
 _SYSTEM: Final = re.compile(r"<(system[\w-]{0,40})>")
 _OWN: Final = re.compile(r"\W*(?:im|ive|(?:i|we|my|our)(?:['’]\w+)?) ", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"(?<!\w)\d")
 _OFFERS: Final = re.compile(requests.OFFERS)
 _WORD: Final = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
@@ -91,7 +92,7 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     if has_content(mask(episode.text)):
         return episode
     is_told = role == "user" and len(episode.text) <= ANSWER_MAX and MASK not in mask(episode.text)
-    if not is_told or tells_of_oneself(episode.text):
+    if not is_told or tells_something(episode.text):
         return episode if is_told else None
     question = find_question("".join(mask_in_steps(unwrap_answer(before)))) if before else ""
     if not answers(episode.text, question):
@@ -99,12 +100,14 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     return EpisodeText(make_storable(f'Asked "{question}": {episode.text}'))
 
 
-def tells_of_oneself(text: str) -> bool:
-    """Whether a short text is a statement of its author about themselves: `I'm vegan`, `my phone is a Fairphone`."""
+def tells_something(text: str) -> bool:
+    """Whether a short text is a statement of its author about themselves (`I'm vegan`, `my phone is a Fairphone`), or
+    one with a number (`the exam is on 8 May`)."""
     if only_asks(text):
         return False
-    is_own = _OWN.match(text) is not None
-    return (is_own and len(find_content_words(text)) > 1) or bool(read_memories(text))
+    words = len(find_content_words(text))
+    is_dated = words >= CONTENT_WORDS_MIN and _NUMBER.search(text) is not None
+    return is_dated or (words > 1 and _OWN.match(text) is not None) or bool(read_memories(text))
 
 
 def find_question(said: str) -> str:

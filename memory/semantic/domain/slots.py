@@ -72,6 +72,7 @@ _MINE: Final = (
 _INFLECTION: Final = re.compile(r"(?<=\w{3})(?:s|es|ed|ing|e)\Z")
 _WHO: Final = re.compile(r"\b(?:who am i|what am i called)\b")
 _TRADE_ASKED: Final = re.compile(r"\bwhat do i do\b(?=\W*$| for (?:a living|work))")
+_ABOUT_ME: Final = re.compile(r"\b(?:know|remember|noted|learned|learnt|told you) about (?:me|myself|us)\b")
 _INDEFINITE: Final = re.compile(r"\b(?:an?|any|another) [\w'-]+")
 _OWN: Final = re.compile(r"\b(?:i|me|my|mine|us|we|our)\b")
 _STOPS: Final = WH_WORDS | CONJUNCTIONS | PRONOUNS
@@ -90,14 +91,15 @@ class OfOneself(NamedTuple):
     topics: frozenset[str] = frozenset()
     is_preference: bool = False
     things: frozenset[str] = frozenset()  # of which everybody has one: `my phone`
+    is_all: bool = False  # `what do you know about me?`
 
     def __bool__(self) -> bool:
-        return bool(self.topics or self.things) or self.is_preference
+        return bool(self.topics or self.things) or self.is_preference or self.is_all
 
     def is_told_by(self, text: str) -> bool:
         """Whether a memory of somebody's identity or preference with this text tells one of the topics."""
-        words = {_uninflect(word) for word in words_of(text)}
-        if any(not words.isdisjoint(_TOPICS[topic][2]) for topic in self.topics):
+        words = {_uninflect(word) for word in words_of(text.replace("from now on", ""))}
+        if self.is_all or any(not words.isdisjoint(_TOPICS[topic][2]) for topic in self.topics):
             return True
         found = _OF_THEIRS.match(text.lower()) if self.things else None
         return found is not None and not self.things.isdisjoint(map(_uninflect, words_of(found["noun"])))
@@ -140,7 +142,10 @@ def find_oneself(text: str) -> OfOneself:
     for found in _OF_ME.finditer(small):
         words = _cut_phrase(found["said"])
         is_preference |= not oneself.PREFERRING.isdisjoint(words[:2])
-        done |= {_uninflect(word) for word in words} if found["wh"] else set()
+        # `Who do I order from` asks for no origin.
+        done |= (
+            {_uninflect(word) for word in words if word != "from" or found["wh"] == "where"} if found["wh"] else set()
+        )
     for found in (each for pattern in _MINE for each in pattern.finditer(small)):
         words = _cut_phrase(found["said"])
         is_preference |= not oneself.PREFERRED.isdisjoint(words[:2])
@@ -154,7 +159,7 @@ def find_oneself(text: str) -> OfOneself:
         topics.add("role")
     if _HOME_ASKED.search(small):
         topics.add("residence")
-    return OfOneself(frozenset(topics), is_preference, frozenset(owned & _THINGS))
+    return OfOneself(frozenset(topics), is_preference, frozenset(owned & _THINGS), _ABOUT_ME.search(small) is not None)
 
 
 def _cut_phrase(said: str) -> list[str]:

@@ -55,7 +55,16 @@ def test_what_nobody_says_is_not_kept(said: str, role: str) -> None:
     assert finish(compose_episode(said, role)) is None
 
 
-@pytest.mark.parametrize("said", ["I'm vegan.", "call me Ada", "My phone is a Fairphone 5", "im allergic to nuts"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm vegan.",
+        "call me Ada",
+        "My phone is a Fairphone 5",
+        "im allergic to nuts",
+        "the exam in physics is on 8 May",
+    ],
+)
 def test_a_few_words_about_oneself_are_kept(said: str) -> None:
     assert compose(said).text == said
 

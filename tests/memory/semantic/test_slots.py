@@ -125,6 +125,7 @@ def test_signs_of_contradiction(one: str, other: str, sign: Opposition | None) -
         ("How many children do I have?", "The user has three kids.", "The user grew up in Ghent."),
         ("How do I back up my phone?", "The user's phone is a Fairphone 5.", "The user's laptop is a T480."),
         ("what should I bake for my birthday", "The user is allergic to nuts.", "The user's phone is a Fairphone 5."),
+        ("Where am I from?", "The user comes from Ghent.", "The user asked to answer in Dutch from now on."),
         ("Where do we live?", "The user lives in Bergen.", "The user is vegetarian."),
     ],
 )
@@ -144,10 +145,15 @@ def test_what_is_asked_of_oneself_is_told_in_other_words(question: str, told: st
         "Is it healthy to eat fish every day?",
         "Where do we deploy?",
         "Can you fix my code?",
+        "Who do I order tyres from?",
     ],
 )
 def test_what_only_sounds_like_it_asks_nothing_of_oneself(question: str) -> None:
     assert not find_oneself(question)
+
+
+def test_all_that_is_known_of_somebody_is_asked_for() -> None:
+    assert find_oneself("What do you know about me?").is_told_by("The user's phone is a Fairphone 5.")
 
 
 @pytest.mark.parametrize("question", ["Which editor do I prefer?", "What is my favourite colour?"])
