@@ -14,6 +14,8 @@ PROJECT: Final = b"x-festinger-project"
 REMEMBER: Final = b"x-festinger-remember"
 NO: Final = frozenset({"no", "off", "false", "0"})
 
+READ_MAX: Final = 4_096  # characters of a name that is looked into; nobody is called by more
+
 # Claude Code's user_id: the same person has another one in each session, but for what stands before that.
 _SESSION: Final = re.compile(r"_session_[0-9a-f-]{36}\Z")
 _SESSION_KEY: Final = "session_id"
@@ -36,7 +38,9 @@ def clean_person(value: object) -> str:
         value = value.get("id")
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
-    person = _SESSION.sub("", _without_session("".join(filter(str.isprintable, str(value))).strip()))
+    person = str(value)
+    if len(person) <= READ_MAX:
+        person = _SESSION.sub("", _without_session("".join(filter(str.isprintable, person)).strip()))
     if len(person) <= PERSON_MAX:
         return person
     return blake2b(person.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -42,6 +42,7 @@ from resolution.models import Conflict
 
 TEXT_MAX: Final = 20_000  # characters of what is recalled for
 STATES_MAX: Final = 200
+NAMED_MAX: Final = 80  # characters of an argument that is unknown
 ERROR_FROM: Final = 400  # HTTP statuses
 
 
@@ -234,6 +235,9 @@ async def call(caller: Caller, tool: Tool, arguments: dict[str, Any]) -> tuple[d
         try:
             require_own_name(caller)
             require(caller, "agent")
+            if unknown := arguments.keys() - tool.arguments.model_fields.keys():
+                # Not left to the model, which would tell of each, and there may be 100,000 of them.
+                return {"error": f"{min(unknown)[:NAMED_MAX]}: there is no such argument"}, True
             return as_json(await tool.run(caller, tool.arguments.model_validate(arguments))), False
         except ToolError as error:
             return as_json(error.told), True

@@ -18,6 +18,7 @@ BATCH_CHARACTERS: Final = 24_000  # some 6,000 tokens of a model
 OVERLAP_CHARACTERS: Final = BATCH_CHARACTERS // 10
 TEXT_CHARACTERS: Final = 600
 SESSION: Final = timedelta(hours=1)  # between two lines that one conversation has worked on
+_UNBRACKETED: Final = str.maketrans("[]", "()")
 _JOINTS: Final = re.compile(r"[_.'@+-]")
 DECISION: Final = "decision"  # a row of what was decided: told, but no member of a conflict
 
@@ -85,7 +86,7 @@ def render_lines(named: Mapping[str, StoryLine]) -> list[str]:
     conversations: dict[bytes, int] = {}
     rendered = []
     for name, line in named.items():
-        scope = line.scope
+        scope = make_harmless(line.scope).translate(_UNBRACKETED)  # has the name that a client gives a person
         if line.conversation:
             scope += f", conversation {conversations.setdefault(line.conversation, len(conversations) + 1)}"
         says_more = line.words.rstrip(" .").lower() not in line.text.lower()

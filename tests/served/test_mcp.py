@@ -107,6 +107,7 @@ def test_who_speaks_is_told_by_token_and_headers(server: Served, strict: Served,
         ("iknowthat", {"fact": "nonsense"}, "-isa"),
         ("why", {"request_id": "unheard-of"}, "known"),
         ("project_state", {}, "Name the project"),
+        ("recall", {"text": "x"} | dict.fromkeys((f"k{number:05}" for number in range(40_000)), 1), "k00000: there is"),
     ],
 )
 def test_a_mistake_is_told_to_the_model_that_made_it(

@@ -10,6 +10,7 @@ from memory.semantic.domain.scope import PERSON_MAX
 from proxy.domain.speakers import clean_person, find_person
 
 SESSION = "0b0e9f3e-5a1d-4c6e-9d55-7f1f3a1f8c11"
+LONG = f'{{"session_id":1,"a":[{"[]," * 2_000}1]}}'
 NESTED = f'{{"session_id":1,"a":{"[" * 400}{"]" * 400}}}'
 ANTHROPIC = {"metadata": {"user_id": "alice"}}
 
@@ -29,6 +30,7 @@ ANTHROPIC = {"metadata": {"user_id": "alice"}}
         ("", {"metadata": {"user_id": f"user_1f_account_2e_session_{SESSION}"}}, "user_1f_account_2e"),
         ("", {"metadata": {"user_id": f'{{"session_id":"{SESSION}","device_id":"d"}}'}}, '{"device_id":"d"}'),
         ("", {"metadata": {"user_id": '{"session_id"'}}, '{"session_id"'),
+        (LONG, {}, blake2b(LONG.encode(), digest_size=16).hexdigest()),
         (NESTED, {}, blake2b(NESTED.encode(), digest_size=16).hexdigest()),
     ],
 )
