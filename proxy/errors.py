@@ -3,6 +3,7 @@
 ├── BadRequest             400
 ├── BodyTooLarge           413
 ├── NotFound               404: a route that is not forwarded, or something that is not known
+├── BadValue               422: what Postgres takes in no column, such as NUL in a text
 ├── DatabaseAway           503: only what needs Postgres at once; prompts do not
 ├── ForwardingLoop         508: the upstream leads back to this Festinger
 └── NotAllowed             401 or 403: a token is missing, unknown, or of too narrow a scope
@@ -51,6 +52,12 @@ class NotFound(ProxyError):
     status = 404
 
 
+class BadValue(ProxyError):
+    """This request has a value that cannot be stored."""
+
+    status = 422
+
+
 class DatabaseAway(ProxyError):
     """Festinger cannot reach its database; try again"""
 
@@ -77,6 +84,5 @@ def map_database_error(error: Error) -> ProxyError:
         logger.warning("database.unreachable", extra={"error": first_line(error)})
         return DatabaseAway()
     if isinstance(error, DataError):
-        # Such as NUL in a text, of which Postgres takes none.
-        return BadRequest(f"this request has a value that cannot be stored or looked for: {first_line(error)}")
+        return BadValue(f"this request has a value that cannot be stored or looked for: {first_line(error)}")
     raise error

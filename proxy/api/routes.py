@@ -167,15 +167,11 @@ async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
     reading = await turn.run(Reader(current.world).read_in_steps(Message(said.role, said.text)))
     mentions = Mentions.of([reading])
     recollection = recollect(current.world, mentions, time.time(), model=said.model, within=within)
-    cues = []
-    for triple in reading.triples or ():
-        cues.append(describe_match(triple))
-        await turn.step()  # of 100,000 characters there may be thousands
     return {
         "block": recollection.block.text,
         "style": recollection.style,
         "concepts": list_reasons(recollection.reasons),
-        "cues": cues,
+        "cues": [describe_match(triple) for triple in reading.triples or ()],
     }
 
 
