@@ -135,11 +135,13 @@ OBSERVATION_LEASE = timedelta(seconds=30)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"in a line": {"()": "festinger_site.server.log_format.InALine"}},
     "formatters": {"facts": {"()": "festinger_site.server.log_format.FactsFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "facts"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         name: {"level": ENVIRONMENT.FESTINGER_LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")
     }
-    | {"django.request": {"level": "ERROR"}},  # a refused request is answered, not warned about
+    # A refused request is answered, not warned about.
+    | {"django.request": {"level": "ERROR", "filters": ["in a line"]}},
 }

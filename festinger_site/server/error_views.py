@@ -1,18 +1,28 @@
 """Django's error responses, in the shape of Ollama's where programs call; the admin has pages for people
 (templates/40*.html)."""
 
+import sys
+
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.views import defaults
 
 from festinger_site.server.browsers import GetResponse
+from memory.db.connections import is_lost
 from proxy.domain.formats import error_body
+from proxy.errors import DatabaseAway
 
 ADMIN = "/admin/"
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    error = sys.exc_info()[1]
+    if error is not None and is_lost(error):  # whatever it led to
+        away = DatabaseAway()
+        if request.path.startswith(ADMIN):
+            return render(request, "503.html", status=away.status)
+        return JsonResponse(error_body(request.path, away.status, str(away)), status=away.status)
     if request.path.startswith(ADMIN):
         return defaults.server_error(request)
     content = error_body(request.path, 500, "internal error in Festinger; see its log")

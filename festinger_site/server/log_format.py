@@ -3,6 +3,8 @@
 import json
 import logging
 
+from memory.db.connections import first_line, is_lost
+
 # No line shows these, and collecting them would take most of its time (the logging how-to, "Optimization").
 for flag in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks"):
     setattr(logging, flag, False)
@@ -29,6 +31,16 @@ class FactsFormatter(logging.Formatter):
         # An error may quote what a client wrote.
         lines = super().formatException(info).splitlines()  # type: ignore[arg-type]
         return "\n".join(f"  {escape(line)}" for line in lines)
+
+
+class InALine(logging.Filter):
+    """That Postgres is away is told without a traceback."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and record.exc_info[1] is not None and is_lost(record.exc_info[1]):
+            record.error = first_line(record.exc_info[1])
+            record.exc_info = None
+        return True
 
 
 def write_value(value: object) -> str:

@@ -263,6 +263,9 @@ def test_a_server_that_starts_without_postgres_forwards_prompts_and_recalls_when
     assert eventually(lambda: answers(server))
     assert prompt_of(server, ollama, "where is hedwig") == ""
     assert server.client.get("/health").json()["ready"] is False
+    session = {"Cookie": f"festinger_session={'x' * 32}"}
+    away = [server.client.get(path, headers=session) for path in ("/facts/hedwig", "/admin/", "/admin/memory/edge/")]
+    assert [answer.status_code for answer in away] == [503] * 3
     own.start()
     assert eventually(lambda: "hedwig: [type] messenger" in prompt_of(server, ollama, "where is hedwig"))
     assert server.client.get("/health").json()["ready"] is True

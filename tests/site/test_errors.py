@@ -2,8 +2,10 @@
 
 import json
 
+import psycopg
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import Client, RequestFactory
 from django.utils import timezone
 from django.utils.formats import localize
@@ -31,6 +33,19 @@ def test_an_unexpected_error_in_a_prompt_is_told_in_the_prompts_format() -> None
 
 def test_an_error_in_the_admin_is_a_page(client: Client) -> None:
     assert server_error(RequestFactory().get("/admin/memory/")).headers["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(("path", "says"), [("/admin/memory/", "cannot reach its database"), ("/memory", '"error"')])
+def test_without_postgres_it_is_said_whatever_that_has_led_to(path: str, says: str) -> None:
+    try:
+        try:
+            raise OperationalError("server closed the connection") from psycopg.OperationalError()
+        finally:
+            raise AttributeError
+    except AttributeError:
+        answer = server_error(RequestFactory().get(path))
+
+    assert (answer.status_code, says in answer.content.decode()) == (503, True)
 
 
 @pytest.fixture(scope="module")
