@@ -25,8 +25,9 @@ def find_rivals(memory: Memory) -> list[Memory]:
         status=Status.ACTIVE,
     )
     rows = rows.exclude(pk=memory.pk)
-    if memory.category in PERSONAL:
-        rows = rows.filter(agent=memory.agent, person=memory.person)
+    is_own = Q(agent=memory.agent, person=memory.person)
+    # What concerns a person is contradicted by nobody else, who may not even learn that it is there.
+    rows = rows.filter(is_own if memory.category in PERSONAL else is_own | ~Q(category__in=PERSONAL))
     return [row for row in rows.select_for_update(of=("self",)).order_by("id") if are_rivals(memory, row)]
 
 

@@ -435,3 +435,15 @@ def test_what_people_have_let_stand_is_not_asked_again_until_it_says_something_e
     Decision.objects.create(kind="accept", conflict=conflict, actor="a", source="operator", before={}, after={})
     edited = service.edit(second.memory.pk, OPERATOR, text="The user uses merge commits.", category="preference")
     assert edited.conflict_id is not None
+
+
+@pytest.mark.parametrize("category", ["other", "project"])
+def test_what_concerns_one_person_is_disputed_by_nobody_else(category: str) -> None:
+    first = tell("I like coffee.", SAM)
+
+    second = tell("The user no longer likes coffee.", Scope(Speaker("winky", "kim")), category=category)
+
+    assert (second.status, list(second.disputed), second.conflict_id) == ("created", [], None)
+    assert first.memory is not None
+    first.memory.refresh_from_db()
+    assert (first.memory.is_disputed, first.memory.confidence) == (False, 1.0)
