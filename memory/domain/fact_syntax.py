@@ -21,10 +21,11 @@ _WORD = re.compile(r'"[^"]*"|\S+')
 # How a fact is shown, as memory.domain.formatting phrases it: up to its parent; what follows that. Nothing in it may be
 # tried at each blank of many: prompts wait while it is read.
 _SHOWN = re.compile(
-    rf"(?P<concept>.*?\S)\s++(?P<relation>is an?|{'|'.join(VERBS.values())})\s++(?:(?:an?|the)\s++)?", re.IGNORECASE
+    rf"(?P<concept>.*?\S)\s++(?P<relation>is an?|has|{'|'.join(VERBS.values())})\s++(?:(?:an?|the)\s++)?", re.IGNORECASE
 )
 _SHOWN_DIMENSION = re.compile(
-    r"\[(?P<dimension>[^\[\]]+)\]\Z|\bin (?:the )?context of (?P<context>.+)\Z", re.IGNORECASE | re.DOTALL
+    r"\[(?P<dimension>[^\[\]]+)\]\Z|\bin (?:the )?context of (?P<context>.+)\Z|\bas its (?P<value>.+)\Z",
+    re.IGNORECASE | re.DOTALL,
 )
 _NOT_IN_PARENTS = frozenset(",;:!?()[]")
 _DIMENSIONS = {verb: dimension for dimension, verb in VERBS.items()}
@@ -97,8 +98,9 @@ def _parse_shown(text: str) -> Triple:
     # Longer ones, and those with words that are in no name, are sentences: those are read where a user says them.
     is_name = 0 < len(parent) <= PARENT_WORDS_MAX and not any(is_closed_class(t) or t in _NOT_IN_NAMES for t in parent)
     relation = found["relation"].lower()
-    dimension = (named["dimension"] or named["context"]) if named is not None else ""
-    if not is_name or not (dimension or relation in _DIMENSIONS):
+    dimension = (named["dimension"] or named["context"] or named["value"]) if named is not None else ""
+    is_whole = dimension or relation in _DIMENSIONS
+    if not is_name or not is_whole or (relation == "has") != bool(named is not None and named["value"]):
         raise FactMistake("there is no -isa or -ispart", len(text.rstrip()))
     fact = Triple(
         concept=_name([_Word(found["concept"], start)], "concept", start),

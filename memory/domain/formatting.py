@@ -17,6 +17,8 @@ VERBS: Final = {
     "uses": "uses",
     NAMES: "is another name of",
 }
+# Dimensions in which a fact tells what sort of thing its concept is; in others it tells a value.
+_NAMES_KINDS: Final = re.compile(r"(?:^|[-_.])(?:types?|kinds?|sorts?|class|category|role)$")
 # By sound, as far as spelling tells it: an app, a user, a unit, a European one.
 _TAKES_AN: Final = re.compile(r"(?!eu|uni(?![nm])|us[aeb]|uti)[aeiou]|hour")
 
@@ -57,7 +59,9 @@ def tells_dimension(dimension: str, *, is_isa: bool) -> bool:
 
 def format_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
     """As operators read it, with the dimension unless the verb tells it: ``gnommoweb is a repo [type]``, ``kvasir runs
-    on turing``."""
+    on turing``, ``mount has peek as its material``."""
+    if is_isa and dimension not in VERBS and not _NAMES_KINDS.search(dimension):
+        return f"{concept} has {parent} as its {dimension}"
     fact = phrase(concept, parent, dimension, is_isa=is_isa)
     return fact if not is_isa and tells_dimension(dimension, is_isa=is_isa) else f"{fact} [{dimension}]"
 

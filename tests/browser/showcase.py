@@ -151,14 +151,14 @@ def contest_layers(whole: Festinger) -> None:
         "cross_layer",
         {
             "decision.lateral_support_material = GF-PTFE": ("project_state", material),
-            "lateral_support is a peek [material]": ("edge", edge(whole, "lateral_support")),
+            "lateral_support has peek as its material": ("edge", edge(whole, "lateral_support")),
             "Remember that the lateral support is made of PEEK.": ("memory", wanted),
         },
         "p05",
     )
     teach(whole, "portal_api -isa rest in context of interface", "dobby")
     told = remember(whole, "We switched the portal API to GraphQL.", "winky", user="harry")
-    asked = {"portal_api is a rest [interface]": ("edge", edge(whole, "portal_api"))}
+    asked = {"portal_api has rest as its interface": ("edge", edge(whole, "portal_api"))}
     said = {"We switched the portal API to GraphQL.": ("memory", told)}
     contest(whole, "narrative", said | asked, "p05", "Is the portal API still REST?")
 

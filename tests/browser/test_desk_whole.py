@@ -44,7 +44,7 @@ def test_what_is_right_is_chosen_with_the_mouse_undone_and_chosen_again_by_keys(
 
     olga.types("2", "Enter")
 
-    olga.is_told("mouse-mount is a peek [material]")
+    olga.is_told("mouse-mount has peek as its material")
     assert [kind for kind, *_ in world.decisions(whole, conflict)] == ["supersede", "undo", "supersede"]
     assert world.standing(whole, "mouse-mount") == [("material", "peek")]
     assert whole.run("SELECT status FROM project_state WHERE key = 'mouse-mount_material'") == [("superseded",)]

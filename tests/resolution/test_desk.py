@@ -244,7 +244,9 @@ def test_a_fact_that_moved_away_is_in_the_history_of_the_slot_it_left() -> None:
     claim = kinds()
     decompose(claim.pk, OPERATOR, "", existing_dimension="artifact", new_dimension="deployment")
 
-    assert file_on(claim).history[0].what == ("moved: gnommoweb is a repo [type] is now gnommoweb is a repo [artifact]")
+    assert file_on(claim).history[0].what == (
+        "moved: gnommoweb is a repo [type] is now gnommoweb has repo as its artifact"
+    )
 
 
 def test_names_are_offered_from_the_proposal_then_the_splits_then_the_rest() -> None:
@@ -315,8 +317,8 @@ def test_a_decision_tells_what_it_changed() -> None:
     told = {change.what: (change.before, change.after) for change in decision_diff.changes(decision)}
 
     assert told["gnommoweb [type]"] == ("gnommoweb is a repo [type], 71 %", "nothing")
-    assert told["gnommoweb [artifact]"] == ("nothing", "gnommoweb is a repo [artifact], 71 %")
-    assert told["gnommoweb [deployment]"] == ("nothing", "gnommoweb is a container [deployment], 80 %")
+    assert told["gnommoweb [artifact]"] == ("nothing", "gnommoweb has repo as its artifact, 71 %")
+    assert told["gnommoweb [deployment]"] == ("nothing", "gnommoweb has container as its deployment, 80 %")
     assert told["dimension artifact"] == ("not there", "for kinds, split from type")
     assert told["the statement “gnommoweb IN repo [type]”"] == ("not decided about", "decomposed to artifact")
 

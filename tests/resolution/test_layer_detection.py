@@ -64,7 +64,7 @@ def test_state_and_a_fact_contradict_each_other_whichever_comes_first(project: P
     )
     assert sides(conflict.pk) == {
         ("decision.lateral_support_material = GF-PTFE", None),
-        ("p05.lateral-support is a peek [decision.material]", "project_state"),
+        ("p05.lateral-support has peek as its decision.material", "project_state"),
     }
     assert ProjectState.objects.get().is_disputed
 
@@ -165,7 +165,7 @@ def test_a_memory_contradicts_facts_and_state(project: Project) -> None:
     told = tell("My billing database is Postgres.")
     assert (told.status, sides(told.conflict_id)) == (
         "created",
-        {("The user's billing database is Postgres.", "edge"), ("billing is a mysql [database]", None)},
+        {("The user's billing database is Postgres.", "edge"), ("billing has mysql as its database", None)},
     )
     assert told.memory is not None
     assert told.memory.is_disputed

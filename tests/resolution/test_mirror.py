@@ -118,7 +118,7 @@ def test_what_changed_since_a_date_is_told_and_marked(project: Project) -> None:
     mirror = make_mirror(project, since)
 
     assert [(change.kind, change.what, change.who) for change in mirror.changes] == [
-        ("fact", "stated: p05.mount is a steel [material]", "dobby"),
+        ("fact", "stated: p05.mount has steel as its material", "dobby"),
         ("state", "taken back: milestone.review = March: not planned", "ada"),
         ("state", "decision.wavelength = 1064 nm (was: 633 nm): cheaper", "ada"),
     ]

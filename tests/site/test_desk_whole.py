@@ -69,7 +69,7 @@ def test_all_kinds_are_one_list_in_one_order_and_each_filter_shows_its_own(opera
 
     assert titles == [
         "gnommoweb [type]",
-        "decision.mount_material = GF-PTFE or mount is a peek [material]",
+        "decision.mount_material = GF-PTFE or mount has peek as its material",
         "Is the API still REST?",
     ]
     assert rows_of(operator, kind="cross_layer") == [titles[1]]
@@ -106,7 +106,7 @@ def test_the_member_that_is_right_takes_the_place_of_the_others_and_undo_opens_i
 
     told = decide(operator, conflict, f"project_state:{conflict.members.get(kind='project_state').object_id}")
 
-    assert "“decision.mount_material = GF-PTFE” holds, in the place of “mount is a peek [material]”" in text(told)
+    assert "“decision.mount_material = GF-PTFE” holds, in the place of “mount has peek as its material”" in text(told)
     assert "mount isa peek material" not in facts()
     operator.post(undo_button(told), follow=True)
     assert "mount isa peek material" in facts()
@@ -116,8 +116,8 @@ def test_the_member_that_is_right_takes_the_place_of_the_others_and_undo_opens_i
     decision = Decision.objects.get(kind="supersede")
     page = text(operator.get(f"/admin/resolution/decision/{decision.pk}/change/"))
     assert "Holds decision.mount_material = GF-PTFE" in page
-    assert "Superseded mount is a peek [material]" in page
-    assert "mount [material] mount is a peek [material]" in page
+    assert "Superseded mount has peek as its material" in page
+    assert "mount [material] mount has peek as its material" in page
 
 
 def test_what_superseded_something_is_found_among_the_decisions(operator: Client) -> None:
@@ -139,14 +139,14 @@ def test_what_superseded_something_is_found_among_the_decisions(operator: Client
 def test_a_question_is_answered_and_the_next_conflict_opens(operator: Client) -> None:
     story, other = asked(), layered()
     shown = text(operator.get(page_of(story)))
-    assert "“api is a rest [interface]” holds, no longer “decision.api = graphql”." in shown
-    assert "“api is a rest [interface]” holds no longer." in shown
+    assert "“api has rest as its interface” holds, no longer “decision.api = graphql”." in shown
+    assert "“api has rest as its interface” holds no longer." in shown
 
     told = decide(operator, story, "no", reason="it moved")
 
     assert told.redirect_chain[-1][0].endswith(page_of(other))
     assert "api isa rest interface" not in facts()
-    assert "Answered no: “api is a rest [interface]” no longer holds" in text(told)
+    assert "Answered no: “api has rest as its interface” no longer holds" in text(told)
 
 
 def test_many_are_dismissed_at_once_and_undone_together(operator: Client) -> None:
