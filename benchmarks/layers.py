@@ -107,12 +107,13 @@ def sweep() -> dict[str, dict[str, float]]:
 @contextmanager
 def without_search() -> Iterator[None]:
     from memory.graph import store
+    from resolution.layers import memories
     from resolution.remembering import disputes
 
     with (
         mock.patch.object(disputes, "drop_settled", lambda _, rivals: rivals),
-        mock.patch.object(disputes, "open_between", mock.Mock(return_value=None)),
-        mock.patch.object(disputes, "detect_memory"),
+        mock.patch.object(memories, "open_between", mock.Mock(return_value=None)),
+        mock.patch.object(memories, "detect_memory"),
         mock.patch.object(disputes, "settle_memories"),
         mock.patch.object(store, "followers", []),
     ):

@@ -192,10 +192,11 @@ def dispute(older: Memory, newer: Memory, by: Change) -> None:
     """Both are marked and, once a pair, less sure by half, but for what was said through a stronger channel than the
     other. The newer is still given by itself."""
     for memory, other, least in ((older, newer, 0.0), (newer, older, NEWER_LEAST)):
-        known = MemoryHistory.objects.filter(memory=memory, action=Action.DISPUTE, after__beside=other.pk)
-        if known.exists() and memory.is_disputed:
+        rows = MemoryHistory.objects.filter(memory=memory, action=Action.DISPUTE, after__beside=other.pk)
+        is_known = rows.exists()
+        if is_known and memory.is_disputed:
             continue
-        is_lowered = not known.exists() and not is_weaker(other.channel, memory.channel)
+        is_lowered = not is_known and not is_weaker(other.channel, memory.channel)
         lower = min(memory.confidence, max(memory.confidence / 2, least))
         change(
             memory,

@@ -37,7 +37,11 @@ READ_FACTS: Final = """
     WHERE NOT urd.is_additive AND urd.id <> urd.parent_id
 """
 # Only where there is anything that a fact could contradict: else placing one costs no more than this question.
-NEW_FACTS: Final = f"{READ_FACTS} AND edge_id = ANY(%s) AND EXISTS (SELECT FROM layer_slot)"
+NEW_FACTS: Final = """
+    SELECT edge_id, concept.token, dim.token FROM urd
+    JOIN soas AS concept ON concept.id = urd.id JOIN soas AS dim ON dim.id = urd.dim_id
+    WHERE NOT urd.is_additive AND edge_id = ANY(%s) AND EXISTS (SELECT FROM layer_slot)
+"""
 FACTS: Final = f"{READ_FACTS} AND urd.dim_id = ANY(%s) AND concept.token LIKE ANY(%s)"
 DIMENSIONS: Final = "SELECT dimension.id, token FROM dimension JOIN soas USING (id) WHERE NOT is_additive"
 NOTE: Final = """
@@ -113,13 +117,19 @@ def note_facts(edges: Iterable[Edge]) -> None:
 
 def detect_facts(edge_ids: Sequence[int]) -> None:
     facts: dict[str, list[LayerSide]] = defaultdict(list)
-    for row in fetch_rows(NEW_FACTS, [list(edge_ids)]):
-        facts[meeting_key("", row[1], row[3])].append(as_row(*row))
-    if not facts:
+    keys = {edge_id: meeting_key("", concept, dim) for edge_id, concept, dim in fetch_rows(NEW_FACTS, [list(edge_ids)])}
+    if not keys:
         return
-    met = fetch_rows("SELECT DISTINCT words FROM layer_slot WHERE words = ANY(%s)", [list(facts)])
-    if met:
-        look_at([words for (words,) in met], facts)
+    met = {
+        words
+        for (words,) in fetch_rows("SELECT DISTINCT words FROM layer_slot WHERE words = ANY(%s)", [[*keys.values()]])
+    }
+    if not met:  # as nearly always
+        return
+    ids = [edge_id for edge_id, key in keys.items() if key in met]
+    for row in fetch_rows(f"{READ_FACTS} AND edge_id = ANY(%s)", [ids]):
+        facts[keys[row[0]]].append(as_row(*row))
+    look_at(facts, facts)
 
 
 def note_slots(kind: str, object_id: int, keys: Collection[str]) -> list[str]:

@@ -19,14 +19,15 @@ class Settled(NamedTuple):
     conflict_id: int | None = None
 
 
-def settle_rivals(memory: Memory, by: Change, *, is_change: bool) -> Settled:
+def settle_rivals(memory: Memory, by: Change, *, is_change: bool, is_new: bool = False) -> Settled:
     """What becomes of the others that cannot hold beside it. It may itself be superseded, by something that was said
     later.
 
-    In the caller's transaction, which has locked the memory's places."""
+    In the caller's transaction, which has locked the memory's places. ``is_new``: nobody has decided about it yet."""
     superseded: list[Memory] = []
     disputed: list[Memory] = []
-    for rival in drop_settled(memory, find_rivals(memory)):
+    rivals = find_rivals(memory)
+    for rival in rivals if is_new else drop_settled(memory, rivals):
         is_own = (rival.agent, rival.person) == (memory.agent, memory.person)
         if is_own and is_change and rival.said_at <= memory.said_at and not is_weaker(memory.channel, rival.channel):
             store.supersede(rival, memory, by)

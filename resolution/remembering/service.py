@@ -132,7 +132,7 @@ def _retract(remark: Remark, same: Sequence[Memory]) -> Remembered:
 
 
 def _settle(memory: Memory, remark: Remark, status: RememberStatus) -> Remembered:
-    settled = settle_rivals(memory, remark.change, is_change=remark.is_change)
+    settled = settle_rivals(memory, remark.change, is_change=remark.is_change, is_new=status == "created")
     memory.refresh_from_db()
     if memory.status == Status.SUPERSEDED:
         return Remembered("outdated", memory)
