@@ -337,15 +337,9 @@ class Claim(models.Model):
     def attribution(self) -> Attribution:
         """Of the statement that collided."""
         return Attribution(
-            agent=self.agent,
-            source=Source(self.incoming_source),
-            confidence=self.incoming_confidence,
-            at=self.said_at,
-            evidence=self.evidence,
-            role=self.role,
-            conversation=bytes(self.conversation),
-            channel=self.channel,
-        )
+            agent=self.agent, source=Source(self.incoming_source), confidence=self.incoming_confidence, at=self.said_at,
+            evidence=self.evidence, role=self.role, conversation=bytes(self.conversation), channel=self.channel,
+        )  # fmt: skip
 
     @property
     def against(self) -> tuple[int | None, int | None, str]:

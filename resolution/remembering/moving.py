@@ -5,7 +5,7 @@ from typing import Final
 
 from django.db import transaction
 
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction
 from memory.models import Memory, Project
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
@@ -25,31 +25,28 @@ class _Tried(Exception):
     """It was done only to be seen."""
 
 
+@in_transaction
 def move(memory_id: int, project: Project | None, actor: Actor, reason: str = "") -> Settled:
     """The memory is of this project from now on (None: of what all share), where it is disputed with what contradicts
     it; what it contradicted before is as sure as without it. Raises UnknownId, Outdated, InvalidDecision."""
-
-    def run() -> Settled:
-        target = project.pk if project is not None else None
-        memory, by = lock_memory(memory_id, project=target), change_by(actor, reason)
-        if memory.status not in MOVED:
-            raise Outdated(f"memory {memory_id} holds no more: it is {memory.get_status_display()}")
-        if memory.project_id == target:
-            raise InvalidDecision(f"memory {memory_id} is of {project or SHARED} already")
-        same = store.find_same(Scope(Speaker(memory.agent, memory.person), target), memory.text)
-        if holding := next((each for each in same if each.status in MOVED), None):
-            raise InvalidDecision(f"{project or SHARED} has it already, as memory {holding.pk}")
-        left = find_rivals(memory) if memory.status == Status.ACTIVE else []
-        store.move(memory, project, by)
-        if memory.status != Status.ACTIVE:
-            return Settled()
-        settle_memories([memory.pk])
-        rows = Memory.objects.filter(pk__in=[memory.pk, *(rival.pk for rival in left)]).order_by("pk")
-        store.reconcile(rows, by)
-        memory.refresh_from_db()
-        return settle_rivals(memory, by, is_change=False)
-
-    return run_transaction(run)
+    target = project.pk if project is not None else None
+    memory, by = lock_memory(memory_id, project=target), change_by(actor, reason)
+    if memory.status not in MOVED:
+        raise Outdated(f"memory {memory_id} holds no more: it is {memory.get_status_display()}")
+    if memory.project_id == target:
+        raise InvalidDecision(f"memory {memory_id} is of {project or SHARED} already")
+    same = store.find_same(Scope(Speaker(memory.agent, memory.person), target), memory.text)
+    if holding := next((each for each in same if each.status in MOVED), None):
+        raise InvalidDecision(f"{project or SHARED} has it already, as memory {holding.pk}")
+    left = find_rivals(memory) if memory.status == Status.ACTIVE else []
+    store.move(memory, project, by)
+    if memory.status != Status.ACTIVE:
+        return Settled()
+    settle_memories([memory.pk])
+    rows = Memory.objects.filter(pk__in=[memory.pk, *(rival.pk for rival in left)]).order_by("pk")
+    store.reconcile(rows, by)
+    memory.refresh_from_db()
+    return settle_rivals(memory, by, is_change=False)
 
 
 def try_to_move(ids: Sequence[int], project: Project | None, actor: Actor) -> dict[int, Settled | str]:
