@@ -102,6 +102,7 @@ def test_memories_are_moved_to_another_project_after_a_preview_and_back(whole: F
     page.get_by_label("Project").select_option(label="thestral", force=True)
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="What would become of it")).to_be_visible()
+    expect(page.get_by_text("No memory there contradicts it.")).to_be_visible()
     page.get_by_label("Why").fill("only there")
     page.get_by_role("button", name="Move to thestral").click()
     olga.is_told("1 memory moved from what all projects share to thestral.")
