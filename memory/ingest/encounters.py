@@ -37,12 +37,15 @@ SEEN_MAX = 200_000  # messages, at about 170 bytes
 # characters.
 READINGS_MAX = 100_000_000
 TEXTS_MAX = 16_000_000
-# Learning leaves two thirds of the time to prompts, until a message has waited for long: what a prompt states should
-# leave this process within a second.
+# Learning waits until no prompt has come for ``REST_S``, and leaves two thirds of the time to others then. Where
+# prompts follow each other closely, all that has come in ``LONG_S`` is learned in one go: a few wait for it, and not
+# each for a part. What a prompt states should leave this process within a second: where learning falls behind by
+# ``LATE_S``, the others wait longer.
 SLICE_S = 0.001
 REST_S = 0.002
 LONG_S = 0.1
-LONG_SLICE_S = 0.01
+LATE_S = 0.5
+LATE_SLICE_S = 0.01
 # However often one conversation names an unknown concept, it asks for a flush once in this time.
 HURRIED_EVERY_S = HOUR
 HANDED_OVER_MAX = 10_000
@@ -88,6 +91,7 @@ class Encounters:
     _seen: dict[bytes, float] = field(default_factory=dict)  # by key, and when it was last put into a batch
     _sightings: FirstSeenClock = field(default_factory=FirstSeenClock)
     _unlearned: deque[NewMessage] = field(default_factory=deque)
+    _prompted: float = 0.0  # when the last new message came, by the monotonic clock
     _has_unlearned: asyncio.Event = field(default_factory=asyncio.Event)
     _learning: asyncio.Lock = field(default_factory=asyncio.Lock)
     _handed_over: dict[str, float] = field(default_factory=dict)  # unexplained concepts, and when
@@ -167,20 +171,33 @@ class Encounters:
         """Learns from new messages until it is cancelled."""
         while True:
             await self._has_unlearned.wait()
-            # First the upstream's answer, which may come at once, and the prompt that its client sends next.
-            await asyncio.sleep(REST_S)
             await self.learn()
 
     async def learn(self) -> None:
         """Reads the rest of the new messages, in slices, and counts it."""
         async with self._learning:
-            calm, hurried = Pace(SLICE_S, REST_S), Pace(LONG_SLICE_S)
+            calm, hurried, late = Pace(SLICE_S, REST_S), Pace(SLICE_S), Pace(LATE_SLICE_S)
+            urgent = 0  # how many messages are learned from without a rest
             self._has_unlearned.clear()
             while self._unlearned:
                 message = self._unlearned[0]  # stays there until it is learned: this task may be cancelled in between
-                await self._learn_from(message, hurried if time.time() - message.at > LONG_S else calm)
+                if not urgent and (not await self._wait_for_pause() or time.time() - message.at > LONG_S):
+                    urgent = len(self._unlearned)
+                is_late = time.time() - message.at > LATE_S
+                await self._learn_from(message, late if is_late else hurried if urgent else calm)
+                urgent = max(0, urgent - 1)
                 if self._unlearned and self._unlearned[0] is message:
                     self._unlearned.popleft()
+
+    async def _wait_for_pause(self) -> bool:
+        """Whether no prompt has come for ``REST_S``, for which it waits as long as ``LONG_S``."""
+        # First the upstream's answer, which may come at once, and the prompt that its client sends next.
+        end = time.monotonic() + LONG_S
+        while (left := self._prompted + REST_S - time.monotonic()) > 0:
+            if time.monotonic() >= end:
+                return False
+            await asyncio.sleep(left)
+        return True
 
     async def _learn_from(self, message: NewMessage, pace: Pace) -> None:
         size = message.reading.size
@@ -244,6 +261,7 @@ class Encounters:
         # On the hot path only known names are counted, because that may make them salient; `learn` counts the rest.
         self._count(message.counted, message.at)
         self._unlearned.append(message)
+        self._prompted = time.monotonic()
         self._has_unlearned.set()
 
     def _put(self, message: NewMessage) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Iterator
+from itertools import islice
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +13,7 @@ from memory.domain.statement import Statement
 from memory.domain.steps import finish
 from memory.domain.timing import is_dated
 from memory.domain.types import Message, SoasRow
+from memory.ingest import encounters as encounters_module
 from memory.ingest.encounters import READINGS_MAX, Encounters
 from memory.ingest.reader import Allowance, Reader, Reading
 
@@ -176,7 +179,30 @@ def test_what_is_learned_in_steps_is_what_is_learned_at_once() -> None:
     assert [(one.subject, one.parent, one.dimension) for one in observed] == [("dobby", "worker", "glitch_university")]
 
 
-def test_prompts_go_on_while_a_long_message_is_learned_from() -> None:
+@pytest.mark.parametrize(("prompts", "together"), [(3, 3), (200, 51)])
+def test_prompts_without_a_pause_are_learned_from_together(
+    monkeypatch: pytest.MonkeyPatch, prompts: int, together: int
+) -> None:
+    """One comes at the end of each rest, and learning does not wait for ever."""
+    now, coming, heard_before = [0.0], iter(range(1, prompts)), list[int]()
+    encounters = Encounters(Cache(), lambda statements: heard_before.append(encounters.pending()))
+
+    async def sleep(seconds: float) -> None:
+        now[0] += seconds
+        for number in islice(coming, 1):
+            hear(encounters, f"Dobby runs on docker{number}.")
+
+    clock = SimpleNamespace(monotonic=lambda: now[0], time=lambda: NOW)
+    monkeypatch.setattr(encounters_module, "time", clock)
+    monkeypatch.setattr(encounters_module, "asyncio", SimpleNamespace(sleep=sleep))
+    hear(encounters, "Dobby runs on docker.")
+    asyncio.run(encounters.learn())
+
+    assert heard_before == [together] * together
+
+
+def test_prompts_go_on_while_a_long_message_is_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encounters_module, "REST_S", 0.0)
     encounters = Encounters(Cache())
     message = Message("user", "Zorblat is the service of Dobby.\n" * 3_000)
     [reading] = finish(Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache)))
@@ -193,7 +219,8 @@ def test_prompts_go_on_while_a_long_message_is_learned_from() -> None:
     assert asyncio.run(turns_of_others()) > 10
 
 
-def test_learning_that_is_cut_short_begins_anew() -> None:
+def test_learning_that_is_cut_short_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encounters_module, "REST_S", 0.0)
     encounters = Encounters(Cache())
     message = Message("user", "Zorblat is the service of Dobby.\n" * 3_000)
     [reading] = finish(Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache)))
