@@ -39,7 +39,7 @@ PREPARE: Final = """
                     (SELECT id FROM urd WHERE parent_id = named.id AND urd.id <> named.id LIMIT {related})
                 ) edge ON true
                 JOIN soas other ON other.id = edge.id
-                WHERE named.token = ANY(%(tokens)s) AND NOT named.is_common LIMIT {related}
+                WHERE named.token = ANY(string_to_array(%(tokens)s, ' ')) AND NOT named.is_common LIMIT {related}
             ) known, unnest(to_tsvector('english', known.token)) AS near
         ),
         'general', tsvector_to_array(to_tsvector('english', %(general)s)),
@@ -50,7 +50,7 @@ PREPARE: Final = """
                 FROM soas named
                 JOIN edge_history gone ON gone.concept_id = named.id AND gone.action IN ('retire', 'supersede')
                 JOIN soas was ON was.id = (gone.before ->> 'parent_id')::bigint
-                WHERE named.token = ANY(%(tokens)s)
+                WHERE named.token = ANY(string_to_array(%(tokens)s, ' '))
                     AND NOT EXISTS (SELECT FROM urd WHERE urd.id = named.id AND urd.parent_id = was.id)
                 GROUP BY named.token, was.token LIMIT {ended}
             ) past

@@ -207,7 +207,7 @@ def understand(wish: Wish) -> Generator[Step, Any, SearchQuestion]:
     """Its words, their frequencies, its vector."""
     question = SearchQuestion(wish)
     text = wish.text.replace("\0", "")[:QUERY_CHARACTERS]
-    tokens = sorted(find_words(text).tokens)
+    tokens = " ".join(sorted(find_words(text).tokens))  # hundreds of them as an array take psycopg a while
     parts, general = (split_questions(text), find_general(text)) if wish.own_words_only else ([], "")
     arguments = {"text": text, "tokens": tokens, "parts": parts, "general": general}
     [(raw,)] = yield Query(queries.prepare(wish.scope), arguments)

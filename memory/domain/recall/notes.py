@@ -104,7 +104,7 @@ _KEPT_WORD: Final = 40  # characters
 
 def find_content_words(text: str) -> set[str]:
     """The words that say what a text is about, in small letters and without the s of a plural or a possessive."""
-    words = set(map(_read_content, _WORD.findall(text.casefold())))
+    words = set(map(_read_content, set(_WORD.findall(text.casefold()))))  # half the words of a text are there twice
     words.discard("")
     return words
 

@@ -72,7 +72,9 @@ def pick_passage(text: str, wanted: Collection[str], is_left_out: Callable[[str]
             runs.append((start, end))
             is_open = True
     passages = [text[start:end] for start, end in runs]
-    return max(passages, key=lambda passage: len(find_content_words(passage).intersection(wanted)), default="")
+    if len(passages) <= 1:  # nothing to compare it with
+        return passages[0] if passages else ""
+    return max(passages, key=lambda passage: len(find_content_words(passage).intersection(wanted)))
 
 
 def split_questions(text: str) -> list[str]:

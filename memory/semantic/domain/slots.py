@@ -151,7 +151,7 @@ def find_oneself(text: str) -> OfOneself:
         is_preference |= not oneself.PREFERRED.isdisjoint(words[:2])
         owned |= {_uninflect(word) for word in words}
     topics = {name for name, (verbs, nouns, _) in _TOPICS.items() if verbs & done or nouns & owned}
-    if not _NEEDS.isdisjoint(_uninflect(word) for word in words_of(small)):
+    if not _NEEDS.isdisjoint(map(_uninflect, set(words_of(small)))):
         topics |= _NEEDED
     if _WHO.search(small):
         topics |= {"name", "role"}
