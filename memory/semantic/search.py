@@ -19,6 +19,7 @@ from memory.domain.text.tokenizer import find_words
 from memory.llm.errors import LlmError
 from memory.semantic import queries
 from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE, Found, FoundKind, Types
+from memory.semantic.domain.oneself import NOTHING_OF_ONESELF, OfOneself, find_oneself
 from memory.semantic.domain.ranking import (
     DOCUMENTS_ASKED_MAX,
     DOCUMENTS_MAX,
@@ -33,7 +34,6 @@ from memory.semantic.domain.ranking import (
     rank,
 )
 from memory.semantic.domain.scope import Scope
-from memory.semantic.domain.slots import NOTHING_OF_ONESELF, OfOneself, find_oneself
 from memory.semantic.vectors import embedders
 
 QUERY_CHARACTERS: Final = 2_000  # of what is searched for

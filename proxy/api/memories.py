@@ -13,8 +13,7 @@ from ninja import Field, Query, Router, Schema
 from memory.domain.channels import Channel
 from memory.models import AskedSearch, Episode, Memory, MemoryHistory
 from memory.models.semantic import MEMORY_CHARACTERS
-from memory.semantic.domain.answers import answer_search
-from memory.semantic.domain.found import Found, Types
+from memory.semantic.domain.found import Found, Types, answer_search
 from memory.semantic.domain.scope import PERSON_MAX, Scope
 from memory.semantic.search import QUERY_CHARACTERS, search
 from memory.semantic.store import current_confidence, visible_to

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, cast
 from memory.domain.language.english import changing, remembering
 from memory.domain.recall.passages import TEXTS_KEPT
 from memory.semantic.domain.found import Found, FoundKind
-from memory.semantic.domain.slots import NOTHING_OF_ONESELF, OfOneself
+from memory.semantic.domain.oneself import NOTHING_OF_ONESELF, OfOneself
 
 # BM25 (Robertson and Zaragoza, 2009), without the frequency of a word in one message, which is almost always 1.
 K1, B = 1.2, 0.4  # the latter: how much longer messages count less

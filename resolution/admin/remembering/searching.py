@@ -13,8 +13,7 @@ from django.views.decorators.http import require_http_methods
 from memory.admin.base import link
 from memory.domain.timing import is_dated
 from memory.models import Agent, Episode, Memory, Project
-from memory.semantic.domain.answers import answer_search
-from memory.semantic.domain.found import Found, Types
+from memory.semantic.domain.found import Found, Types, answer_search
 from memory.semantic.domain.scope import PERSON_MAX, Scope, Speaker
 from memory.semantic.search import QUERY_CHARACTERS, search
 from memory.templatetags.times import ago

@@ -5,8 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.semantic.domain.answers import ANSWER_TOKENS, answer_search
-from memory.semantic.domain.found import Found
+from memory.semantic.domain.found import ANSWER_TOKENS, Found, answer_search
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4000)
 

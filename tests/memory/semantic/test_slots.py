@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.semantic.domain.oneself import find_oneself
 from memory.semantic.domain.oppositions import Opposition, find_opposition
 from memory.semantic.domain.slots import (
     Slots,
     contradicts,
     denied_by,
-    find_oneself,
     find_slots,
     list_denials,
     meet,
