@@ -119,17 +119,14 @@ class _SentenceReader:
             return []
         if cue.form is Form.OWNS:
             return self._read_owner(subjects[0], cue, parent)
-        is_instead = bool(continued) and self._last is not None and self._last.is_denied
+        instead_of = self._last.parent.token if continued and self._last is not None and self._last.is_denied else ""
         is_denied = cue.is_denied or self._modality.is_taken_back(subjects[0].start)
         stops = find_stops(cue, following)
         parents = read_list(self._passage, parent, stops, self._vocabulary, as_typed=self._as_typed)
         self.barrier = parents[-1].end
         self._last = Last(subjects, parent, cue.form is Form.APPOSITION, is_denied, self.barrier)
         start = cue.start if continued else subjects[0].start
-        found: list[CueMatch] = []
-        for one in parents:
-            found += self._state(subjects, cue, one, start, stops, is_instead=is_instead)
-        return found
+        return [match for one in parents for match in self._state(subjects, cue, one, start, stops, instead_of)]
 
     def _read_owner(self, owner: Subject, cue: Cue, parent: Parent) -> list[CueMatch]:
         """`Team Blue owns kvasir`"""
@@ -259,14 +256,15 @@ class _SentenceReader:
         return not words.isdisjoint(nouns.PLACE_NOUNS)
 
     def _state(
-        self, subjects: list[Subject], cue: Cue, parent: Parent, start: int, stops: set[int], *, is_instead: bool
+        self, subjects: list[Subject], cue: Cue, parent: Parent, start: int, stops: set[int], instead_of: str
     ) -> list[CueMatch]:
-        kind = self._find_kind(subjects[0], cue, parent, is_instead=is_instead)
-        found = [self._make(subject, parent, start, kind) for subject in subjects]
+        """``instead_of``: the parent that was denied just before."""
+        kind = self._find_kind(subjects[0], cue, parent, is_instead=bool(instead_of))
+        found = [self._make(subject, parent, start, kind, instead_of) for subject in subjects]
         if cue.is_denied and (contrast := _BUT.match(self._passage.text, parent.phrase.end)):
             other = self._read_other(contrast, parent, stops)
             if other is not None:
-                found += [self._make(subject, other, start, SpeechAct.CHANGES) for subject in subjects]
+                found += [self._make(subject, other, start, SpeechAct.CHANGES, parent.token) for subject in subjects]
                 self.barrier = other.end
                 self._last = Last(subjects, other, False, False, other.end)
         return found
@@ -297,15 +295,16 @@ class _SentenceReader:
             return SpeechAct.CORRECTS
         return SpeechAct.STATES
 
-    def _make(self, subject: Subject, parent: Parent, start: int, kind: SpeechAct) -> CueMatch:
+    def _make(self, subject: Subject, parent: Parent, start: int, kind: SpeechAct, instead_of: str = "") -> CueMatch:
         form = parent.form
         is_hedged = kind is not SpeechAct.RETRACTS and self._modality.is_hedged(start, parent.end)
         self._is_doubtful |= is_hedged
         confidence = min(form.confidence, VERB) * HEDGED_TRUST if is_hedged else form.confidence
         dimension = parent.dimension
         if kind is not SpeechAct.STATES and form.is_isa and not parent.context:
-            # `kvasir is now a gateway` is about the one fact that says what it is: `a relay of Glitch University`.
-            stated = parent.token if kind is SpeechAct.RETRACTS else ""
+            # `kvasir is now a gateway` is about the one fact that says what it is: `a relay of Glitch University`; what
+            # comes instead of something that was denied, about the fact that says that.
+            stated = parent.token if kind is SpeechAct.RETRACTS else instead_of
             dimension = self._vocabulary.find_dimension(subject.concept, stated) or dimension
         return CueMatch(
             subject.concept,
