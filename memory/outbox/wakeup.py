@@ -13,12 +13,15 @@ from memory.domain.timing import LogThrottle
 logger = logging.getLogger(__name__)
 
 TOLD_EVERY_S = 60.0
+# The first message of a process declares the queue, with a trigger: of two at once, one would fail.
+_SENDING = threading.Lock()
 
 
 def send_wakeup(task: str) -> None:
     """Sends a task by its name, without arguments. Takes 3 to 8 ms, seconds where the broker is away. Raises what the
     broker's client raises."""
-    current_app.send_task(task, ignore_result=True)
+    with _SENDING:
+        current_app.send_task(task, ignore_result=True)
 
 
 class Waker:

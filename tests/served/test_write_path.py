@@ -110,7 +110,8 @@ def test_what_a_prompt_states_is_a_row_soon_and_a_worker_is_woken(own: OwnPostgr
     assert eventually(lambda: observed(own, "zorblat") == [concept])
     row = own.run("SELECT parent, dimension, is_isa, role, agent, evidence, state FROM observation")
     assert row == [("repo", "type", True, "user", "anonymous@127.0.0.1", "zorblat0 ISA repo.", "pending")]
-    assert eventually(lambda: "resolution.tasks.settle_observations" in wake_ups(own))
+    woken = {"resolution.tasks.settle_observations", "resolution.tasks.read_episodes"}
+    assert eventually(lambda: woken <= set(wake_ups(own)))
     assert health(server) == {"unwritten": 0, "journaled": 0, "dropped": 0}
     server.stop()
     assert own.run("SELECT count(*) FROM observation JOIN seen_message USING (digest)") == [(1,)]
