@@ -39,7 +39,6 @@ TRIPS = "trips"
 SETTLE = "resolution.tasks.settle_observations"
 READ_EPISODES = "resolution.tasks.read_episodes"
 LEARN_S = 1.0  # for what was heard last, when the supervisor waits
-FULL_COLLECTION_EVERY = 100  # collections of the middle generation, in place of Python's 10
 
 
 class Runtime:
@@ -102,8 +101,6 @@ class Runtime:
         # The cache stays: a full collection would walk through all of it, and every stream waits meanwhile.
         gc.collect()
         gc.freeze()
-        # Nor may it walk several times through the 200,000 objects of one large request while that is answered.
-        gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION_EVERY)
 
     async def stop(self) -> None:
         """Writes what was counted, closes what was opened."""
