@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef
 from django.utils import timezone
 
+from memory.db.transactions import GraphChanged
 from memory.domain.channels import Channel
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.types import SEED_DIMENSIONS, Triple
@@ -47,7 +48,7 @@ METERED: Final = (Channel.USER, Channel.GUTASK)
 SUMS: Final = ", ".join(f"{name} = agent_hour.{name} + excluded.{name}" for name in COUNTS)
 ADD: Final = f"""
     INSERT INTO agent_hour (agent, hour, {", ".join(COUNTS)}) VALUES (%s, %s, {", ".join(["%s"] * len(COUNTS))})
-    ON CONFLICT (agent, hour) DO UPDATE SET {SUMS}
+    ON CONFLICT (agent, hour) DO UPDATE SET {SUMS} RETURNING {", ".join(f"agent_hour.{name}" for name in COUNTS)}
 """
 
 
@@ -79,8 +80,8 @@ class Crowding:
 
 
 class Quotas:
-    """The quotas as the statements of one transaction use them up. Other transactions of the same moment are not seen:
-    together they may exceed a quota by what they state at once. Nothing is stored before ``write``."""
+    """The quotas as the statements of one transaction use them up. Nothing is stored before ``write``, which notices
+    what other transactions of the same moment have used."""
 
     def __init__(self, standing: Mapping[Triple, Triple]) -> None:
         """``standing``: what is in the places of the statements."""
@@ -160,20 +161,30 @@ class Quotas:
         self._new[self._group_of(said)][name] += 1
 
     def write(self) -> None:
+        """Raises GraphChanged where there was room for a statement only as others of the same moment were not seen."""
         with connection.cursor() as cursor:
             # In one order, as the last rows of the transaction: two writers cannot deadlock.
             for agent, counts in sorted(self._new.items()):
                 cursor.execute(ADD, [agent, self._hour, *(counts[name] for name in COUNTS)])
+                total = dict(zip(COUNTS, cursor.fetchone() or (), strict=True))
+                if any(self._is_overtaken(agent, name, total[name]) for name in SETTINGS):
+                    raise GraphChanged(f"Others have used up a quota of {agent or 'strangers'}.")
+
+    def _is_overtaken(self, group: str, count: str, total: int) -> bool:
+        used, new = self._used.get(group, Counter())[count], self._new[group][count]
+        return new > 0 and used + new < total and used < self._limit(group, count) < total
 
     def _find_overuse(self, count: str, said: Attributed) -> OverLimit | None:
         if said.channel == Channel.EXPLAINED:  # the calls of the model are limited
             return None
         group = self._group_of(said)
-        setting = GUTASK if group == AgentHour.LOCAL_GUTASK and count in OF_GUTASK else SETTINGS[count]
         now = max(self._new[group][count], self._expected[group][count])
-        if self._used.get(group, Counter())[count] + now < getattr(self._tuning, setting):
+        if self._used.get(group, Counter())[count] + now < self._limit(group, count):
             return None
-        return OverLimit(setting, self._hour + timedelta(hours=1))
+        return OverLimit(_setting_of(group, count), self._hour + timedelta(hours=1))
+
+    def _limit(self, group: str, count: str) -> int:
+        return int(getattr(self._tuning, _setting_of(group, count)))
 
     def _find_crowd(self, triple: Triple, disputed: int, *, is_free: bool) -> OverLimit | None:
         crowding, tuning = self._crowding, self._tuning
@@ -191,6 +202,10 @@ class Quotas:
             return said.agent
         # Without a token gutask is answered on this machine only.
         return AgentHour.LOCAL_GUTASK if said.channel == Channel.GUTASK else AgentHour.STRANGERS
+
+
+def _setting_of(group: str, count: str) -> str:
+    return GUTASK if group == AgentHour.LOCAL_GUTASK and count in OF_GUTASK else SETTINGS[count]
 
 
 def _find_crowding(triples: Iterable[Triple]) -> Crowding:

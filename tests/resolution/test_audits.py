@@ -48,7 +48,9 @@ def test_a_name_is_found_in_whole_words_however_they_are_joined(what: str, kinds
 
 def test_what_members_say_has_an_index() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off; SET LOCAL enable_mergejoin = off")
+        cursor.execute(
+            "SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off; SET LOCAL enable_mergejoin = off"
+        )
         plan = Conflict.objects.filter(touching("lateral-support")).explain()
 
     assert "conflict_words" in plan

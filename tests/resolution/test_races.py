@@ -23,11 +23,11 @@ from memory.graph.store import Attribution
 from memory.models import Dimension, Edge, EdgeHistory, Observation, Source
 from resolution.decisions.merging import merge
 from resolution.intake.assertions import Outcome, assert_fact
-from resolution.models import Claim
+from resolution.models import AgentHour, Claim
 from resolution.workers import leases, observations
 from resolution.workers.observations import settle_due
 from tests.resolution.disputes import configure
-from tests.resolution.racers import ROUNDS, Racers
+from tests.resolution.racers import ROUNDS, THREADS_MAX, Racers
 from tests.resolution.worlds import OPERATOR
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -104,6 +104,17 @@ def test_the_same_fact_stated_at_once_by_four_is_one_edge_that_three_confirm(rac
         assert Counter(outcome.status for outcome in outcomes) == {"inserted": 1, "confirmed": 3}
         history = EdgeHistory.objects.filter(concept__token=f"thing{number}")
         assert Counter(history.values_list("action", flat=True)) == {"insert": 1, "confirm": 3}
+
+
+def test_what_is_stated_at_once_stays_within_the_quota_together(racers: Racers) -> None:
+    configure(quota_gutask_per_hour=5)
+    for number in range(ROUNDS):
+        AgentHour.objects.all().delete()
+
+        outcomes = racers.at_once(*[stating(f"thing{number}x{i} isa kind type") for i in range(THREADS_MAX)])
+
+        assert Counter(outcome.status for outcome in outcomes) == {"inserted": 5, "over_quota": THREADS_MAX - 5}
+        assert AgentHour.objects.get().facts == 5
 
 
 def test_the_same_collision_met_at_once_is_queued_once(racers: Racers) -> None:
