@@ -21,7 +21,7 @@ from proxy.api.visibility import hide_sentences, is_hidden
 from proxy.auth import Caller, may, scope_of
 from proxy.errors import NotFound
 from resolution.domain.verdicts import NAME_MAX
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.models import CollisionType, Conflict
 from resolution.views import audits, conflict_list
 

@@ -11,7 +11,7 @@ from memory.domain.types import Place
 from memory.models import Edge, EdgeHistory, Memory, ProjectState
 from resolution.decisions.naming import TWO_NAMES
 from resolution.decisions.sides import DisputedRow, read_rows
-from resolution.intake.conflict_queue import IN_ORDER
+from resolution.intake.open_claims import IN_ORDER
 from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
 from resolution.views import audits, conflict_facts, conflict_list
 from resolution.views.phrases import dated, newcomer

@@ -20,7 +20,7 @@ from memory.models import Dimension, Edge
 from resolution.admin.pages import link_to
 from resolution.decisions import policies
 from resolution.decisions.merging import SEEDS
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.models import Claim
 from resolution.views.conflict_facts import HOLDS_FACTS
 

@@ -30,7 +30,7 @@ from memory.templatetags.times import ago
 from resolution.admin.pages import ReadPage, changes, with_button
 from resolution.decisions import retirement
 from resolution.domain.verdicts import read_reason
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.models import Claim, Conflict
 from resolution.views.concept_detail import last_sentence, open_conflict, sheet
 from resolution.views.phrases import by_whom, dated, percent

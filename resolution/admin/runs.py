@@ -24,7 +24,7 @@ from resolution.consolidation.undoing import find_changed, undo_consolidation
 from resolution.decisions import undo
 from resolution.decisions.undo import UndoReport
 from resolution.errors import DecisionError
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.models import Decision, Run
 from resolution.resolver import run_records
 from resolution.views.conflict_list import RELATED

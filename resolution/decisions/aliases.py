@@ -17,7 +17,7 @@ from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
 from resolution.decisions.merging import make_alias
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.intake.quotas import Quotas
 from resolution.models import Claim
 

@@ -25,7 +25,7 @@ from resolution.decisions.snapshots import (
 )
 from resolution.domain.verdicts import MemberKey, Resolution, Verdict
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
-from resolution.intake.conflict_queue import IN_ORDER, OPEN, rebase
+from resolution.intake.open_claims import IN_ORDER, OPEN, rebase
 from resolution.models import Claim, Conflict, ConflictMember, Decision
 
 logger = logging.getLogger(__name__)

@@ -35,7 +35,7 @@ from resolution.decisions.snapshots import (
 )
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.candidates import CandidateBook, rename_word
-from resolution.intake.conflict_queue import OPEN, rebase
+from resolution.intake.open_claims import OPEN, rebase
 from resolution.intake.settlement import Outcome, Settlement
 from resolution.models import Claim, ConflictMember, DecidedTriple, Decision, Run
 

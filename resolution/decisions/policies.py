@@ -7,7 +7,7 @@ from django.db.models import Count, F
 from memory.db.transactions import in_transaction
 from memory.graph import store
 from memory.models import Edge
-from resolution.intake.conflict_queue import OPEN, rebase
+from resolution.intake.open_claims import OPEN, rebase
 from resolution.models import Claim, CollisionType
 
 NAMED_MAX: Final = 5  # concepts that a refusal names

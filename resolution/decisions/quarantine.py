@@ -32,7 +32,7 @@ from resolution.decisions.snapshots import (
 )
 from resolution.decisions.suspects import PORTION, Suspect, Suspects, find_own_names, find_unvouched
 from resolution.intake.candidates import QUARANTINED, CandidateBook
-from resolution.intake.conflict_queue import OPEN, rebase
+from resolution.intake.open_claims import OPEN, rebase
 from resolution.models import Claim, DecidedTriple, Decision, Run
 
 IDS: Final = ("concept_id", "dim_id", "parent_id")

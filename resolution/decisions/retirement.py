@@ -14,7 +14,7 @@ from memory.models import Alias, Edge, EdgeHistory, Soas, Source
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.errors import CannotPutBack
-from resolution.intake.conflict_queue import OPEN, rebase
+from resolution.intake.open_claims import OPEN, rebase
 from resolution.models import Claim, CollisionType, DecidedTriple
 
 # Facts of one transaction: it keeps the locks of their dimensions until its end, and statements wait for them.

@@ -27,7 +27,7 @@ from resolution.decisions.snapshots import (
 from resolution.domain.verdicts import ALLOWED, Verdict
 from resolution.errors import DecisionError, InvalidDecision, Outdated, UnknownId
 from resolution.intake.assertions import settle
-from resolution.intake.conflict_queue import OPEN, rebase
+from resolution.intake.open_claims import OPEN, rebase
 from resolution.models import Claim, CollisionType, DecidedTriple, Decision
 
 logger = logging.getLogger(__name__)

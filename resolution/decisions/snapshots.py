@@ -16,7 +16,7 @@ from memory.domain.types import Slot, TripleIds
 from memory.graph.snapshots import EDGE_FIELDS, Snapshot, take_snapshot
 from memory.models import Alias, Dimension, Edge, Evidence, Memory, ProjectState, Soas
 from memory.semantic.store import KEPT
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.models import Candidate, Claim, DecidedTriple
 
 # Of a difference, None is a snapshot of what is not there.

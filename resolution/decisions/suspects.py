@@ -18,7 +18,7 @@ from memory.graph import store
 from memory.graph.snapshots import Snapshot
 from memory.models import Agent, Alias, Edge, EdgeHistory, Source
 from resolution.decisions.memory_suspects import SuspectMemory, find_memories
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.models import Claim, Decision
 
 PORTION: Final = 100  # facts that are read together

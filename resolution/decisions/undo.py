@@ -33,7 +33,7 @@ from resolution.decisions.snapshots import (
 from resolution.domain.verdicts import read_reason
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake import candidates
-from resolution.intake.conflict_queue import OPEN, rebase
+from resolution.intake.open_claims import OPEN, rebase
 from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
 
 logger = logging.getLogger(__name__)

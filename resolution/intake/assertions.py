@@ -16,7 +16,7 @@ from memory.graph.aliases import find_concepts, rename
 from memory.graph.store import Assertion, Attribution
 from memory.models import Dimension, Edge
 from resolution.intake.candidates import HEDGED, CandidateBook
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.intake.quotas import OverLimit, Quotas
 from resolution.intake.settlement import UNKNOWN, Outcome, Settlement
 from resolution.layers.conflicts import list_open_of

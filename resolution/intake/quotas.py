@@ -17,7 +17,7 @@ from memory.domain.cues.modality import SpeechAct
 from memory.domain.types import SEED_DIMENSIONS, Triple
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Config, Dimension, Edge
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.models import AgentHour, Claim
 from resolution.models.quotas import hour_of
 

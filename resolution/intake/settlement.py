@@ -16,7 +16,7 @@ from memory.graph.placement import Imported, Placement, PlacementStatus, SlotSet
 from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
 from resolution import rulings
-from resolution.intake.conflict_queue import Queue, rebase
+from resolution.intake.open_claims import OpenClaims, rebase
 from resolution.intake.quotas import OverLimit
 from resolution.models import Claim, CollisionType, DecidedTriple
 
@@ -49,8 +49,8 @@ class Settlement:
         """``is_plain``: none of them is said to correct or to take back what stands."""
         self._slots = SlotSet(triples)
         ids = set(self._slots.ids.values())
-        # The queue first: of a conflict that is decided in between, at least the ruling is seen.
-        self._queue = Queue(ids)
+        # The claims first: of one that is decided in between, at least the ruling is seen.
+        self._claims = OpenClaims(ids)
         self._rulings = rulings.find_rulings(ids)
         self._moves = {} if is_plain else rulings.find_moves(ids)
         self._forgotten: list[DecidedTriple] = []
@@ -79,7 +79,7 @@ class Settlement:
         return self._finish(assertion, placement)
 
     def _finish(self, assertion: Assertion, placement: Placement) -> Outcome:
-        """What the placement means for the queue."""
+        """What the placement means for the open claims."""
         fact, attribution = assertion.triple, assertion.attribution
         status, ids, edge = placement.status, placement.ids, placement.edge
         if status == "invalid":
@@ -92,14 +92,14 @@ class Settlement:
             # What a model concluded fills a gap, but contradicts nobody.
             return Outcome("candidate", fact, existing=_fact_of(edge or placement.closing))
         if status == "conflict":
-            claim = self._queue.add(placement, attribution, is_isa=fact.is_isa)
+            claim = self._claims.add(placement, attribution, is_isa=fact.is_isa)
             return Outcome(status, fact, claim, _fact_of(edge or placement.closing))
         if status != "confirmed":
-            self._queue.close(ids)
+            self._claims.close(ids)
         if status == "superseded" and edge is not None and placement.replaced is not None:
-            self._queue.turn_against(edge, placement.replaced)
+            self._claims.turn_against(edge, placement.replaced)
         if edge is not None and edge.dim_id == ids.dim_id and self._slots.supersedes(ids.dim_id):
-            self._queue.close_older(ids, edge.said_at)
+            self._claims.close_older(ids, edge.said_at)
         return Outcome(status, fact, existing=_fact_of(placement.replaced))
 
     def _finish_retraction(self, assertion: Assertion, placement: Placement) -> Outcome:
@@ -108,19 +108,19 @@ class Settlement:
             self._emptied.append(placement.ids.slot)
             return Outcome("retired", fact, existing=_fact_of(placement.replaced))
         if placement.status != "conflict" or edge is None:
-            is_withdrawn = self._queue.withdraw(placement.ids, said)
+            is_withdrawn = self._claims.withdraw(placement.ids, said)
             return Outcome("retired" if is_withdrawn else "needless", fact, reason=UNKNOWN)
         if (kept := _find_kept(placement.ids, said)) is not None:
             reason = "It was decided before that this fact stays."
             return Outcome("decided", fact, kept, _fact_of(edge), reason=reason)
-        claim = self._queue.add(placement, said, is_isa=edge.is_isa, is_retraction=True)
+        claim = self._claims.add(placement, said, is_isa=edge.is_isa, is_retraction=True)
         return Outcome("conflict", fact, claim, _fact_of(edge))
 
     def write(self) -> None:
         """Raises GraphChanged."""
         self._slots.write()
-        # Here and not in the queue: an import may open thousands and is one line in the log, and a preview opens none.
-        for row in self._queue.write():
+        # Here and not in OpenClaims: an import may open thousands and is one line in the log, and a preview opens none.
+        for row in self._claims.write():
             told = {"conflict": row.conflict_id, "type": row.collision_type}
             transaction.on_commit(partial(logger.info, "collision.queued", extra=told))
         if self._forgotten:

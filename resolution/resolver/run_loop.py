@@ -21,7 +21,7 @@ from resolution import decisions
 from resolution.actors import Actor
 from resolution.domain.verdicts import Verdict, VerdictMistake
 from resolution.errors import DecisionError
-from resolution.intake.conflict_queue import IN_ORDER
+from resolution.intake.open_claims import IN_ORDER
 from resolution.models import Claim, CollisionType, Run
 from resolution.resolver import judge, run_records
 from resolution.resolver.run_records import RunLost

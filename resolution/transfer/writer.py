@@ -19,7 +19,7 @@ from memory.graph.placement import Differences, Imported, Placement, SlotSet
 from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
 from resolution import rulings
-from resolution.intake.conflict_queue import Queue, rebase
+from resolution.intake.open_claims import OpenClaims, rebase
 from resolution.models import CollisionType, DecidedTriple
 from resolution.transfer.lines import AliasLine, ConflictLine, DecidedLine, FactLine
 from resolution.transfer.report import Report, ReportProgress
@@ -96,8 +96,8 @@ class Writer:
         """Returns those that would close a cycle, unless this is the last try: then they are queued."""
         slots = SlotSet([line.triple for _, line in facts], is_import=True)
         triples = set(slots.ids.values())
-        queue, known = Queue(triples), rulings.find_rulings(triples)
-        # The queue and the rulings before the slots, as in intake: of what is decided in between, the ruling is seen.
+        claims, known = OpenClaims(triples), rulings.find_rulings(triples)
+        # The claims and the rulings before the slots, as in intake: of what is decided in between, the ruling is seen.
         slots.read(elsewhere={row.moved_to_id for row in known.values() if row.moved_to_id is not None})
         waiting: list[Numbered] = []
         placed: set[TripleIds] = set()
@@ -123,7 +123,7 @@ class Writer:
                 self._report.add_difference(number, line.triple, line.confidence, outcome, existing)
             if outcome in ("different", "ring"):
                 against = Placement("conflict", ids, existing) if existing is not None else placement
-                queue.add(against, said, is_isa=line.is_isa)
+                claims.add(against, said, is_isa=line.is_isa)
             elif outcome in ("new", "taken"):
                 placed.add(ids)
             if placement.replaced is not None:
@@ -132,9 +132,9 @@ class Writer:
         rulings.remember(rulings.find_speakers(replaced), DecidedTriple.Kind.RETIRED)
         rulings.forget_rows(row for ids, row in known.items() if ids in placed)
         slots.write()
-        queue.write()
+        claims.write()
         self._concepts.update(ids.concept_id for ids in placed)
-        self._disputed |= queue.open_slots() & {ids.slot for ids in placed}
+        self._disputed |= claims.open_slots() & {ids.slot for ids in placed}
         return waiting
 
     def _judge(self, placement: Placement, *, is_decided: bool) -> str:
@@ -152,13 +152,13 @@ class Writer:
         for portion in chunks(lines, LINES_AT_ONCE):
             ids, by_triple = _identify(portion)
             edges = _edges(by_triple)
-            queue, settled = Queue(set(by_triple)), _find_settled(by_triple, edges)
+            claims, settled = OpenClaims(set(by_triple)), _find_settled(by_triple, edges)
             for triple, line in by_triple.items():
                 is_retraction = line.collision == CollisionType.RETRACTION
                 # A retraction is of a fact; where that is another by now, or gone, it has come true.
                 edge = edges.get(triple.slot) or edges.get(triple)
                 is_moot = (edge is None or edge.parent_id != triple.parent_id) if is_retraction else triple in settled
-                if is_moot or triple in queue:
+                if is_moot or triple in claims:
                     self._report.known_conflicts += 1
                     continue
                 said = Attribution(
@@ -166,10 +166,10 @@ class Writer:
                     bytes.fromhex(line.conversation), line.channel or "",
                 )  # fmt: skip
                 placement = _collide(line, triple, edge, ids)
-                row = queue.add(placement, said, is_isa=line.is_isa, is_retraction=is_retraction)
+                row = claims.add(placement, said, is_isa=line.is_isa, is_retraction=is_retraction)
                 row.priority, row.created_at = line.priority, line.queued_at
                 self._report.new_conflicts += 1
-            queue.write()
+            claims.write()
 
     def add_rulings(self, lines: Iterable[DecidedLine]) -> None:
         """Those about triples that are not facts here, and about which nothing was decided here."""

@@ -19,7 +19,7 @@ from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Place
 from memory.graph.store import IMPORTED
 from memory.models import Alias, Edge, EdgeHistory, Evidence, Memory, Soas
-from resolution.intake.conflict_queue import IN_ORDER, OPEN
+from resolution.intake.open_claims import IN_ORDER, OPEN
 from resolution.models import Claim
 from resolution.views.origins import Origin, find_origins
 from resolution.views.phrases import STATING, by_whom, describe_history, names_in, percent

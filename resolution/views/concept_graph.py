@@ -9,7 +9,7 @@ from django.db.models import F, IntegerField, QuerySet, Value
 
 from memory.db.connections import fetch_rows
 from memory.models import Edge, Soas
-from resolution.intake.conflict_queue import IN_ORDER, OPEN
+from resolution.intake.open_claims import IN_ORDER, OPEN
 from resolution.models import Claim
 from resolution.views.concept_detail import open_conflict
 

@@ -6,7 +6,7 @@ from typing import Any, cast, overload
 from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When
 
 from memory.admin.base import COUNTED_MAX
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.models import Claim, Conflict
 from resolution.views import conflict_list, conflict_members
 from resolution.views.conflict_list import ConflictRow, Filters

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Case, F, Q, QuerySet, Value, When
 
 from memory.models import Edge, EdgeHistory, Evidence
-from resolution.intake.conflict_queue import IN_ORDER, OPEN
+from resolution.intake.open_claims import IN_ORDER, OPEN
 from resolution.models import Claim, Decision
 from resolution.views import conflict_facts
 from resolution.views.conflict_list import RELATED, ConflictRow, with_support

@@ -14,7 +14,7 @@ from memory.domain.text.tokenizer import parse_name
 from memory.domain.types import whole_number
 from memory.models import Dimension, Soas, Source, find_called_like
 from memory.templatetags.times import ago
-from resolution.intake.conflict_queue import IN_ORDER, OPEN
+from resolution.intake.open_claims import IN_ORDER, OPEN
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember
 from resolution.views import conflict_facts
 from resolution.views.audits import touching

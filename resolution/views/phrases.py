@@ -13,7 +13,7 @@ from memory.domain.timing import UNDATED_S, is_dated
 from memory.models import Edge, EdgeHistory, Soas, Source
 from memory.models.graph import CHANNELS
 from memory.templatetags.times import ago
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.models import Claim
 from resolution.views.origins import Origin, trace
 

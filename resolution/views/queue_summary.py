@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 
 from memory.db.connections import fetch_rows
 from memory.templatetags.times import ago
-from resolution.intake.conflict_queue import IN_ORDER, OPEN
+from resolution.intake.open_claims import IN_ORDER, OPEN
 from resolution.models import Claim, Conflict
 from resolution.views.conflict_list import RELATED, time_of
 from resolution.views.conflict_members import read_conflicts

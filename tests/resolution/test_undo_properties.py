@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from resolution.decisions import DecisionError, decide
 from resolution.decisions.undo import undo
 from resolution.domain.verdicts import Verdict
-from resolution.intake.conflict_queue import rebase
+from resolution.intake.open_claims import rebase
 from resolution.models import Claim, Decision
 from tests.resolution.worlds import OPERATOR, dump, graph, rows, say
 

@@ -37,7 +37,7 @@ from resolution.admin.concepts.marks import MARKS, ConceptMark, last_changes, of
 from resolution.admin.pages import ReadPage, actor_of, changes, link_to_claim, with_button
 from resolution.intake import operator_statements
 from resolution.intake.assertions import Outcome
-from resolution.intake.conflict_queue import OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.intake.operator_statements import STATEMENT_MAX, NotUnderstood
 from resolution.models import Claim, Conflict
 from resolution.views import concept_graph, conflict_list

@@ -46,8 +46,8 @@ SUPPORT: Final = f"""
 """
 
 
-class Queue:
-    """The open conflicts of some triples, as the statements of one transaction leave them. Nothing is stored before
+class OpenClaims:
+    """The open claims to some triples, as the statements of one transaction leave them. Nothing is stored before
     ``write``."""
 
     def __init__(self, triples: set[TripleIds]) -> None:
@@ -72,7 +72,7 @@ class Queue:
         # The claim keeps the first attribution: it is what the decision will be about.
         known = self._open.get(placement.ids)
         if known is None:
-            known = self._open[placement.ids] = _build_conflict(placement, attribution, is_isa=is_isa)
+            known = self._open[placement.ids] = _build_claim(placement, attribution, is_isa=is_isa)
             if is_retraction:
                 known.collision_type = CollisionType.RETRACTION
             self._new.append(known)
@@ -187,7 +187,7 @@ def _resolve(row: Claim) -> None:
     row.save(update_fields=["status", "resolved_at", "claimed_until"])
 
 
-def _build_conflict(placement: Placement, attribution: Attribution, *, is_isa: bool) -> Claim:
+def _build_claim(placement: Placement, attribution: Attribution, *, is_isa: bool) -> Claim:
     ids, edge, closing = placement.ids, placement.edge, placement.closing
     return Claim(
         concept_id=ids.concept_id,
