@@ -1,7 +1,7 @@
 """What operators and the resolver decide about conflicts, and taking it back."""
 
 from resolution.actors import Actor
-from resolution.decisions.service import decide
+from resolution.decisions.claims import decide
 from resolution.errors import DecisionError
 
 __all__ = ["Actor", "DecisionError", "decide"]

@@ -13,7 +13,7 @@ from memory.models import Edge, Memory, Source
 from memory.semantic import store as memories
 from resolution import rulings
 from resolution.actors import Actor
-from resolution.decisions import service, sides
+from resolution.decisions import claims, sides
 from resolution.decisions.sides import DisputedRow
 from resolution.decisions.snapshots import (
     Surroundings,
@@ -87,7 +87,7 @@ def _resolve_slot(conflict: Conflict, actor: Actor, resolution: Resolution) -> l
     if not waiting:
         last = Claim.objects.filter(conflict=conflict).order_by("-resolved_at", "-pk").first()
         if last is not None:  # which says who has decided it
-            return [service.decide(last.pk, actor, Verdict("dismiss", resolution.reason))]
+            return [claims.decide(last.pk, actor, Verdict("dismiss", resolution.reason))]
         raise DecisionError(f"Conflict {conflict.pk} is closed: {conflict.status}.")
     made = []
     if resolution.action == "supersede_others":
@@ -103,9 +103,9 @@ def _resolve_slot(conflict: Conflict, actor: Actor, resolution: Resolution) -> l
         if right is None and not stands:
             raise UnknownId(f"The conflict has no open member {key}.")
         if right is not None:
-            made.append(service.decide(right.pk, actor, Verdict("update", resolution.reason)))
+            made.append(claims.decide(right.pk, actor, Verdict("update", resolution.reason)))
     verdict = Verdict("dismiss", resolution.reason)
-    return made + [service.decide(claim_id, actor, verdict) for claim_id in find_open(conflict.pk)]
+    return made + [claims.decide(claim_id, actor, verdict) for claim_id in find_open(conflict.pk)]
 
 
 def find_open(conflict_id: int) -> list[int]:

@@ -10,8 +10,8 @@ from memory.graph import store
 from memory.graph.store import Assertion, Attribution
 from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
+from resolution.decisions.claims import decide
 from resolution.decisions.naming import promote
-from resolution.decisions.service import decide
 from resolution.domain.verdicts import Verdict
 from resolution.intake.candidates import CandidateBook, expire
 from resolution.models import Candidate, Claim

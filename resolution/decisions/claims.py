@@ -1,4 +1,4 @@
-"""Decides conflicts, for the resolver, the API and the admin alike. The row of a decision holds what it changed, before
+"""Decides claims, for the resolver, the API and the admin alike. The row of a decision holds what it changed, before
 and after; resolution/decisions/undo.py needs no more."""
 
 import logging
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """A locked conflict, and what is to be done about it."""
+    """A locked claim, and what is to be done about it."""
 
     claim: Claim
     # Locked, too: the fact in the slot or, for a cycle, the one that closes it. None where it has gone; then the slot
