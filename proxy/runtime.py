@@ -26,7 +26,7 @@ from proxy.enrichment.loop_guard import LoopGuard, Trip
 from proxy.enrichment.note_states import STANDING, NoteFollower
 from proxy.enrichment.pipeline import Counts, Enricher
 from proxy.enrichment.placement import BlockPlacer
-from proxy.enrichment.remembering import Remembering
+from proxy.enrichment.prompt_search import PromptSearch
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import LAST_WRITE_S
 from proxy.upstream.client import Upstream
@@ -71,7 +71,7 @@ class Runtime:
             loops=lambda: self.settings_file.rules.loops,
             counts=Counts(),
             keep=self.episodes.keep,
-            remembering=Remembering(self.world, self.conversations, self.searcher),
+            prompt_search=PromptSearch(self.world, self.conversations, self.searcher),
         )
         self.flusher = Flusher(self.world, self.encounters, settings.DATABASE_URL, self._store_heard)
         self.pulse = ServerPulse(settings.DATABASE_URL)

@@ -1,4 +1,4 @@
-"""The handler for prompts, which wait for the database only as long as proxy/enrichment/remembering.py lets them."""
+"""The handler for prompts, which wait for the database only as long as proxy/enrichment/prompt_search.py lets them."""
 
 from collections.abc import Awaitable, Callable
 from functools import cache

@@ -112,7 +112,7 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
             "upstream_ms": round((time.perf_counter() - enriched) * 1000, 1),
         },
     )
-    current.enricher.remembering.search_on(done.lookup)
+    current.enricher.prompt_search.search_on(done.lookup)
     return Relay(
         answer,
         more_headers=own_headers(done),

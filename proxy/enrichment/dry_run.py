@@ -22,7 +22,7 @@ from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Counts, Enricher
 from proxy.enrichment.placement import BlockPlacer, Placed
-from proxy.enrichment.remembering import Lookup, Remembering, Searching
+from proxy.enrichment.prompt_search import Lookup, PromptSearch, RelatedFinder
 from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events, Given
 from proxy.telemetry.write_behind import Row
@@ -112,7 +112,7 @@ async def run_dry(
     modelfiles: Modelfiles,
     loops: Callable[[], Loops],
     turns: Turns,
-    searcher: Searching | None = None,
+    searcher: RelatedFinder | None = None,
     *,
     path: str,
     body: bytes,
@@ -132,7 +132,7 @@ async def run_dry(
         events=events,
         loops=loops,
         counts=Counts(),
-        remembering=Remembering(world, conversations, searcher, deadline_ms=SEARCH_MS),
+        prompt_search=PromptSearch(world, conversations, searcher, deadline_ms=SEARCH_MS),
         turns=turns,
     )
     # As its token would have it; an agent that is not registered has no settings.

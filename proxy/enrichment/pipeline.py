@@ -1,6 +1,6 @@
 """The hot path between a request's body and the upstream's: read, observe, look for loops, recall, inject.
 
-It only reads and writes this process's memory, but for one search with a deadline (remembering.py). Whatever goes
+It only reads and writes this process's memory, but for one search with a deadline (prompt_search.py). Whatever goes
 wrong in it is logged and counted, and the original request goes on.
 """
 
@@ -40,7 +40,7 @@ from proxy.enrichment.attribution import RelayedAnswers, find_unattributable
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
 from proxy.enrichment.placement import BlockPlacer, Placed
-from proxy.enrichment.remembering import Lookup, Remembering, describe_given
+from proxy.enrichment.prompt_search import Lookup, PromptSearch, describe_given
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
 from proxy.enrichment.turns import Turn, Turns
 from proxy.telemetry.events import Events, Given
@@ -103,7 +103,7 @@ class Enricher:
     events: Events
     loops: Callable[[], Loops]
     counts: Counts
-    remembering: Remembering
+    prompt_search: PromptSearch
     keep: Callable[[Scope, NewMessage], None] = lambda scope, message: None
     relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
     turns: Turns = field(default_factory=Turns)
@@ -155,7 +155,7 @@ class Enricher:
         # contradiction its question mark.
         if recalls and task is None and scope is not None:
             # It asks the database while the rest is done.
-            done.lookup = await self.remembering.begin(messages, readings, digests, scope, conversation)
+            done.lookup = await self.prompt_search.begin(messages, readings, digests, scope, conversation)
         if learns:
             keeper = None if "remember" in off else scope
             observing = self._observe(messages, readings, conversation, now, agent, keeper)
@@ -180,7 +180,7 @@ class Enricher:
                 why_not = off.get("ask", "") or self._why_not_ask(agent, read.payload, readings)
                 wanted = None
                 if done.lookup is not None:
-                    wanted = await self.remembering.finish(done.lookup, thread.key, messages, turn)
+                    wanted = await self.prompt_search.finish(done.lookup, thread.key, messages, turn)
                 project = scope.project if scope is not None and task is None else None
                 placed = self.placer.place(thread, mentions, now, why_not_ask=why_not, wanted=wanted, project=project)
             self._apply(wire, read.payload, done, placed, intervention)

@@ -20,7 +20,7 @@ from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Counts, Enriched, Enricher
 from proxy.enrichment.placement import BlockPlacer
-from proxy.enrichment.remembering import Remembering, Searching
+from proxy.enrichment.prompt_search import PromptSearch, RelatedFinder
 from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events, Given
 from proxy.upstream.modelfiles import Modelfiles
@@ -65,7 +65,7 @@ class StepwiseTurns(Turns):
 
 
 class Enriching:
-    def __init__(self, turns: Turns | None = None, searcher: Searching | None = None) -> None:
+    def __init__(self, turns: Turns | None = None, searcher: RelatedFinder | None = None) -> None:
         self.cache = Cache(loaded_at=1.0, tuning=Tuning(zero_hit_max=0, recollection_style="compact"))
         for number, word in enumerate(WORDS, 1):
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0))
@@ -82,7 +82,7 @@ class Enriching:
             events=cast(Events, self.events),
             loops=Loops,
             counts=Counts(),
-            remembering=Remembering(self.cache, conversations, searcher),
+            prompt_search=PromptSearch(self.cache, conversations, searcher),
             turns=turns or Turns(),
         )
         self.enricher.warm_up()

@@ -44,7 +44,7 @@ NOTHING_FOUND, NOTHING_ASKED, RESENT = "nothing found", "nothing to search for",
 SWITCHED_OFF, NOT_IN_SHARE = "off in the settings (recall_current)", "off for this conversation (recall_share)"
 
 
-class Searching(Protocol):
+class RelatedFinder(Protocol):
     async def find_related(
         self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
     ) -> Related | None:
@@ -83,14 +83,14 @@ def describe_given(lookup: Lookup | None, placed: Placed | None) -> dict[str, An
     return {"search": search, "search_ms": took, "notes": notes}
 
 
-class Remembering:
+class PromptSearch:
     """``searcher`` is None where nothing is searched. ``deadline_ms``: how long a prompt waits, if not as set."""
 
     def __init__(
         self,
         cache: Cache,
         conversations: Conversations,
-        searcher: Searching | None,
+        searcher: RelatedFinder | None,
         *,
         deadline_ms: int | None = None,
     ) -> None:

@@ -19,8 +19,8 @@ from memory.semantic.domain.scope import Scope
 from memory.semantic.searcher import UNHURRIED_MS
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.streams import END
-from proxy.enrichment import remembering
-from proxy.enrichment.remembering import (
+from proxy.enrichment import prompt_search
+from proxy.enrichment.prompt_search import (
     FAILED,
     FOUND,
     LATE,
@@ -152,7 +152,7 @@ def test_who_asks_the_same_in_another_chat_or_later_is_answered(
 
     assert lines_in(Chat(proxy, system="You are brief.").says(QUESTION)[-1]) == [MOVED_LINE]
     assert lines_in(Chat(proxy).says(QUESTION)[-1]) == []
-    monkeypatch.setattr(remembering, "SEARCHED_S", 0)
+    monkeypatch.setattr(prompt_search, "SEARCHED_S", 0)
     assert lines_in(Chat(proxy).says(QUESTION)[-1]) == [MOVED_LINE]
 
 
@@ -245,7 +245,7 @@ def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next
 
         async def run() -> list[str]:
             done = await proxy.enricher.enrich("/api/chat", body, DOBBY)
-            proxy.enricher.remembering.search_on(done.lookup)
+            proxy.enricher.prompt_search.search_on(done.lookup)
             await asyncio.sleep(0.01)
             return [message["content"] for message in orjson.loads(done.body)["messages"]]
 
