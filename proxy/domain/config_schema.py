@@ -29,13 +29,16 @@ def base_address(raw: str) -> str:
     ValueError, whose message is what it takes."""
     url = raw if "://" in raw else f"http://{raw}"
     try:
+        # Before yarl, which fails with an IndexError for some of what does not match.
+        if not BASE_ADDRESS.fullmatch(url) or not url.isprintable():
+            raise ValueError
         address = URL(url)
         host = (address.raw_host or "").removesuffix(".")
         if FOUR_NUMBERS.fullmatch(host):
             IPv4Address(host)  # raises ValueError for 999.1.1.1, which would be looked up as a name
         has_labels = all(0 < len(label) <= HOST_LABEL_MAX for label in host.split("."))
         # A colon in the user's name could not be told from the one before the password.
-        fits = BASE_ADDRESS.fullmatch(url) and url.isprintable() and has_labels and ":" not in (address.user or "")
+        fits = has_labels and ":" not in (address.user or "")
     except ValueError:
         fits = False
     if not fits:

@@ -262,6 +262,7 @@ PIECES += [*"[].:@/\\|^{<'~+,;=&$!*(-_%?# \x00"]
 @example("u%3A@host")
 @example("80127.0.0.1")
 @example("[::1")
+@example("[::1]@")
 def test_an_address_that_is_taken_can_be_used(text: str) -> None:
     """It may come from config.yaml, while the server runs."""
     try:
