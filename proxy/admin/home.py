@@ -19,7 +19,7 @@ from memory.models import Config
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
 from proxy import login_throttle
-from proxy.admin import remembering
+from proxy.admin import retention
 from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
@@ -71,8 +71,8 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         parts |= {"sees_unknown": True, "unknown": asked}
     sees_episodes, sees_given = may("memory.view_episode"), may("memory.view_givennote")
     if sees_episodes or sees_given:
-        counted = remembering.count()
-        parts |= {"remembering": remembering.describe_remembering(tuning, counted.episodes)} if sees_episodes else {}
+        counted = retention.count()
+        parts |= {"retention": retention.describe_retention(tuning, counted.episodes)} if sees_episodes else {}
         parts |= {"week": counted} if sees_given else {}
     if may("proxy.view_loopevent"):
         parts["loops"] = loops()
@@ -169,6 +169,6 @@ class HourlyFiguresAdmin(ReadOnly, Page):
             path("health/", self.admin_site.admin_view(health), name="proxy_home_health"),
             path("precision/", self.admin_site.admin_view(precision), name="proxy_home_precision"),
             path("charts/", self.admin_site.admin_view(charts), name="proxy_charts"),
-            path("remember/", self.admin_site.admin_view(remembering.answer), name="proxy_home_remember"),
+            path("remember/", self.admin_site.admin_view(retention.answer), name="proxy_home_remember"),
         ]
         return [*own, *super().get_urls()]

@@ -79,7 +79,7 @@ def count() -> Counted:
     return Counted(*counts)
 
 
-def describe_remembering(tuning: Tuning, count: int) -> dict[str, Any]:
+def describe_retention(tuning: Tuning, count: int) -> dict[str, Any]:
     """Without the number where there are too many to be counted for a page."""
     return {
         "is_asked": tuning.episodes == "ask",
