@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks import agent, llm, prefix_time
 from benchmarks.llm import Taken
+from benchmarks.many_conversations import SYSTEM_CHARACTERS, Threads, recollection, remembered
 from benchmarks.plan import Plan
-from benchmarks.remembering import SYSTEM_CHARACTERS, Threads, recollection, remembered
 from benchmarks.turns import Samples, parsing_ms
 from memory.domain.recall.rendering import ShownFact
 

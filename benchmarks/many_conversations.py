@@ -1,6 +1,6 @@
 """What it takes to remember many conversations: memory, and the time it takes to find one among them.
 
-``python -m benchmarks.remembering COUNT KIND`` measures one kind in a process of its own and prints JSON.
+``python -m benchmarks.many_conversations COUNT KIND`` measures one kind in a process of its own and prints JSON.
 """
 
 import gc
@@ -50,7 +50,7 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
 
 
 def in_own_process(kind: str, count: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.remembering", str(count), kind]
+    command = [sys.executable, "-m", "benchmarks.many_conversations", str(count), kind]
     done = subprocess.run(command, cwd=homes.PROJECT, capture_output=True, check=False)
     if done.returncode:
         raise BenchmarkBroken(f"{command[1:]}: {done.stderr.decode(errors='replace')}")
