@@ -4,7 +4,7 @@ them; what users write only ever comes as a parameter."""
 from collections.abc import Iterable
 from typing import Final
 
-from memory.domain.language.english import remembering
+from memory.domain.language.english import memory_phrases
 from memory.semantic.domain import consolidation
 from memory.semantic.domain.found import FoundKind
 from memory.semantic.domain.scope import PERSONAL, Scope
@@ -85,7 +85,7 @@ BY_WORDS_OR_QUESTION: Final = f"""
         SELECT id FROM (
             SELECT id, text FROM episode
             WHERE conversation = best.conversation AND id > best.id AND {{visible}} ORDER BY id LIMIT 1
-        ) next WHERE best.role <> 'user' OR text ~* '^\\W*{remembering.CORRECTIONS}\\M'
+        ) next WHERE best.role <> 'user' OR text ~* '^\\W*{memory_phrases.CORRECTIONS}\\M'
     ) found
 """
 BY_WORDS: Final = """

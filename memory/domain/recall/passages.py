@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from memory.domain.cues.noun_phrases import is_adjective, is_plural
-from memory.domain.language.english import remembering, requests
+from memory.domain.language.english import memory_phrases, requests
 from memory.domain.recall.notes import find_content_words, says_something
 from memory.domain.text.function_words import (
     AUXILIARIES,
@@ -21,11 +21,11 @@ from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.sentences import SentenceFinder, find_code, iter_passages
 
 _MARKS: Final = " \t*_\"'“”‘’•–—-.!…"
-_LEAD: Final = re.compile(rf"(?:(?:{remembering.OPENERS}|{requests.LEADS})\b[\s,:!.\u2013\u2014-]*)+")
+_LEAD: Final = re.compile(rf"(?:(?:{memory_phrases.OPENERS}|{requests.LEADS})\b[\s,:!.\u2013\u2014-]*)+")
 _ADDRESS: Final = re.compile(requests.ADDRESSES)
 _TELLS: Final = re.compile(requests.TELLS)
 _ASKS_LAST: Final = re.compile(requests.ASKS_LAST)
-_FROM_NOW_ON: Final = re.compile(remembering.FROM_NOW_ON)
+_FROM_NOW_ON: Final = re.compile(memory_phrases.FROM_NOW_ON)
 _OF_ONESELF: Final = re.compile(r"(?:im|ive|(?:i|we|my|our)(?:'\w+)?) ")
 _FINITE: Final = split_words("is are was were am has had will isn't aren't wasn't weren't hasn't won't")
 _CLAUSE: Final = WH_WORDS | split_words("that so if because as")

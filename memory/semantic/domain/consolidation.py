@@ -11,7 +11,7 @@ from math import exp
 from typing import Final, NamedTuple
 
 from memory.domain.language.english import synonyms
-from memory.domain.language.english.remembering import ANTONYMS, IRREGULAR_PASTS, NEGATIONS
+from memory.domain.language.english.memory_phrases import ANTONYMS, IRREGULAR_PASTS, NEGATIONS
 from memory.domain.text.function_words import is_closed_class
 from memory.semantic.domain import slots
 from memory.semantic.domain.oppositions import Opposition, differ_in_counts, find_opposition

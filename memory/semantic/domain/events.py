@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple
 
-from memory.domain.language.english import remembering as english
+from memory.domain.language.english import memory_phrases as english
 from memory.semantic.domain.rewording import about_user, as_sentence
 from memory.semantic.domain.things import is_own_object, points
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memory.domain.language.english import memory_phrases as english
 from memory.domain.language.english import modality
-from memory.domain.language.english import remembering as english
 from memory.domain.secrets.shapes import MARK as SECRET
 from memory.domain.steps import finish
 from memory.domain.text.function_words import split_words

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural
+from memory.domain.language.english import memory_phrases as english
 from memory.domain.language.english import names, nouns, verbs
-from memory.domain.language.english import remembering as english
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.sentences import MASK, NAME_MARK
 from memory.semantic.domain.events import EXPLICIT, Said, read_decision, read_switch, tell

@@ -4,8 +4,8 @@
 import re
 from typing import Final, NamedTuple
 
+from memory.domain.language.english import memory_phrases as english
 from memory.domain.language.english import oneself
-from memory.domain.language.english import remembering as english
 from memory.domain.text.function_words import CONJUNCTIONS, PRONOUNS, WH_WORDS
 from memory.semantic.domain.stems import words_of
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import fsum, log, sqrt
 from typing import Any, Final, NamedTuple, cast
 
-from memory.domain.language.english import changing, remembering
+from memory.domain.language.english import changing, memory_phrases
 from memory.domain.recall.passages import TEXTS_KEPT
 from memory.semantic.domain.found import Found, FoundKind
 from memory.semantic.domain.oneself import NOTHING_OF_ONESELF, OfOneself
@@ -30,7 +30,7 @@ RECENCY_HALF_LIFE_S: Final = 30 * 86_400.0
 CHANGED: Final = 0.2  # the same, where the newer one says that something changed
 ABOUT_THE_SAME: Final = 0.5  # of the weights of the older one's words of the question: so many has the newer one, too
 SAYS_CHANGE: Final = re.compile(changing.MENTIONS_CHANGE, re.IGNORECASE)
-CORRECTS: Final = re.compile(rf"\W*{remembering.CORRECTIONS}\b", re.IGNORECASE)
+CORRECTS: Final = re.compile(rf"\W*{memory_phrases.CORRECTIONS}\b", re.IGNORECASE)
 REORDERED_MAX: Final = 20  # of the best, among which newer ones are looked for
 BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest by the words of the question
 ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers

@@ -5,7 +5,7 @@ import re
 from typing import Final
 
 from memory.domain.language.english import verbs
-from memory.domain.language.english.remembering import IRREGULAR_PASTS, JOINED_VERBS, UNCHANGED_VERBS
+from memory.domain.language.english.memory_phrases import IRREGULAR_PASTS, JOINED_VERBS, UNCHANGED_VERBS
 from memory.domain.text.function_words import AUXILIARIES, split_words
 
 USER: Final = "the user"

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from memory.domain.cues.noun_phrases import is_adjective
-from memory.domain.language.english import remembering as english
+from memory.domain.language.english import memory_phrases as english
 from memory.domain.text.function_words import DETERMINERS, is_closed_class
 from memory.semantic.domain.oppositions import Opposition, count_negations, find_opposition
 from memory.semantic.domain.stems import content_stems, stem, words_of

@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import Final
 
 from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural, singular_of
+from memory.domain.language.english import memory_phrases as english
 from memory.domain.language.english import nouns
-from memory.domain.language.english import remembering as english
 
 _POINTING: Final = re.compile(english.POINTING)
 _VALUE_OPENS: Final = re.compile(r"(?:(?:an?|the|called|named)\b|[\d\x11\x10\"'#@+]|\w+@)")
