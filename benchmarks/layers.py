@@ -107,7 +107,7 @@ def sweep() -> dict[str, dict[str, float]]:
 @contextmanager
 def without_search() -> Iterator[None]:
     from resolution.layers import memories
-    from resolution.remembering import disputes
+    from resolution.memories import disputes
 
     with (
         mock.patch.object(disputes, "drop_settled", lambda _, rivals: rivals),
@@ -159,8 +159,8 @@ def take_in(rounds: int) -> dict[str, dict[str, float]]:
     from memory.domain.channels import Channel
     from memory.models import Memory
     from memory.semantic.domain.scope import Scope, Speaker
-    from resolution.remembering.remarks import compose
-    from resolution.remembering.service import remember
+    from resolution.memories.remarks import compose
+    from resolution.memories.service import remember
 
     people = count()
 

@@ -77,7 +77,7 @@ def store(talks: Sequence[Talk], embedder: str) -> list[list[int]]:
     from memory.models import Config
     from memory.semantic import statistics
     from memory.semantic.vectors import queue
-    from resolution.remembering.reading import read_due
+    from resolution.memories.reading import read_due
 
     Config.objects.filter(key="embedder").update(value=embedder)
     ids = []

@@ -213,7 +213,7 @@ def main() -> None:
     django.setup()
     from memory.semantic import statistics
     from memory.semantic.vectors import queue
-    from resolution.remembering.reading import due, read_due
+    from resolution.memories.reading import due, read_due
     from resolution.workers.observations import settle_due
 
     settle_due()

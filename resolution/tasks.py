@@ -20,7 +20,7 @@ from resolution.consolidation.sweep import sweep_conflicts as sweep_layers
 from resolution.detective import run as detective
 from resolution.intake import quotas
 from resolution.intake.candidates import expire
-from resolution.remembering.reading import due, read_due
+from resolution.memories.reading import due, read_due
 from resolution.resolver import schedule
 from resolution.workers import leases
 from resolution.workers.observations import explain_due, settle_due

@@ -26,10 +26,10 @@ from proxy.errors import NotFound
 from resolution.actors import Actor
 from resolution.intake.assertions import STANDING
 from resolution.layers.conflicts import list_open_of
-from resolution.remembering import service
-from resolution.remembering.graduation import graduate
-from resolution.remembering.remarks import RemarkMistake, compose
-from resolution.remembering.service import Remembered
+from resolution.memories import service
+from resolution.memories.graduation import graduate
+from resolution.memories.remarks import RemarkMistake, compose
+from resolution.memories.service import Remembered
 from resolution.views.phrases import dated
 
 router = Router(tags=["memory"])

@@ -15,9 +15,9 @@ from proxy.api.memories import SLUG_MAX
 from proxy.auth import Caller, may, scope_of
 from proxy.errors import NotFound
 from resolution.layers.conflicts import list_open_of
+from resolution.memories import project_state as service
+from resolution.memories.project_state import SettledState
 from resolution.models import ConflictMember
-from resolution.remembering import project_state as service
-from resolution.remembering.project_state import SettledState
 
 router = Router(tags=["memory"])
 

@@ -8,9 +8,9 @@ from resolution.admin import (
     dimensions,
     facts,
     history,
+    memories,
     mirror,
     observations,
-    remembering,
     runs,
     transfer,
 )
@@ -23,9 +23,9 @@ __all__ = [
     "dimensions",
     "facts",
     "history",
+    "memories",
     "mirror",
     "observations",
-    "remembering",
     "runs",
     "transfer",
 ]

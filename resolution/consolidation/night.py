@@ -28,8 +28,8 @@ from resolution.domain.memory_prompt import PairVerdict
 from resolution.domain.verdicts import VerdictMistake
 from resolution.layers.conflicts import MemberKind, settle_moot
 from resolution.layers.memories import drop_settled, open_between, settle_memories
+from resolution.memories import reading
 from resolution.models import Conflict, Run
-from resolution.remembering import reading
 from resolution.resolver import run_records
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,8 @@ from memory.semantic.store import Change
 from resolution.actors import Actor
 from resolution.layers.conflicts import ConflictKind, MemberKind, close_moot, find_open, settle_moot
 from resolution.layers.memories import dispute_rivals
+from resolution.memories.service import lock_memory
 from resolution.models import Conflict, Run
-from resolution.remembering.service import lock_memory
 
 TIERS: Final = (Conflict.Tier.OPPOSITION, Conflict.Tier.MODEL)  # of the conflicts that a night opens
 

@@ -21,8 +21,8 @@ from memory.models.state import NAME, VALUE_CHARACTERS
 from memory.semantic.domain.episodes import EpisodeText, shorten
 from memory.semantic.domain.scope import PERSON_MAX
 from memory.semantic.domain.slots import SLOT_MAX
+from resolution.memories.remarks import RemarkMistake, clean_text
 from resolution.models import CollisionType, DecidedTriple
-from resolution.remembering.remarks import RemarkMistake, clean_text
 
 EPISODE_KEY: Final = r"^[0-9a-f]{64}$"  # its digest
 

@@ -13,8 +13,8 @@ from memory.semantic.forgetting import ForgetScope, forget
 from memory.semantic.vectors import queue, schema
 from resolution.consolidation import night
 from resolution.consolidation.undoing import undo_consolidation
+from resolution.memories import service
 from resolution.models import Conflict
-from resolution.remembering import service
 from tests.llm_server import Asked, Fails, LlmServer
 from tests.memory.semantic.said import ANN
 from tests.resolution.disputes import configure

@@ -18,11 +18,11 @@ from resolution.domain.verdicts import MemberKey, Resolution
 from resolution.layers import detection
 from resolution.layers.conflicts import list_open_of
 from resolution.layers.detection import detect_state
+from resolution.memories import moving
+from resolution.memories.project_state import settle
 from resolution.models import Conflict, LayerSlot
-from resolution.remembering import moving
-from resolution.remembering.project_state import settle
 from tests.resolution.racers import ROUNDS, Racers
-from tests.resolution.test_remembering import SAM, tell
+from tests.resolution.test_memories import SAM, tell
 from tests.resolution.worlds import OPERATOR, say
 
 pytestmark = pytest.mark.django_db(transaction=True)

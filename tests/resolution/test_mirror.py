@@ -15,7 +15,7 @@ from memory.models import Edge, Memory, Project, Source
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
 from resolution.layers.conflicts import Member, open_conflict
-from resolution.remembering.project_state import settle, withdraw
+from resolution.memories.project_state import settle, withdraw
 from resolution.views.mirror.markdown import write_markdown
 from resolution.views.mirror.sheet import Mirror, make_mirror
 from tests.resolution.deciding import update

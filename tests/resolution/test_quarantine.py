@@ -23,9 +23,9 @@ from resolution.decisions.merging import merge
 from resolution.decisions.quarantine import quarantine, quarantine_at_upgrade
 from resolution.decisions.suspects import find_suspects
 from resolution.decisions.undo import undo_run
+from resolution.memories.remarks import Remark
+from resolution.memories.service import remember
 from resolution.models import Candidate, Claim, Run
-from resolution.remembering.remarks import Remark
-from resolution.remembering.service import remember
 from tests.memory.semantic.said import remembered
 from tests.resolution.deciding import update
 from tests.resolution.disputes import configure

@@ -30,10 +30,10 @@ from memory.semantic.domain.episodes import EpisodeText
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import Change
 from resolution import transfer
+from resolution.memories import service
+from resolution.memories.project_state import settle
+from resolution.memories.remarks import compose
 from resolution.models import Conflict
-from resolution.remembering import service
-from resolution.remembering.project_state import settle
-from resolution.remembering.remarks import compose
 from resolution.transfer import ImportRefused, NotPermitted, Report
 from resolution.transfer.exporter import Extent
 from tests.resolution.test_transfer import file_of

@@ -17,8 +17,8 @@ from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution.actors import Actor
 from resolution.consolidation import night
-from resolution.remembering import service
-from resolution.remembering.remarks import compose
+from resolution.memories import service
+from resolution.memories.remarks import compose
 from tests.llm_server import LlmServer, llm
 
 __all__ = ["llm"]

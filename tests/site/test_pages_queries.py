@@ -19,8 +19,8 @@ from memory.models import Agent, Evidence, Heartbeat, LanguageModel, LlmCall, Ob
 from proxy.models import HourlyFigures, LoopEvent, RecollectionEvent
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
+from resolution.memories.project_state import settle
 from resolution.models import Claim, Run
-from resolution.remembering.project_state import settle
 from tests.resolution.deciding import dismiss, update
 
 pytestmark = pytest.mark.django_db

@@ -46,8 +46,8 @@ from resolution import resolver
 from resolution.actors import Actor
 from resolution.decisions import retirement
 from resolution.intake.assertions import assert_fact
+from resolution.memories.project_state import settle
 from resolution.models import Candidate, Claim, Decision, Run
-from resolution.remembering.project_state import settle
 from tests.resolution.deciding import dismiss
 from tests.worlds import Login
 

@@ -9,7 +9,7 @@ from memory.models import Project, ProjectState, Source
 from resolution.actors import Actor
 from resolution.errors import DecisionError
 from resolution.management.commands.resolve_conflicts import user
-from resolution.remembering.project_state import SettledState, settle, withdraw
+from resolution.memories.project_state import SettledState, settle, withdraw
 
 TOLD = {
     "created": "{row}",

@@ -14,7 +14,7 @@ from resolution.errors import InvalidDecision, Outdated
 from resolution.intake.assertions import STANDING, find_conflict_of, settle
 from resolution.intake.settlement import Outcome
 from resolution.layers.memories import settle_memories
-from resolution.remembering.service import change_by, lock_memory
+from resolution.memories.service import change_by, lock_memory
 
 Status = Memory.Status
 

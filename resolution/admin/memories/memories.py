@@ -21,12 +21,12 @@ from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.templatetags.times import ago
+from resolution.admin.memories import acting, moving, searching
+from resolution.admin.memories.episodes import TextSearch
+from resolution.admin.memories.forgetting import Forgets, make_forgetting
 from resolution.admin.pages import actor_of
-from resolution.admin.remembering import acting, moving, searching
-from resolution.admin.remembering.episodes import TextSearch
-from resolution.admin.remembering.forgetting import Forgets, make_forgetting
-from resolution.remembering import service
-from resolution.remembering.remarks import RemarkMistake, clean_text, compose
+from resolution.memories import service
+from resolution.memories.remarks import RemarkMistake, clean_text, compose
 from resolution.views.phrases import percent, tell_when
 
 HISTORY_MAX = 50  # changes that are shown of one memory

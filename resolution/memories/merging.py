@@ -12,8 +12,8 @@ from memory.semantic.store import Status
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.layers.memories import settle_memories
-from resolution.remembering.disputes import settle_rivals
-from resolution.remembering.service import change_by
+from resolution.memories.disputes import settle_rivals
+from resolution.memories.service import change_by
 
 MERGED_MAX = 20  # memories at once: more do not say the same
 SHOWN_MAX = 20  # merges into one memory

@@ -14,7 +14,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from memory.admin.base import Page, ReadOnly, column, link
 from memory.domain.formatting import shorten
 from memory.models import Episode, Memory, MemoryLineage
-from resolution.admin.remembering.forgetting import Forgets, make_forgetting
+from resolution.admin.memories.forgetting import Forgets, make_forgetting
 from resolution.views.phrases import tell_when
 
 NEIGHBOURS = 3  # messages of the conversation that are shown before and after

@@ -13,11 +13,11 @@ from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution import tasks
 from resolution.errors import InvalidDecision, Outdated, UnknownId
+from resolution.memories import moving, reading, service
+from resolution.memories.disputes import Settled
+from resolution.memories.remarks import Remark, RemarkMistake, compose
+from resolution.memories.service import Remembered, remember
 from resolution.models import AgentHour, Conflict, Decision
-from resolution.remembering import moving, reading, service
-from resolution.remembering.disputes import Settled
-from resolution.remembering.remarks import Remark, RemarkMistake, compose
-from resolution.remembering.service import Remembered, remember
 from tests.resolution.disputes import configure
 from tests.resolution.racers import ROUNDS, Racers
 from tests.resolution.worlds import OPERATOR

@@ -14,8 +14,8 @@ from memory.semantic.store import Status
 from resolution.actors import Actor
 from resolution.errors import DecisionError, InvalidDecision, Outdated
 from resolution.layers.memories import settle_memories
-from resolution.remembering.disputes import Settled, settle_rivals
-from resolution.remembering.service import change_by, lock_memory
+from resolution.memories.disputes import Settled, settle_rivals
+from resolution.memories.service import change_by, lock_memory
 
 MOVED: Final = (Status.CANDIDATE, Status.ACTIVE, Status.DEPRECATED)
 SHARED: Final = "what all projects share"

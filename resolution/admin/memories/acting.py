@@ -22,7 +22,7 @@ from resolution.actors import Actor
 from resolution.admin.pages import actor_of, with_button
 from resolution.consolidation.inventory import contradict
 from resolution.errors import DecisionError
-from resolution.remembering import merging, moving, service
+from resolution.memories import merging, moving, service
 
 REASON_MAX: Final = 500  # characters
 TOLD_MAX: Final = 3  # reasons why rows were skipped

@@ -15,10 +15,10 @@ from memory.admin.base import Page, address, limit_selection
 from memory.domain.formatting import format_count
 from memory.domain.types import whole_number
 from memory.models import Memory, MemoryHistory, Project
+from resolution.admin.memories.acting import REASON_MAX, changing, tell_skipped
 from resolution.admin.pages import actor_of, with_button
-from resolution.admin.remembering.acting import REASON_MAX, changing, tell_skipped
 from resolution.errors import DecisionError
-from resolution.remembering import moving
+from resolution.memories import moving
 
 ALL: Final = "*"  # instead of a project's id: what all share
 

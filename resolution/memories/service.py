@@ -20,9 +20,9 @@ from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.intake.quotas import OverLimit, Quotas
 from resolution.layers.conflicts import list_open_of
 from resolution.layers.memories import settle_memories
+from resolution.memories.disputes import Settled, settle_rivals
+from resolution.memories.remarks import Remark
 from resolution.models import ConflictMember
-from resolution.remembering.disputes import Settled, settle_rivals
-from resolution.remembering.remarks import Remark
 
 RememberStatus = Literal[
     "created", "confirmed", "promoted", "candidate", "outdated", "retracted", "dismissed", "unknown", "over_quota"

@@ -15,12 +15,12 @@ from memory.admin.base import Page, column, limit_selection, link, requires
 from memory.models import ProjectState
 from memory.models.state import VALUE_CHARACTERS
 from memory.templatetags.times import ago
+from resolution.admin.memories.memories import StatusFilter
 from resolution.admin.pages import actor_of
-from resolution.admin.remembering.memories import StatusFilter
 from resolution.errors import DecisionError, InvalidDecision
+from resolution.memories import project_state as service
+from resolution.memories.project_state import STATE, SettledState
 from resolution.models import Conflict
-from resolution.remembering import project_state as service
-from resolution.remembering.project_state import STATE, SettledState
 
 HISTORY_MAX = 50  # values that are shown of one place
 

@@ -20,8 +20,8 @@ from memory.models import Episode, Memory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain.extraction import read_memories
 from memory.semantic.domain.scope import Scope, Speaker
-from resolution.remembering.remarks import Remark
-from resolution.remembering.service import take_in
+from resolution.memories.remarks import Remark
+from resolution.memories.service import take_in
 
 logger = logging.getLogger(__name__)
 
