@@ -104,7 +104,7 @@ async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
     try:
         receive = limit_body(receive, limit)
         if not is_page(scope["path"]):
-            caller = caller_of(current.world, scope)
+            caller = caller_of(current.cache, scope)
             require_own_name(caller)
             needed = find_needed(scope["method"], scope["path"])
             if needed is not None:

@@ -133,12 +133,12 @@ def explain_in_server(path: str, body: bytes, agent: str, *, searches: bool) -> 
 
     async def run() -> DryRun:
         enricher = current.enricher
-        parts = current.world, current.modelfiles, enricher.loops, enricher.turns
+        parts = current.cache, current.modelfiles, enricher.loops, enricher.turns
         searcher = current.searcher if searches else None
         return await run_dry(*parts, searcher, path=path, body=body, agent=agent)
 
     # The cache is the event loop's own, and this runs there.
-    return explain(current.world, async_to_sync(run)(), path)
+    return explain(current.cache, async_to_sync(run)(), path)
 
 
 async def read_graph() -> Cache:

@@ -47,33 +47,33 @@ class Runtime:
     def __init__(self) -> None:
         app = apps.get_app_config("memory")
         assert isinstance(app, MemoryConfig)
-        self.world, self.coherence = app.cache, app.coherence
+        self.cache, self.coherence = app.cache, app.coherence
         self.settings_file = SettingsFile.from_settings()
         server = self.settings_file.rules.upstream
         self.upstream = Upstream(server.url, server.connect_timeout_s)
         self.modelfiles = Modelfiles(self.upstream, broadcast=partial(self.coherence.signal, MODELS_CHANGED))
         self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
-        self.encounters = Encounters(self.world, self.outbox.add)
-        self.episodes = EpisodeWriter(self.world, settings.DATABASE_URL, wake=partial(send_wakeup, READ_EPISODES))
+        self.encounters = Encounters(self.cache, self.outbox.add)
+        self.episodes = EpisodeWriter(self.cache, settings.DATABASE_URL, wake=partial(send_wakeup, READ_EPISODES))
         self.events = Events(settings.DATABASE_URL)
         self.injection_log = InjectionLog(settings.DATABASE_URL)
         self.conversations = Conversations(record=self.injection_log.add)
         self.searcher = Searcher(settings.DATABASE_URL)
         guard = LoopGuard(broadcast=self._tell_trip)
         self.enricher = Enricher(
-            cache=self.world,
-            reader=Reader(self.world),
+            cache=self.cache,
+            reader=Reader(self.cache),
             encounters=self.encounters,
             conversations=self.conversations,
-            placer=BlockPlacer(self.world, self.conversations, self.modelfiles),
+            placer=BlockPlacer(self.cache, self.conversations, self.modelfiles),
             guard=guard,
             events=self.events,
             loops=lambda: self.settings_file.rules.loops,
             counts=Counts(),
             keep=self.episodes.keep,
-            prompt_search=PromptSearch(self.world, self.conversations, self.searcher),
+            prompt_search=PromptSearch(self.cache, self.conversations, self.searcher),
         )
-        self.flusher = Flusher(self.world, self.encounters, settings.DATABASE_URL, self._store_heard)
+        self.flusher = Flusher(self.cache, self.encounters, settings.DATABASE_URL, self._store_heard)
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self._tasks: list[asyncio.Task[None]] = []
         self._telling: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references to tasks
@@ -83,7 +83,7 @@ class Runtime:
         self.coherence.subscribe(MODELS_CHANGED, lambda _: self.modelfiles.forget())
         self.coherence.follow("injection", InjectionFollower(self.conversations))
         for kind in STANDING:  # after what is shown
-            self.coherence.follow(kind, NoteFollower(self.world, self.conversations, kind))
+            self.coherence.follow(kind, NoteFollower(self.cache, self.conversations, kind))
         self.coherence.subscribe(TRIPS, lambda told: guard.remember(read_trip(told)))
         self.settings_file.subscribe(self._follow)
         self._follow(self.settings_file.rules)
@@ -95,7 +95,7 @@ class Runtime:
         parts = (self.settings_file, self.coherence, self.encounters, self.searcher, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         await self.coherence.tried.wait()
-        if self.world.loaded_at is not None:
+        if self.cache.loaded_at is not None:
             await self.flusher.remember_seen()
         self.enricher.warm_up()
         # The cache stays: a full collection would walk through all of it, and every stream waits meanwhile.

@@ -39,7 +39,7 @@ class LeanHandler(ASGIHandler):
         current = runtime.current()
         try:
             # Before the body: nobody without the right token makes this process read, or keep, 64 MiB.
-            scope["upstream_headers"] = strip_own_token(current.world, scope)
+            scope["upstream_headers"] = strip_own_token(current.cache, scope)
             body = await read_body(limit_body(receive, current.settings_file.rules.limits.max_body_bytes))
         except ClientGone:
             # Nobody is there to answer, and no upstream has been opened yet.

@@ -49,7 +49,7 @@ class BadDecision(ProxyError):
 
 
 def caller_with(request: ASGIRequest, permission: Permission) -> Any:
-    caller = caller_of(runtime.current().world, request.scope)
+    caller = caller_of(runtime.current().cache, request.scope)
     require(caller, permission)
     return caller
 

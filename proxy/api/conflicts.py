@@ -114,7 +114,7 @@ async def list_for(caller: Caller, wanted: ConflictQuery) -> dict[str, Any]:
 
 def hidden_from(caller: Caller) -> Q | None:
     """The conflicts that are not for the caller; None where all are."""
-    return None if may(caller, "operator") else is_hidden(scope_of(runtime.current().world, caller, {}))
+    return None if may(caller, "operator") else is_hidden(scope_of(runtime.current().cache, caller, {}))
 
 
 @router.get("/conflicts/supersessions", summary="What superseded what because of a conflict")

@@ -57,7 +57,7 @@ async def teach(caller: Caller, words: str) -> Outcome:
     current = runtime.current()
     async with current.coherence.barrier():
         outcome = await sync_to_async(assert_fact)(fact, _attribute(caller, words))
-        if outcome.status != "invalid" and caller.name not in current.world.audience.teachers:
+        if outcome.status != "invalid" and caller.name not in current.cache.audience.teachers:
             await sync_to_async(note_teacher)(caller.name)
     return outcome
 
@@ -96,7 +96,7 @@ async def post_forget(request: ASGIRequest, said: ForgottenIn) -> JsonResponse:
     if statuses <= {"needless"}:
         dimension = wanted.fact.dimension if wanted.fact is not None else ""
         # Where all is kept, nothing stands in the place of another.
-        is_additive = keeps_all(runtime.current().world, dimension)
+        is_additive = keeps_all(runtime.current().cache, dimension)
         existing = [fact for fact in known if fact.dimension == dimension and not is_additive]
         if not existing:
             return respond(404, {"error": f"Nothing like it is known: {_name(wanted)}."})

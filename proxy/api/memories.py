@@ -100,7 +100,7 @@ async def remember_for(caller: Caller, said: MemoryIn) -> Remembered:
 
     Raises NotAllowed, BadDecision."""
     current = runtime.current()
-    scope = scope_of(current.world, caller, {"user": said.user}, said.project)
+    scope = scope_of(current.cache, caller, {"user": said.user}, said.project)
     is_operator = caller.token is not None and caller.token.scope == "operator"
     channel, source = Channel.GUTASK, Memory.Source.WRITTEN
     if is_operator:
@@ -127,7 +127,7 @@ async def post_search_memory(request: ASGIRequest, asked: SearchIn) -> dict[str,
 
 async def search_for(caller: Caller, asked: SearchIn) -> dict[str, Any]:
     """Raises NotAllowed."""
-    scope = scope_of(runtime.current().world, caller, {"user": asked.user}, asked.project)
+    scope = scope_of(runtime.current().cache, caller, {"user": asked.user}, asked.project)
 
     def run() -> list[Found]:
         found = search(scope, asked.query, types=TYPES[asked.search_type], limit=asked.limit)
@@ -142,7 +142,7 @@ async def search_for(caller: Caller, asked: SearchIn) -> dict[str, Any]:
 async def list_memories(request: ASGIRequest, query: Query[MemoryQuery]) -> dict[str, Any]:
     """What concerns a person is for whoever said it, the rest for all of the project; operators see everything."""
     caller = caller_with(request, "agent")
-    scope = scope_of(runtime.current().world, caller, {"user": query.user}, query.project)
+    scope = scope_of(runtime.current().cache, caller, {"user": query.user}, query.project)
 
     def read() -> dict[str, Any]:
         rows = find_visible(caller, scope, is_project_named=bool(query.project)).order_by("-id")
@@ -162,7 +162,7 @@ async def get_memory(request: ASGIRequest, memory_id: int, asked: Query[Asked]) 
     """`lineage` are the episodes and memories that it was derived from, or that support it; the words of an episode are
     for operators and for whoever said them."""
     caller = caller_with(request, "agent")
-    scope = scope_of(runtime.current().world, caller, {"user": asked.user}, asked.project)
+    scope = scope_of(runtime.current().cache, caller, {"user": asked.user}, asked.project)
 
     def read() -> dict[str, Any] | None:
         row = find_visible(caller, scope).select_related("project").filter(pk=memory_id).first()

@@ -96,9 +96,9 @@ async def _open(scope: AsgiScope, incoming: IncomingBody) -> Relay:
     if normpath(scope["path"]).startswith(HIDDEN):
         raise NotFound
     current = runtime.current()
-    headers = strip_own_token(current.world, scope)
+    headers = strip_own_token(current.cache, scope)
     if changes_models(scope):
-        require_for_models(caller_of(current.world, scope))
+        require_for_models(caller_of(current.cache, scope))
     given = dict(scope["headers"])
     # Without either header there is no body (RFC 9112 section 6.3): nothing is waited for, and none is sent on.
     if b"content-length" not in given and b"transfer-encoding" not in given:

@@ -93,11 +93,11 @@ async def find_project(caller: Caller, slug: str) -> int:
     NotAllowed, NotFound, BadDecision."""
     current = runtime.current()
     if slug and may(caller, "operator"):
-        row = current.world.projects.get(slug.strip().lower())
+        row = current.cache.projects.get(slug.strip().lower())
         if row is None:
             raise NotFound(f"there is no project {slug!r}")
         return row.id
-    project = scope_of(current.world, caller, {}, slug).project
+    project = scope_of(current.cache, caller, {}, slug).project
     if project is None:
         raise BadDecision(UNNAMED)
     return project

@@ -91,7 +91,7 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     headers: Headers = request.scope["upstream_headers"]  # festinger_site/server/prompt_handler.py leaves them there
     done = Enriched(request.body)
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
-        caller = caller_of(current.world, request.scope)
+        caller = caller_of(current.cache, request.scope)
         done = await current.enricher.enrich(request.path, request.body, caller)
     enriched = time.perf_counter()
     if done.answer is not None:
@@ -144,7 +144,7 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
     """Whether Festinger is ready. Details are for this machine and for those who bring a token."""
     current = runtime.current()
     try:
-        require(caller_of(current.world, request.scope), "agent")
+        require(caller_of(current.cache, request.scope), "agent")
     except ProxyError:
         # The state alone is for everybody: load balancers and container probes bring no token. It is known in memory:
         # a stranger takes up no connection of Postgres or the upstream.
@@ -156,7 +156,7 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
 async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     """What would be recalled for a text, in the style for the model if one is named, and why each salient concept is
     in or out. Nothing is counted."""
-    caller = caller_of(runtime.current().world, request.scope)
+    caller = caller_of(runtime.current().cache, request.scope)
     require(caller, "agent")
     return await recollect_text(caller, said)
 
@@ -164,9 +164,9 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
 async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
     current, within = runtime.current(), ProjectPrompt(caller.project, said.text)
     turn = current.enricher.turns.begin()
-    reading = await turn.run(Reader(current.world).read_in_steps(Message(said.role, said.text)))
+    reading = await turn.run(Reader(current.cache).read_in_steps(Message(said.role, said.text)))
     mentions = Mentions.of([reading])
-    recollection = recollect(current.world, mentions, time.time(), model=said.model, within=within)
+    recollection = recollect(current.cache, mentions, time.time(), model=said.model, within=within)
     return {
         "block": recollection.block.text,
         "style": recollection.style,
@@ -179,7 +179,7 @@ async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
 async def get_why(request: ASGIRequest, request_id: str) -> dict[str, Any]:
     """The recollection of a real request, by the id in its answer's ``X-Festinger-Request`` header, for 7 days. Only
     operators are told of other agents' requests."""
-    caller = caller_of(runtime.current().world, request.scope)
+    caller = caller_of(runtime.current().cache, request.scope)
     require(caller, "agent")
     return await tell_why(caller, request_id)
 
@@ -204,12 +204,12 @@ async def tell_why(caller: Caller, request_id: str) -> dict[str, Any]:
 async def post_reload(request: ASGIRequest) -> dict[str, Any]:
     """Every process reads its whole cache anew."""
     current = runtime.current()
-    require(caller_of(current.world, request.scope), "operator")
+    require(caller_of(current.cache, request.scope), "operator")
     try:
         await current.coherence.reload()
     except TimeoutError as error:
         raise DatabaseAway from error
-    return {"cache": describe_cache(current.world)}
+    return {"cache": describe_cache(current.cache)}
 
 
 @api.get("/gutask", summary="The client script", tags=["memory"])

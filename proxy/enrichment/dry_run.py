@@ -119,12 +119,12 @@ async def run_dry(
     agent: str,
 ) -> DryRun:
     """Changes nothing. Call it on the event loop that keeps the cache."""
-    world = cache.fork()
-    conversations, encounters, events = Conversations(), _Listener(world), _Events()
-    placer = _Placer(world, conversations, modelfiles)
+    fork = cache.fork()
+    conversations, encounters, events = Conversations(), _Listener(fork), _Events()
+    placer = _Placer(fork, conversations, modelfiles)
     enricher = Enricher(
-        cache=world,
-        reader=Reader(world),
+        cache=fork,
+        reader=Reader(fork),
         encounters=encounters,
         conversations=conversations,
         placer=placer,
@@ -132,7 +132,7 @@ async def run_dry(
         events=events,
         loops=loops,
         counts=Counts(),
-        prompt_search=PromptSearch(world, conversations, searcher, deadline_ms=SEARCH_MS),
+        prompt_search=PromptSearch(fork, conversations, searcher, deadline_ms=SEARCH_MS),
         turns=turns,
     )
     # As its token would have it; an agent that is not registered has no settings.
@@ -143,8 +143,8 @@ async def run_dry(
     turn, heard = turns.begin(), []
     for message in encounters.heard:
         text = message.reading.text  # secrets are blanked when all is read
-        await turn.run(read_rest(world, message.reading))
-        heard.append(HeardMessage(message, text, tuple(extract_statements(world, message))))
+        await turn.run(read_rest(fork, message.reading))
+        heard.append(HeardMessage(message, text, tuple(extract_statements(fork, message))))
         await turn.step()
     return DryRun(
         agent=agent,

@@ -123,12 +123,12 @@ class Findings:
 
 def is_ready(current: Runtime) -> bool:
     """Whether prompts are forwarded and recalled for: also while Postgres or the upstream is away."""
-    return current.world.loaded_at is not None
+    return current.cache.loaded_at is not None
 
 
 async def report_health(current: Runtime) -> dict[str, Any]:
     """What others have to be asked may be a second old; the rest is as it is now."""
-    upstream, database, stored = await ask_outside(current.upstream, current.world.tuning)
+    upstream, database, stored = await ask_outside(current.upstream, current.cache.tuning)
     counts = current.enricher.counts
     config = current.settings_file
     # Of the rules in force; null where they are those of another process, from before a mistake.
@@ -146,14 +146,14 @@ async def report_health(current: Runtime) -> dict[str, Any]:
         },
         "upstream": upstream,
         "database": database | {"listening": current.coherence.is_listening},
-        "cache": describe_cache(current.world),
+        "cache": describe_cache(current.cache),
         **stored,
         "unflushed": current.encounters.pending(),
         "dropped_encounters": current.encounters.dropped,
         "unwritten_observations": current.outbox.waiting,
         "journaled_observations": current.outbox.journaled,
         "dropped_observations": current.outbox.dropped,
-        "episodes": current.world.tuning.episodes,
+        "episodes": current.cache.tuning.episodes,
         "stored_episodes": current.episodes.stored,
         "unwritten_episodes": current.episodes.waiting,
         "dropped_episodes": current.episodes.dropped,
@@ -168,7 +168,7 @@ async def report_health(current: Runtime) -> dict[str, Any]:
         "enrich_errors": counts.errors,
         "bounds": bounds.count_bites(),
         "config_errors": [
-            *current.world.config_mistakes,
+            *current.cache.config_mistakes,
             *(f"{config.path.name}: {mistake}" for mistake in config.mistakes),
         ],
     }

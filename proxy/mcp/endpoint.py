@@ -97,7 +97,7 @@ def make_manager() -> Any:
         tool = tools.TOOLS.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
-        caller = caller_of(runtime.current().world, context.request.scope)
+        caller = caller_of(runtime.current().cache, context.request.scope)
         told, is_error = await tools.call(caller, tool, params.arguments or {})
         logger.info("tool.called", extra={"tool": params.name, "agent": caller.name, "is_error": is_error})
         text = types.TextContent(type="text", text=json.dumps(told, ensure_ascii=False))

@@ -39,5 +39,5 @@ def test_a_server_serves_from_the_cache_of_the_app() -> None:
 
     runtime = Runtime()
 
-    assert runtime.world is app.cache
+    assert runtime.cache is app.cache
     assert runtime.coherence is app.coherence
