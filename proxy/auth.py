@@ -243,7 +243,7 @@ def _refuse(caller: Caller, needed: Permission, setting: str = "") -> NotAllowed
     return NotAllowed(f"this {ways}; that of {caller.name} has scope {caller.token.scope}", status=403)
 
 
-def strip_own_token(cache: Cache, scope: Mapping[str, Any]) -> Headers:
+def build_upstream_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
     """What the upstream gets; a Festinger token stays here. Raises NotAllowed where a token is required, and
     ForwardingLoop."""
     # The request has been here before (Via, RFC 9110 section 7.6.3): without this it would go round until no socket is

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import resolve
 
 from proxy import runtime
-from proxy.auth import strip_own_token
+from proxy.auth import build_upstream_headers
 from proxy.errors import ProxyError
 from proxy.upstream.asgi_types import AsgiScope, Receive, Send
 from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
@@ -39,7 +39,7 @@ class LeanHandler(ASGIHandler):
         current = runtime.current()
         try:
             # Before the body: nobody without the right token makes this process read, or keep, 64 MiB.
-            scope["upstream_headers"] = strip_own_token(current.cache, scope)
+            scope["upstream_headers"] = build_upstream_headers(current.cache, scope)
             body = await read_body(limit_body(receive, current.settings_file.rules.limits.max_body_bytes))
         except ClientGone:
             # Nobody is there to answer, and no upstream has been opened yet.

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from proxy import runtime
-from proxy.auth import caller_of, require_for_models, strip_own_token
+from proxy.auth import build_upstream_headers, caller_of, require_for_models
 from proxy.errors import NotFound, ProxyError
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send
 from proxy.upstream.modelfiles import CHANGING, forgetting
@@ -96,7 +96,7 @@ async def _open(scope: AsgiScope, incoming: IncomingBody) -> Relay:
     if normpath(scope["path"]).startswith(HIDDEN):
         raise NotFound
     current = runtime.current()
-    headers = strip_own_token(current.cache, scope)
+    headers = build_upstream_headers(current.cache, scope)
     if changes_models(scope):
         require_for_models(caller_of(current.cache, scope))
     given = dict(scope["headers"])

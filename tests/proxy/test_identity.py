@@ -21,12 +21,12 @@ from proxy.auth import (
     VIA,
     Caller,
     Permission,
+    build_upstream_headers,
     caller_of,
     identify,
     is_loopback,
     own_tokens,
     require,
-    strip_own_token,
 )
 from proxy.domain.agent_addresses import read_address
 from proxy.domain.headers import Headers
@@ -75,7 +75,7 @@ def test_a_token_counts_however_it_is_written_and_goes_no_further(sent: Headers,
     scope = {"headers": sent, "client": None, "http_version": "1.1"}
 
     assert caller_of(cache, scope).token == dobby
-    assert strip_own_token(cache, scope) == [*arrives, (b"accept-encoding", b"identity"), VIA]
+    assert build_upstream_headers(cache, scope) == [*arrives, (b"accept-encoding", b"identity"), VIA]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_looks_like_a_token_goes_no_further(header: tuple[bytes, bytes], *,
     scope = {"headers": [header], "client": None, "http_version": "1.1"}
 
     assert caller_of(Cache(), scope).token is None
-    assert (header in strip_own_token(Cache(), scope)) is passes
+    assert (header in build_upstream_headers(Cache(), scope)) is passes
 
 
 @pytest.mark.parametrize(
