@@ -165,7 +165,7 @@ def find(wish: Wish, now: float) -> Dialogue:
             question.corpora[kind],
             question.vectors,
             now,
-            is_asked=not wish.own_words_only,
+            own_words_only=wish.own_words_only,
             parts=question.parts,
             general=question.general,
             oneself=question.oneself,

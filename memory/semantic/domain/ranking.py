@@ -124,7 +124,7 @@ def rank(
     questions: Sequence[Sequence[float]],
     now: float,
     *,
-    is_asked: bool = True,
+    own_words_only: bool = False,
     parts: Sequence[Set[str]] = (),
     general: Set[str] = frozenset(),
     oneself: OfOneself = NOTHING_OF_ONESELF,
@@ -145,11 +145,11 @@ def rank(
         trust = 1.0 if words else ANSWERED
         covered = trust * cover(words or named.intersection(each.around), wanted, weights)
         share = BY_MEANING if questions and each.vector is not None else 0.0
-        if not is_asked:
+        if own_words_only:
             meant *= undo_dilution(each.text)
         meant = meant if words else max(meant, trust * meant_before)
         similarity = min(1.0, share * max(0.0, meant) + (1 - share) * covered)
-        if not is_asked and words and names_it([weights[one] for one in words], covered):
+        if own_words_only and words and names_it([weights[one] for one in words], covered):
             similarity = max(similarity, LEAST_SIMILARITY)
         if each.category == "preference" and any(weights[one] >= KIND_WEIGHT for one in words & general):
             similarity += OF_ITS_KIND
@@ -160,7 +160,7 @@ def rank(
         similarities.append(similarity)
     relevance = join_scores(candidates, weights, corpus, vectors.cosines, before)
     order = sorted(range(len(candidates)), key=lambda at: (-relevance[at], -candidates[at].id))
-    if not is_asked:
+    if own_words_only:
         about = [words or named.intersection(each.around) for each, words in zip(candidates, matched, strict=True)]
         # What somebody prefers is for all that they do of the kind.
         beside = {at for at in order if about[at] and about[at] <= general and candidates[at].category != "preference"}

@@ -18,9 +18,9 @@ def episode(key: int, text: str, *, days_ago: float = 1.0, lexemes: frozenset[st
     return RankedText("episode", key, text, 0.8, said_at, "dobby", "user", "user", "", False, words)
 
 
-def ranked(candidates: list[RankedText], question: str, *, is_asked: bool = True) -> list[str]:
+def ranked(candidates: list[RankedText], question: str, *, own_words_only: bool = False) -> list[str]:
     terms = [Term(word, 1) for word in question.split()]
-    return [each.text for each in rank(candidates, terms, Corpus(100), (), NOW, is_asked=is_asked)]
+    return [each.text for each in rank(candidates, terms, Corpus(100), (), NOW, own_words_only=own_words_only)]
 
 
 def test_the_newest_stands_for_those_that_say_nearly_the_same_and_tells_how_many_differ() -> None:
@@ -53,14 +53,14 @@ def test_what_says_that_something_changed_goes_before_what_it_changes() -> None:
     old = episode(1, "deploys of search go to loki", days_ago=5)
     new = episode(2, "the search box was moved over to tyr", days_ago=1)
 
-    assert ranked([old, new], "search go deploys", is_asked=True)[0] == old.text
+    assert ranked([old, new], "search go deploys", own_words_only=False)[0] == old.text
     assert ranked([old, new], "search") == [new.text, old.text]
 
 
 def test_by_itself_nothing_comes_that_has_little_of_the_question() -> None:
     near, far = episode(1, "billing runs on tyr"), episode(2, "my cat sleeps on billing")
 
-    assert ranked([near, far], "billing runs tyr", is_asked=False) == [near.text]
+    assert ranked([near, far], "billing runs tyr", own_words_only=True) == [near.text]
 
 
 def test_a_name_finds_by_itself_what_is_said_of_it_and_ordinary_words_do_not() -> None:
@@ -70,7 +70,7 @@ def test_a_name_finds_by_itself_what_is_said_of_it_and_ordinary_words_do_not() -
     def find(text: RankedText) -> int:
         alike, unlike = [[1.0, 0.0]], bytes(4) + bytes.fromhex("0000") + bytes.fromhex("3c00")
         text.vector = unlike  # in half precision: (0, 1)
-        return len(rank([text], terms, Corpus(100), alike, NOW, is_asked=False))
+        return len(rank([text], terms, Corpus(100), alike, NOW, own_words_only=True))
 
     assert find(said) == 1
     assert find(episode(2, "the plan is on the wall")) == 0
@@ -83,7 +83,7 @@ def test_a_preference_comes_for_what_is_to_be_made_of_its_kind() -> None:
         told = episode(1, "the user hates docker compose v1")
         memory = replace(told, kind="memory", category=category, vector=bytes(4) + bytes.fromhex("37003b00"))
         question, made = [[0.8, 0.0]], {"compose", "file"}
-        return len(rank([memory], terms, Corpus(100), question, NOW, is_asked=False, general=made))
+        return len(rank([memory], terms, Corpus(100), question, NOW, own_words_only=True, general=made))
 
     assert find("preference") == 1
     assert find("identity") == 0
