@@ -127,12 +127,12 @@ async def read_whole(receive: Receive) -> Receive:
     if whole is not None and finish(is_heavy(whole["body"])):
         raise BadRequest
 
-    async def again() -> Event:
+    async def replay() -> Event:
         nonlocal whole
         message, whole = whole, None
         return message if message is not None else await receive()
 
-    return again
+    return replay
 
 
 def find_needed(method: str, path: str) -> Permission | None:

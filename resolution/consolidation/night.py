@@ -116,7 +116,7 @@ class Night:
             for project in set(inventory.find_memories().order_by().values_list("project_id", flat=True)):
                 self.add_evidence(project)
         for group in inventory.find_groups():
-            self.look_at(group)
+            self.compare(group)
             self.note(len(group))
         for pairs in (self.doubts.opposed, self.doubts.alike):
             self.settle_doubts(doubts.find_open(pairs))
@@ -169,8 +169,8 @@ class Night:
 
     # --- contradictions and merges ---
 
-    def look_at(self, group: dict[int, Memory]) -> None:
-        """At memories that may say the same: of one project, category and, where it concerns a person, speaker."""
+    def compare(self, group: dict[int, Memory]) -> None:
+        """Memories that may say the same: of one project, category and, where it concerns a person, speaker."""
         if self.is_comparing:
             pairs = list(nearness.find_near_pairs(list(group), rules.NEAR_COSINE))
         else:

@@ -94,8 +94,8 @@ def detect_state(state: ProjectState) -> int | None:
     if not key:
         return None
     if connection.in_atomic_block:
-        transaction.on_commit(lambda: look_at([key]), robust=True)
-    return look_at([key]).get(key)
+        transaction.on_commit(lambda: update_conflicts([key]), robust=True)
+    return update_conflicts([key]).get(key)
 
 
 def detect_memory(memory: Memory) -> None:
@@ -105,7 +105,7 @@ def detect_memory(memory: Memory) -> None:
     keys = sorted(memory_keys(slug, memory.category, memory.slot))
     keys += note_slots(LayerSlot.Kind.MEMORY, memory.pk, keys)
     if keys:
-        transaction.on_commit(lambda: look_at(keys), robust=True)
+        transaction.on_commit(lambda: update_conflicts(keys), robust=True)
 
 
 def note_facts(edges: Iterable[Edge]) -> None:
@@ -129,7 +129,7 @@ def detect_facts(edge_ids: Sequence[int]) -> None:
     ids = [edge_id for edge_id, key in keys.items() if key in met]
     for row in fetch_rows(f"{READ_FACTS} AND edge_id = ANY(%s)", [ids]):
         facts[keys[row[0]]].append(as_row(*row))
-    look_at(facts, facts)
+    update_conflicts(facts, facts)
 
 
 def note_slots(kind: str, object_id: int, keys: Collection[str]) -> list[str]:
@@ -142,7 +142,7 @@ def note_slots(kind: str, object_id: int, keys: Collection[str]) -> list[str]:
 # --- what contradicts it ---
 
 
-def look_at(keys: Collection[str], facts: Facts | None = None) -> dict[str, int]:
+def update_conflicts(keys: Collection[str], facts: Facts | None = None) -> dict[str, int]:
     """The open conflicts by the words by which layers meet there: those that are found, and those that go on. Others
     are closed, unless the caller says to which ``facts`` it is to look."""
     known = find_facts(keys) if facts is None else facts

@@ -162,7 +162,7 @@ def compare_layers() -> Iterator[int]:
         yield len(some)
     found = set()
     for keys in chunks([key for key, kinds in met.items() if len(kinds) + (key in facts) > 1], BATCH):
-        found |= set(detection.look_at(keys, facts).values())
+        found |= set(detection.update_conflicts(keys, facts).values())
         yield 0
     # The rest has lost a side that nobody saw go, or it was renamed.
     rest = Conflict.objects.filter(slot_kind=ConflictKind.CROSS_LAYER, status=Conflict.Status.OPEN).exclude(
@@ -170,7 +170,7 @@ def compare_layers() -> Iterator[int]:
     )
     for conflict in rest:
         words, project = conflict.slot_key["words"], conflict.slot_key["project"]
-        if conflict.pk not in detection.look_at([meeting_key(project, *words)]).values():
+        if conflict.pk not in detection.update_conflicts([meeting_key(project, *words)]).values():
             detection.close_moot([conflict.pk])
 
 

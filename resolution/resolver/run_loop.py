@@ -80,7 +80,7 @@ class Course:
         self.errors: list[str] = []
         self.unanswered: list[int] = []  # those in a row
 
-    def go(self) -> Run:
+    def run(self) -> Run:
         """Carries it out and closes it, whatever happens."""
         try:
             with run_records.keep_alive(self.row):

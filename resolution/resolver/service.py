@@ -37,7 +37,7 @@ def run(
     """Goes over the pending conflicts, at most ``limit`` of them, and returns the run as it ended. Blocks: a model
     takes seconds for each. Not within a transaction. Raises AlreadyRunning."""
     row = run_records.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=True)
-    return Course(row, on_progress, claim_ids).go()
+    return Course(row, on_progress, claim_ids).run()
 
 
 def request_run(trigger: str, actor: str = "", *, limit: int | None = None) -> Run:
@@ -51,7 +51,7 @@ def request_run(trigger: str, actor: str = "", *, limit: int | None = None) -> R
 
 def carry_out(row: Run) -> Run | None:
     """A run that was asked for, carried out here; None where another does that."""
-    return Course(row).go() if run_records.begin(row) else None
+    return Course(row).run() if run_records.begin(row) else None
 
 
 def rehearse(limit: int | None = None) -> Iterator[tuple[Claim, Verdict | str]]:

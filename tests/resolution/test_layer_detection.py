@@ -246,7 +246,7 @@ def test_what_is_committed_stays_so_where_it_cannot_be_looked_at_afterwards(
         raise OperationalError("Postgres went away")
 
     monkeypatch.setattr(detection, "detect_facts", fail)
-    monkeypatch.setattr(detection, "look_at", lambda keys: fail() if not connection.in_atomic_block else {})
+    monkeypatch.setattr(detection, "update_conflicts", lambda keys: fail() if not connection.in_atomic_block else {})
 
     write(project)
 

@@ -191,7 +191,7 @@ class SoasAdmin(Fixed, ReadPage):
             outcomes = operator_statements.teach(concept.token, statement, actor_of(request))
         except NotUnderstood as error:
             self.message_user(request, f"Nothing was stored. {error}", messages.ERROR)
-            return redirect(again(back, concept, statement))
+            return redirect(keep_statement(back, concept, statement))
         for outcome in outcomes:
             level, sentence = report_taught(outcome, is_muted=concept.is_muted)
             may_decide = outcome.status == "conflict" and request.user.has_perm("resolution.change_conflict")
@@ -201,7 +201,7 @@ class SoasAdmin(Fixed, ReadPage):
                 sentence = with_button(request, sentence, "Replace it", decide, **fields)
             self.message_user(request, sentence, level)
         if any(outcome.status == "invalid" for outcome in outcomes):
-            return redirect(again(back, concept, statement))
+            return redirect(keep_statement(back, concept, statement))
         return redirect(back)
 
     @changes("memory.change_soas")
@@ -240,7 +240,7 @@ class SoasAdmin(Fixed, ReadPage):
         return redirect(back)
 
 
-def again(page: str, concept: Soas, statement: str) -> str:
+def keep_statement(page: str, concept: Soas, statement: str) -> str:
     """The page with the statement in its field as it was written."""
     parts = urlsplit(page)
     kept = urlencode({"concept": concept.pk, "statement": statement[:STATEMENT_MAX]})
