@@ -121,8 +121,12 @@ def test_every_picture_is_shown_on_a_page():
     assert {file.name for file in (DOCS / "screenshots").iterdir()} == shown
 
 
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.py)?)`", ARCHITECTURE))))
-def test_a_path_of_the_architecture_exists(path):
+FOLDERS = set(re.findall(r"`((?:[a-z_]+/)+)`", ARCHITECTURE))
+NAMED_MODULES = {path for text in PAGES.values() for path in re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", text)}
+
+
+@pytest.mark.parametrize("path", sorted(FOLDERS | NAMED_MODULES))
+def test_a_module_or_a_folder_that_the_pages_name_exists(path):
     rooms = [PROJECT / app for app in ("memory", "resolution", "proxy", "festinger_site")]
 
     assert (PROJECT / path).exists() or any(True for room in rooms for _ in room.rglob(path))
