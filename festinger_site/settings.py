@@ -135,7 +135,10 @@ OBSERVATION_LEASE = timedelta(seconds=30)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"in a line": {"()": "festinger_site.server.log_format.InALine"}},
+    "filters": {
+        "in a line": {"()": "festinger_site.server.log_format.InALine"},
+        "task in a line": {"()": "festinger_site.server.log_format.TaskInALine"},
+    },
     "formatters": {"facts": {"()": "festinger_site.server.log_format.FactsFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "facts"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
@@ -143,5 +146,6 @@ LOGGING = {
         name: {"level": ENVIRONMENT.FESTINGER_LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")
     }
     # A refused request is answered, not warned about.
-    | {"django.request": {"level": "ERROR", "filters": ["in a line"]}},
+    | {"django.request": {"level": "ERROR", "filters": ["in a line"]}}
+    | {"celery.app.trace": {"filters": ["task in a line"]}},
 }

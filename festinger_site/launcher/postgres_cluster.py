@@ -121,6 +121,9 @@ def command(home: Path) -> list[str]:
         "unix_socket_directories": homes.database_socket(home),
         "unix_socket_permissions": "0700",
         "logging_collector": "off",
+        # The row that an error is about, and the statement, are what somebody said, or the hash of a password.
+        "log_error_verbosity": "terse",
+        "log_min_error_statement": "panic",
     }
     settings = [word for name, value in always.items() for word in ("-c", f"{name}={value}")]
     return [str(binaries(account(data)) / "postgres"), "-D", str(data), *settings]

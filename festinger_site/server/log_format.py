@@ -2,6 +2,10 @@
 
 import json
 import logging
+from collections.abc import Iterator
+
+import django.db
+import psycopg
 
 from memory.db.connections import first_line, is_lost
 
@@ -28,8 +32,12 @@ class FactsFormatter(logging.Formatter):
         return " ".join([super().formatMessage(record), *facts])
 
     def formatException(self, info: object) -> str:
+        text = super().formatException(info)  # type: ignore[arg-type]
+        for error in chain_of(info[1]):  # type: ignore[index]
+            if isinstance(error, psycopg.Error | django.db.Error):
+                text = text.replace(str(error), first_line(error))  # the detail below it quotes the row
         # An error may quote what a client wrote.
-        lines = super().formatException(info).splitlines()  # type: ignore[arg-type]
+        lines = text.splitlines()
         return "\n".join(f"  {escape(line)}" for line in lines)
 
 
@@ -41,6 +49,23 @@ class InALine(logging.Filter):
             record.error = first_line(record.exc_info[1])
             record.exc_info = None
         return True
+
+
+class TaskInALine(logging.Filter):
+    """What Celery says of a task that failed: its name; the traceback tells of the error."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(facts := record.__dict__.pop("data", None), dict):
+            record.msg, record.args = "task.failed", ()
+            record.task = facts.get("name", "")
+        return True
+
+
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, and what it was raised from or while handling."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def write_value(value: object) -> str:

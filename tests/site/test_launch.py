@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import psycopg
 import pytest
 
 from festinger_site import home as homes
@@ -285,6 +286,18 @@ def test_a_second_launch_on_the_same_home_is_refused(run):
     assert refusal(run.home, FESTINGER_PORT=str(free_port())) == [
         f"Festinger is already running from {run.home} (pid {run.process.pid})"
     ]
+
+
+@pytest.mark.slow
+def test_the_log_of_postgres_quotes_no_rows_and_no_statements(run):
+    with postgres_cluster.connect(run.home) as client:
+        client.execute("CREATE TEMPORARY TABLE said (text text CONSTRAINT said_short CHECK (length(text) < 5))")
+        with pytest.raises(psycopg.errors.CheckViolation):
+            client.execute("INSERT INTO said VALUES ('hunter2 /* hunter2 */')")
+
+    log = run.home / "log" / "postgres.log"  # which supervisord writes
+    wait_until(lambda: "said_short" in log.read_text(), 10)
+    assert "hunter2" not in log.read_text()
 
 
 # --- killed, and stopped ---

@@ -3,9 +3,11 @@
 import logging
 import sys
 
+import django.db
+import psycopg
 import pytest
 
-from festinger_site.server.log_format import VALUE_MAX, FactsFormatter
+from festinger_site.server.log_format import VALUE_MAX, FactsFormatter, TaskInALine
 
 FORGED = "x\n2026-01-02T03:04:05 WARNING token.revoked agent=zero"
 
@@ -53,3 +55,16 @@ def test_nothing_begins_a_line_of_its_own() -> None:
     assert first.startswith("Not Found: x\\n2026-01-02T03:04:05 WARNING")
     assert others[0] == "  Traceback (most recent call last):"
     assert all(other.startswith("  ") for other in others)
+
+
+def test_the_row_that_an_error_of_postgres_quotes_is_not_logged() -> None:
+    quoted = 'violates check constraint "urd_dates"\nDETAIL:  Failing row contains (7, hunter2).'
+    error = django.db.IntegrityError(quoted)
+    error.__cause__ = psycopg.errors.CheckViolation(quoted)
+    told = format_line("flush.failed", error=error)
+    assert told.count('violates check constraint "urd_dates"') == 2
+    assert "hunter2" not in told
+
+    record = logging.makeLogRecord({"msg": "Task x raised: %s", "args": (error,), "data": {"name": "x", "exc": quoted}})
+    assert TaskInALine().filter(record)
+    assert FactsFormatter().format(record).endswith("task.failed task=x")
