@@ -6,6 +6,7 @@
 ├── BadValue               422: what Postgres takes in no column, such as NUL in a text
 ├── DatabaseAway           503: only what needs Postgres at once; prompts do not
 ├── ForwardingLoop         508: the upstream leads back to this Festinger
+├── TooMuchAtOnce          503: the large bodies of other requests take all the room there is
 └── NotAllowed             401 or 403: a token is missing, unknown, or of too narrow a scope
 
 Each carries the HTTP status and a message for the caller."""
@@ -44,6 +45,12 @@ class BodyTooLarge(ProxyError):
     """The request body is too large."""
 
     status = 413
+
+
+class TooMuchAtOnce(ProxyError):
+    """Festinger has too many large requests at once; try again"""
+
+    status = 503
 
 
 class NotFound(ProxyError):

@@ -10,11 +10,16 @@ from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import resolve
 
+from memory import bounds
 from proxy import runtime
 from proxy.auth import build_upstream_headers
-from proxy.errors import ProxyError
-from proxy.upstream.asgi_types import AsgiScope, Receive, Send
+from proxy.errors import ProxyError, TooMuchAtOnce
+from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send
 from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
+
+LARGE_BYTES = 1024 * 1024
+ROOM_BYTES = 512 * 1024 * 1024  # for the large bodies of a process, at least
+ROOM = bounds.define("bodies_at_once_bytes", "request bodies of over 1 MiB while others took 512 MiB, refused")
 
 Respond = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -36,11 +41,16 @@ class LeanHandler(ASGIHandler):
         return await cast(Respond, match.func)(request)
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        with Share() as share:
+            await self._answer_within(share, scope, receive, send)
+
+    async def _answer_within(self, share: "Share", scope: AsgiScope, receive: Receive, send: Send) -> None:
         current = runtime.current()
+        limit = current.settings_file.rules.limits.max_body_bytes
         try:
             # Before the body: nobody without the right token makes this process read, or keep, 64 MiB.
             scope["upstream_headers"] = build_upstream_headers(current.cache, scope)
-            body = await read_body(limit_body(receive, current.settings_file.rules.limits.max_body_bytes))
+            body = await read_body(share.count(limit_body(receive, limit), max(ROOM_BYTES, 2 * limit)))
         except ClientGone:
             # Nobody is there to answer, and no upstream has been opened yet.
             return
@@ -63,6 +73,38 @@ class LeanHandler(ASGIHandler):
             await response.send_to(send)
         finally:
             await response.aclose()
+
+
+class Share:
+    """What the body of one request takes of the room for large ones, until it is answered."""
+
+    taken = 0  # bytes, by all
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def __enter__(self) -> "Share":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bytes > LARGE_BYTES:
+            Share.taken -= self._bytes
+
+    def count(self, receive: Receive, room: int) -> Receive:
+        """The same messages. TooMuchAtOnce where their bodies are large, and find no room beside the others'."""
+
+        async def count() -> Event:
+            message = await receive()
+            size = len(message.get("body", b""))
+            before, self._bytes = self._bytes, self._bytes + size
+            if self._bytes > LARGE_BYTES:
+                Share.taken += size if before > LARGE_BYTES else self._bytes
+                if Share.taken > room:
+                    ROOM.count_bite(room=room)
+                    raise TooMuchAtOnce
+            return message
+
+        return count
 
 
 async def read_body(receive: Receive) -> bytes:

@@ -1,13 +1,19 @@
-"""Every bound of a server process is documented."""
+"""Every bound of a server process is documented; that of all large bodies together."""
 
+import asyncio
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
 from festinger_site import asgi
 from festinger_site.server import http_protocol
+from festinger_site.server.prompt_handler import LARGE_BYTES, Share
 from memory import bounds
+from proxy.errors import TooMuchAtOnce
+from proxy.upstream.asgi_types import Event
 
 DEFINED_BY = (asgi, http_protocol)  # and by what they import
 
@@ -17,3 +23,28 @@ def test_operating_lists_every_bound() -> None:
     table = page.partition("\n## Bounds\n")[2].partition("\n## ")[0]
 
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(bounds.count_bites())
+
+
+def test_large_bodies_find_room_beside_each_other_or_are_refused() -> None:
+    chunk = {"type": "http.request", "body": b"x" * (LARGE_BYTES // 2), "more_body": True}
+
+    async def receive() -> Event:
+        return chunk
+
+    async def read(share: Share, chunks: int) -> None:
+        counted = share.count(receive, 3 * LARGE_BYTES)
+        for _ in range(chunks):
+            await counted()
+
+    def say(shares: Sequence[Share], chunks: int) -> None:
+        for share in shares:
+            asyncio.run(read(share, chunks))
+
+    before = bounds.count_bites()["bodies_at_once_bytes"]
+    with Share() as large, Share() as other:
+        say([large], 4)
+        say([Share() for _ in range(20)], 2)  # small ones take none of it
+        with pytest.raises(TooMuchAtOnce):
+            say([other], 3)
+        assert bounds.count_bites()["bodies_at_once_bytes"] == before + 1
+    assert Share.taken == 0
