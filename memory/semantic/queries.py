@@ -70,33 +70,40 @@ FREQUENCY: Final = (
 )
 # Of a long text they are stored compressed, and each look would unpack them anew.
 UNPACKED: Final = "lexemes || ''::tsvector AS lexemes"
-# Of what is given unasked: what a user said, with what corrects it right after, and their answers to questions of the
-# model that have these words. Its words are only looked at, and nothing but the user's are given.
+CORRECTED_WITHIN: Final = 6  # messages of the user, after the one that they correct
+# Of what is given unasked: what a user said, with what corrects it soon after, and their answers to questions of the
+# model that have these words. Its words are only looked at, and nothing but the user's are given. With what comes right
+# after a user's message, that message, which it may correct without naming anything.
 BY_WORDS_OR_QUESTION: Final = f"""
-    SELECT 'episode', found.id FROM (
+    SELECT 'episode', found.id, found.follows FROM (
         SELECT id, conversation, role FROM (
             SELECT id, conversation, role, {{unpacked}} FROM episode
             WHERE lexemes @@ %({{kind}}_needles)s::tsquery AND {{visible_of_all}} LIMIT {{hits}}
         ) hits ORDER BY {{score}} DESC, id DESC LIMIT {{compared}}
     ) best
     CROSS JOIN LATERAL (
-        SELECT best.id WHERE best.role = 'user'
+        SELECT best.id, NULL::bigint AS follows WHERE best.role = 'user'
         UNION ALL
-        SELECT id FROM (
-            SELECT id, text FROM episode
-            WHERE conversation = best.conversation AND id > best.id AND {{visible}} ORDER BY id LIMIT 1
-        ) next WHERE best.role <> 'user' OR text ~* '^\\W*{memory_phrases.CORRECTIONS}\\M'
+        SELECT id, CASE WHEN best.role = 'user' AND place = 1 THEN best.id END FROM (
+            SELECT id, text, row_number() OVER (ORDER BY id) AS place FROM (
+                SELECT id, text FROM episode
+                WHERE conversation = best.conversation AND id > best.id AND {{visible}}
+                ORDER BY id LIMIT CASE best.role WHEN 'user' THEN {CORRECTED_WITHIN} ELSE 1 END
+            ) near
+        ) next
+        WHERE best.role <> 'user'
+            OR text ~* '^\\W*({memory_phrases.BEFORE_CORRECTIONS}\\W+)*{memory_phrases.CORRECTIONS}\\M'
     ) found
 """
 BY_WORDS: Final = """
-    SELECT '{kind}', id FROM (
+    SELECT '{kind}', id, NULL::bigint FROM (
         SELECT id, {unpacked} FROM {kind} WHERE lexemes @@ %({kind}_needles)s::tsquery AND {visible} LIMIT {hits}
     ) hits ORDER BY {score} DESC, id DESC LIMIT {compared}
 """
 # Who somebody is and what they prefer, the newest first: asked for by what it is about, with no word in common.
 ONESELF_MAX: Final = 40
 ONESELF: Final = """
-    SELECT 'memory', id FROM memory
+    SELECT 'memory', id, NULL::bigint FROM memory
     WHERE agent = %(agent)s AND person = %(person)s AND category IN ('identity', 'preference') AND {visible}
     ORDER BY id DESC LIMIT {most}
 """

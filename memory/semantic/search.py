@@ -20,19 +20,18 @@ from memory.llm.errors import LlmError
 from memory.semantic import queries
 from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE, Found, FoundKind, Types
 from memory.semantic.domain.oneself import NOTHING_OF_ONESELF, OfOneself, find_oneself
-from memory.semantic.domain.ranking import (
+from memory.semantic.domain.ranking.candidates import (
     DOCUMENTS_ASKED_MAX,
     DOCUMENTS_MAX,
     NEEDLES_ASKED_MAX,
     NEEDLES_MAX,
-    RELATED_WEIGHT,
-    TERMS_MAX,
     Corpus,
     RankedText,
     Term,
     choose_needles,
-    rank,
+    read_candidate,
 )
+from memory.semantic.domain.ranking.order import RELATED_WEIGHT, TERMS_MAX, rank
 from memory.semantic.domain.scope import Scope
 from memory.semantic.vectors import embedders
 
@@ -108,6 +107,7 @@ class SearchQuestion:
     general: frozenset[str] = frozenset()  # lexemes of what it speaks of only in general
     oneself: OfOneself = NOTHING_OF_ONESELF
     ended: Sequence[Ended] = ()
+    follows: dict[int, list[int]] = field(default_factory=dict)  # messages that a correction comes right after
 
 
 def search(
@@ -159,6 +159,8 @@ def find(wish: Wish, now: float) -> Dialogue:
         candidates = [read_candidate(row, own_words_only=wish.own_words_only) for row in rows if row[0] == kind]
         if wish.own_words_only and kind == "episode":  # what somebody once asked tells nobody anything
             candidates = [each for each in candidates if not only_asks(each.text)]
+            for each in candidates:
+                each.follows = question.follows.get(each.id, ())
         ranked = rank(
             candidates,
             question.terms[kind],
@@ -247,8 +249,10 @@ def collect(question: SearchQuestion) -> Generator[Step, Any, dict[FoundKind, li
             arguments |= needle_arguments(wish, kind, needles, question.corpora[kind])
     if question.oneself and "memory" in wish.kinds:
         statements.append(queries.ONESELF.format(visible=wish.visible("memory"), most=queries.ONESELF_MAX))
-    for kind, key in (yield Query(queries.unite(statements), arguments)) if statements else ():
+    for kind, key, follows in (yield Query(queries.unite(statements), arguments)) if statements else ():
         ids[kind].append(key)
+        if follows is not None:
+            question.follows.setdefault(key, []).append(follows)
     if not wish.own_words_only:  # else vectors, and what stands beside a message, only put these into order
         if ids.get("episode"):
             statement = queries.AROUND.format(visible=wish.visible("episode"))
@@ -329,21 +333,3 @@ def describing(question: SearchQuestion, kind: FoundKind) -> str:
         confidence=f"CASE role WHEN 'user' THEN {OWN_WORDS} ELSE {ANOTHERS_WORDS} END::float8",
         words="ts_filter(episode.lexemes, '{a}')" if wish.own_words_only else "episode.lexemes",
     )
-
-
-def read_candidate(row: Sequence[Any], *, own_words_only: bool) -> RankedText:
-    *said, quoted, made, told, withdrawn, lexemes, around, vector, before = row
-    fields = (*said, frozenset(lexemes), around or (), vector, before, made or (), told or (), withdrawn or ())
-    candidate = RankedText(*fields)
-    if own_words_only:
-        candidate.text = cut_out(candidate.text, quoted)
-    return candidate
-
-
-def cut_out(text: str, quoted: Sequence[int]) -> str:
-    """The text without these parts: start and end of each, in characters."""
-    kept, end = [], 0
-    for start, stop in zip(quoted[::2], quoted[1::2], strict=True):
-        kept.append(text[end:start])
-        end = stop
-    return " ".join((*kept, text[end:])).strip() if quoted else text

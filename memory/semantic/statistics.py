@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from memory.db.connections import fetch_rows
 from memory.models import LexemeFrequency, TextKind, TextStatistics
-from memory.semantic.domain.ranking import ENGLISH
+from memory.semantic.domain.ranking.candidates import ENGLISH
 
 SAMPLE: Final = 30_000  # the newest documents; the others are taken to be alike
 LEAST: Final = 3  # of the sample: a word in fewer is rare, and has no row

@@ -33,10 +33,10 @@ from memory.models import (
 from memory.semantic import nearness, store
 from memory.semantic.domain.consolidation import NEAR_COSINE, says_same
 from memory.semantic.domain.oppositions import find_opposition
+from memory.semantic.domain.ranking.candidates import cut_out
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.domain.slots import find_slots
 from memory.semantic.rivals import find_rivals, lock_places
-from memory.semantic.search import cut_out
 from memory.semantic.store import Change, Draft, Status
 from memory.semantic.vectors import embedders, schema
 from memory.settings.registry import Tuning

@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.semantic.domain.ranking import Corpus, RankedText, Term, choose_needles, normalise, rank, z_scores
+from memory.semantic.domain.ranking.candidates import Corpus, RankedText, Term, choose_needles
+from memory.semantic.domain.ranking.changes import find_subjects
+from memory.semantic.domain.ranking.order import normalise, rank, z_scores
 
 DAY_S = 86_400.0
 NOW = 1_000 * DAY_S
@@ -96,6 +99,53 @@ def test_an_index_is_asked_for_rare_words_unless_all_are_frequent() -> None:
     assert choose_needles([frequent, rare, rarest], corpus, 6, 3_000) == [rarest, rare]
     assert choose_needles([frequent, rare, rarest], corpus, 6, 500) == [rarest]
     assert choose_needles([frequent, Term("go", 500_000)], corpus, 6, 3_000) == [frequent]
+
+
+@pytest.mark.parametrize(
+    ("text", "subjects"),
+    [
+        ("no wait, it's 30 days", None),
+        ("Actually it runs on asgard-05 now, Ben moved it yesterday.", None),
+        ("sorry, on Tuesdays", None),
+        ("oh no, the blue one!", None),
+        ("Actually", None),
+        ("no wait, mimir's retention is 30 days", {"mimir", "retention"}),
+        ("Actually heimdall runs on asgard-05 now", {"heimdall"}),
+        ("correction: hosts are Wilma and Tariq, Igor left for good today", {"hosts", "igor"}),
+        ("my mistake, the new gateway runs on port 9000", {"gateway"}),
+        ("sorry, I meant the retention of the logs is 24 months", {"retention", "logs"}),
+        ("actually I hate coffee", {"hate", "coffee"}),
+        ("The deploys were moved to Fridays.", {"deploys"}),
+    ],
+)
+def test_what_a_correction_is_about(text: str, subjects: set[str] | None) -> None:
+    assert find_subjects(text) == subjects
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes", "is_given"),
+    [
+        ("no wait, it is asgard-05", 1, True),
+        ("sorry, asgard-05", 1, True),
+        ("sorry, asgard-05", 30, False),  # and only right after it
+        ("Actually heimdall runs on asgard-05 now", 1, False),
+        ("no wait, mimir's retention is 30 days", 1, False),
+        ("Actually the gateway runs on asgard-05 now", 30, True),
+    ],
+)
+def test_a_correction_comes_with_what_it_corrects_and_with_nothing_else(
+    text: str, minutes: int, is_given: bool
+) -> None:
+    stated, other = (
+        episode(at, said) for at, said in ((1, "our gateway kvasir runs on tyr"), (2, "loki is a printer"))
+    )
+    correction = episode(3, text, days_ago=1 - minutes / 1440)
+    correction.follows, correction.around = ([1], {"kvasir"}) if minutes == 1 else ([], ())
+
+    assert ranked([stated, other], "kvasir", own_words_only=True) == [stated.text]
+    found = ranked([stated, other, correction], "kvasir", own_words_only=True)
+    assert (correction.text in found, stated.text in found) == (is_given, True)
+    assert ranked([other, correction], "printer", own_words_only=True) == [other.text]
 
 
 @given(st.lists(LEXEMES, max_size=12), st.lists(st.floats(0, 400), min_size=12, max_size=12), LEXEMES)

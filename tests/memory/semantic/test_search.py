@@ -173,6 +173,17 @@ def test_by_itself_what_corrects_a_message_right_after_it_is_given_with_it() -> 
 
 
 @pytest.mark.django_db
+def test_by_itself_a_correction_comes_some_messages_later_but_none_of_something_else() -> None:
+    stated = said("Kvasir, our gateway, listens on port 8080.", talk="ops")
+    others = ["Actually heimdall runs on asgard-05 now.", "We deploy on Tuesdays.", "Actually kvasir listens on 9090."]
+    for minute, text in enumerate(others, 1):
+        said("Noted.", role="assistant", talk="ops")
+        said(text, talk="ops", said_at=stated.said_at + timedelta(minutes=minute))
+
+    assert set(texts(ANN, "which port has the gateway?", own_words_only=True)) == {stated.text, others[-1]}
+
+
+@pytest.mark.django_db
 def test_quotes_and_operators_in_a_question_are_words() -> None:
     said("It's O'Brien's C:\\temp & a | b ! folder")
 

@@ -21,7 +21,12 @@ ASIDES = (
     r"(?:by the way|btw|fyi|actually|anyway|of course|obviously|honestly|to be honest|as you know|just so you know"
     r"|so you know|for what it's worth|fwiw|in fact|if you must know|in case you wonder)"
 )
-CORRECTIONS = r"(?:actually|correction|sorry|scratch that|no|wait|on second thought|my mistake|i was wrong|hold on)"
+CORRECTIONS = (
+    r"(?:actually|correction|sorry|apologies|oops|scratch that|strike that|wait|hold on|hang on|on second thought"
+    r"|my (?:mistake|bad)|i (?:was wrong|meant|misspoke|got that wrong|mixed (?:that|it|them) up)|that was wrong|nope"
+    r"|no(?! (?:longer|idea|problem|one|need|matter|worries|doubt|more|thanks|way|reason|other)(?![a-z])))"
+)
+BEFORE_CORRECTIONS = r"(?:ah|oh|hm+|uh|um|er|ok|okay|well|hey|hi|and|but|so|also|yes|yeah|one|a|small|quick)"
 # Between a subject and its verb.
 ADVERBS = (
     r"(?:(?:really|always|usually|mostly|mainly|generally|typically|normally|personally|actually|currently|now|still"
