@@ -1,19 +1,23 @@
 """What is to be remembered, as it comes in: read in a message, posted, or written by an operator."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from memory.domain.channels import Channel
+from memory.domain.language.english import remembering as english
 from memory.domain.secrets.redaction import mask_secrets
 from memory.models import Memory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain import slots
 from memory.semantic.domain.extraction import categorise, read_statement
+from memory.semantic.domain.rewording import about_user, as_sentence
 from memory.semantic.domain.scope import Scope
 from memory.semantic.store import Change, Draft
 
 CATEGORIES: Final = frozenset(Memory.Category.values)
+_OWN: Final = re.compile(r"(?:i|my|we|our)\b(?!/|-)", re.IGNORECASE)
 
 
 class RemarkMistake(Exception):
@@ -66,14 +70,17 @@ def clean_text(text: str) -> str:
 def compose(
     text: str, category: str, scope: Scope, channel: Channel, at: datetime, *, source: Memory.Source, actor: str = ""
 ) -> Remark:
-    """What somebody writes down on purpose: a sentence of a known form becomes one about the user, any other stands as
-    it is. Without a category it has that of its form. Raises RemarkMistake."""
+    """What somebody writes down on purpose: what they say of themselves becomes a sentence about the user, or the team,
+    anything else stands as it is. Without a category it has that of its form. Raises RemarkMistake."""
     clean = clean_text(text)
     if category and category not in CATEGORIES:
         raise RemarkMistake(f"A category is one of {', '.join(sorted(CATEGORIES))}.")
     read = read_statement(clean)
     if read is None or len(read.text) > MEMORY_CHARACTERS:
-        return Remark(clean, category or categorise(clean), scope, channel, source, at, actor=actor)
+        told = as_sentence(about_user(clean)) if _OWN.match(clean) else clean
+        text = told if len(told) <= MEMORY_CHARACTERS else clean
+        is_change = re.search(english.CHANGES, clean.lower()) is not None
+        return Remark(text, category or categorise(told), scope, channel, source, at, is_change=is_change, actor=actor)
     return Remark(
         read.text,
         category or read.category,

@@ -154,13 +154,42 @@ def test_what_is_so_no_longer_takes_the_place_of_what_was_so() -> None:
 
     tell("I no longer work at Google.", minutes=3)
     tell("I no longer use Windows.", minutes=4)
+    tell("I am a nurse.", minutes=5)
+    tell("I am no longer a nurse.", minutes=6)
+    tell("I am a pilot.", minutes=7)
 
     assert statuses() == {
+        "The user is a nurse.": "superseded",
+        "The user is no longer a nurse.": "active",
+        "The user is a pilot.": "active",
         "The user works at Google.": "superseded",
         "The user uses Windows.": "superseded",
         "The user no longer works at Google.": "active",
         "The user no longer uses Windows.": "active",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "category"),
+    [
+        ("I broke my left arm. It hurts", "The user broke their left arm. It hurts.", "episodic"),
+        ("Our oven takes twenty minutes to get hot.", "The team's oven takes twenty minutes to get hot.", "project"),
+        ("I/O is slow on Fridays", "I/O is slow on Fridays", "other"),
+    ],
+)
+def test_what_somebody_writes_of_themselves_is_theirs_in_whatever_form(text: str, kept: str, category: str) -> None:
+    told = tell(text).memory
+
+    assert told is not None
+    assert (told.text, told.category) == (kept, category)
+
+
+def test_of_other_things_what_is_so_no_longer_is_replaced_too() -> None:
+    tell("The clean room opens at seven.")
+
+    told = tell("The clean room no longer opens at seven.", minutes=1)
+
+    assert [old.text for old in told.superseded] == ["The clean room opens at seven."]
 
 
 def test_a_change_that_was_said_before_what_stands_is_outdated() -> None:

@@ -44,12 +44,12 @@ _MY: Final = re.compile(
     r"(?P<value>.+)"
 )
 _OUR: Final = re.compile(r"our (?P<noun>[a-z][\w' /-]{0,60}?) (?:is|are) (?:now )?(?:called|named) (?P<value>.+)")
-_I_AM_A: Final = re.compile(rf"i(?:'m| am) (?:{_ADV})*(?P<not>not )?(?P<article>an?|the) (?P<object>.+)")
+_I_AM_A: Final = re.compile(rf"i(?:'m| am) (?:{_ADV})*(?:not |no longer )?(?P<article>an?|the) (?P<object>.+)")
 _STATE: Final = re.compile(
-    rf"i(?:'m| am) (?:{_ADV})*(?P<not>not )?(?P<object>[a-z-]+(?: intolerant| handed| blind)?)(?P<rest>.*)"
+    rf"i(?:'m| am) (?:{_ADV})*(?:not |no longer )?(?P<object>[a-z-]+(?: intolerant| handed| blind)?)(?P<rest>.*)"
 )
 _WORK: Final = re.compile(
-    rf"(?:i (?:{_ADV})*(?P<verb>work|live|come from|grew up|was born|was raised|speak)|we (?:{_ADV})*(?P<home>live))\b"
+    rf"(?:i (?:{_ADV})*(?:no longer )?(?P<verb>work|live|come from|grew up|was born|was raised|speak)|we (?:{_ADV})*(?P<home>live))\b"
     r"(?P<object>.+)"
 )
 _WHERE: Final = frozenset({"as", "at", "for", "in", "near", "with", "on"})

@@ -15,7 +15,7 @@ from memory.semantic.domain.oppositions import Opposition, count_negations, find
 from memory.semantic.domain.stems import content_stems, stem, words_of
 from memory.semantic.domain.things import is_trade, single
 
-VERSION: Final = 2  # of these rules: memories with a lower one are looked at again
+VERSION: Final = 3  # of these rules: memories with a lower one are looked at again
 SLOT_MAX: Final = 200  # characters
 
 # Of the verbs of a preference: one is chosen, or any number is liked.
@@ -30,7 +30,8 @@ _PREFERENCE: Final = re.compile(
     r"(?P<object>.+)"
 )
 _FAVOURITE: Final = re.compile(
-    r"(?:[\w'’.-]+ ){0,3}?(?:favou?rite|preferred|default|go-to) (?P<noun>[\w' -]{1,60}?) (?:is|are) (?P<object>.+)"
+    r"(?:[\w'’.-]+ ){0,3}?(?:favou?rite|preferred|default|go-to) (?P<noun>[\w' -]{1,60}?) (?:is|are)"
+    r"(?P<denied>n't| not| no longer)? (?P<object>.+)"
 )
 _OVER: Final = re.compile(r",? (?:to|over|rather than|instead of|more than|better than|than|but not|not)\b ")
 _QUALIFIER: Final = re.compile(
@@ -38,6 +39,7 @@ _QUALIFIER: Final = re.compile(
 )
 _ASKS: Final = re.compile(r"(?:not )?to ")
 _NO_LONGER: Final = re.compile(r"\bno longer ")
+_ANYMORE: Final = re.compile(r" any ?(?:more|longer)$")
 _WORD: Final = re.compile(r"\S+")
 DENIED_WORDS: Final = 12  # from the start of a sentence: what denies it stands before one of them
 _ATTRIBUTE: Final = re.compile(r"(?:the )?user's (?P<noun>[\w -]{1,60}?) (?:is|are)(?: now)? ")
@@ -47,7 +49,7 @@ _OF_OTHERS: Final = re.compile(
 _CALLED: Final = re.compile(r"(?:the )?user wants to be called ")
 _AGED: Final = re.compile(r"(?:the )?user is \d{1,3} years old")
 _WORKS_AS: Final = re.compile(r"\b(?:works? as|(?:job|role|profession|occupation|title) (?:is|are))\b")
-_IS_A: Final = re.compile(r"\b(?:is|am|i'm) (?:now |also |currently |not )*(?:an?|the) (?P<object>.+)")
+_IS_A: Final = re.compile(r"\b(?:is|am|i'm) (?:now |also |currently |not |no longer )*(?:an?|the) (?P<object>.+)")
 _CREDENTIALS: Final = re.compile(rf"\b{english.CREDENTIALS}\b")
 _BACKGROUND: Final = re.compile(rf"\b{english.BACKGROUND}\b")
 _COMES_FROM: Final = re.compile(r"\b(comes? from|is from|grew up|was born|was raised)\b (?:in |on )?(?P<object>.+)")
@@ -105,7 +107,7 @@ def contradicts(one: str, other: str, category: str, slot: str = "") -> bool:
         return _clash(preferences[0], preferences[1]) or _clash(preferences[1], preferences[0])
     if slot in ("background", "credentials"):
         return _clash_in_background(first, second)
-    return not _is_refined(_value_of(first), _value_of(second)) or _is_denied(first, second)
+    return _clash_in_value(first, second)
 
 
 def denied_by(text: str) -> str:
@@ -151,13 +153,14 @@ def head_stem(phrase: str) -> str:
 
 
 def _simplify(text: str) -> str:
-    return " ".join(text.lower().replace("’", "'").strip(" .!").split())
+    """In small letters, and without the `anymore` of what is denied."""
+    return _ANYMORE.sub("", " ".join(text.lower().replace("’", "'").strip(" .!").split()))
 
 
 def _read_preference(small: str) -> _Preference | None:
     if found := _FAVOURITE.match(small):
         chosen, qualifier = _cut(found["object"], _QUALIFIER)
-        return _Preference(True, False, f"{chosen} {found['noun']}", "", qualifier)
+        return _Preference(True, bool(found["denied"]), f"{chosen} {found['noun']}", "", qualifier)
     found = _PREFERENCE.match(small)
     if found is None:
         return None
@@ -233,6 +236,15 @@ def _phrase_of(small: str) -> str:
     found = _IS_A.search(small) or _VALUE.search(small)
     value = found["object"] if found else small.partition(" as ")[2]
     return _QUALIFIER.split(f"{value} ", maxsplit=1)[0].strip()
+
+
+def _clash_in_value(one: str, other: str) -> bool:
+    """Whether they give it two values, or one denies the other's: who is no engineer is no thermal engineer either, and
+    may be a nurse."""
+    ours, theirs = _value_of(one), _value_of(other)
+    if not _is_denied(one, other):
+        return count_negations(one) % 2 == 0 and not _is_refined(ours, theirs)
+    return ours <= theirs if count_negations(one) % 2 else theirs <= ours
 
 
 def _is_refined(one: set[str], other: set[str]) -> bool:

@@ -72,10 +72,27 @@ def test_slots(text: str, category: str, slots: tuple[str, str]) -> None:
         ("The user is a developer.", "The user is a nurse.", "identity", True),
         ("The user's name is Sam.", "The user's name is Bob.", "identity", True),
         ("The user's age is 34.", "The user's age is 35.", "identity", True),
+        ("The user is no longer a nurse.", "The user is a nurse.", "identity", True),
+        ("The user is not a nurse anymore.", "The user is a night nurse.", "identity", True),
+        ("The user is no longer a nurse.", "The user is a developer.", "identity", False),
+        ("The user is no longer a nurse.", "The user is not a developer.", "identity", False),
+        (
+            "The user's favourite colour is no longer green.",
+            "The user's favourite colour is green.",
+            "preference",
+            True,
+        ),
+        (
+            "The user's favourite colour is no longer green.",
+            "The user's favourite colour is blue.",
+            "preference",
+            False,
+        ),
     ],
 )
 def test_contradictions_within_a_slot(one: str, other: str, category: str, is_contradiction: bool) -> None:
     assert contradicts(one, other, category) is is_contradiction
+    assert contradicts(other, one, category) is is_contradiction
 
 
 @given(PREFERENCES, PREFERENCES)

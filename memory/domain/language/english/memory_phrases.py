@@ -75,6 +75,7 @@ GENERIC_NOUNS = split_words(
 LIKINGS = (
     r"prefer|like|love|enjoy|adore|hate|dislike|loathe|detest|can't stand|cannot stand|can't bear|despise"
     r"|(?:don't|do not|didn't use to|never) (?:really |particularly |much )?(?:like|enjoy|love)"
+    r"|no longer (?:prefer|like|love|enjoy|hate)"
     r"|don't care (?:much )?for"
 )
 USES = r"use|no longer use|never use|don't use|do not use|avoid|stick to|swear by|rely on"
