@@ -78,7 +78,7 @@ def tell_edge(
         "fact",
         format_fact(concept, parent, dim, is_isa=is_isa),
         ending="" if edge_id is not None else "taken back" if is_gone else "replaced",
-        slot="" if is_additive else f"{concept} [{dim}]",
+        slot=f"{concept} [{dim}]",
         value="" if is_gone or is_additive else parent,
         speaker=actor,
         channel=channel,

@@ -32,9 +32,10 @@ class StoryRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoryLine:
-    """``ending``: why it holds no more, empty where it does. ``slot``: what there can be one of, and ``value``: what
-    the line says of it, both empty where there may be many. ``owner``: the speaker whom alone it concerns; of others it
-    says nothing. ``words``: the sentence in which it was said. ``settles``: whether somebody decided it on purpose."""
+    """``ending``: why it holds no more, empty where it does. ``slot``: what there can be one of, or where all is kept;
+    ``value``: what the line says of it, empty where there may be many. ``owner``: the speaker whom alone it concerns;
+    of others it says nothing. ``words``: the sentence in which it was said. ``settles``: whether somebody decided it on
+    purpose."""
 
     row: StoryRow
     at: datetime

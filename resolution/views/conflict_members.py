@@ -67,8 +67,9 @@ class WholeConflict:
 
     @property
     def title(self) -> str:
-        """What is asked, or what is said against what."""
-        return self.conflict.question or " or ".join(member.words for member in self.members[:2])
+        """What is asked, without what the question adds, for the members say that; or what is said against what."""
+        asked, mark, _ = self.conflict.question.partition("? ")
+        return asked + mark.strip() or " or ".join(member.words for member in self.members[:2])
 
     @property
     def is_open(self) -> bool:

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memory.domain.channels import Channel
-from memory.models import Agent, Config, Dimension, EdgeHistory, LlmCall, Memory, Project, ProjectState
+from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, LlmCall, Memory, Project, ProjectState
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.domain.slots import find_slots
@@ -184,6 +184,17 @@ def test_other_numbers_are_asked_about_in_the_project(project: Project) -> None:
 
     assert [each[:2] for each in asked()] == [("numbers", "p05")] * 2
     assert Conflict.objects.filter(members__kind="project_state").count() == 1
+
+
+def test_of_a_slot_where_all_is_kept_no_other_number_is_asked_about() -> None:
+    say("laser isa drawing-laser-1 artifact", "dobby", conversation=b"one".ljust(16))
+    Dimension.objects.filter(soas__token="artifact").update(on_collision="keep_all")
+    say("laser isa drawing-laser-2 artifact", "winky", conversation=b"two".ljust(16))
+
+    run.read_now(None)
+
+    assert Edge.objects.filter(concept__token="laser").count() == 2
+    assert asked() == []
 
 
 def test_what_is_forgotten_stands_in_no_question(project: Project) -> None:

@@ -49,7 +49,8 @@ _STATE: Final = re.compile(
     rf"i(?:'m| am) (?:{_ADV})*(?:not |no longer )?(?P<object>[a-z-]+(?: intolerant| handed| blind)?)(?P<rest>.*)"
 )
 _WORK: Final = re.compile(
-    rf"(?:i (?:{_ADV})*(?:no longer )?(?P<verb>work|live|come from|grew up|was born|was raised|speak)|we (?:{_ADV})*(?P<home>live))\b"
+    rf"(?:i (?:{_ADV})*(?:no longer )?(?P<verb>work|live|come from|grew up|was born|was raised|speak)"
+    rf"|we (?:{_ADV})*(?P<home>live))\b"
     r"(?P<object>.+)"
 )
 _WHERE: Final = frozenset({"as", "at", "for", "in", "near", "with", "on"})
