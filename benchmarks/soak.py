@@ -25,6 +25,9 @@ WARM_UP = 200  # of each kind: pools, caches and the allocator's own stock fill 
 SETTLE_S = 10.0
 FILES_MORE = AT_ONCE + 3  # the pool of kept connections breathes
 TASKS_MORE = 3
+# Else glibc, once a large body was freed, keeps up to 64 MB of later ones for the next, now and then: with these the
+# process has what it holds, and no more.
+ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}  # bytes
 GROWTH_MAX_MB = 24.0  # of one kind, after its warm-up; ten thousand leaks of 3 KB are more
 
 
@@ -95,7 +98,7 @@ def run(requests: int, only: list[str]) -> list[str]:
     away = {name: kind for name, kind in AWAY.items() if not only or name in only}
     with prepared_home() as home, ExitStack() as model:
         ollama = model.enter_context(standin())
-        environment = {"FESTINGER_MAX_BODY_BYTES": str(BODY_MAX_BYTES)}
+        environment = ALLOCATOR | {"FESTINGER_MAX_BODY_BYTES": str(BODY_MAX_BYTES)}
         with servers.festinger(home, ollama, fresh(home), **environment) as server:
             servers.teach(server)
             print(TITLES)

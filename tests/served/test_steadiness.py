@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from benchmarks.misuse import AT_ONCE, AWAY, BODY_MAX_BYTES, KINDS, drive
-from benchmarks.soak import settled, state_of
+from benchmarks.soak import ALLOCATOR, settled, state_of
 from tests.served.server import Served
 from tests.standin import StandIn
 
@@ -17,14 +17,15 @@ WARM_UP = AT_ONCE
 
 @pytest.fixture(scope="module")
 def proxy(database: str, upstream: StandIn) -> Iterator[Served]:
-    served = Served(upstream=upstream.url, database=database, FESTINGER_MAX_BODY_BYTES=str(BODY_MAX_BYTES))
+    settings = ALLOCATOR | {"FESTINGER_MAX_BODY_BYTES": str(BODY_MAX_BYTES)}
+    served = Served(upstream=upstream.url, database=database, **settings)
     yield served.wait_ready()
     served.stop()
 
 
 @pytest.fixture(scope="module")
 def alone(database: str) -> Iterator[Served]:
-    served = Served(upstream="http://127.0.0.1:9", database=database)
+    served = Served(upstream="http://127.0.0.1:9", database=database, **ALLOCATOR)
     yield served.wait_ready()
     served.stop()
 
