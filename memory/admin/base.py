@@ -185,9 +185,10 @@ def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
 
 
 def limit_selection(rows: QuerySet[Any]) -> tuple[list[int], str]:
-    """The keys of the rows that an action processes, and the end of its report, which says if there were more."""
+    """The keys of the rows that an action processes, the lowest first, and the end of its report, which says if there
+    were more."""
     # One more than are processed shows whether there are more, without counting a million rows.
-    keys = list(rows.order_by().values_list("pk", flat=True)[: ACTION_MAX + 1])
+    keys = list(rows.order_by("pk").values_list("pk", flat=True)[: ACTION_MAX + 1])
     more = f". Only {ACTION_MAX:,} rows are processed at a time; repeat for the rest"
     return keys[:ACTION_MAX], more if len(keys) > ACTION_MAX else ""
 
