@@ -33,7 +33,7 @@ MEMORY = {"text": "The user prefers rebase.", "agent": "dobby", "source": "state
 GOOD |= {
     "project": {"slug": "hogwarts", "name": "Hogwarts"},
     "embedder": {"name": "builtin", "dimensions": 256},
-    "pending_embedding": {"kind": "memory", "row": 7},
+    "pending_embedding": {"kind": "memory", "row": 2**40},  # which no memory has: it would be embedded anew
     "text_statistics": {"kind": "memory", "documents": 7, "mean_length": 9.5},
     "project_state": {"project_id": P05, "category": "decision", "key": "material", "value": "PEEK", "actor": "ada"},
     "lexeme_frequency": {"kind": "english", "lexeme": "databas", "documents": 7},
