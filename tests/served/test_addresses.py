@@ -135,11 +135,11 @@ def test_what_is_switched_off_for_an_agent_is_off_in_every_process(
 
 def test_gutask_teaches_under_the_name_in_its_address(server: Served, rows: Callable[[str, str], Any]) -> None:
     environment = {**os.environ, "FESTINGER_URL": f"{server.url}/agent/winky/"}
-    command = [sys.executable, str(GUTASK), "iknowthat", "tulgey -isa wood"]
+    command = [sys.executable, str(GUTASK), "iknowthat", "tumtum7 -isa wood"]
 
     assert subprocess.run(command, env=environment, check=False).returncode == 0
     query = "SELECT agent FROM urd JOIN soas ON soas.id = urd.id WHERE token = %s AND urd.id <> parent_id"
-    assert rows(query, "tulgey") == [("winky@127.0.0.1",)]
+    assert rows(query, "tumtum7") == [("winky@127.0.0.1",)]
 
 
 def test_a_bad_address_is_told_why_in_the_shape_of_its_path(server: Served, ollama: StandIn) -> None:

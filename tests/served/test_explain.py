@@ -77,14 +77,14 @@ def test_it_foresees_what_becomes_of_a_request(
 
 
 def test_it_foresees_a_conflict_and_a_candidate(server: Served, database: str) -> None:
-    server.teach("manxome -isa foe")
+    server.teach("mimsyband -isa foe")
 
-    said = explain(database, "-", stdin="manxome is a service.\n> manxome runs on tumtum")
+    said = explain(database, "-", stdin="mimsyband is a service.\n> mimsyband runs on tumtum")
 
-    assert "manxome is a service [type]: contradicts: manxome is a foe [type]. It becomes a conflict" in said
-    assert "manxome runs on tumtum: waits among the candidates." in said
-    assert server.client.get("/conflicts", params={"touches": "manxome"}).json()["items"] == []
-    assert "manxome" not in server.client.get("/candidates").text
+    assert "mimsyband is a service [type]: contradicts: mimsyband is a foe [type]. It becomes a conflict" in said
+    assert "mimsyband runs on tumtum: waits among the candidates." in said
+    assert server.client.get("/conflicts", params={"touches": "mimsyband"}).json()["items"] == []
+    assert "mimsyband" not in server.client.get("/candidates").text
 
 
 def test_it_foresees_what_is_corrected_taken_back_and_only_believed(server: Served, database: str) -> None:

@@ -4,7 +4,6 @@ import os
 import socket
 import struct
 import threading
-import time
 from select import select
 from weakref import WeakSet
 
@@ -174,16 +173,19 @@ def test_what_a_new_connection_does_not_answer_is_not_asked_again(
 @pytest.mark.parametrize("request_", REQUESTS[:3], ids=["tags", "chat", "completions"])
 def test_what_comes_between_two_answers_is_taken_for_none(port: int, model: RawUpstream, request_: bytes) -> None:
     late = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n"
+    has_answer, has_more = threading.Semaphore(0), threading.Semaphore(0)
 
     def script(connection: socket.socket, _: Message) -> None:
         connection.sendall(OK)
-        time.sleep(0.05)
+        has_answer.acquire()
         connection.sendall(late)
+        has_more.release()
 
     model.script = script
     for _ in range(3):
         assert ask(port, request_).status == 200
-        time.sleep(0.1)
+        has_answer.release()
+        assert has_more.acquire(timeout=PATIENCE_S)
 
 
 def test_after_the_first_byte_of_an_answer_it_is_not_asked_again(port: int, model: RawUpstream) -> None:

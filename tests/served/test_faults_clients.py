@@ -267,8 +267,9 @@ def test_connections_of_both_sides_are_watched_for_a_peer_that_vanished(
         assert wire.stream.readline().startswith(b"HTTP/1.1 200")
 
         client = wire.socket.getsockname()[1]
-        assert is_kept_alive(local=port, remote=client)
-        assert is_kept_alive(local=None, remote=model.port)
+        # What was sent is acknowledged by now, or soon: until then another timer runs.
+        wait_until(lambda: is_kept_alive(local=port, remote=client))
+        wait_until(lambda: is_kept_alive(local=None, remote=model.port))
 
 
 def is_kept_alive(*, local: int | None, remote: int) -> bool:
