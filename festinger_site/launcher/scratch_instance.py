@@ -122,9 +122,15 @@ def festinger(home: Path, ollama: str) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """Free a moment ago: the launcher takes a number, not a socket."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    """One that nobody else is given while this process lives: the launcher takes a number, not a socket."""
+    # Bound and not listening, the socket keeps the kernel from choosing the port for others, and lets a server that
+    # asks for this very one listen there.
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    port = int(holder.getsockname()[1])
+    holder.detach()
+    return port
 
 
 def environment(home: Path, port: int, ollama: str) -> dict[str, str]:

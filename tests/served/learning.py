@@ -17,9 +17,10 @@ from typing import Any
 import psycopg
 
 from festinger_site.launcher.programs import own_programs
+from festinger_site.launcher.scratch_instance import free_port
 from tests.llm_server import LlmServer
 from tests.served.postgres import OwnPostgres
-from tests.served.server import PROJECT, Served, free_port
+from tests.served.server import PROJECT, Served
 from tests.standin import StandIn
 
 # How long something is waited for that comes for sure, on a machine that may have much else to do.

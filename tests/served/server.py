@@ -1,7 +1,6 @@
 """A real Festinger server process on a real socket, in front of a stand-in, on a database of its own."""
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,16 +13,12 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from festinger_site.launcher.programs import uvicorn
+from festinger_site.launcher.scratch_instance import free_port
 from tests.prepared_postgres import PREPARED, prepare_database
 
 PROJECT = Path(__file__).parent.parent.parent
 READY_S = 120  # of a busy machine
 STOP_S = 10
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def new_database(server: str, name: str) -> str:

@@ -9,8 +9,9 @@ import ollama
 import openai
 import pytest
 
+from festinger_site.launcher.scratch_instance import free_port
 from tests.served.conftest import AWAY, SMALL_BODY
-from tests.served.server import Served, free_port
+from tests.served.server import Served
 
 PLAIN = {"trust_env": False, "verify": False, "timeout": 10}  # no list of authorities to read: all is plain HTTP
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n5\r\ndata:\r\n"

@@ -12,7 +12,8 @@ import psutil
 import psycopg
 import pytest
 
-from tests.served.server import Served, free_port
+from festinger_site.launcher.scratch_instance import free_port
+from tests.served.server import Served
 from tests.standin import StandIn
 from tests.waiting import eventually
 

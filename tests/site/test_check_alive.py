@@ -15,8 +15,8 @@ from psycopg.conninfo import make_conninfo
 from festinger_site import settings
 from festinger_site.home import PROJECT
 from festinger_site.launcher.liveness_probe import complaint
+from festinger_site.launcher.scratch_instance import free_port
 from memory.heartbeats import Process, give_sign
-from tests.served.server import free_port
 from tests.site.test_launch import environment
 
 OLDEST_S = 45

@@ -20,6 +20,7 @@ import pytest
 from festinger_site import home as homes
 from festinger_site.environment import Environment
 from festinger_site.launcher import postgres_cluster, preflight, programs, supervision
+from festinger_site.launcher.scratch_instance import free_port
 
 START_S = 90  # the first one makes a database and loads the dictionary, perhaps on a slow machine
 STOP_S = 20
@@ -81,11 +82,6 @@ def wait_until(is_so, timeout_s: float) -> None:
     while not is_so():
         assert time.monotonic() < deadline, f"not so within {timeout_s} s"
         time.sleep(0.1)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 class Place:
