@@ -98,12 +98,14 @@ def test_what_was_said_in_one_conversation_stands_in_the_prompt_of_another(
     """Also if another process was told."""
     name = {"X-Festinger-Agent": f"{wire}-teller"}
     said = f"We moved the billing{wire.replace('_', '')} database to Postgres 17 last week."
+    day = time.strftime("%Y-%m-%d")
     post(other_server, wire, [("user", said)], name)
+    days = {day, time.strftime("%Y-%m-%d")}  # it may have been midnight
     kept(said)
 
     ask_until_given(server, wire, f"Which version is our billing{wire.replace('_', '')} database?", name)
 
-    assert f"{time.strftime('%Y-%m-%d')} user: {said}" in received(ollama, wire)
+    assert any(f"{day} user: {said}" in received(ollama, wire) for day in days)
 
 
 # How a client says for whom it speaks: in the body, or in a header.
