@@ -7,7 +7,7 @@ from typing import Final
 
 from memory.domain.cues.clauses import Subject
 from memory.domain.cues.parents import Parent
-from memory.domain.cues.patterns import CONTINUING, ELLIPTICAL, OPERATORS, Cue, Form
+from memory.domain.cues.patterns import CONTINUING, ELLIPTICAL, OPERATORS, USING, Cue, Form
 from memory.domain.language.english import verbs
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
@@ -68,6 +68,11 @@ def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
         return []
     spoken = f"{between} it" if cue.is_pronominal else between
     has_pronoun = spoken.endswith(_PRONOUNS)
+    if last.parent.form is Form.MOVED:  # `it uses` is what was moved, not where it is now
+        is_moved = (
+            cue.form in USING | {Form.IS_WRITTEN} and not cue.is_plural and has_pronoun and _PRONOUN.match(spoken)
+        )
+        return subjects if is_moved else [name] if name is not None and _WHICH.match(between) else []
     if last.is_denied and has_pronoun and (_IT.match(between) or _goes_on(written, spoken)):
         return subjects
     if last.is_apposition and _CLOSING.match(between):

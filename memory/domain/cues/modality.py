@@ -44,6 +44,9 @@ _TAKEN_BACK: Final = re.compile(rf"\W*(?:{english.TAKEN_BACK})(?!\w)")
 _RETRACTION: Final = re.compile(
     rf"(?:^\W*|[,;:.!\u2013\u2014] ?|\s-\s|\b(?:{english.BEFORE_RETRACTIONS}),? )(?:{english.RETRACTIONS})(?!\w)"
 )
+_INSTEAD: Final = re.compile(
+    r"[*_\"'\u201d\x10]*[,;]?(?: but| and)? (?:it|s?he|they)(?:'s|'re| is| are| runs| belongs)\b"
+)
 # `that the tool flarn`: what may stand between the words that take a statement back and its subject.
 _DIRECTLY: Final = re.compile(r"(?: (?:the|our|my|your))?(?: [\w-]{1,30})?[\s*_\"'\u201c\x10:]*")
 _DIRECTLY_MAX: Final = 48  # characters
@@ -145,13 +148,18 @@ class Modality:
     def is_conditional(self, start: int, end: int) -> bool:
         """Whether a condition stands between the beginning of the clause around ``start``, and ``end``."""
         clause = self.clause_start(start)
-        if (
-            self._said
-            and (self.is_correction() or " actually " in self._small[end:])
-            and clause <= self._said[-1] < start
-        ):
-            return True  # `Let me correct this: I said that S`
+        if self._has_been_said(start, end):
+            return True
         return bisect_left(self._conditions, clause) != bisect_left(self._conditions, end)
+
+    def is_misspoken(self, start: int, end: int) -> bool:
+        """Whether a statement there is said to have been a mistake: `I said S, it's actually T`."""
+        return self._has_been_said(start, end) and _INSTEAD.match(self._small, end) is not None
+
+    def _has_been_said(self, start: int, end: int) -> bool:
+        """`Let me correct this: I said that S`"""
+        is_said = bool(self._said) and self.clause_start(start) <= self._said[-1] < start
+        return is_said and (self.is_correction() or "actually " in self._small[end:])
 
     def is_revoked(self, end: int) -> bool:
         """Whether what follows doubts or revokes a statement that ends there."""

@@ -11,7 +11,7 @@ from memory.domain.cues.clauses import Subject
 from memory.domain.cues.modality import Modality, SpeechAct
 from memory.domain.cues.naming import is_distinctive, is_name_called, is_role
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, read_phrase
-from memory.domain.cues.parents import find_stops, make_parent
+from memory.domain.cues.parents import Parent, find_stops, make_parent
 from memory.domain.cues.patterns import Cue, Form
 from memory.domain.cues.subjects import read_apposed, read_subjects
 from memory.domain.language.english import names, nouns
@@ -48,6 +48,7 @@ class Named:
 class Move:
     origin: Named
     destination: Named
+    arrived: Parent  # the destination, as a phrase
 
 
 def read_called(
@@ -130,7 +131,8 @@ def read_move(
         return None
     parents = [make_parent(passage, Form.MOVED, phrase, stops, vocabulary) for phrase in (origin, destination)]
     source, target = (parent.token if parent is not None else "" for parent in parents)
-    if not source or not target or len({subject.concept, source, target}) < 3:
+    arrived = parents[1]
+    if not source or arrived is None or len({subject.concept, source, target}) < 3:
         return None
     words = [
         word for phrase in (origin, destination) for token in phrase.tokens for word in token.parts or (token.text,)
@@ -143,7 +145,7 @@ def read_move(
         return None
     start = min(subject.start, cue.start)
     first = Named(subject.concept, source, dimension, dimension == TYPE, start, origin.end)
-    return Move(first, replace(first, parent=target, end=destination.end))
+    return Move(first, replace(first, parent=target, end=destination.end), arrived)
 
 
 def _read_moved(passage: Passage, cue: Cue, barrier: int, modality: Modality, vocabulary: Vocabulary) -> Subject | None:

@@ -54,6 +54,7 @@ class Form(Enum):
     # Only after a statement: `a worker, written in Go`.
     LOCATED = ("(?:located|based|headquartered) (?:in|at)", "geography", False, _ELLIPTICAL)
     WRITTEN = ("written in", "tech", False, _ELLIPTICAL)
+    BUILT = ("built (?:with|on(?: top of)?)", "uses", False, _ELLIPTICAL)
     # `Kvasir, our search service,` and `Kvasir (a Go service)`: the mark belongs to the cue.
     APPOSITION = (r", (?:our|my|an?)|\((?:our|my|an?)", "type", True, _ELLIPTICAL)
     # `- kvasir: a Go service`, `- odin - our portal`: at the beginning of a line.
@@ -93,9 +94,9 @@ OPERATORS: Final = frozenset({Form.OPERATOR_ISA, Form.OPERATOR_ISPART})
 # These stand where a verb is missing, as in notes; within a sentence that has one they describe another noun.
 NOTES: Final = frozenset({Form.KIND_OF, Form.PART_OF})
 ELLIPTICAL: Final = NOTES | {Form.OWNED_BY, Form.HOSTED, Form.CONTAINED}
-CONTINUING: Final = frozenset({Form.LOCATED, Form.WRITTEN})  # only after a statement
+CONTINUING: Final = frozenset({Form.LOCATED, Form.WRITTEN, Form.BUILT})  # only after a statement
 APPOSED: Final = frozenset({Form.APPOSITION, Form.LISTED})
-USING: Final = frozenset({Form.USES, Form.IS_BUILT})  # of names only, and of all that are listed
+USING: Final = frozenset({Form.USES, Form.IS_BUILT, Form.BUILT})  # of names only, and of all that are listed
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
 RUNNING: Final = PLACES | USING | {Form.IS_WRITTEN}  # of programs, never of people
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
@@ -123,7 +124,7 @@ _BEGINNING: Final = re.compile(
     r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted|running o"
     r"|maint|deploy|contai|locat|based|headq|writt|built|act|al|bas"
     r"|both |curr|essen|itself|just|now|simpl|still|short |anoth)|n['\u2019]?t|a |part)|t['\u2019]s|nstance o)"
-    r"|are[ n]|b(?:elon|ased [ia])|c(?:alled|ontained|oden)"
+    r"|are[ n]|b(?:elon|ased [ia]|uilt [wo])|c(?:alled|ontained|oden)"
     r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel|use)|ubbed|eployed o)|h(?:osted|e['\u2019]s|eadq)|kind o|located [ia]"
     r"|m(?:ember o|igr|oved|aintained b)|n(?:amed|ickn|o lon)|own(?:ed|s )|part o|r(?:uns? o|elo|enamed)"
     r"|she['\u2019]s|t(?:ype o|ransf)|uses? |writt)"

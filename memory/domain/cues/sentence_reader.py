@@ -14,10 +14,9 @@ from memory.domain.cues.moves import read_called, read_move, read_names
 from memory.domain.cues.naming import is_distinctive, is_marked_at, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent, read_list, read_parent
-from memory.domain.cues.patterns import APPOSED, CONTINUING, NAMING, RUNNING, SUBJECT_BEHIND, VERB, Cue, Form
-from memory.domain.cues.subjects import read_apposed, read_listed, read_subjects
-from memory.domain.language.english import names, nouns, verbs
-from memory.domain.text.function_words import DETERMINERS, is_closed_class
+from memory.domain.cues.patterns import APPOSED, CONTINUING, NAMING, RUNNING, SUBJECT_BEHIND, USING, VERB, Cue, Form
+from memory.domain.cues.subjects import ends_apposition, read_apposed, read_listed, read_subjects
+from memory.domain.language.english import names, nouns
 from memory.domain.text.tokenizer import NamesInside
 
 _ADVERBIAL_MAX: Final = 24  # characters of `from now on`
@@ -25,23 +24,20 @@ _CUES_AHEAD: Final = 8  # more of them cannot stand within the words of one phra
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
 _WEAKENING: Final = frozenset({"yet", "per", "alone", "only", "just", "solely", "exclusively"})
-# An apposition ends with punctuation, or goes on with what describes it; `Bruno, a cat and a dog` is a list.
-_APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
-_LISTED_END: Final = re.compile(
-    r"[*_\"'\u2019\u201d\x10]*(?:\s*\Z|[.,;!]|\s*\(|\s+(?:that|which|who)\b"
-    r"|\s+(?:in|from|for|by|with|on|at|of|to)\b(?!.*\b(?:is|are|was|were|has|have|had|can|could|will|would|may|might|now)\b))"
-)
-_DESCRIBED_BY: Final = frozenset({"in", "from", "for", "by", "with", "that", "which", "who", "on", "at", "of"})
 # `not a service but a repo`, `no longer owned by Anna but by Bob`.
 _BUT: Final = re.compile(
     r",?\s+but (?:now |rather |instead )?(?:(?:is|are|runs|belongs|owned|hosted) )?"
     r"(?P<word>by|on|in|to|at|of|an?|our|my|the)\b"
 )
-_VERB_AFTER: Final = re.compile(
-    rf"\s+(?:(?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}) )?"
-    r"(?:is|are|was|were|has|have|had|does|did|do|can|could|will|would|should|must|may|might|isn't|[a-z]+ed|[a-z]+s)\b"
-    r"(?! of\b)"
+# `no longer uses SQLite but Postgres`
+_BUT_USES: Final = re.compile(r"(?: any ?more| any longer)?,? but (?:(?:now|rather|instead|only) )?(?:uses )?")
+# `is a relay, not a worker`; `runs on tyr instead of baldur`; `is a brigantine, forget the lugger`
+_CONTRAST: Final = re.compile(
+    r"[*_\"'\u201d\x10]*"
+    r"(?:,? (?:and )?(?P<not>not|instead of|rather than)|[,;] (?:so )?forget(?: about)? (?:the|that)) "
 )
+_ARTICLE: Final = re.compile(r"an? ")
+_PREPOSITION: Final = re.compile(r"(?:on|in|by|with|to|at) |(?=[A-Z\d`]|[a-z]+[-_.]?\d)")
 _PRONOUNS: Final = frozenset({"it", "he", "she"})
 _DUMMY: Final = frozenset({"to", "that", "if", "when", "because"})  # `It is a rule that`: of nothing named before
 _CAMEL: Final = re.compile(r"[a-z][A-Z]")
@@ -97,6 +93,7 @@ class _SentenceReader:
         self._as_typed = as_typed
         self._last: Last | None = None
         self._tells_of_code = self._is_doubtful = False
+        self._misspoken_end = 0  # of what somebody says that they have said wrongly
         self._topic, self._runs_only = around.topic, around.runs_only
         self._wraps_at = len(passage.text.rstrip()) if around.is_wrapped else -1
 
@@ -108,7 +105,11 @@ class _SentenceReader:
         if not continued and (not is_hopeful or cue.is_pronominal or cue.form in CONTINUING):
             return []
         parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
-        if parent is None or parent.end == self._wraps_at or (cue.form in APPOSED and not self._is_closed(cue, parent)):
+        if parent is None or parent.end == self._wraps_at:
+            return []
+        if cue.form in APPOSED and not ends_apposition(
+            self._passage, cue, parent.phrase, parent.end, self._modality.clause_start(cue.start)
+        ):
             return []
         if referred and parent.phrase.next_word in _DUMMY:
             return []
@@ -120,7 +121,9 @@ class _SentenceReader:
         if cue.form is Form.OWNS:
             return self._read_owner(subjects[0], cue, parent)
         instead_of = self._last.parent.token if continued and self._last is not None and self._last.is_denied else ""
-        is_denied = cue.is_denied or self._modality.is_taken_back(subjects[0].start)
+        is_misspoken = self._modality.is_misspoken(subjects[0].start, parent.end)
+        self._misspoken_end = parent.end if is_misspoken else self._misspoken_end
+        is_denied = cue.is_denied or is_misspoken or self._modality.is_taken_back(subjects[0].start)
         stops = find_stops(cue, following)
         parents = read_list(self._passage, parent, stops, self._vocabulary, as_typed=self._as_typed)
         self.barrier = parents[-1].end
@@ -183,35 +186,11 @@ class _SentenceReader:
             vocabulary=self._vocabulary,
         )
 
-    def _is_closed(self, cue: Cue, parent: Parent) -> bool:
-        """Whether an apposition ends where its phrase does, and is no member of a list."""
-        text = self._passage.text
-        if cue.form is Form.LISTED:
-            is_camel = _CAMEL.search(text, parent.phrase.start, parent.end) is not None
-            return not is_camel and _LISTED_END.match(text, parent.end) is not None
-        if text[cue.start] == "(":
-            closing = text.find(")", parent.end, parent.end + 200)
-            return closing >= 0 and (
-                parent.phrase.next_word in _DESCRIBED_BY or _APPOSED_END.match(text, parent.end) is not None
-            )
-        is_described = parent.phrase.next_word in ("in", "from", "with", "that", "which", "who")
-        end = _APPOSED_END.match(text, parent.end)
-        if is_described or end is None or self._passage.word_at(cue.start) not in ("a", "an"):
-            return is_described or end is not None
-        # `Kubernetes, a registry, upgrades of Postgres` is a list: a sentence has a verb, behind or before.
-        if text[parent.end : end.end()].strip(_MARKS) == ",":
-            return _VERB_AFTER.match(text, end.end()) is not None or self._has_grammar(cue)
-        return self._has_grammar(cue)
-
-    def _has_grammar(self, cue: Cue) -> bool:
-        """Whether what stands before an apposition in its clause is more than a name."""
-        passage = self._passage
-        first = bisect_left(passage.starts, self._modality.clause_start(cue.start))
-        words = [token.text for token in passage.tokens[first : bisect_left(passage.starts, cue.start)]]
-        return any(is_closed_class(word) and word not in DETERMINERS for word in words)
-
     def _is_asserted(self, subject: Subject, cue: Cue, parent: Parent) -> bool:
-        is_conditional = self._modality.is_conditional(min(subject.start, cue.start), cue.start)
+        if self._modality.is_misspoken(subject.start, parent.end):
+            return True
+        start = cue.start if self._misspoken_end else min(subject.start, cue.start)
+        is_conditional = self._modality.is_conditional(start, cue.start)
         if is_conditional or self._modality.is_revoked(parent.end):
             return False
         # What is only believed not to be so takes nothing back; `not yet`, `not in Go alone` deny nothing.
@@ -261,7 +240,9 @@ class _SentenceReader:
         """``instead_of``: the parent that was denied just before."""
         kind = self._find_kind(subjects[0], cue, parent, is_instead=bool(instead_of))
         found = [self._make(subject, parent, start, kind, instead_of) for subject in subjects]
-        if cue.is_denied and (contrast := _BUT.match(self._passage.text, parent.phrase.end)):
+        text, at = self._passage.text, parent.phrase.end
+        contrast = _BUT.match(text, at) or (_BUT_USES.match(text, at) if parent.form in USING else None)
+        if cue.is_denied and contrast:
             other = self._read_other(contrast, parent, stops)
             if other is not None:
                 found += [self._make(subject, other, start, SpeechAct.CHANGES, parent.token) for subject in subjects]
@@ -279,7 +260,8 @@ class _SentenceReader:
 
     def _find_kind(self, subject: Subject, cue: Cue, parent: Parent, *, is_instead: bool) -> SpeechAct:
         between = self._passage.text[subject.end : cue.start].lower() if subject.end < cue.start else ""
-        if cue.is_denied or (self._modality.is_taken_back(subject.start) and not is_instead):
+        is_back = self._modality.is_taken_back(subject.start) or self._modality.is_misspoken(subject.start, parent.end)
+        if cue.is_denied or (is_back and not is_instead):
             return SpeechAct.RETRACTS
         before = self._passage.text[max(0, subject.start - _ADVERBIAL_MAX) : subject.start].lower()
         if (
@@ -291,9 +273,18 @@ class _SentenceReader:
             or _NOW.search(between)
         ):
             return SpeechAct.CHANGES
-        if cue.adverb == "actually" or _ACTUALLY.search(between) or self._modality.is_correction():
+        is_corrected = cue.adverb == "actually" or _ACTUALLY.search(between) or self._is_contrasted(parent)
+        if is_corrected or self._modality.is_correction():
             return SpeechAct.CORRECTS
         return SpeechAct.STATES
+
+    def _is_contrasted(self, parent: Parent) -> bool:
+        """Whether what follows says what it is not: `a relay, not a worker`."""
+        text = self._passage.text
+        contrast = _CONTRAST.match(text, parent.end)
+        if contrast is None or contrast["not"] is None:
+            return contrast is not None
+        return (_ARTICLE if parent.form.is_isa else _PREPOSITION).match(text, contrast.end()) is not None
 
     def _make(self, subject: Subject, parent: Parent, start: int, kind: SpeechAct, instead_of: str = "") -> CueMatch:
         form = parent.form
@@ -321,6 +312,7 @@ class _SentenceReader:
 
     def _read_named(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:
         """The forms whose subject may stand behind them, and those of two names."""
+        move = None
         if cue.form in (Form.CALLED, Form.ROLE):
             allowed = self._last.parent.phrase.start if self._last is not None else -1
             named = read_called(self._passage, cue, following, self.barrier, allowed, self._vocabulary)
@@ -346,4 +338,7 @@ class _SentenceReader:
             triple = (statement.subject, statement.parent, statement.dimension, statement.is_isa)
             found.append(CueMatch(*triple, confidence, start, end, kind=kind, is_hedged=is_hedged))
             self.barrier = max(self.barrier, end)
+        if move is not None and found:
+            subject = Subject(move.origin.subject, move.origin.start, move.origin.start)
+            self._last = Last([subject], move.arrived, False, False, self.barrier)
         return found

@@ -8,12 +8,25 @@ from typing import Final
 from memory.domain.cues.clauses import Clause, Subject, belongs_to_noun, governs_cue, is_kind, is_no_name
 from memory.domain.cues.modality import CLAUSE_BREAK
 from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked, is_ordinary_noun
-from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_plural
+from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, is_plural
 from memory.domain.cues.patterns import OPERATORS, Cue, Form
 from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import DETERMINERS, POSSESSIVES, is_closed_class
 from memory.domain.text.tokenizer import Token
 
+# An apposition ends with punctuation, or goes on with what describes it; `Bruno, a cat and a dog` is a list.
+_APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
+_LISTED_END: Final = re.compile(
+    r"[*_\"'\u2019\u201d\x10]*(?:\s*\Z|[.,;!]|\s*\(|\s+(?:that|which|who)\b"
+    r"|\s+(?:in|from|for|by|with|on|at|of|to)\b(?!.*\b(?:is|are|was|were|has|have|had|can|could|will|would|may|might|now)\b))"
+)
+_DESCRIBED_BY: Final = frozenset({"in", "from", "for", "by", "with", "that", "which", "who", "on", "at", "of"})
+_VERB_AFTER: Final = re.compile(
+    rf"\s+(?:(?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}) )?"
+    r"(?:is|are|was|were|has|have|had|does|did|do|can|could|will|would|should|must|may|might|isn't|[a-z]+ed|[a-z]+s)\b"
+    r"(?! of\b)"
+)
+_CAMEL: Final = re.compile(r"[a-z][A-Z]")
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d\x10]*\Z")
 _COMMA: Final = re.compile(r"[*_\"'\u201d\x10]*,\s[\s*_\"'\u201c\x10]*\Z")
 _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linear
@@ -231,3 +244,23 @@ def _find_name_before_noun(noun: Token, passage: Passage, tokens: list[Token], v
     if name.text in names.PLACE_OPENERS or (not name.is_capitalised and is_gerund(name.text, vocabulary)):
         return None  # `the Berlin office`, `the bounding set`
     return Clause.of(passage, tokens, len(tokens) - 2) if is_distinctive(passage, name, vocabulary) else None
+
+
+def ends_apposition(passage: Passage, cue: Cue, phrase: Phrase, end: int, clause_start: int) -> bool:
+    """Whether an apposition ends where its phrase does, and is no member of a list."""
+    text = passage.text
+    if cue.form is Form.LISTED:
+        return _CAMEL.search(text, phrase.start, end) is None and _LISTED_END.match(text, end) is not None
+    closing = _APPOSED_END.match(text, end)
+    if text[cue.start] == "(":
+        is_followed = phrase.next_word in _DESCRIBED_BY or closing is not None
+        return text.find(")", end, end + 200) >= 0 and is_followed
+    is_described = phrase.next_word in ("in", "from", "with", "that", "which", "who")
+    if is_described or closing is None or passage.word_at(cue.start) not in ("a", "an"):
+        return is_described or closing is not None
+    # `Kubernetes, a registry, upgrades of Postgres` is a list: a sentence has a verb, behind or before.
+    if text[end : closing.end()].strip(_MARKS) == "," and _VERB_AFTER.match(text, closing.end()):
+        return True
+    first = bisect_left(passage.starts, clause_start)
+    words = [token.text for token in passage.tokens[first : bisect_left(passage.starts, cue.start)]]
+    return any(is_closed_class(word) and word not in DETERMINERS for word in words)

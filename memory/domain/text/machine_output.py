@@ -12,6 +12,8 @@ _OUTPUT: Final = re.compile(
     r"|\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE|PANIC)\]?(?=[:\s(\[]|$)"
     r"|(?:error|warning|fatal|panic)(?:\[\w{1,12}\])?:\s|[\w./-]{1,80}: (?:error|warning|fatal|fatal error|note): "
     r"|(?:Error|Warning): [A-Z][\w ]{1,60}: "
+    # Tags of programs: `[prober] FAIL`; people write `[edit]`.
+    r"|\[(?!(?:added|edit|edited|fyi|info|note|optional|ps|todo|update)\])[a-z][\w.-]{2,40}\] "
     # Exceptions and stacks.
     r"|Traceback \(|During handling of the above|Caused by: |File \"[^\"\n]{1,200}\", line \d|at [\w$.<>]{1,120} ?\("
     r"|(?:\w{1,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Warning|Violation|Failure|Interrupt)\b(?:: |\(|$)"

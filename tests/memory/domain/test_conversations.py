@@ -24,7 +24,7 @@ def told(text, dictionary):
 
 
 # Those that were written last tell what is to be expected of others: in them, the first reading found a half.
-@pytest.mark.parametrize(("is_fresh", "recall", "stale"), [(False, 0.75, 2), (True, 0.62, 9)], ids=["older", "fresh"])
+@pytest.mark.parametrize(("is_fresh", "recall", "stale"), [(False, 0.75, 2), (True, 0.65, 12)], ids=["older", "fresh"])
 def test_long_conversations_are_read_with_few_mistakes(is_fresh, recall, stale):
     read = measure(path for path in sorted(CONVERSATIONS.glob("*.txt")) if path.stem.startswith("fresh") == is_fresh)
 
@@ -53,7 +53,24 @@ def test_long_conversations_are_read_with_few_mistakes(is_fresh, recall, stale):
          "-kvasir go_tool [type]; >kvasir rust_tool [type]"),
         ("Forget that kvasir is a worker, it's a relay", "-kvasir worker [type]; >kvasir relay [type]"),
         ("Wiebke isn't a nurse, she's a midwife", "-wiebke nurse [type]; >wiebke midwife [type]"),
+        ("Sorry, I said kvasir is a worker, it's actually a relay",
+         "-kvasir worker [type]; >kvasir relay [type]"),
+        ("Actually, we said that kvasir is a worker", ""),
+        ("We moved kvasir from tyr-1 to baldur-2, and it no longer uses SQLite but Postgres",
+         "-kvasir tyr-1 [runs-on]; >kvasir baldur-2 [runs-on]; -kvasir sqlite [uses]; >kvasir postgres [uses]"),
+        ("We moved kvasir from tyr-1 to tyr-2, it is a Debian host",
+         "-kvasir tyr-1 [runs-on]; >kvasir tyr-2 [runs-on]"),
+        # contrasts
+        ("kvasir is a relay, not a worker", "!kvasir relay [type]"),
+        ("kvasir is a relay, not in production", "kvasir relay [type]"),
+        ("kvasir is a relay; forget the worker", "!kvasir relay [type]"),
+        ("kvasir runs on tyr-1 instead of baldur-2", "!kvasir tyr-1 [runs-on]"),
+        ("kvasir no longer uses Redis but fails", "-kvasir redis [uses]"),
+        ("[kvasir] skadi is a worker\nmimir is a relay", ""),
+        ("[edit] kvasir is a relay", "kvasir relay [type]"),
         # more of the same thing
+        ("kvasir is a Slack bot, built with Vite and Redis",
+         "kvasir slack_bot [type]; kvasir vite [uses]; kvasir redis [uses]"),
         ("kvasir is a Slack bot, written in Rust", "kvasir slack_bot [type]; kvasir rust [tech]"),
         ("kvasir is a view, owned by Team Blue", "kvasir view [type]; kvasir team_blue [owned-by]"),
         ("kvasir is a hotel in Oslo and belongs to Team Blue", "kvasir hotel [type]; kvasir team_blue [membership]"),
