@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
+from memory.domain.recall.following import find_subject_words, goes_on
 from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import NOTHING, Block, join_blocks
 from memory.recall.mentions import Mentions
@@ -22,10 +23,13 @@ NO_PLACE = "no place for it in this prompt"
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What belongs to the last message of a user in a prompt. ``message`` tells it within its conversation, ``before``
-    the one before it. ``found``: what was searched for it just now, the best first."""
+    the one before it; ``said`` and ``said_before`` are what they say. ``found``: what was searched for it just now, the
+    best first."""
 
     message: bytes
     before: bytes = b""
+    said: str = ""
+    said_before: str = ""
     found: tuple[ShownNote, ...] = ()
 
 
@@ -219,10 +223,15 @@ def _gather_notes(
     conversation: Conversation | None, wanted: Wanted | None, lost: Sequence[ShownNote]
 ) -> tuple[ShownNote, ...]:
     """What may be shown: what was just found; what the same message was given when it stood in an earlier prompt; what
-    was found while the model answered; and what stood in blocks that are gone."""
+    was found while the model answered, as far as the message goes on with that; and what stood in blocks that are
+    gone."""
     if wanted is None or conversation is None:
         return (*(wanted.found if wanted is not None else ()), *lost)
-    return (*wanted.found, *conversation.notes_at(wanted.message), *conversation.notes_at(after(wanted.before)), *lost)
+    late = conversation.notes_at(after(wanted.before))
+    if late and not goes_on(wanted.said, wanted.said_before):  # it was searched for something else
+        words = find_subject_words(wanted.said)
+        late = tuple(note for note in late if not words.isdisjoint(find_subject_words(note.text)))
+    return (*wanted.found, *conversation.notes_at(wanted.message), *late, *lost)
 
 
 def after(message: bytes) -> bytes:

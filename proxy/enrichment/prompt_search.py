@@ -61,7 +61,8 @@ class Lookup:
     message: bytes
     before: bytes = b""
     texts: tuple[str, ...] = ()  # what of the message is searched for; empty where nothing is
-    text_before: str = ""  # the message before it, as it came
+    said: str = ""  # the message, as it came
+    text_before: str = ""  # the message before it
     outcome: str = ""
     is_new: bool = False
     started: float = 0.0
@@ -121,7 +122,8 @@ class PromptSearch:
         last = users[0]
         said = [self._unwrap(messages[index], digests[index]) for index in users]
         before = said[1][0] if len(said) > 1 else b""
-        lookup = Lookup(scope, conversation, said[0][0], before, started=time.perf_counter())
+        lookup = Lookup(scope, conversation, said[0][0], before, said=said[0][1], started=time.perf_counter())
+        lookup.text_before = said[1][1] if len(said) > 1 else ""
         if not is_in_share(conversation, tuning.recall_share):
             lookup.outcome = NOT_IN_SHARE
             return lookup
@@ -129,8 +131,7 @@ class PromptSearch:
             lookup.outcome = RESENT
             return lookup
         lookup.is_new = True
-        lookup.texts = tuple(filter(says_something, [find_own_words(said[0][1])]))
-        lookup.text_before = said[1][1] if len(said) > 1 else ""
+        lookup.texts = tuple(filter(says_something, [find_own_words(lookup.said)]))
         if not lookup.texts:
             lookup.outcome = NOTHING_ASKED
         elif tuning.recall_current == "off":
@@ -153,7 +154,8 @@ class PromptSearch:
             if related is not None and lookup.outcome == FOUND:
                 lookup.found = show(related, lookup.texts, lookup.scope)
                 found = await self._compare(lookup, messages, turn)
-        return Wanted(lookup.message, lookup.before, tuple(found))
+        said, said_before = lookup.said[:TEXT_MAX], lookup.text_before[:TEXT_MAX]
+        return Wanted(lookup.message, lookup.before, said, said_before, tuple(found))
 
     def search_on(self, lookup: Lookup | None) -> None:
         """Searches for the next turn, while the model answers this one."""

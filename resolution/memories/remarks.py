@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from memory.domain.channels import Channel
-from memory.domain.language.english import remembering as english
+from memory.domain.language.english import memory_phrases as english
 from memory.domain.secrets.redaction import mask_secrets
 from memory.models import Memory
 from memory.models.semantic import MEMORY_CHARACTERS

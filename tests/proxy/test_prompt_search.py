@@ -257,9 +257,12 @@ def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next
     assert chat.event["search"] == SWITCHED_OFF
     second = ask_and_search_on("Go on.")
     third = ask_and_search_on("And rebase?")
-    fourth = ask_and_search_on("Fine.")
+    other = ask_and_search_on("Translate to French: it has a black cat.")
+    fourth = ask_and_search_on("And rebase?")
+    fifth = ask_and_search_on("Fine.")
 
-    assert [lines_in(texts[-1]) for texts in (first, second, third, fourth)] == [[], [MOVED_LINE], [], [PREFERS_LINE]]
+    shown = [lines_in(texts[-1]) for texts in (first, second, third, other, fourth, fifth)]
+    assert shown == [[], [MOVED_LINE], [], [], [PREFERS_LINE], []]
     assert library.asked[-1][1:] == (("Fine.", "And rebase?"), UNHURRIED_MS)
 
 

@@ -131,6 +131,9 @@ def make_parent(
         if not context or of is None:
             return None
         end = of.end
+    # Of whom, only who says it knows, and not the graph, which all share: that is remembered for them.
+    if form.is_isa and not context and not as_typed and phrase.head in memory_phrases.RELATIVES:
+        return None
     if form is Form.IS_THE and not context and not _tells_kind(phrase):
         return None
     token = _compose_language(passage, phrase) if form is Form.IS_WRITTEN else ""

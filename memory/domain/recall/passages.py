@@ -7,6 +7,7 @@ from typing import Final
 
 from memory.domain.cues.noun_phrases import is_adjective, is_plural
 from memory.domain.language.english import memory_phrases, requests
+from memory.domain.recall.following import refers_back
 from memory.domain.recall.notes import find_content_words, says_something
 from memory.domain.text.function_words import (
     AUXILIARIES,
@@ -21,7 +22,10 @@ from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.sentences import SentenceFinder, find_code, iter_passages
 
 _MARKS: Final = " \t*_\"'“”‘’•–—-.!…"
-_LEAD: Final = re.compile(rf"(?:(?:{memory_phrases.OPENERS}|{requests.LEADS})\b[\s,:!.\u2013\u2014-]*)+")
+_LEAD: Final = re.compile(
+    rf"(?:(?:{memory_phrases.OPENERS}|{requests.LEADS}|{memory_phrases.CORRECTIONS}(?=\s*[,:;!.\u2013\u2014-]))\b"
+    r"[\s,:!.\u2013\u2014-]*)+"
+)
 _ADDRESS: Final = re.compile(requests.ADDRESSES)
 _TELLS: Final = re.compile(requests.TELLS)
 _ASKS_LAST: Final = re.compile(requests.ASKS_LAST)
@@ -82,7 +86,9 @@ def split_questions(text: str) -> list[str]:
     if "?" not in text or len(text) > QUESTIONS_LENGTH_MAX:
         return []
     parts = list(filter(says_something, _BETWEEN_QUESTIONS.split(text.strip())))
-    return parts if 1 < len(parts) <= QUESTIONS_MAX else []
+    if not 1 < len(parts) <= QUESTIONS_MAX:
+        return []
+    return [part for part in parts if not refers_back(part)]  # `and where does it run?` asks nothing by itself
 
 
 def find_general(text: str) -> str:

@@ -17,6 +17,7 @@ from memory.domain.text.quotations import find_quotations
 from memory.domain.text.sentences import MASK, SentenceFinder, find_code, mask
 from memory.domain.types import Span
 from memory.semantic.domain.extraction import read_memories
+from memory.semantic.domain.ranking.changes import find_subjects, opens_correction
 
 ROLES: Final = frozenset({"user", "assistant"})
 KEPT_MAX: Final = 4_000  # characters
@@ -102,9 +103,11 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
 
 def tells_something(text: str) -> bool:
     """Whether a short text is a statement of its author about themselves (`I'm vegan`, `my phone is a Fairphone`), or
-    one with a number (`the exam is on 8 May`)."""
+    one with a number (`the exam is on 8 May`), or corrects what was said before it (`sorry, at ten`)."""
     if only_asks(text):
         return False
+    if opens_correction(text) and find_subjects(text) is None and says_something(text):
+        return True
     words = len(find_content_words(text))
     is_dated = words >= CONTENT_WORDS_MIN and _NUMBER.search(text) is not None
     return is_dated or (words > 1 and _OWN.match(text) is not None) or bool(read_memories(text))

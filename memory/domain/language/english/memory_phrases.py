@@ -100,12 +100,16 @@ ATTRIBUTES = split_words(
     "instrument wallpaper font theme mode cuisine artist author writer actor show series cheese fruit vegetable subject"
 )
 # The same, but for things of which there may be several.
-KIN = split_words(
-    "accountant assistant aunt baby boss boyfriend brother cat child cofounder co-founder colleague cousin "
-    "coworker co-worker dad daughter dentist doctor dog father fiance fiancee flatmate friend girlfriend grandfather "
-    "grandma grandmother grandpa guinea-pig hamster horse husband kid kitten landlord lawyer lead manager mentor mom "
-    "mother mum neighbour neighbor nephew niece parrot partner pet puppy rabbit roommate sister son spouse supervisor "
-    "teacher therapist tutor uncle wife"
+# Whose they are is all that these say: of nobody in particular they tell nothing.
+RELATIVES = split_words(
+    "aunt baby boyfriend brother child cousin dad daughter father fiance fiancee flatmate friend girlfriend "
+    "grandfather grandma grandmother grandpa husband kid mom mother mum neighbor neighbour nephew niece partner "
+    "roommate sister son spouse uncle wife"
+)
+KIN = RELATIVES | split_words(
+    "accountant assistant boss cat co-founder co-worker cofounder colleague coworker dentist doctor dog guinea-pig "
+    "hamster horse kitten landlord lawyer lead manager mentor parrot pet puppy rabbit supervisor teacher therapist "
+    "tutor"
 )
 # Attributes whose value may be any noun: `my editor is vim`.
 NAMING_ATTRIBUTES = split_words(
