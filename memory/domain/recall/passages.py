@@ -26,6 +26,7 @@ _LEAD: Final = re.compile(
     rf"(?:(?:{memory_phrases.OPENERS}|{requests.LEADS}|{memory_phrases.CORRECTIONS}(?=\s*[,:;!.\u2013\u2014-]))\b"
     r"[\s,:!.\u2013\u2014-]*)+"
 )
+_CORRECTS: Final = re.compile(rf"\W*(?:{remembering.BEFORE_CORRECTIONS}\W+)*{remembering.CORRECTIONS}\b")
 _ADDRESS: Final = re.compile(requests.ADDRESSES)
 _TELLS: Final = re.compile(requests.TELLS)
 _ASKS_LAST: Final = re.compile(requests.ASKS_LAST)
@@ -169,9 +170,12 @@ def is_request(sentence: str) -> bool:
 
 
 def _is_idle(clause: str) -> bool:
+    is_correction = _CORRECTS.match(clause) is not None  # `sorry, at ten`
     clause = _without_lead(clause)
     says = len(find_content_words(clause))
-    return not says or (says < _SAYS_MIN and not _OF_ONESELF.match(clause) and _FINITE.isdisjoint(clause.split()))
+    return not says or (
+        says < _SAYS_MIN and not is_correction and not _OF_ONESELF.match(clause) and _FINITE.isdisjoint(clause.split())
+    )
 
 
 def _asks(clause: str) -> bool:

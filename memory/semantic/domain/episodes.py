@@ -96,18 +96,17 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     if not is_told or tells_something(episode.text):
         return episode if is_told else None
     question = find_question("".join(mask_in_steps(unwrap_answer(before)))) if before else ""
-    if not answers(episode.text, question):
-        return None
+    if not answers(episode.text, question):  # then it corrects what was said before, if anything: `sorry, at ten`
+        is_correction = opens_correction(episode.text) and not only_asks(episode.text)
+        return episode if is_correction and find_subjects(episode.text) is None else None
     return EpisodeText(make_storable(f'Asked "{question}": {episode.text}'))
 
 
 def tells_something(text: str) -> bool:
     """Whether a short text is a statement of its author about themselves (`I'm vegan`, `my phone is a Fairphone`), or
-    one with a number (`the exam is on 8 May`), or corrects what was said before it (`sorry, at ten`)."""
+    one with a number (`the exam is on 8 May`)."""
     if only_asks(text):
         return False
-    if opens_correction(text) and find_subjects(text) is None and says_something(text):
-        return True
     words = len(find_content_words(text))
     is_dated = words >= CONTENT_WORDS_MIN and _NUMBER.search(text) is not None
     return is_dated or (words > 1 and _OWN.match(text) is not None) or bool(read_memories(text))

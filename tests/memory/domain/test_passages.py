@@ -49,6 +49,7 @@ TOLD = (
     "When we deploy, the cache is cleared.",
     "Will Smith is our CTO.",
     "In Porto, near the harbour, with a big balcony.",
+    "wait, the deadline of the paper is 19 December",
 )
 
 

@@ -63,9 +63,10 @@ def test_what_nobody_says_is_not_kept(said: str, role: str) -> None:
         "My phone is a Fairphone 5",
         "im allergic to nuts",
         "the exam in physics is on 8 May",
+        "sorry, at ten",
     ],
 )
-def test_a_few_words_about_oneself_are_kept(said: str) -> None:
+def test_a_few_words_that_tell_something_are_kept(said: str) -> None:
     assert compose(said).text == said
 
 
