@@ -19,7 +19,7 @@ from memory.domain.cues.noun_phrases import (
     singular_of,
 )
 from memory.domain.cues.patterns import OPERATORS, PLACES, USING, Cue, Form
-from memory.domain.language.english import adjectives, names, nouns, verbs
+from memory.domain.language.english import adjectives, memory_phrases, names, nouns, verbs
 from memory.domain.name_shapes import WORDS_MAX
 from memory.domain.text.function_words import ARTICLES, AUXILIARIES, POSSESSIVES, is_closed_class
 from memory.domain.text.name_numbers import number_after

@@ -26,7 +26,7 @@ _LEAD: Final = re.compile(
     rf"(?:(?:{memory_phrases.OPENERS}|{requests.LEADS}|{memory_phrases.CORRECTIONS}(?=\s*[,:;!.\u2013\u2014-]))\b"
     r"[\s,:!.\u2013\u2014-]*)+"
 )
-_CORRECTS: Final = re.compile(rf"\W*(?:{remembering.BEFORE_CORRECTIONS}\W+)*{remembering.CORRECTIONS}\b")
+_CORRECTS: Final = re.compile(rf"\W*(?:{memory_phrases.BEFORE_CORRECTIONS}\W+)*{memory_phrases.CORRECTIONS}\b")
 _ADDRESS: Final = re.compile(requests.ADDRESSES)
 _TELLS: Final = re.compile(requests.TELLS)
 _ASKS_LAST: Final = re.compile(requests.ASKS_LAST)
