@@ -154,7 +154,9 @@ class ConflictAdmin(ReadOnly, Page):
         if kind not in BULK or not seen:
             messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
         else:
-            self._tell(request, kind, *_decide_all(seen, kind, actor_of(request), request.POST.dict()))
+            is_of_claims = all(isinstance(one, Claim) for one in seen)
+            become = BULK[kind] if is_of_claims else "dismissed"
+            self._tell(request, become, *_decide_all(seen, kind, actor_of(request), request.POST.dict()))
         return redirect(f"{reverse(LIST)}{_in_list(request)}")
 
     @changes("resolution.change_conflict")
@@ -240,9 +242,9 @@ class ConflictAdmin(ReadOnly, Page):
         messages.info(request, "No conflict is open that these filters show." if filters.query else NONE_OPEN)
         return redirect(f"{reverse(LIST)}{filters.query}")
 
-    def _tell(self, request: HttpRequest, kind: str, done: list[Decision], skipped: list[str]) -> None:
+    def _tell(self, request: HttpRequest, become: str, done: list[Decision], skipped: list[str]) -> None:
         if done:
-            told, back = f"{len(done)} {BULK[kind]}.", f"{reverse(LIST)}{_in_list(request)}"
+            told, back = f"{len(done)} {become}.", f"{reverse(LIST)}{_in_list(request)}"
             address, keys = reverse("admin:resolution_conflict_bulk_undo"), ",".join(str(one.pk) for one in done)
             undone = with_button(request, told, "Undo all", address, css="desk-undo", decisions=keys, next=back)
             messages.success(request, undone)

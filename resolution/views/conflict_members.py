@@ -69,7 +69,7 @@ class WholeConflict:
     def title(self) -> str:
         """What is asked, without what the question adds, for the members say that; or what is said against what."""
         asked, mark, _ = self.conflict.question.partition("? ")
-        return asked + mark.strip() or " or ".join(member.words for member in self.members[:2])
+        return asked + mark.strip() or " or ".join(member.words.rstrip(".") for member in self.members[:2])
 
     @property
     def is_open(self) -> bool:

@@ -78,7 +78,7 @@ def test_many_are_dismissed_together_on_a_phone_too(whole: Festinger, olga: Pers
     expect(olga.page.locator("#desk-count")).to_have_text("2 selected")
     olga.page.locator("#desk-bulk").get_by_role("button", name="Dismiss").click()
 
-    olga.is_told("2 kept as they stand.")
+    olga.is_told("2 dismissed.")
     assert [world.status(whole, conflict) for conflict in conflicts] == ["dismissed", "dismissed"]
     assert world.status(whole, kept.id) == "pending"
     assert olga.page.evaluate("document.documentElement.scrollWidth") <= 390
