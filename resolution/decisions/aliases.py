@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from django.db.models import Q
 
-from memory.db.transactions import in_transaction
+from memory.db.transactions import GraphChanged, in_transaction
 from memory.domain.channels import Channel, is_weaker
 from memory.domain.fact_syntax import find_name_mistake
 from memory.domain.name_shapes import find_doubt
@@ -58,8 +58,14 @@ def _name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
     concept = find_concepts([concept]).get(concept, concept)
     if alias == concept:
         raise InvalidDecision(f"{alias} is the concept's own name.")
+    # In one order: of two that name the same concepts at once, the second waits, and looks at what the first has done.
+    # Before ``ensure_tokens``, which shares its locks: two that share one would each wait for the other to let go.
+    locked = Soas.objects.select_for_update(of=("self",)).order_by("pk").filter(token__in=[alias, concept])
+    list(locked)
     store.ensure_tokens([alias, concept])
-    words = {word.token: word for word in Soas.objects.filter(token__in=[alias, concept])}
+    words = {word.token: word for word in locked.all()}
+    if find_concepts([concept]):
+        raise GraphChanged
     standing = Alias.objects.select_for_update(of=("self",)).select_related("soas", "concept")
     known = standing.filter(soas=words[alias]).first()
     if known is not None and known.concept_id == words[concept].pk:

@@ -20,8 +20,10 @@ from psycopg.conninfo import conninfo_to_dict
 from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
-from memory.models import Dimension, Edge, EdgeHistory, Observation, Source
+from memory.models import Alias, Dimension, Edge, EdgeHistory, Observation, Source
+from resolution.decisions.aliases import name_concept
 from resolution.decisions.merging import merge
+from resolution.errors import InvalidDecision
 from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import AgentHour, Claim
 from resolution.workers import leases, observations
@@ -84,6 +86,30 @@ def test_what_is_stated_while_two_names_are_merged_is_stated_of_the_one(racers: 
             "membership", "owned-by"
         }  # fmt: skip
         assert not Claim.objects.filter(status="pending").exists()
+
+
+def test_names_given_at_once_lead_to_concepts(racers: Racers) -> None:
+    said = Attribution("dobby", Source.GUTASK, 1.0, NOW)
+
+    def naming(alias: str, concept: str) -> Callable[[], str]:
+        def name() -> str:
+            try:
+                return name_concept(alias, concept, said).status
+            except InvalidDecision:  # by then it is another name of the alias
+                return "invalid"
+
+        return name
+
+    for number in range(3):  # where they deadlock, each takes a second
+        one, other, third, kv = (f"{word}{number}" for word in ("skadi", "runar", "fenja", "kv"))
+        stating(f"{one}x isa kind type")()
+        stating(f"{other}x isa kind type")()
+        ring = [naming(one, other), naming(other, third), naming(third, one)]
+
+        racers.at_once(*ring, *[naming(kv, f"{(one, other)[turn % 2]}x") for turn in range(4)])
+
+        assert not Alias.objects.filter(concept__in=Alias.objects.values("soas")).exists()
+        assert Alias.objects.filter(soas__token=kv).count() == 1
 
 
 def test_of_facts_for_one_slot_stated_at_once_one_stands_and_the_others_are_queued(racers: Racers) -> None:
