@@ -162,6 +162,8 @@ def test_a_bulk_load_shows_and_so_does_what_changes_during_it(
 def test_a_question_asked_by_one_process_is_not_asked_by_another(
     own: OwnPostgres, three: list[Served], ollama: StandIn
 ) -> None:
+    for server in three:
+        server.teach("wibblet2 -isa gadget")  # who has taught can be asked
     own.run("INSERT INTO soas (token, encounter_count, saliency) VALUES ('wibblet', 9, 0.95)")
     assert eventually(lambda: "? wibblet" in prompt_of(three[0], ollama, "restart wibblet"))
 
