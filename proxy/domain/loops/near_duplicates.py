@@ -14,6 +14,13 @@ _FACT: Final = re.compile(
     r"|(?<=[\w,;] )[A-Z][a-z][\w-]*",
     re.ASCII,
 )
+# The how many-th time it is says that it is the same again.
+_ATTEMPT: Final = re.compile(
+    r"\b(?:(?:re)?try|attempt)\b(?: number| no\.)?\W{0,3}[0-9]+(?:(?: of |/)[0-9]+)?\b"
+    r"|\b(?:[0-9]+(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last)"
+    r" (?:(?:re)?try|attempt|time)\b",
+    re.IGNORECASE,
+)
 _AROUND: Final = '.,;:!?()[]{}*`"'
 _NUMBERS: Final = """
     one two three four five six seven eight nine ten eleven twelve
@@ -47,9 +54,10 @@ def gist(text: str) -> Gist | None:
     """None for a text that is too long."""
     if len(text) > LIKENED_MAX:
         return None
-    counts = Counter(_content_words(text))
+    said = _ATTEMPT.sub(" ", text)
+    counts = Counter(_content_words(said))
     subjects = {word for word, count in counts.items() if count > 1 or word in _NUMBER_WORDS}
-    facts = " ".join(_FACT.findall(text))
+    facts = " ".join(_FACT.findall(said))
     subjects.update(_content_words(facts))
     subjects.update(fact.strip(_AROUND) for fact in facts.casefold().split())
     subjects.discard("")

@@ -403,6 +403,16 @@ def test_texts_that_hardly_differ_are_near():
     assert look(*texts_of(texts), similarity=1.0) is None
 
 
+@pytest.mark.parametrize(("result", "count"), [("Result: Error 5", 4), ("Result: step {} is done", None)])
+def test_who_counts_attempts_that_end_alike_repeats_the_same(result, count):
+    said = "Attempt {}: I will run the migration again."
+    turns = [(("assistant", said.format(n)), ("user", result.format(n))) for n in range(1, 5)]
+
+    verdict = look(*(part for turn in turns for part in turn))
+
+    assert (verdict and verdict.count) == count
+
+
 def test_near_needs_the_same_result():
     turns = [
         (("assistant", f"It is done{end}"), ("user", f"Result: {number}"))

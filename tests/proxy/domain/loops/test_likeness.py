@@ -18,6 +18,13 @@ def test_other_words_for_the_same_are_alike(other):
     assert likeness(gist(TEXT), gist(other)) >= 0.9
 
 
+@pytest.mark.parametrize("number", ["attempt 3", "Attempt #3 of 5", "retry no. 3", "the third try", "the 3rd time"])
+def test_how_often_something_was_tried_makes_it_nothing_else(number):
+    said = "I will run the migration again ({})."
+
+    assert likeness(gist(said.format("attempt 2")), gist(said.format(number))) == 1
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -25,6 +32,7 @@ def test_other_words_for_the_same_are_alike(other):
         ("I have done item 3 of the list", "I have done item 4 of the list"),
         ("I have done the third item of the list", "I have done the fourth item of the list"),
         ("The mail went to Alice", "The mail went to Bernard"),
+        ("Attempt 2 failed on host 4", "Attempt 2 failed on host 5"),
         ('I have set "colour" as you said', 'I have set "size" as you said'),
         ("The value of `a` is right", "The value of `b` is right"),
         ("Apples are good, and apples are cheap, so buy apples", "Pears are good, and pears are cheap, so buy pears"),
