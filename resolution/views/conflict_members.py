@@ -24,6 +24,7 @@ from resolution.views.phrases import (
     describe_history,
     names_in,
     percent,
+    quote,
 )
 
 Kind = ConflictMember.Kind
@@ -93,14 +94,12 @@ class WholeConflict:
         """What becomes of the members where the question is answered so."""
         gone = [member.words for member in self.members if member.holds and not member.is_asked]
         [asked] = [member.words for member in self.members if member.is_asked] or [""]
-        return f"“{asked}” holds{f', no longer {_quote(gone)}' if gone else ''}."
+        return f"{quote([asked])} holds{f', no longer {quote(gone)}' if gone else ''}."
 
     @property
     def no(self) -> str:
         gone = [member.words for member in self.members if member.is_asked and member.holds]
-        return (
-            f"{_quote(gone)} holds no longer." if gone else "What is asked about holds no longer as it is: all stays."
-        )
+        return f"{quote(gone)} holds no longer." if gone else "What is asked about holds no longer as it is: all stays."
 
     @property
     def asks(self) -> bool:
@@ -195,10 +194,6 @@ def _name_state(one: DisputedRow) -> str:
     if one.row is None:
         return "is gone"
     return "is history" if isinstance(one.row, EdgeHistory) else f"holds no longer: {one.row.get_status_display()}"
-
-
-def _quote(texts: Iterable[str]) -> str:
-    return ", ".join(f"“{text}”" for text in texts)
 
 
 # --- what speaks for them, and what happened around them ---

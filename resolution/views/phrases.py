@@ -174,8 +174,8 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
 
 def describe_resolution(kind: str, names: Mapping[str, Any]) -> str:
     """What was decided about a conflict as a whole, in one line."""
-    gone = ", ".join(f"“{one['text']}”" for one in names["superseded"])
-    winner = f"“{names['winner']['text']}”" if names["winner"] else ""
+    gone = quote(one["text"] for one in names["superseded"])
+    winner = quote([names["winner"]["text"]]) if names["winner"] else ""
     if kind == "dismiss":
         return "Dismissed: it is no conflict"
     if kind == "accept":
@@ -185,6 +185,11 @@ def describe_resolution(kind: str, names: Mapping[str, Any]) -> str:
         return f"{answer}{f'{gone} no longer holds' if gone else 'nothing had to change'}"
     done = f"{winner} holds{f', in the place of {gone}' if gone else ''}"
     return f"{answer}{done}"
+
+
+def quote(texts: Iterable[str]) -> str:
+    """Within a sentence, which has a full stop of its own."""
+    return ", ".join(f"“{text.removesuffix('.')}”" for text in texts)
 
 
 def dated(at: datetime) -> datetime | None:

@@ -82,4 +82,4 @@ def test_what_only_people_decide_waits_in_the_same_line() -> None:
 
     assert (found.open, str(found)) == ("2", "1 pending, 1 for people only")
     assert [line.row for line in found.first] == [stated, conflict]
-    assert found.first[1].title == "Sam prefers tea. or Sam prefers coffee."
+    assert found.first[1].title == "Sam prefers tea or Sam prefers coffee"

@@ -129,7 +129,7 @@ def test_what_superseded_something_is_found_among_the_decisions(operator: Client
     assert "Dismissed: it is no conflict" in text(operator.get(address))
     found = text(operator.get(address, {"effect": "superseded"}))
 
-    assert "in the place of “Sam prefers the rebase flow.”" in found
+    assert "in the place of “Sam prefers the rebase flow”" in found
     assert "Dismissed: it is no conflict" not in found
     assert "in the place of" in text(operator.get(address, {"q": "merge-commit"}))
     page = text(operator.get(f"{address}{Decision.objects.get(kind='supersede').pk}/change/"))

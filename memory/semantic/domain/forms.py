@@ -84,6 +84,9 @@ _HABITUAL: Final = re.compile(
 )
 _ORDER: Final = re.compile(r"(?:please )?(?P<when>always|never) (?P<verb>[a-z]+)\s+(?P<how>\S.+)")
 _IMPERATIVE_NOT: Final = re.compile(r"(?:don't|do not|please don't|please do not|stop|no more)\s+")
+_SAYS_OF_SOMETHING: Final = re.compile(
+    r"[\w.@-]+ (?:is|are|has|have|does|goes|gets|belongs|comes|stays|becomes|lives|owns|handles|runs|uses)\b"
+)
 _AUXILIARY_ORDERS: Final = frozenset({"be", "do", "have", "let"})
 _UNDOING: Final = re.compile(r"\b(?:previous|prior|earlier) (?:instruction|message|prompt|rule)")
 _YOU_MUST: Final = re.compile(
@@ -125,7 +128,7 @@ def _read_from_now_on(original: str, small: str) -> Said | None:
             return said._replace(is_change=True, confidence=EXPLICIT)
     if small.startswith(("you are ", "you're ", "i ", "i'm ", "you ", "your ")) and not _YOU_MUST.match(small):
         return None  # who the model is to be is no matter of memory
-    if small.startswith(("we ", "the ", "our ", "all ", "every ")):
+    if small.startswith(("we ", "the ", "our ", "all ", "every ")) or _SAYS_OF_SOMETHING.match(small):
         text = as_sentence(f"{about_user(original)} from now on")
         return Said(text, "project", EXPLICIT, is_change=True)
     if asked := _YOU_MUST.match(small):
