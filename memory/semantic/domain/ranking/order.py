@@ -77,17 +77,7 @@ def rank(
     relevance = join_scores(candidates, weights, corpus, vectors.cosines, before)
     order = sorted(range(len(candidates)), key=lambda at: (-relevance[at], -candidates[at].id))
     if own_words_only:
-        about = [words or named.intersection(each.around) for each, words in zip(candidates, matched, strict=True)]
-        # What somebody prefers is for all that they do of the kind.
-        beside = {at for at in order if about[at] and about[at] <= general and candidates[at].category != "preference"}
-        # What only stands beside words of the question answers one of the model; a correction may be of another thing.
-        beside |= {
-            at
-            for at, each in enumerate(candidates)
-            if not matched[at]
-            and opens_correction(each.text)
-            and (each.follows or not is_about(each, {*each.around, *named}, may_refer=True))
-        }
+        beside = _find_beside(candidates, matched, named, general)
         alike = [at for at in order if similarities[at] >= LEAST_SIMILARITY and at not in beside]
         order = [*alike, *find_changes(order, alike, candidates, matched, named)]
     found = []
@@ -98,6 +88,26 @@ def rank(
         recency = 0.5 ** (max(0.0, now - each.said_at) / RECENCY_HALF_LIFE_S)
         score = SIMILARITY * similarity + CONFIDENCE * each.confidence + RECENCY * recency
         found.append(each.as_found(score, similarity, len(different)))
+    return found
+
+
+def _find_beside(
+    candidates: Sequence[RankedText], matched: Sequence[Set[str]], named: Set[str], general: Set[str]
+) -> set[int]:
+    """Those that have nothing but general words of the question, and the corrections of something else."""
+    found = set()
+    for at, (each, words) in enumerate(zip(candidates, matched, strict=True)):
+        about = words or named & set(each.around)
+        # What somebody prefers is for all that they do of the kind.
+        is_general = about and about <= general and each.category != "preference"
+        # What only stands beside words of the question answers one of the model; a correction may be of another thing.
+        is_of_another = (
+            not words
+            and opens_correction(each.text)
+            and (each.follows or not is_about(each, {*each.around, *named}, may_refer=True))
+        )
+        if is_general or is_of_another:
+            found.add(at)
     return found
 
 
