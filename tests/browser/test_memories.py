@@ -73,8 +73,8 @@ def test_two_memories_are_merged_and_separated(whole: Festinger, olga: Person) -
 
     olga.opens(MEMORY, one)
     page.get_by_role("link", name="Merge with another").click()
-    page.get_by_role("link", name="Add “We keep the erised mirror").click()
-    page.get_by_label("We keep the erised mirror on floor three.").check()
+    page.get_by_role("link", name="Add “The team keeps the erised mirror").click()
+    page.get_by_label("The team keeps the erised mirror on floor three.").check()
     page.get_by_role("button", name="Merge", exact=True).click()
 
     olga.is_told("1 memory merged into this one.")
@@ -85,7 +85,7 @@ def test_two_memories_are_merged_and_separated(whole: Festinger, olga: Person) -
     assert [world.memory(whole, key)[0] for key in (one, other)] == ["active", "active"]
 
     olga.opens(MEMORIES, q="erised")
-    act(page, "merge_them", "mirror is on the third", "We keep the erised")
+    act(page, "merge_them", "mirror is on the third", "The team keeps the erised")
     page.get_by_role("button", name="Merge", exact=True).click()
     page.get_by_role("button", name="Separate again").click()
     olga.is_told("1 memory of its own again")
