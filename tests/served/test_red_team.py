@@ -156,7 +156,7 @@ def operator(whole: Festinger) -> Iterator[httpx.Client]:
     account = {"username": "minerva", "password": "tabby-cat-on-a-wall"}
     environment = {f"DJANGO_SUPERUSER_{name.upper()}": value for name, value in account.items()}
     manage("createsuperuser", "--noinput", "--email", "", DATABASE_URL=whole.database, **environment)
-    with httpx.Client(base_url=f"http://127.0.0.1:{whole.ports[0]}", **PLAIN) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{whole.ports[0]}", **PLAIN | {"timeout": 60}) as client:
         submit(client, "/admin/login/", **account)
         yield client
 
@@ -342,7 +342,9 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
     assert all(before >= later >= {*names[-4:]} for before, later in pairwise(seen))  # what went did not come back
     assert {row[0] for row in whole.edges("rune")} == {*names[200:], "runestone"}
 
-    submit(operator, str(done.url), f"{str(done.url).removesuffix('change/')}undo/")
+    undo = f"{str(done.url).removesuffix('change/')}undo/"
+    while "not reached in time" in submit(operator, str(done.url), undo).text:
+        pass  # the page says that the rest is undone in the same way
 
     assert whole.teach("runestone -isa rock").status_code == 200
     assert given(*sample) == sample
