@@ -25,7 +25,7 @@ BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest
 ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers
 LEAST_SIMILARITY, DILUTION_MAX = 0.4, 1.5  # of what is given unasked
 # Or a word as rare as a name, at least so much of the question, or several, by their weight times their share of it.
-NAMED_SHARE, NAME_WEIGHT, SEVERAL_WEIGHT = 0.45, 9.0, 7.7
+NAMED_SHARE, NAME_WEIGHT, SEVERAL_WEIGHT = 0.36, 9.0, 7.7
 _SENTENCE_ENDS: Final = re.compile(r"[.!?\n]+\s+(?=\S)")
 # Of memories that tell what somebody asks about themselves: a similarity at least, or more of it, also for a preference
 # about what is to be made (`write a compose file`), by a word that is no everyday one.
