@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Sequence, Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from sys import getsizeof
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memory import bounds
 from memory.cache.state import Cache
-from memory.domain.channels import TENTATIVE
+from memory.domain.channels import TENTATIVE, Channel, channel_of_role
 from memory.domain.cues.extractor import (
     CueMatch,
     PossibleCues,
@@ -24,6 +24,7 @@ from memory.domain.secrets.redaction import blank_in_steps, blank_secrets
 from memory.domain.steps import Steps, finish
 from memory.domain.text.agent_envelopes import shows_tools, unwrap
 from memory.domain.text.portions import split_for_reading, unite_words
+from memory.domain.text.quotations import find_quotations
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
@@ -39,6 +40,7 @@ TRIPLE_BYTES = 300
 CUE_TEXT_MAX = 65_536
 CUE_SENTENCES_MAX = 4_000
 MARKED_TEXT_MAX = 10_000
+QUOTATIONS_TEXT_MAX = 20_000  # what is longer was hardly typed
 # Of JSON in which a message may come, in characters: 3 ms.
 ENVELOPE_MAX = 500_000
 # Of the words that are read in one step, while a prompt waits and afterwards.
@@ -65,6 +67,8 @@ class Reading:
     names: frozenset[str] = frozenset()  # can be recalled or asked about: all but common words that nothing is known of
     parts: frozenset[str] = frozenset()  # names that stand only within a compound, which is a word of its own
     emphasised: frozenset[str] = frozenset()  # the words written as a name or within one
+    has_quotations: bool = False  # it passes on the words of others; once all of it is read
+    is_partial: bool = False  # not all of its text is read: it is too long, or has secrets
     has_tools: bool = False  # it shows that the agent has tools, though the request may not say so
     speech: Speech = SILENCE  # of whom it speaks; once all of it is read
     triples: tuple[CueMatch, ...] | None = None  # the first statements, until all are read; None: not looked for yet
@@ -181,9 +185,10 @@ class Reader:
 
     def _read(self, key: MessageKey, message: Message) -> Steps[Reading]:
         said = unwrap_readable(self.cache, message)
+        is_cut = len(said.text) >= self.cache.tuning.enrichment_max_characters or len(message.text) > ENVELOPE_MAX
         if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
-            said = Message(said.role, said.text[:MARKED_TEXT_MAX])
-        reading = Reading(digest_message(message), said.role, said.text, self.cache.edition)
+            said, is_cut = Message(said.role, said.text[:MARKED_TEXT_MAX]), True
+        reading = Reading(digest_message(message), said.role, said.text, self.cache.edition, is_partial=is_cut)
         reading.has_tools = shows_tools(message.text, message.role)
         nameless, vocabulary = self.cache.nameless, self.cache.soas_by_token
         steps = split_for_reading(said.text, HURRIED_STEP_CHARACTERS)
@@ -230,7 +235,7 @@ def complete_reading(cache: Cache, reading: Reading) -> Reading:
 def _hide_secrets(reading: Reading, blank: str) -> None:
     """What stands in a secret is no word and states nothing. (On the hot path only words that are known are read.)"""
     if blank != reading.text:
-        reading.text, reading.triples = blank, None
+        reading.text, reading.triples, reading.is_partial = blank, None, True
 
 
 def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
@@ -263,6 +268,8 @@ def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
 
 
 def _put_words(cache: Cache, reading: Reading, found: WordSets) -> None:
+    if channel_of_role(reading.role) is not Channel.QUOTED:  # all of that is passed on
+        reading.has_quotations = len(reading.text) > QUOTATIONS_TEXT_MAX or bool(find_quotations(reading.text))
     for whole, rest in found.openings.items():
         first, *others = whole.removesuffix(rest)[:-1], *rest.split("_")
         if not cache.is_concept(whole) and opens_sentence(first, others, cache.is_common):
@@ -341,10 +348,3 @@ def remove_recollections(text: str) -> str:
         kept.append(text[at:start])
         at = end + len(CLOSING)
     return "\n".join([*kept, text[at:]]) if kept else text
-
-
-def describe_match(triple: CueMatch) -> dict[str, Any]:
-    """The triple for people and programs: in answers and in ``manage.py explain``."""
-    described = asdict(triple)
-    span = [described.pop("start"), described.pop("end")]
-    return described | {"span": span}

@@ -17,10 +17,11 @@ from ninja.parser import Parser
 from psycopg import DataError, Error
 
 from memory import bounds
+from memory.domain.cues.matches import describe_match
 from memory.domain.fact_syntax import FactMistake
 from memory.domain.steps import finish
 from memory.domain.types import Message
-from memory.ingest.reader import Reader, describe_match
+from memory.ingest.reader import Reader
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
 from memory.recall.states import ProjectPrompt

@@ -1,13 +1,14 @@
 """Tells what a clause speaks of: whether a name in it is the subject, or belongs to something else."""
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Final
 
-from memory.domain.cues.naming import is_marked
+from memory.domain.cues.naming import is_marked, is_marked_at
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_participle, is_plural
 from memory.domain.cues.patterns import ELLIPTICAL, NOTES, OPERATORS, Cue
-from memory.domain.language.english import adjectives, names, verbs
+from memory.domain.language.english import adjectives, names, nouns, verbs
 from memory.domain.text.function_words import (
     AUXILIARIES,
     DETERMINERS,
@@ -33,6 +34,9 @@ _SUBJECT_PRONOUNS: Final = split_words("i you he she it we they who")
 _SIGIL: Final = re.compile(r"(?:[$%=&<~\\\-#+]|(?<=[\w:]):|(?:^|\s)[.~]?/[^\s]*)\Z")
 _PLURAL_ACRONYM: Final = re.compile(r"[A-Z]{2,}s\Z")
 _LONGEST_PATH: Final = 256  # characters
+_MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
+_CAMEL: Final = re.compile(r"[a-z][A-Z]")
+_NUMBER_TYPE: Final = re.compile(r"[iuf]\d{1,3}")
 _SEEMS: Final = split_words("feel feels look looks seem seems sound sounds")
 
 
@@ -218,3 +222,27 @@ def _is_in_relative_clause(lead: list[str]) -> bool:
         return False
     after = lead[len(lead) - lead[::-1].index(_COMPLEMENTIZER) :]
     return bool(after) and not is_closed_class(after[0]) and after[0].endswith(("s", "ed"))
+
+
+def tells_place(passage: Passage, subject: Subject) -> bool:
+    """Whether the words of a subject, or beside it, say that it is somewhere: `the Rostock office`, `rack-12`."""
+    index = bisect_left(passage.starts, subject.start)
+    words = set(re.split(r"[_\-.]", subject.concept))
+    if index and not passage.gap_before(index).strip(_MARKS):
+        words.add(passage.tokens[index - 1].text)
+    if following := passage.word_after(index):
+        words.add(following)
+    return not words.isdisjoint(nouns.PLACE_NOUNS)
+
+
+def is_code_part(passage: Passage, subject: Subject, head: str, *, is_of_code: bool) -> bool:
+    """Whether a part of a program is told of, and no thing of the project: `Entity is a u64`."""
+    if head in nouns.DATA_TYPES or _NUMBER_TYPE.fullmatch(head):
+        return True
+    has_marks = is_marked_at(passage, subject.end)
+    if head in nouns.LOOSE_CODE_NOUNS and has_marks:
+        return True
+    is_code_noun = head in nouns.CODE_NOUNS or head in nouns.LOOSE_CODE_NOUNS
+    return is_code_noun and (
+        is_of_code or has_marks or _CAMEL.search(passage.text, subject.start, subject.end) is not None
+    )

@@ -1,14 +1,18 @@
 """Tells whether a cue says more about what the statement before it is about: `that belongs to Z`, `and runs on Q`."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
+from memory.domain.cues.matches import Topic
+from memory.domain.cues.naming import is_distinctive
+from memory.domain.cues.noun_phrases import Passage, Vocabulary
 from memory.domain.cues.parents import Parent
-from memory.domain.cues.patterns import CONTINUING, ELLIPTICAL, OPERATORS, USING, Cue, Form
-from memory.domain.language.english import verbs
+from memory.domain.cues.patterns import CONTINUING, ELLIPTICAL, FINITE, OPERATORS, USING, Cue, Form
+from memory.domain.language.english import names, nouns, verbs
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
 _ADVERBS: Final = rf"(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))*"
@@ -33,7 +37,6 @@ _PRONOUN: Final = re.compile(
 _LATER: Final = re.compile(rf".{{0,80}}[,;\u2013\u2014-] ?(?:now |since \w+ )?(?:it|they|s?he){_ADVERBS}\Z")
 _ITSELF: Final = re.compile(r"\b(?:it|them|him|her)\b")
 _BETWEEN_MAX: Final = 200  # characters; the bound keeps a long sentence linear
-_FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO, Form.USES})
 # `It` after these is what they tell of: not a language, an owner or a place.
 _TELLING: Final = frozenset(
     {Form.IS_WRITTEN, Form.WRITTEN, Form.IS_OWNED_BY, Form.OWNED_BY, Form.IS_LOCATED, Form.LOCATED}
@@ -81,13 +84,13 @@ def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
     is_direct = not between and cue.form in (Form.OWNED_BY, Form.LOCATED)  # `a worker owned by Team Blue`
     if is_elliptical and last.parent.form.is_isa and (is_direct or _REDUCED.match(between)):
         return subjects
-    if _AND.match(between) or (_COMMA_ONLY.match(between) and cue.form in _FINITE):
+    if _AND.match(between) or (_COMMA_ONLY.match(between) and cue.form in FINITE):
         return subjects
     if last.parent.form in _TELLING and not last.is_denied and has_pronoun and _PRONOUN.match(spoken):
         return subjects
     if not last.parent.form.is_isa:
         return [name] if name is not None and _WHICH.match(between) else []
-    if _PHRASE_AND.match(between) and (cue.form in _FINITE or text.startswith("is", cue.start)):
+    if _PHRASE_AND.match(between) and (cue.form in FINITE or text.startswith("is", cue.start)):
         return subjects
     if last.parent.context or (cue.is_denied and not last.is_denied):
         return []
@@ -100,3 +103,22 @@ def _goes_on(written: str, spoken: str) -> bool:
         return False
     between = written.rpartition(",")[0] or written
     return _ITSELF.search(between.lower()) is not None or between == between.lower()
+
+
+def find_topic(passage: Passage, last: Last | None, vocabulary: Vocabulary) -> Topic | None:
+    """What `It` would stand for in the next sentence; None unless that is clear: `Kvasir is our search service.`"""
+    if last is None or last.is_denied or len(last.subjects) != 1:
+        return None
+    of_whom = last.parent.context  # `a client of Odin`: that may be meant, too
+    if of_whom and nouns.ORGANISATIONS.isdisjoint(of_whom.split("_")):
+        return None
+    subject = last.subjects[0]
+    if not last.parent.form.is_isa or last.is_apposition:
+        return None
+    before = passage.tokens[: bisect_left(passage.starts, subject.start)]
+    after = passage.tokens[bisect_left(passage.starts, last.end) :]
+    if any(is_distinctive(passage, token, vocabulary) and token.text not in names.OPENERS for token in before):
+        return None
+    if any(is_distinctive(passage, token, vocabulary) for token in after):
+        return None
+    return Topic(subject.concept, subject.start, last.end, runs_only=bool(of_whom))

@@ -11,7 +11,7 @@ from memory.domain.channels import READ_TRUST, Channel, channel_of_role
 from memory.domain.cues.matches import CueMatch, Topic
 from memory.domain.cues.modality import SentenceContext, SpeechAct
 from memory.domain.cues.noun_phrases import Vocabulary
-from memory.domain.cues.patterns import OPERATORS, SUBJECT_BEHIND, Cue, Form, find_forms
+from memory.domain.cues.patterns import OPENING, OPERATORS, SUBJECT_BEHIND, Cue, Form, find_forms
 from memory.domain.cues.sentence_reader import read_sentence
 from memory.domain.cues.tables import iter_table_facts, may_have_facts
 from memory.domain.language.english import nouns, verbs
@@ -48,7 +48,7 @@ _PRONOUN_MAX: Final = 30  # with an adverb
 _MARKED_NAME: Final = re.compile(r"`([\w.-]{2,64})`")
 _BY_WHAT_FOLLOWS: Final = {Form.MOVED: "from", Form.RENAMED: " to ", Form.ROLE: ""}  # a name follows, that is known
 # Before the others there may be one all the same.
-_NO_SUBJECTS: Final = CLOSED_CLASS - verbs.NEUTRAL_ADVERBS - {"which"}
+_NO_SUBJECTS: Final = CLOSED_CLASS - verbs.NEUTRAL_ADVERBS - {"which", "who"}
 _BESIDE: Final = " *_\"'\u2019\u201d`\x10"
 
 
@@ -211,14 +211,15 @@ def iter_names_near_cues(
 
 
 def _find_referring(text: str, forms: list[Cue], hopeful: set[int]) -> Iterator[int]:
-    """The cues after a pronoun that begins a sentence, shortly after a hopeful one."""
+    """The cues after a pronoun that begins a sentence, or a verb that does, shortly after a hopeful one."""
     last = -_TOPIC_MAX
     for cue in forms:
         if cue.start in hopeful:
             last = cue.start
         elif cue.start - last < _TOPIC_MAX:
             head = text[max(0, cue.start - _GLANCE) : cue.start]
-            if (_SENTENCE_OPENS if cue.is_pronominal else _PRONOUN_OPENS).search(head):
+            is_first = cue.is_pronominal or (cue.form in OPENING and text[cue.start].isupper())
+            if (_SENTENCE_OPENS if is_first else _PRONOUN_OPENS).search(head):
                 yield cue.start
 
 
@@ -299,8 +300,9 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary, marked: S
         return last not in nouns.CODE_NOUNS and last not in nouns.CALLED_CODE_NOUNS and not is_closed_class(last)
     if form is Form.ARE and _PLURAL_AHEAD.match(sentence, cue.end) is None:
         return False
-    if last == "which":
-        return len(before) > 1 and before[-2].endswith(",") and not _is_ordinary(before[-2][:-1], vocabulary)
+    if last in ("which", "who"):
+        is_parted = len(before) > 1 and (before[-2].endswith(",") or last == "who")
+        return is_parted and not _is_ordinary(before[-2].removesuffix(","), vocabulary)
     while last in verbs.NEUTRAL_ADVERBS and len(before) > 1:
         before.pop()
         last = before[-1].lower()

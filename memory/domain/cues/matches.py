@@ -1,7 +1,7 @@
 """What the reader of cues returns."""
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 from memory.domain.channels import Channel
 from memory.domain.cues.modality import SpeechAct
@@ -26,6 +26,13 @@ class CueMatch:
     kind: SpeechAct = SpeechAct.STATES
     is_hedged: bool = False  # believed or passed on: its confidence is lower
     is_referring: bool = False  # its subject is a pronoun, whose name stands in the sentence before
+
+
+def describe_match(match: CueMatch) -> dict[str, Any]:
+    """The statement for people and programs: in answers and in ``manage.py explain``."""
+    described = asdict(match)
+    span = [described.pop("start"), described.pop("end")]
+    return described | {"span": span}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
+from memory.domain.cues.continuations import Last
 from memory.domain.cues.modality import Modality, SpeechAct
 from memory.domain.cues.naming import is_distinctive, is_name_called, is_role
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, read_phrase
@@ -24,11 +25,15 @@ _OWN: Final = split_words("our my")
 _DEFINITE: Final = split_words("our my his her its their the")
 _INDEFINITE: Final = split_words("a an one")
 # Before `a VM called zwiebel` they say that there is one; `create a VM called zwiebel` does not.
-_EXISTS: Final = split_words("is has have own owns run runs use uses keep keeps got")
+_EXISTS: Final = split_words(
+    "is has have own owns run runs use uses keep keeps got running building built wrote bought adopted launched opened "
+    "started founded rented maintain developed developing"
+)
 _AUXILIARIES: Final = split_words("has have was were got been just now recently already finally since")
 _NEVER_BEFORE: Final = split_words("be being to will get gets getting")
 _PATTERN: Final = frozenset("_[(*")  # `called FOO_{name}`: of the name that is a part
 _FILE: Final = re.compile(r"\.(?:c|cc|cpp|h|hpp|go|java|js|json|md|py|rb|rs|sh|toml|ts|txt|ya?ml)\Z")
+_POSSESSIVE: Final = re.compile(r"['\u2019]s? ")
 _MARK: Final = re.compile(r"\d|[^\W_][-_.@+][^\W_]")
 
 
@@ -42,6 +47,7 @@ class Named:
     is_isa: bool
     start: int
     end: int
+    said: Last | None = None  # of which the rest of the sentence may say more
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +69,13 @@ def read_called(
     index = last
     while index > max(-1, last - _UNITS_MAX) and not is_closed_class(passage.tokens[index].text):
         index -= 1
+        if _POSSESSIVE.match(passage.gap_before(index + 1)):
+            break
     following_word = "is" if is_stated else passage.word_at(cue.start)
     if index < 0 or index == last or passage.word_after(last) != following_word:
         return None
     stops = find_stops(cue, following)
-    phrase = read_phrase(passage, passage.tokens[index].start, {*stops, cue.start})
+    phrase = read_phrase(passage, passage.tokens[index + 1].start, {*stops, cue.start})
     if phrase is None or phrase.end != passage.tokens[last].end:
         return None
     if not (_opens_clause(passage, index) if is_stated else _exists(passage, index, phrase, allowed)):
@@ -81,6 +89,9 @@ def read_called(
     named = [token for token in name.tokens if token.text not in names.TITLES]
     if len(named) != 1 or (has_role and (not is_role(phrase.head) or name.determiner)):
         return None
+    is_others = passage.tokens[index].text not in _OWN
+    if has_role and is_others and phrase.head not in nouns.PROFESSIONS:
+        return None  # of whom it is the director, or the successor, would be lost
     is_code = phrase.head in nouns.CODE_NOUNS or phrase.head in nouns.CALLED_CODE_NOUNS
     if (is_code and not has_role) or name.head == parent.token:
         return None
@@ -88,12 +99,16 @@ def read_called(
         return None
     if passage.text[name.end : name.end + 1] in _PATTERN or not is_name_called(passage, named[0], vocabulary):
         return None
-    return Named(name.head, parent.token, TYPE, True, phrase.start, name.end)
+    subject = Subject(name.head, named[0].start, name.end)
+    said = Last([subject], parent, is_apposition=False, is_denied=False, end=name.end)
+    return Named(name.head, parent.token, TYPE, True, phrase.start, name.end, said)
 
 
 def _opens_clause(passage: Passage, index: int) -> bool:
     """Whether a clause begins with this word, which tells whose the noun after it is, or that there is only one."""
-    if passage.tokens[index].text not in _DEFINITE:
+    if _POSSESSIVE.match(passage.gap_before(index + 1)):  # `the band's drummer`
+        index -= index > 0 and passage.tokens[index - 1].text in _DEFINITE
+    elif passage.tokens[index].text not in _DEFINITE:
         return False
     gap = passage.gap_before(index)
     return not index or bool(gap.strip(" ")) or passage.tokens[index - 1].text in ("and", "but", "so", "because")

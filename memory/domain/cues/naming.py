@@ -2,7 +2,15 @@
 
 from typing import Final
 
-from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_plural, singular_of
+from memory.domain.cues.noun_phrases import (
+    Passage,
+    Phrase,
+    Vocabulary,
+    is_adjective,
+    is_descriptive,
+    is_plural,
+    singular_of,
+)
 from memory.domain.language.english import adjectives, names, nouns, verbs
 from memory.domain.text.sentences import NAME_MARK
 from memory.domain.text.tokenizer import Token
@@ -75,4 +83,20 @@ def is_name_called(passage: Passage, name: Token, vocabulary: Vocabulary) -> boo
 
 def is_role(noun: str) -> bool:
     """Whether it is said of people: what they are to us is what they are."""
-    return noun in nouns.ROLES or (len(noun) > 4 and noun.endswith(nouns.ROLE_ENDINGS) and noun not in nouns.NO_ROLES)
+    if noun in nouns.ROLES or noun in nouns.PROFESSIONS:
+        return True
+    return len(noun) > 4 and noun.endswith(nouns.ROLE_ENDINGS) and noun not in nouns.NO_ROLES
+
+
+def tells_kind(phrase: Phrase) -> bool:
+    """Whether `the` goes before what something is, and not before what it is to others: `the paging network`."""
+    head = phrase.tokens[-1]
+    if head.text in nouns.PROFESSIONS | nouns.OFFICES:
+        return True
+    if head.is_capitalised or is_plural(head.text):
+        return False
+    before = [token for token in phrase.tokens[:-1] if not is_descriptive(token)]
+    is_whole = len(before) == len(phrase.tokens) - 1 > 0 and not any(
+        (is_adjective(token.text) and not token.is_capitalised) or token.text in nouns.TO_OTHERS for token in before
+    )
+    return is_whole and (is_role(head.text) or head.text in nouns.TELLING)

@@ -25,6 +25,7 @@ _NUMBERED: Final = re.compile(r"\s+\d{1,4}\s+\Z")
 _WITHIN: Final = re.compile(
     r"(?:\+\+|#)?[\s*_\"\u201c\u201d\x10]+\Z|/\Z|\s?&\s?\Z|['\u2019][sS]\s+\Z|\s+(?:\d{1,4}|\d+\.[\d.]+)\s+\Z"
 )
+_JOINED: Final = re.compile(r":[:\w]")  # `Ti:Sapphire`, `std::map`
 _CUT: Final = frozenset("/\\{<=$")  # a path or a pattern, of which the word is a piece
 _THOUGHT: Final = re.compile(r" (?:think|believe|guess|suppose|assume|heard|hope|hear|reckon|suspect|was|am|know)\b")
 _COLUMNS: Final = re.compile(r"\t|\S?  ")
@@ -163,7 +164,7 @@ def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase
     if not units or len(telling) > MAX_UNITS:  # what is longer is taken for no phrase: its head cannot be told
         return None
     last = passage.tokens[units[-1]]
-    if passage.text[last.end : last.end + 1] in _CUT or passage.text.startswith("::", last.end):
+    if passage.text[last.end : last.end + 1] in _CUT or _JOINED.match(passage.text, last.end):
         return None
     next_word = passage.word_after(units[-1])
     following = passage.tokens[units[-1] + 1] if next_word else None
@@ -300,6 +301,8 @@ def _governs(passage: Passage, index: int) -> bool:
     if word in verbs.UNCHANGED_PARTICIPLES:  # `a system run in a container`, but `a test run`
         return passage.word_after(index) in PREPOSITIONS
     following = passage.word_after(index)
+    if word in names.DIRECTIONS and following == "of":
+        return True
     if len(word) > 4 and word.endswith("ly") and word not in adjectives.LY_NOUNS:
         return not following or is_closed_class(following)
     if not is_participle(word):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
-from memory.domain.cues.naming import is_distinctive, is_marked, is_name_called, is_ordinary_acronym, is_role
+from memory.domain.cues.naming import is_distinctive, is_marked, is_name_called, is_ordinary_acronym, tells_kind
 from memory.domain.cues.noun_phrases import (
     Passage,
     Phrase,
@@ -31,6 +31,7 @@ _SPELLED_OUT: Final = {Form.KIND_OF: Form.IS_KIND_OF, Form.PART_OF: Form.IS_PART
 _NAMED: Final = frozenset({"called", "named", "codenamed", "dubbed", "nicknamed"})
 _INDEFINITE: Final = frozenset({"a", "an"})
 _MODIFIERS_MAX: Final = 2
+_SINGULAR_MIN: Final = 3  # letters: `rds` is no plural
 _QUOTES: Final = {'"': '"', "\u201c": "\u201d", "'": "'", "\u2018": "\u2019"}
 _AFTER_NOUN: Final = re.compile(r"[*_\x10]*(?:[.;!)]|\s*\Z|\s+(?:of|in|for|from|with|at|on|that|which|who)\b)")
 _ADJECTIVES_AHEAD: Final = re.compile(r",(?! (?:it|s?he|they|we|i|and|but|which|who|now|since|so)\b)", re.IGNORECASE)
@@ -134,7 +135,9 @@ def make_parent(
     # Of whom, only who says it knows, and not the graph, which all share: that is remembered for them.
     if form.is_isa and not context and not as_typed and phrase.head in memory_phrases.RELATIVES:
         return None
-    if form is Form.IS_THE and not context and not _tells_kind(phrase):
+    if form is Form.IS_THE and not context and not tells_kind(phrase):
+        return None
+    if form is Form.LISTED_ROLE and (phrase.determiner or phrase.head not in nouns.PROFESSIONS | nouns.ROLES):
         return None
     token = _compose_language(passage, phrase) if form is Form.IS_WRITTEN else ""
     token = token or _compose_parent(
@@ -167,9 +170,10 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
         return False
     # The last word of a name of several is no adjective: "Privet Drive".
     is_name = not form.is_isa and last.is_capitalised  # `owned by Nordlive`
-    if is_adjective(head) and not last.parts and not is_name and not is_marked(passage, last):
+    is_trade = head in nouns.PROFESSIONS  # `cleaner`
+    if is_adjective(head) and not (last.parts or is_name or is_trade or is_marked(passage, last)):
         # Whatever ends a phrase after an article is a noun, unless it never is one: `a dwarf cleric of Moradin`.
-        is_noun = form is Form.IS_A and _AFTER_NOUN.match(passage.text, phrase.end) is not None
+        is_noun = form is Form.CALLED or (form is Form.IS_A and _AFTER_NOUN.match(passage.text, phrase.end) is not None)
         if not is_noun or head in adjectives.ADJECTIVES or is_descriptive(last):
             return False
     if form.is_isa and _is_ordinary_compound(last) and _ADJECTIVES_AHEAD.match(passage.text, last.end):
@@ -190,18 +194,6 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
         return False
     is_degree = phrase.tokens[0].text in nouns.DEGREES or any(token.text in ("bit", "tad") for token in phrase.tokens)
     return not (is_inflected or phrase.is_numbered or is_degree)
-
-
-def _tells_kind(phrase: Phrase) -> bool:
-    """Whether `the` goes before what something is, and not before what it is to others: `the paging network`."""
-    head = phrase.tokens[-1]
-    if head.is_capitalised or is_plural(head.text) or any(token.is_capitalised for token in phrase.tokens):
-        return False
-    before = [token for token in phrase.tokens[:-1] if not is_descriptive(token)]
-    is_whole = len(before) == len(phrase.tokens) - 1 > 0 and not any(
-        is_adjective(token.text) or token.text in nouns.TO_OTHERS for token in before
-    )
-    return is_whole and (is_role(head.text) or head.text in nouns.TELLING)
 
 
 def _is_used(passage: Passage, phrase: Phrase, vocabulary: Vocabulary) -> bool:
@@ -250,9 +242,11 @@ def _compose_parent(
     )
     for index in range(len(tokens) - 2, -1, -1):
         token, gap = tokens[index], phrase.gaps[index]
-        if (
-            gap.startswith(".") or _POSSESSIVE.match(gap) or len(kept) > _MODIFIERS_MAX
-        ):  # whose it is: `Anna's platform`
+        if gap.startswith(".") or _POSSESSIVE.match(gap):  # whose it is: `Anna's platform`
+            break
+        if len(kept) > _MODIFIERS_MAX:
+            if not is_descriptive(token):  # perhaps of the next word only: `entry level e-bike controller`
+                del kept[0]
             break
         if has_name and not token.is_capitalised:  # `the Proxmox host merak-1`
             break
@@ -287,7 +281,7 @@ def _compose_head(passage: Passage, phrase: Phrase, vocabulary: Vocabulary) -> s
     head = token.text
     if not token.is_capitalised and not is_marked(passage, token) and is_plural(head):
         single = singular_of(head)
-        if vocabulary.is_common(single) or single in nouns.TRADE_NOUNS:
+        if (len(single) >= _SINGULAR_MIN and vocabulary.is_common(single)) or single in nouns.TRADE_NOUNS:
             head = single
     if not phrase.is_numbered:
         return head

@@ -32,7 +32,7 @@ class Form(Enum):
     IS_THE = ("the", "type", True, VERB)  # only with `of Z`, or with what tells one of a kind: `the paging network`
     IS_ALSO = ("(?:called|named|known as|referred to as)", NAMES, False, VERB)  # with `also` or `now`
     IS_OWNED_BY = ("(?:owned|maintained) by", "owned-by", False, VERB)
-    IS_HOSTED = ("(?:hosted (?:by|on|at)|deployed (?:on|to)|running on)", "runs-on", False, VERB)
+    IS_HOSTED = ("(?:hosted (?:by|on|at|with)|deployed (?:on|to)|running on)", "runs-on", False, VERB)
     IS_CONTAINED = ("contained in", "membership", False, VERB)
     IS_LOCATED = ("(?:located|based|headquartered) (?:in|at)", "geography", False, VERB)
     IS_WRITTEN = ("written in", "tech", False, VERB)
@@ -40,7 +40,7 @@ class Form(Enum):
     IS_BUILT = ("built (?:with|on(?: top of)?)", "uses", False, VERB)
     # Verbs:
     BELONGS_TO = ("belongs? to", "membership", False, VERB)
-    OWNS = ("owns", "owned-by", False, VERB)  # what is owned stands behind
+    OWNS = ("(?:owns|maintains)", "owned-by", False, VERB)  # what is owned stands behind
     RUNS_ON = ("runs? on", "runs-on", False, VERB)
     USES = ("uses?", "uses", False, VERB)
     # Without a verb:
@@ -49,7 +49,7 @@ class Form(Enum):
     KIND_OF = ("(?:kind|type|instance) of", "type", True, _ELLIPTICAL)
     PART_OF = ("(?:part|member) of", "membership", False, _ELLIPTICAL)
     OWNED_BY = ("(?:owned|maintained) by", "owned-by", False, _ELLIPTICAL)
-    HOSTED = ("(?:hosted (?:by|on|at)|deployed on)", "runs-on", False, _ELLIPTICAL)
+    HOSTED = ("(?:hosted (?:by|on|at|with)|deployed on)", "runs-on", False, _ELLIPTICAL)
     CONTAINED = ("contained in", "membership", False, _ELLIPTICAL)
     # Only after a statement: `a worker, written in Go`.
     LOCATED = ("(?:located|based|headquartered) (?:in|at)", "geography", False, _ELLIPTICAL)
@@ -59,6 +59,7 @@ class Form(Enum):
     APPOSITION = (r", (?:our|my|an?)|\((?:our|my|an?)", "type", True, _ELLIPTICAL)
     # `- kvasir: a Go service`, `- odin - our portal`: at the beginning of a line.
     LISTED = (r": (?:our|my|an?)|[-\u2013\u2014] (?:our|my|an?)", "type", True, _ELLIPTICAL)
+    LISTED_ROLE = (":", "type", True, _ELLIPTICAL)  # `- Ada: tech lead`, of people
     # The object stands before it, the subject behind: `a VM called zwiebel`.
     CALLED = (
         "(?:called|named|dubbed|codenamed|nicknamed)"
@@ -95,20 +96,25 @@ OPERATORS: Final = frozenset({Form.OPERATOR_ISA, Form.OPERATOR_ISPART})
 NOTES: Final = frozenset({Form.KIND_OF, Form.PART_OF})
 ELLIPTICAL: Final = NOTES | {Form.OWNED_BY, Form.HOSTED, Form.CONTAINED}
 CONTINUING: Final = frozenset({Form.LOCATED, Form.WRITTEN, Form.BUILT})  # only after a statement
-APPOSED: Final = frozenset({Form.APPOSITION, Form.LISTED})
+IN_LISTS: Final = frozenset({Form.LISTED, Form.LISTED_ROLE})
+APPOSED: Final = IN_LISTS | {Form.APPOSITION}
+FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO, Form.USES})
+# They begin a sentence about what the one before it has spoken of: `Uses Redis.`, `Written in Go.`
+OPENING: Final = FINITE | {Form.OWNED_BY, Form.HOSTED, Form.LOCATED, Form.WRITTEN, Form.BUILT}
 USING: Final = frozenset({Form.USES, Form.IS_BUILT, Form.BUILT})  # of names only, and of all that are listed
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
 RUNNING: Final = PLACES | USING | {Form.IS_WRITTEN}  # of programs, never of people
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
 _VERBS: Final = [Form.BELONGS_TO, Form.OWNS, Form.RUNS_ON, Form.USES]
 _OTHERS: Final = [
-    form
-    for form in Form
-    if form not in (*_AFTER_COPULA, *_VERBS, Form.ARE, Form.APPOSITION, Form.LISTED, Form.ALIASED, Form.ROLE)
+    form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, *APPOSED, Form.ARE, Form.ALIASED, Form.ROLE)
 ]
 
 # What may stand between copula and object.
-_ADVERB: Final = "actually|already|also|always|basically|both|currently|essentially|itself|just|now|simply|still|all"
+_ADVERB: Final = (
+    "actually|already|also|always|basically|both|currently|essentially|itself|just|now|officially|secretly|simply|still"
+    "|all"
+)
 _DENIAL: Final = "n['\u2019]?t| not| no longer"
 # `is not just a service`: it may be one.
 _DENIED_ADVERBS: Final = frozenset({"", "actually", "currently", "now"})
@@ -120,14 +126,16 @@ def _alternatives(forms: list[Form]) -> str:
 
 # How the forms begin: this search leaps over nearly all words, and what it finds is looked at closely. Each first
 # letter stands there once, because all of them are tried at every word.
+_IS: Final = "(?:['\u2019]s|s(?= (?:an?|the|our|my) ))"  # of `it's`, which many write `its`
 _BEGINNING: Final = re.compile(
     r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted|running o"
     r"|maint|deploy|contai|locat|based|headq|writt|built|act|al|bas"
-    r"|both |curr|essen|itself|just|now|simpl|still|short |anoth)|n['\u2019]?t|a |part)|t['\u2019]s|nstance o)"
+    rf"|both |curr|essen|itself|just|now|offic|secret|simpl|still|short |anoth)|n['\u2019]?t|a |part)|t{_IS}"
+    r"|nstance o)"
     r"|are[ n]|b(?:elon|ased [ia]|uilt [wo])|c(?:alled|ontained|oden)"
-    r"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel|use)|ubbed|eployed o)|h(?:osted|e['\u2019]s|eadq)|kind o|located [ia]"
-    r"|m(?:ember o|igr|oved|aintained b)|n(?:amed|ickn|o lon)|own(?:ed|s )|part o|r(?:uns? o|elo|enamed)"
-    r"|she['\u2019]s|t(?:ype o|ransf)|uses? |writt)"
+    rf"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel|use)|ubbed|eployed o)|h(?:osted|e{_IS}|eadq)|kind o|located [ia]"
+    r"|m(?:ember o|igr|oved|aintain(?:ed b|s ))|n(?:amed|ickn|o lon)|own(?:ed|s )|part o|r(?:uns? o|elo|enamed)"
+    rf"|she{_IS}|t(?:ype o|ransf)|uses? |writt)"
 )
 # The rarer mark is in front, not the space: that is what the search leaps to.
 _ARTICLE: Final = "(?:our|my|an?) "
@@ -135,17 +143,17 @@ _APPOSED: Final = tuple(re.compile(rf"{mark}(?:{_ARTICLE}|(?P<aliased>{_ALIASED}
 _LISTED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (": ", "- ", "\u2013 ", "\u2014 "))
 # On the text as it is written: what follows is a name.
 _ROLE: Final = re.compile(r" is( now)?(?= [*_\"'\u201c`]{0,2}[A-Z\u00c0-\u00de])")
-_OWN: Final = re.compile(r"(?<!\w)(?:our|my)(?: [\w-]{2,20}){1,4}\Z")
-_OWNS: Final = ("our ", "my ")
+_OWN: Final = re.compile(r"(?:(?<!\w)(?:our|my|his|her|its|their)|\w['\u2019]s|s['\u2019])(?: [\w-]{2,20}){1,4}\Z")
 _ROLE_MAX: Final = 80  # characters
 _IN_ASCII: Final = 2  # of these
+_ROLE_LISTED: Final = re.compile(r"(?:\A|\n)[ \t]*(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+[^\s:][^\n:]{0,58}(: )(?=[^\W\d])")
 _HEAD: Final = re.compile(
     r"(?:\A|\n)[ \t]*(?P<bullet>(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+)?(?P<name>[^\s:](?:[^\n:]{0,58}[^\s:])?)\Z"
 )
 _HEAD_MAX: Final = 72  # characters
 # The space in front is outside the cue.
 _CUE: Final = re.compile(
-    rf" (?:(?:is|are|(?:it|s?he)['\u2019]s)(?P<denied>{_DENIAL})?(?: (?P<adverb>{_ADVERB}))?"
+    rf" (?:(?:is|are|(?:it|s?he){_IS})(?P<denied>{_DENIAL})?(?: (?P<adverb>{_ADVERB}))?"
     rf" (?:{_alternatives(_AFTER_COPULA)})"
     rf"|are(?P<are_denied>{_DENIAL})?(?: (?P<are_adverb>{_ADVERB}))?(?P<{Form.ARE.name}>{Form.ARE.pattern})"
     rf"|(?P<verb_denied>(?:does|do)(?:n['\u2019]t| not) |no longer )?(?:{_alternatives(_VERBS)})"
@@ -155,7 +163,7 @@ _CUE: Final = re.compile(
 _GROUPS: Final = tuple(
     _CUE.groupindex[name] for name in ("denied", "adverb", "are_denied", "are_adverb", "verb_denied")
 )
-_PRONOUNS: Final = tuple(f"{word}{mark}s" for word in ("it", "he", "she") for mark in "'\u2019")
+_PRONOUNS: Final = tuple(f"{word}{mark}s" for word in ("it", "he", "she") for mark in ("'", "\u2019", ""))
 _PLURALS: Final = ("are", "do ", "don", "belong ", "run ", "use ")
 _FORMS: Final = {form.name: form for form in Form}
 _START: Final = attrgetter("start")
@@ -198,6 +206,10 @@ def find_forms(text: str) -> list[Cue]:
     count = len(cues)
     listed = _LISTED[:_IN_ASCII] if small.isascii() else _LISTED
     cues += [cue for pattern in listed for found in pattern.finditer(small) if (cue := _make_listed(small, found))]
+    if ": " in small:
+        taken = {cue.start for cue in cues}
+        roles = (found.start(1) for found in _ROLE_LISTED.finditer(small))
+        cues += [Cue(Form.LISTED_ROLE, start, start + 1) for start in roles if start not in taken]
     apposed = [
         Cue(Form.ALIASED if found["aliased"] else Form.APPOSITION, found.start(), found.end() - 1)
         for pattern in _APPOSED
@@ -207,17 +219,12 @@ def find_forms(text: str) -> list[Cue]:
     apposed += [
         Cue(Form.ROLE, found.start() + 1, found.end(), adverb="now" if found[1] else "")
         for found in _ROLE.finditer(text)
-        if _follows_own(small, found.start())
+        # A noun of ours, or of something, ends there: `our vet`, `the band's drummer`.
+        if _OWN.search(small, max(0, found.start() - _ROLE_MAX), found.start())
     ]
     if len(cues) > count or apposed:
         cues = sorted([*cues, *apposed], key=_START)
     return cues
-
-
-def _follows_own(small: str, end: int) -> bool:
-    """Whether a noun of ours ends there: `our vet`."""
-    start = max(small.rfind(own, max(0, end - _ROLE_MAX), end) for own in _OWNS)
-    return start >= 0 and _OWN.match(small, start, end) is not None
 
 
 def _make_listed(small: str, found: re.Match[str]) -> Cue | None:

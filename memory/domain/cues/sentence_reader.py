@@ -6,17 +6,27 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from memory.domain.cues.clauses import Subject
-from memory.domain.cues.continuations import Last, continued_subjects
+from memory.domain.cues.clauses import Subject, is_code_part, tells_place
+from memory.domain.cues.continuations import Last, continued_subjects, find_topic
 from memory.domain.cues.matches import HEDGED_TRUST, CueMatch, Topic
 from memory.domain.cues.modality import ALONE, Modality, SentenceContext, SpeechAct
 from memory.domain.cues.moves import read_called, read_move, read_names
-from memory.domain.cues.naming import is_distinctive, is_marked_at, is_ordinary_acronym
+from memory.domain.cues.naming import is_ordinary_acronym
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent, read_list, read_parent
-from memory.domain.cues.patterns import APPOSED, CONTINUING, NAMING, RUNNING, SUBJECT_BEHIND, USING, VERB, Cue, Form
+from memory.domain.cues.patterns import (
+    APPOSED,
+    CONTINUING,
+    IN_LISTS,
+    NAMING,
+    RUNNING,
+    SUBJECT_BEHIND,
+    USING,
+    VERB,
+    Cue,
+    Form,
+)
 from memory.domain.cues.subjects import ends_apposition, read_apposed, read_listed, read_subjects
-from memory.domain.language.english import names, nouns
 from memory.domain.text.tokenizer import NamesInside
 
 _ADVERBIAL_MAX: Final = 24  # characters of `from now on`
@@ -40,8 +50,8 @@ _ARTICLE: Final = re.compile(r"an? ")
 _PREPOSITION: Final = re.compile(r"(?:on|in|by|with|to|at) |(?=[A-Z\d`]|[a-z]+[-_.]?\d)")
 _PRONOUNS: Final = frozenset({"it", "he", "she"})
 _DUMMY: Final = frozenset({"to", "that", "if", "when", "because"})  # `It is a rule that`: of nothing named before
-_CAMEL: Final = re.compile(r"[a-z][A-Z]")
-_NUMBER_TYPE: Final = re.compile(r"[iuf]\d{1,3}")
+_OBJECT_ENDS: Final = re.compile(r"[*_\x10]*(?:[.,;:!)]|\s*\Z| (?:now|today|currently|and|but|so)\b)")
+_INSTEAD_OF: Final = re.compile(r"[*_\"'\u201d\x10]*,?(?: now)? instead of ")
 _FOR_NOW: Final = re.compile(r"[*_\"'\u201d\x10]* for now\b")
 _NOW: Final = re.compile(r"\bnow\b")
 _FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|as of (?:now|today))\W*\Z")
@@ -100,6 +110,8 @@ class _SentenceReader:
     def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
         if cue.form in SUBJECT_BEHIND:
             return self._read_named(cue, following) if is_hopeful else []
+        if cue.form is Form.OWNS and is_hopeful and self._passage.word_at(cue.end) == "it":
+            return self._read_owner_of_it(cue)
         referred = self._read_pronoun(cue) if is_hopeful and self._topic else []
         continued = referred or continued_subjects(self._passage.text, self._last, cue)
         if not continued and (not is_hopeful or cue.is_pronominal or cue.form in CONTINUING):
@@ -142,41 +154,46 @@ class _SentenceReader:
         kind = self._find_kind(owner, cue, parent, is_instead=False)
         return [self._make(parent.name, replace(parent, token=owner.concept), owner.start, kind)]
 
-    def find_topic(self) -> Topic | None:
-        """What `It` would stand for in the next sentence; None unless that is clear: `Kvasir is our search service.`"""
+    def _read_owner_of_it(self, cue: Cue) -> list[CueMatch]:
+        """`Kvasir is a worker, Ada owns it.`"""
         last, passage = self._last, self._passage
-        if last is None or self._is_doubtful or last.is_denied or len(last.subjects) != 1:
-            return None
-        of_whom = last.parent.context  # `a client of Odin`: that may be meant, too
-        if of_whom and nouns.ORGANISATIONS.isdisjoint(of_whom.split("_")):
-            return None
-        subject = last.subjects[0]
-        if not last.parent.form.is_isa or last.is_apposition:
-            return None
-        before = passage.tokens[: bisect_left(passage.starts, subject.start)]
-        after = passage.tokens[bisect_left(passage.starts, last.end) :]
-        if any(
-            is_distinctive(passage, token, self._vocabulary) and token.text not in names.OPENERS for token in before
-        ):
-            return None
-        if any(is_distinctive(passage, token, self._vocabulary) for token in after):
-            return None
-        return Topic(subject.concept, subject.start, last.end, runs_only=bool(of_whom))
+        known = last.subjects if last is not None and last.parent.form.is_isa and not last.is_denied else []
+        end = passage.tokens[bisect_left(passage.starts, cue.end)].end
+        owned = known[0].concept if len(known) == 1 else self._topic if last is None else ""
+        clause = self._modality.clause_start(cue.start)
+        owners = read_subjects(
+            passage, cue, clause_start=clause, barrier=self.barrier, allows_initial=False, vocabulary=self._vocabulary
+        )
+        phrase = read_phrase(passage, owners[0].start, {cue.start}) if owners else None
+        if not owned or phrase is None or _OBJECT_ENDS.match(passage.text, end) is None:
+            return []
+        owner = owners[0]
+        parent = Parent(owner.concept, cue.form.dimension, cue.form, phrase, end)
+        is_name = phrase.tokens[-1].is_capitalised or self._vocabulary.is_concept(owner.concept)
+        if not is_name or cue.is_denied or not self._is_asserted(owner, cue, parent):
+            return []
+        self.barrier = end
+        return [self._make(Subject(owned, owner.start, owner.end), parent, owner.start, SpeechAct.STATES)]
+
+    def find_topic(self) -> Topic | None:
+        return None if self._is_doubtful else find_topic(self._passage, self._last, self._vocabulary)
 
     def _read_pronoun(self, cue: Cue) -> list[Subject]:
         """The topic of the sentence before, if the cue follows a pronoun that begins this one."""
         opening = self._passage.tokens[0]
-        is_first = not self._passage.text[: cue.start].strip() if cue.is_pronominal else opening.text in _PRONOUNS
+        begins = not self._passage.text[: cue.start].strip(_MARKS)  # `It's a`, `Uses Redis`
+        is_first = begins or (not cue.is_pronominal and opening.text in _PRONOUNS)
         is_meant = cue.form in RUNNING or not self._runs_only
         if self._last is not None or not is_first or opening.start > cue.start or not is_meant:
             return []
         return [Subject(self._topic, opening.start, opening.end)]
 
     def _find_subjects(self, cue: Cue, parent: Parent) -> list[Subject]:
-        if cue.form is Form.LISTED:
+        if cue.form in IN_LISTS:
             return read_listed(self._passage, cue, self._vocabulary)
         if cue.form is Form.APPOSITION:
-            return read_apposed(self._passage, cue, barrier=self.barrier, vocabulary=self._vocabulary)
+            kind = parent.phrase.head
+            return read_apposed(self._passage, cue, barrier=self.barrier, vocabulary=self._vocabulary, kind=kind)
         return read_subjects(
             self._passage,
             cue,
@@ -184,6 +201,7 @@ class _SentenceReader:
             barrier=self.barrier,
             allows_initial=parent.form is Form.IS_KIND_OF or bool(parent.context),
             vocabulary=self._vocabulary,
+            kind=parent.phrase.head,
         )
 
     def _is_asserted(self, subject: Subject, cue: Cue, parent: Parent) -> bool:
@@ -201,7 +219,8 @@ class _SentenceReader:
         """Whether subject and parent go together in this form."""
         if len({subject.concept, parent.token, parent.dimension}) < 3:  # nothing is in itself
             return False
-        if parent.form.is_isa and self._is_code(subject, cue, parent.phrase.head):
+        is_of_code = self._tells_of_code or cue.form in APPOSED
+        if parent.form.is_isa and is_code_part(self._passage, subject, parent.phrase.head, is_of_code=is_of_code):
             self._tells_of_code = True
             return False
         if parent.form is Form.IS_IN:
@@ -209,30 +228,8 @@ class _SentenceReader:
             if parent.phrase.determiner in ("a", "an"):
                 return False
             is_place = self._vocabulary.is_place(parent.token)
-            return is_place or (last.is_capitalised and self._is_place(subject))
+            return is_place or (last.is_capitalised and tells_place(self._passage, subject))
         return True
-
-    def _is_code(self, subject: Subject, cue: Cue, head: str) -> bool:
-        """Whether a part of a program is told of, and no thing of the project: `Entity is a u64`."""
-        if head in nouns.DATA_TYPES or _NUMBER_TYPE.fullmatch(head):
-            return True
-        text = self._passage.text
-        is_code = self._tells_of_code or is_marked_at(self._passage, subject.end) or cue.form in APPOSED
-        if head in nouns.LOOSE_CODE_NOUNS and is_marked_at(self._passage, subject.end):
-            return True
-        is_code_noun = head in nouns.CODE_NOUNS or head in nouns.LOOSE_CODE_NOUNS
-        return is_code_noun and (is_code or _CAMEL.search(text, subject.start, subject.end) is not None)
-
-    def _is_place(self, subject: Subject) -> bool:
-        """Whether the words of a subject, or beside it, say that it is somewhere: `the Rostock office`, `rack-12`."""
-        passage = self._passage
-        index = bisect_left(passage.starts, subject.start)
-        words = set(re.split(r"[_\-.]", subject.concept))
-        if index and not passage.gap_before(index).strip(_MARKS):
-            words.add(passage.tokens[index - 1].text)
-        if following := passage.word_after(index):
-            words.add(following)
-        return not words.isdisjoint(nouns.PLACE_NOUNS)
 
     def _state(
         self, subjects: list[Subject], cue: Cue, parent: Parent, start: int, stops: set[int], instead_of: str
@@ -248,6 +245,13 @@ class _SentenceReader:
                 found += [self._make(subject, other, start, SpeechAct.CHANGES, parent.token) for subject in subjects]
                 self.barrier = other.end
                 self._last = Last(subjects, other, False, False, other.end)
+        replaced = _INSTEAD_OF.match(text, parent.end) if parent.form in USING and not cue.is_denied else None
+        if replaced is not None:  # else both would be used
+            phrase = read_phrase(self._passage, replaced.end(), stops)
+            former = make_parent(self._passage, parent.form, phrase, stops, self._vocabulary, as_typed=self._as_typed)
+            if former is not None and former.token != parent.token:
+                found += [self._make(subject, former, start, SpeechAct.RETRACTS) for subject in subjects]
+                self.barrier = former.end
         return found
 
     def _read_other(self, contrast: re.Match[str], parent: Parent, stops: set[int]) -> Parent | None:
@@ -338,6 +342,7 @@ class _SentenceReader:
             triple = (statement.subject, statement.parent, statement.dimension, statement.is_isa)
             found.append(CueMatch(*triple, confidence, start, end, kind=kind, is_hedged=is_hedged))
             self.barrier = max(self.barrier, end)
+            self._last = statement.said or self._last
         if move is not None and found:
             subject = Subject(move.origin.subject, move.origin.start, move.origin.start)
             self._last = Last([subject], move.arrived, False, False, self.barrier)

@@ -9,7 +9,7 @@ from memory.domain.cues.clauses import Clause, Subject, belongs_to_noun, governs
 from memory.domain.cues.modality import CLAUSE_BREAK
 from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked, is_ordinary_noun
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, is_plural
-from memory.domain.cues.patterns import OPERATORS, Cue, Form
+from memory.domain.cues.patterns import IN_LISTS, OPERATORS, Cue, Form
 from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import DETERMINERS, POSSESSIVES, is_closed_class
 from memory.domain.text.tokenizer import Token
@@ -40,7 +40,14 @@ _JOINED: Final = (["and"], ["but"], ["so"], ["while"], ["yet"])
 
 
 def read_subjects(
-    passage: Passage, cue: Cue, *, clause_start: int, barrier: int, allows_initial: bool, vocabulary: Vocabulary
+    passage: Passage,
+    cue: Cue,
+    *,
+    clause_start: int,
+    barrier: int,
+    allows_initial: bool,
+    vocabulary: Vocabulary,
+    kind: str = "",
 ) -> list[Subject]:
     """The subjects of a cue, in order: one, or those of a list if the cue is in the plural. Empty if there are none,
     or none that are distinctive. They stand after `barrier`, the end of the last match. `allows_initial` also takes an
@@ -53,8 +60,8 @@ def read_subjects(
     tokens = _tokens_before(passage, cue, max(clause_start, barrier))
     if not tokens:
         return []
-    if tokens[-1].text == "which":
-        return _read_antecedent(passage, tokens[-1], barrier, vocabulary)
+    if tokens[-1].text in ("which", "who"):
+        return _read_antecedent(passage, tokens[-1], barrier, vocabulary, kind)
     takes_any = cue.form in OPERATORS
     clause = _find_name(
         passage, tokens, vocabulary, takes_any=takes_any, takes_initial=allows_initial and clause_start == 0
@@ -69,8 +76,9 @@ def read_subjects(
     return [clause.subject] if governs_cue(clause, cue, vocabulary) else []
 
 
-def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabulary) -> list[Subject]:
-    """The name directly before a mark, of which the phrase behind it says what it is: `Kvasir, our search service,`."""
+def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabulary, kind: str = "") -> list[Subject]:
+    """The name directly before a mark, of which the phrase behind it says what ``kind`` of thing it is: `Kvasir, our
+    search service,`."""
     start = _clause_start(passage, cue.start, barrier)
     tokens = _tokens_before(passage, cue, start)
     clause = _find_name(passage, tokens, vocabulary, takes_any=False, takes_initial=False) if tokens else None
@@ -80,7 +88,7 @@ def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabu
         is_no_name(clause)
         or (passage.text[cue.start] == "," and clause.lead[-1:] in (["or"], ["and"]))
         or is_kind(clause, cue, vocabulary)
-        or belongs_to_noun(clause.lead)
+        or (kind not in nouns.SETTLEMENTS and belongs_to_noun(clause.lead))
     ):
         return []
     is_second = passage.text[:start].rstrip().endswith(",") and not clause.lead
@@ -92,7 +100,7 @@ def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabu
 def read_listed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Subject]:
     """The name that a line begins with: `- kvasir: a Go service`."""
     index = bisect_left(passage.starts, cue.start) - 1
-    if index < 0 or any(token.text not in DETERMINERS for token in passage.tokens[:index]):
+    if index < 0 or any(token.text not in DETERMINERS | names.TITLES for token in passage.tokens[:index]):
         return []
     name = passage.tokens[index]
     written = passage.text[name.start : name.end]
@@ -117,13 +125,14 @@ def _clause_start(passage: Passage, position: int, barrier: int) -> int:
     return breaks[-1] if breaks else first
 
 
-def _read_antecedent(passage: Passage, which: Token, barrier: int, vocabulary: Vocabulary) -> list[Subject]:
-    """What `which` stands for: the name directly before the comma."""
+def _read_antecedent(passage: Passage, which: Token, barrier: int, vocabulary: Vocabulary, kind: str) -> list[Subject]:
+    """What `which` stands for: the name directly before the comma; `who` also goes without one."""
     before = passage.text[: which.start].rstrip()
-    if not before.endswith(","):
+    has_comma = before.endswith(",")
+    if not (has_comma or which.text == "who"):
         return []
-    comma = Cue(Form.APPOSITION, len(before) - 1, len(before))
-    return read_apposed(passage, comma, barrier=barrier, vocabulary=vocabulary)
+    gap = Cue(Form.APPOSITION, len(before) - has_comma, len(before))
+    return read_apposed(passage, gap, barrier=barrier, vocabulary=vocabulary, kind=kind)
 
 
 def _read_set_off(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> Subject | None:
@@ -249,7 +258,7 @@ def _find_name_before_noun(noun: Token, passage: Passage, tokens: list[Token], v
 def ends_apposition(passage: Passage, cue: Cue, phrase: Phrase, end: int, clause_start: int) -> bool:
     """Whether an apposition ends where its phrase does, and is no member of a list."""
     text = passage.text
-    if cue.form is Form.LISTED:
+    if cue.form in IN_LISTS:
         return _CAMEL.search(text, phrase.start, end) is None and _LISTED_END.match(text, end) is not None
     closing = _APPOSED_END.match(text, end)
     if text[cue.start] == "(":
@@ -262,5 +271,9 @@ def ends_apposition(passage: Passage, cue: Cue, phrase: Phrase, end: int, clause
     if text[end : closing.end()].strip(_MARKS) == "," and _VERB_AFTER.match(text, closing.end()):
         return True
     first = bisect_left(passage.starts, clause_start)
-    words = [token.text for token in passage.tokens[first : bisect_left(passage.starts, cue.start)]]
+    before = passage.tokens[first : bisect_left(passage.starts, cue.start)]
+    opens = text[:clause_start].rstrip()[-1:] in ("", ":")
+    if opens and text[end : closing.end()].strip(_MARKS) != "," and all(token.is_capitalised for token in before):
+        return True  # `New character: Widow Amberley, an apothecary.`
+    words = [token.text for token in before]
     return any(is_closed_class(word) and word not in DETERMINERS for word in words)

@@ -21,6 +21,7 @@ _RUN: Final = re.compile(r"[^\W_]+")
 _PLAIN_WORD: Final = re.compile(r"[a-z0-9]+(?:[_\-.'@+][a-z0-9]+)*")
 _CAPITALS: Final = re.compile(r"[A-Z][^\s\"]{0,64}+ [A-Z]")  # is in every name of several words
 _FULL_STOP: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]\S*\s")
+_QUOTED: Final = re.compile(r"\s*>[\s>]*")  # as a mail marks a line of another mail; that it is one is kept elsewhere
 # White space, control characters (Postgres refuses NUL), lone surrogates (not UTF-8), what turns the writing around.
 _BLANK: Final = re.compile("[\\s\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
@@ -168,4 +169,6 @@ def _cut_beginning(text: str, length: int) -> str:
 
 
 def _clean(text: str) -> str:
+    if quoted := _QUOTED.match(text):
+        text = text[quoted.end() :]
     return " ".join((text if text.isprintable() else _BLANK.sub(" ", text)).split())

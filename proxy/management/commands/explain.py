@@ -13,9 +13,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.cache.state import Cache
 from memory.domain.cues.extractor import CueMatch, find_cues
+from memory.domain.cues.matches import describe_match
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import NAMES, Message
-from memory.ingest.reader import describe_match, unwrap_message
+from memory.ingest.reader import unwrap_message
 from proxy.config_file.parser import RulesMistakes
 from proxy.domain.formats import FORMATS
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt

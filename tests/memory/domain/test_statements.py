@@ -22,6 +22,13 @@ def test_a_statement_is_kept_with_the_sentence_around_it() -> None:
     ]
 
 
+def test_what_marks_a_line_as_quoted_is_not_kept() -> None:
+    assert stated("The mail says:\n> > Dobby is a worker.\n>gnommoweb is a repo if x > 3.") == [
+        "Dobby is a worker.",
+        "gnommoweb is a repo if x > 3.",
+    ]
+
+
 def test_its_secrets_are_masked() -> None:
     [sentence] = stated("With password: hunter2hunter2 you see that gnommoweb is a repo.")
 

@@ -20,6 +20,7 @@ SAYS_CHANGE = (
 MENTIONS_CHANGE = (
     r"\b(?:now|nowadays|instead|any ?more|no longer|these days|from now on|switch\w*|mov(?:e|ed|ing)|chang\w+"
     r"|replac\w+|renam\w+|migrat\w+|stopped|quit|gave up|used to|actually|correction|scratch that|no,? wait|i meant"
+    r"|postponed|rescheduled|delayed|brought forward|called off|cancell?ed|(?:down|back) to|in the end|turn(?:s|ed) out"
     r"|(?:is|are|was|were|has|have) (?:gone|left|dead|retired)|(?:went|gone|goes) (?:up|down)|rose|fell|raised|lowered"
     r"|as of|since (?:yesterday|today|last|this|january|february|march|april|may|june|july|august|september|october"
     r"|november|december))\b"

@@ -39,7 +39,8 @@ CONDITIONS = (
 )
 # They look like doubts or conditions and are none.
 HARMLESS = (
-    r"(?:don't|do not|never|not) forget|not only|can confirm that|no wonder"
+    r"so (?:that )?(?:i|you|we|they) (?:\w+n't|do not|will not|need not)|(?:don't|do not|never|not) forget"
+    r"|not only|can confirm that|no wonder"
     r"|(?:is|are|does|do)(?:n't| not) (?:[\w'-]+ ){1,5}(?:any ?more|any longer)(?=,)"
     r"|if (?:i|you) (?:remember|recall)\w*(?: correctly| right| rightly| it right)?|if you ask me"
     r"|if (?:i'm|i am) not mistaken|unless i'm (?:mistaken|wrong)|if memory serves(?: me)?(?: right| well)?"
@@ -104,7 +105,7 @@ HEDGES_AFTER = (
     r"(?: \w+)?(?=\W*$|[.,;)!])"
     r"|afaik|afaict|afair|iirc|iiuc|imo|imho|apparently|reportedly|seemingly|it seems|according to"
     r"|as far as (?:i|we)|from what (?:i|we)|to (?:the best of )?my knowledge|if (?:i|we) (?:remember|recall)"
-    r"|if memory serves|if (?:i'm|i am) not mistaken|unless i'm|in my opinion|or so (?:i|he|she|they|we)"
+    r"|if memory serves|if you ask me|if (?:i'm|i am) not mistaken|unless i'm|in my opinion|or so (?:i|he|she|they|we)"
 )
 # `I think` ends where another thought begins.
 HEDGE_ENDS = r";|\b(?:but|because|so)\b"

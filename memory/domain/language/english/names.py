@@ -129,7 +129,8 @@ HONORIFICS = split_words(
     "empress father frau herr inspector king lady lord madame miss mother pope president prince princess professor "
     "queen sergeant sister uncle"
 )
-NAME_OPENERS = GIVEN_NAMES | AMBIGUOUS_NAMES | PLACE_OPENERS | HONORIFICS
+# `Team Sable` is one name wherever it stands.
+NAME_OPENERS = GIVEN_NAMES | AMBIGUOUS_NAMES | PLACE_OPENERS | HONORIFICS | split_words("squad team")
 
 # `Page 12`, `Step 3`: the number counts and names nothing. `Friday 13`, `EUR 300`: nor does it there.
 COUNTED = split_words(
@@ -178,6 +179,7 @@ HUMAN_LANGUAGES = split_words(
     "mandarin norwegian persian polish portuguese punjabi romanian russian sanskrit serbian slovak slovene slovenian "
     "spanish swahili swedish tamil telugu thai turkish ukrainian urdu vietnamese welsh yiddish"
 )
+DIRECTIONS = split_words("north south east west northeast northwest southeast southwest")
 NUMBER_WORDS = split_words(
     "couple double dozen eight eighteen eighth eighty eleven fifteen fifth fifty first five forty four fourteen fourth "
     "half hundred hundreds million nine nineteen ninety ninth one second seven seventeen seventh seventy six sixteen "

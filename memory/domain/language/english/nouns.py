@@ -130,6 +130,11 @@ PLACE_NOUNS = split_words(
     "tavern temple terminal theater theatre tower town university valley venue villa village ward warehouse workshop "
     "yard zoo"
 )
+# Said only of the place itself: `in Low Tarn, which is a village`, but not `in Oslo, a small flat`.
+SETTLEMENTS = split_words(
+    "bar cafe city country county district hamlet hotel inn island mountain neighborhood neighbourhood province pub "
+    "region restaurant suburb tavern town valley village"
+)
 # Of whom nothing is told by saying that something is maintained by them.
 NO_OWNERS = split_words("community crowd everybody everyone hand nobody one people public script volunteer")
 # They have machines and programs, and are none: `a relay of Glitch University. It runs on tyr.`
@@ -140,12 +145,28 @@ ORGANISATIONS = split_words(
 )
 # People, by what they are to others: `our vet is Dr. Sutter`. Words with such an ending are so, too.
 ROLES = split_words(
-    "apprentice assistant aunt boss boyfriend brother ceo cfo chair chairman chairwoman chief clerk client coach "
-    "coo cook counsel cousin cto dad daughter dentist doctor expert father friend girlfriend grandma grandpa groom "
-    "hairdresser head husband intern janitor judge landlady landlord lead matron mentor midwife mom mother mum "
-    "nanny nephew niece nurse partner pilot principal rep scribe secretary sister sitter son sysadmin tenant "
-    "treasurer trustee uncle vet warden wife witness"
+    "admin administrator apprentice assistant aunt boss boyfriend brother captain ceo cfo chair chairman "
+    "chairperson chairwoman chief cio clerk client coach coo cook counsel cousin cto dad daughter dentist director "
+    "doctor expert father friend girlfriend grandma grandpa groom hairdresser head husband intern janitor judge "
+    "landlady landlord lead leader maintainer manager matron mentor midwife mom mother mum nanny nephew niece nurse "
+    "partner pilot principal rep scribe secretary sister sitter son sysadmin tenant treasurer trustee uncle vet "
+    "warden wife witness"
 )
+# What somebody is whoever it is done for: `Ada is the plumber`, `the band's drummer is Okko`.
+PROFESSIONS = split_words(
+    "accountant analyst apothecary architect attorney auditor babysitter baker barber barista bartender bassist "
+    "beekeeper biologist blacksmith bookkeeper brewer bricklayer butcher caretaker carpenter cellist chef chemist "
+    "cleaner coach comedian composer conductor dancer dba dentist designer developer drummer economist electrician "
+    "engineer farmer firefighter fisherman florist freelancer gardener geologist goalkeeper guitarist hairdresser "
+    "historian hydrologist illustrator intern janitor jeweller joiner journalist lawyer librarian lifeguard "
+    "locksmith mason mechanic midwife musician nanny novelist nurse optician orthodontist paediatrician painter "
+    "paralegal paramedic pediatrician pharmacist photographer physicist physiotherapist pianist plumber poet "
+    "postdoc professor programmer psychiatrist psychologist receptionist roofer sailor sculptor singer smuggler "
+    "sociologist sre statistician student surgeon surveyor sysadmin tailor teacher technician therapist trainee "
+    "translator vet veterinarian violinist waiter waitress welder"
+)
+# There is one of them: `Ada is the CTO`.
+OFFICES = split_words("admin administrator ceo cfo cio coo cto")
 ROLE_ENDINGS = ("er", "or", "ist", "ian", "man", "woman")
 NO_ROLES = split_words(
     "answer border chapter color colour corner counter dinner error factor flavor floor letter list master matter "
@@ -153,7 +174,7 @@ NO_ROLES = split_words(
 )
 # With a noun before them they say what kind of thing something is, also after `the`: `the paging network`.
 TELLING = split_words(
-    "account app application archive bay board box branch bucket calendar camera channel cluster console "
+    "account app application archive backend bay board bot box branch bucket calendar camera channel cluster console "
     "controller counter dashboard database depot desk device domain drive entrance firewall fleet floor frontend "
     "gateway hall host instance kitchen lab lake laptop library line lot machine mailbox mirror monitor network "
     "node office parlour pipeline platform pool portal printer program queue registry relay repo repository robot "
