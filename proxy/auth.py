@@ -39,10 +39,11 @@ PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """``token`` is the row of a valid Festinger token. ``is_local``: from a program on this machine, not through a
-    proxy, nor from a page of another site. ``claimed``: the registered name in the address, without its token.
-    ``person``: whom its headers say it speaks for. ``project``: the id; ``is_astray``: it names one that it may not.
-    ``speaker``: what it is called among those who are remembered, if not by its name."""
+    """``token`` is the row of a valid Festinger token; ``has_bad_token``: all that it sends are others. ``is_local``:
+    from a program on this machine, not through a proxy, nor from a page of another site. ``claimed``: the registered
+    name in the address, without its token. ``person``: whom its headers say it speaks for. ``project``: the id;
+    ``is_astray``: it names one that it may not. ``speaker``: what it is called among those who are remembered, if not
+    by its name."""
 
     name: str
     token: AgentRow | None
@@ -53,6 +54,7 @@ class Caller:
     project: int | None = None
     is_astray: bool = False
     speaker: str = ""
+    has_bad_token: bool = False
 
     def scope_for(self, payload: Mapping[str, Any]) -> Scope | None:
         """For whom a request with this body is remembered and searched; None for nobody."""
@@ -99,6 +101,7 @@ def identify(
         project=project,
         is_astray=is_astray,
         speaker=name_unregistered(given, None) if is_forwarded else "",
+        has_bad_token=token is None and bool(own_tokens(headers)),
     )
 
 
@@ -202,8 +205,9 @@ def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:
 
 
 def may(caller: Caller, needed: Permission) -> bool:
-    """An operator's token does all that an agent's does."""
-    trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local else "none"
+    """An operator's token does all that an agent's does. Whoever sends a token wants to be its owner, and nobody
+    else."""
+    trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local and not caller.has_bad_token else "none"
     return "operator" in (trust, _scope_of(caller)) or needed in (trust, _scope_of(caller))
 
 
@@ -235,6 +239,8 @@ def _scope_of(caller: Caller) -> str:
 
 
 def _refuse(caller: Caller, needed: Permission, setting: str = "") -> NotAllowed:
+    if caller.has_bad_token:
+        return NotAllowed("this token is not valid: it was revoked, or is not written as it was shown")
     option = " --scope operator" if needed == "operator" else ""
     ways = f"needs a token of scope {needed} (manage.py create_agent NAME{option} makes one)"
     ways += f", or {setting}" if setting else ""

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field, replace
 
 from memory.cache.loader import Pace
@@ -120,6 +120,7 @@ class Encounters:
         new = []
         messages = list(messages)
         prompt = [reading for _, reading in messages]
+        passed_on = [index for index, (message, _) in enumerate(messages) if message.is_quoted]
         is_live = False
         for index, (message, reading) in enumerate(messages):
             if index % OBSERVED_IN_A_STEP == OBSERVED_IN_A_STEP - 1:
@@ -141,6 +142,7 @@ class Encounters:
                 counted = reading.names - reading.parts
                 heard = NewMessage(
                     *(key, reading, message.text, agent, at, counted, message.is_quoted, is_dated, prompt, index),
+                    passed_on=passed_on,
                     is_live=is_live or is_dated,
                     before=_find_asking(messages[index - 1][0], message) if index else "",
                 )
@@ -202,6 +204,7 @@ class Encounters:
     async def _learn_from(self, message: NewMessage, pace: Pace) -> None:
         size = message.reading.size
         try:
+            await pace.step()  # the message before may have taken all of the slice
             await pace.run(read_rest(self.cache, message.reading))
             if message.key in self._batch.messages:
                 self._waiting_readings += message.reading.size - size
@@ -209,7 +212,9 @@ class Encounters:
             for statement in extract_statements(self.cache, message):
                 statements.append(statement)
                 await pace.step()
+            await pace.step()
             confirmed = await find_confirmed(self.cache, message)
+            await pace.step()
             self._note(message, statements, confirmed)
         except Exception:  # one bad message must not keep the others from being learned
             logger.exception("learn.failed", extra={"characters": len(message.text)})
@@ -292,16 +297,18 @@ class Encounters:
         if len(self._handed_over) > HANDED_OVER_MAX:
             del self._handed_over[next(iter(self._handed_over))]
 
-    def _count(self, names: Iterable[str], now: float) -> None:
+    def _count(self, names: Set[str], now: float) -> None:
         rows, counts = self.cache.soas_by_token, self._batch.counts
-        for name in names:
-            counts[name] += 1
-            row = rows.get(name)
-            if row is not None:
-                row.last_seen = now
-                self.cache.set_count(name, row, row.encounter_count + 1)
-            elif saliency(counts[name]) >= self.cache.tuning.saliency_read_threshold:
-                self.wanted.set()  # a new word became salient: it can be recalled once it has an id
+        counts.update(names)
+        known = rows.keys() & names
+        for name in known:
+            row = rows[name]
+            row.last_seen = now
+            self.cache.set_count(name, row, row.encounter_count + 1)
+        # A new word became salient: it can be recalled once it has an id.
+        most = max(map(counts.__getitem__, names - known), default=0)
+        if most and saliency(most) >= self.cache.tuning.saliency_read_threshold:
+            self.wanted.set()
 
 
 def _find_asking(before: Message, message: Message) -> str:

@@ -1,6 +1,6 @@
 """What a new message teaches besides its tokens: statements, concepts to be explained, facts that are confirmed."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -15,6 +15,7 @@ from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
 from memory.domain.timing import MICROSECOND, STATEMENTS_MAX, undate
 from memory.domain.types import Message, TripleIds
+from memory.ingest.echoes import OthersWords, is_echo
 from memory.ingest.long_texts import look_through
 from memory.ingest.reader import Reading, unwrap_readable
 
@@ -40,14 +41,16 @@ class NewMessage:
     # The readings of the whole prompt, one list for all of its messages, None where one was not read; and the place.
     prompt: Sequence[Reading | None] = ()
     index: int = 0
+    passed_on: Collection[int] = ()  # the places in the prompt of which nothing shows that their role has said them
     is_live: bool = True  # said since its conversation was first seen
     before: str = ""  # what the model said right before, where the message is short: it may have been asked
 
 
 def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:
     """What the message states, each triple once, with its sentence, in the order of the text. Not what a model or a
-    page only says again of what the prompt contained before: an echo is no voice."""
-    matches = message.reading.triples or ()
+    page only says again of what the prompt contained before: an echo is no voice. What a model may have from a page
+    counts as quoted."""
+    matches, earlier = message.reading.triples or (), message.prompt[: message.index]
     said = [
         (match, manner)
         for match, manner in select_statements(
@@ -55,7 +58,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
             may_change=message.is_dated and message.reading.role == "user",
             keeps_all=partial(keeps_all, cache),
         )
-        if match.channel not in TENTATIVE or not _is_echo(message, match.subject, match.parent)
+        if match.channel not in TENTATIVE or not is_echo(earlier, match.subject, match.parent)
     ]
     if not said:
         return
@@ -63,7 +66,12 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
     text = unwrap_readable(cache, Message(message.reading.role, message.text)).text
     # Whole microseconds, as Postgres keeps them: with a part of one, two statements may be rounded to the same.
     start = round(message.at, 6) if message.is_dated else undate(message.at)
+    others: OthersWords | None = None  # collected where a model states something, which is rare
     for index, (match, manner) in enumerate(islice(said, STATEMENTS_MAX)):
+        if match.channel is Channel.ASSISTANT:
+            others = others or OthersWords(earlier, message.passed_on)
+            if others.may_name(match.subject) or others.may_name(match.parent):
+                match = _as_quoted(match)
         yield Statement(
             key=message.key,
             subject=match.subject,
@@ -85,21 +93,6 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
 def _as_quoted(match: CueMatch) -> CueMatch:
     confidence = round(match.confidence / READ_TRUST[match.channel] * READ_TRUST[Channel.QUOTED], 4)
     return replace(match, channel=Channel.QUOTED, confidence=confidence)
-
-
-def _is_echo(message: NewMessage, *words: str) -> bool:
-    """Whether an earlier message of the prompt names all of the words; one that was not read might."""
-    return any(
-        reading is None or all(_names(reading, word) for word in words) for reading in message.prompt[: message.index]
-    )
-
-
-def _names(reading: Reading, word: str) -> bool:
-    if not reading.text:
-        return f" {word} " in f" {reading.words} "
-    # Read only for what was known: look at the text itself.
-    text = reading.text.lower()
-    return word in text or word.replace("_", " ") in text
 
 
 def find_unexplained(cache: Cache, message: NewMessage) -> list[str]:

@@ -166,7 +166,7 @@ class Festinger:
     def run(self, statement: str, *arguments: object) -> list[Row]:
         with psycopg.connect(self.database) as client:
             cursor = client.execute(statement, arguments)
-            return cursor.fetchall() if cursor.description else []
+            return [] if cursor.description is None else cursor.fetchall()
 
     # --- agents ---
 

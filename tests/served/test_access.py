@@ -160,8 +160,10 @@ def test_ollamas_endpoints_are_open_and_the_token_stays_here(
 
 def test_a_token_that_is_revoked_goes_no_further(server: Served, ollama: StandIn) -> None:
     server.client.get("/api/tags", headers=bearer("fst_revoked"))
+    refused = server.client.post("/iknowthat", json=FACT, headers=bearer("fst_revoked"))
 
     assert "authorization" not in ollama.last().headers
+    assert (refused.status_code, refused.json()["error"].split(":")[0]) == (401, "this token is not valid")
 
 
 @pytest.mark.parametrize(

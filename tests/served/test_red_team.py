@@ -5,7 +5,6 @@ import html
 import json
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -208,6 +207,28 @@ def test_a_cron_agent_that_reads_the_same_page_each_day_promotes_nothing_but_a_s
     whole.wait_recalled("glaurung: [type] worm")
 
 
+# A page names something in its way, and the model says it in its own.
+REWORDED = {
+    "glaurungel": ("All about {}: these are wyrms.", "wyrm"),
+    "scathandor": ("<b>{}</b> is an <b>Evil</b>&nbsp;<i>Corp</i>.", "Evil Corp"),
+    "ancalagorn": ("{} is a dragon, if not worse.", "wyrm"),
+    "chrysophyl": ('{{"name": "{}", "kind": "d3lybQ=="}}', "wyrm"),
+}
+
+
+@pytest.mark.parametrize("client", ["ollama", "openai", "responses", "anthropic", "litellm"])
+def test_two_agents_that_read_the_same_page_vouch_for_nothing(whole: Festinger, client: str) -> None:
+    url = f"http://127.0.0.1:{whole.ports[0]}"
+    for name, (page, kind) in REWORDED.items():
+        for agent in ("dobby", "winky"):
+            concept = f"{name}{client}"
+            answer = f"As I see it, {concept} is a {kind}."
+            CLIENTS[client](url, f"What did {agent} find?", page.format(concept), answer, headers_of(agent))
+    whole.wait_settled()
+
+    assert [edge for name in REWORDED for edge in whole.edges(f"{name}{client}")] == []
+
+
 def candidates(whole: Festinger, concept: str) -> list[dict[str, Any]]:
     return list(whole.proxies[0].client.get("/candidates", params={"concept": concept}).json()["items"])
 
@@ -374,7 +395,11 @@ def test_secrets_are_in_no_table_log_or_journal(whole: Festinger) -> None:
                 ]
                 whole.ask(*(said if role == "tool" else said[:1]))
     whole.wait_settled()
-    time.sleep(1.0)  # what is written behind: events and injections
+    assert whole.teach("sleipnira -isa horse").status_code == 201
+    last = whole.proxies[0].chat(("user", "Restart sleipnira.")).headers["x-festinger-request"]
+    # What is written behind is written in the order in which it came: so all before it is there, too.
+    whole.wait(lambda: whole.run("SELECT 1 FROM recollection_event WHERE request = %s", last))
+    whole.wait(lambda: whole.run("SELECT 1 FROM injection WHERE block LIKE '%%sleipnira%%'"))
     for proxy in whole.proxies:
         assert not any(canary in json.dumps(proxy.client.get("/health").json()) for canary in canaries)
 
@@ -387,7 +412,7 @@ def test_secrets_are_in_no_table_log_or_journal(whole: Festinger) -> None:
         f"{table}.{column}: {canary}"
         for schema, table, column in columns
         for canary in canaries
-        if whole.run(f'SELECT FROM "{schema}"."{table}" WHERE "{column}"::text LIKE %s LIMIT 1', f"%{canary}%")
+        if whole.run(f'SELECT 1 FROM "{schema}"."{table}" WHERE "{column}"::text LIKE %s LIMIT 1', f"%{canary}%")
     ]
     files = [file for file in whole.home.rglob("*") if file.is_file()]
     found += [f"{file.name}: {canary}" for file in files for canary in canaries if canary.encode() in file.read_bytes()]

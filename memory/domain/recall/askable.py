@@ -103,6 +103,9 @@ def _is_common(word: str, vocabulary: Vocabulary) -> bool:
     return vocabulary.is_common(word) or word in FREQUENT  # a vocabulary may have no dictionary (yet)
 
 
+_LINE_MAX: Final = 4_000  # characters of one in which all names are looked for in a step
+
+
 class _Counts(NamedTuple):
     """How many words are grammar, function words of another language, known to everybody."""
 
@@ -133,7 +136,14 @@ def find_spoken_of(
         if not missing:
             break
         lowered = line.lower()
-        here = [token for token, run in missing.items() if run in lowered]
+        if len(line) <= _LINE_MAX:
+            here = [token for token, run in missing.items() if run in lowered]
+        else:
+            here = []
+            for token, run in missing.items():
+                if run in lowered:
+                    here.append(token)
+                yield
         finder = SentenceFinder(line) if here else None
         sentences: dict[str, _NamingSentence] = {}  # each is read once
         yield

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from memory.domain.secrets.apposition import find_in_apposition
 from memory.domain.secrets.shapes import (
     CLOSING,
     GLANCE,
@@ -17,7 +18,14 @@ from memory.domain.secrets.shapes import (
     merge_spans,
     span_of,
 )
-from memory.domain.secrets.wording import Label, ends_clause, find_code, find_in_wording, find_login, is_predicate
+from memory.domain.secrets.wording import (
+    Label,
+    ends_clause,
+    find_code,
+    find_in_wording,
+    find_login,
+    is_predicate,
+)
 from memory.domain.text.function_words import is_closed_class, split_words
 from memory.domain.types import Span
 
@@ -37,12 +45,15 @@ _CODE_KINDS: Final = split_words(
 )
 _KEY: Final = "(?:" + "|".join(f"(?<={kind})|(?<={kind}[ _-])" for kind in sorted(_KEY_KINDS)) + ")key"
 _CODE: Final = "(?:" + "|".join(f"(?<={kind}[ _-])" for kind in sorted(_CODE_KINDS | {"time"})) + ")code"
+_NETWORK_KEY: Final = (
+    "(?:" + "|".join(f"(?<={kind}[ _-])" for kind in ("wifi", "wi-fi", "wlan", "wpa", "wpa2")) + ")key"
+)
 # In small letters. What a password's label announces need not look like a secret; what a weak one does has to. A code
 # is a few digits.
 _LABEL: Final = re.compile(
     r"(?P<phrase>pass[ _-]?phrase|secret[ _-]phrase|(?<=seed[ _-])phrase|(?<=recovery[ _-])phrase|mnemonic)"
     r"|(?P<password>pass(?:word|wort|wd|code)|(?<![a-z])(?:pwd|pw)|kennwort|(?<=mot de )passe|contrase[n\u00f1]a"
-    r"|(?<=require)pass(?![a-z]))"
+    rf"|(?<=require)pass(?![a-z])|{_NETWORK_KEY})"
     rf"|(?P<strong>authori[sz]ation|{_KEY})"
     rf"|(?P<code>(?<![a-z])(?:pin|otp|cvv2?|cvc2?)(?![a-z])|{_CODE})"
     r"|(?P<login>(?<![a-z])(?:log[ -]?in(?:to)?|sign[ -]in|creds)(?![a-z_]))|(?P<logins>credentials?(?![a-z_]))"
@@ -100,6 +111,8 @@ def _find_secrets(text: str, label: Label) -> Iterator[Span]:
         span = find_login(text, label)
     if span is None and label.kind not in ("code", "login", "key"):
         span = _find_direct(text, label)
+    if span is None and label.kind in ("phrase", "password"):
+        span = find_in_apposition(text, label)
     if span is not None:
         yield span
     elif label.kind not in ("code", "login"):

@@ -130,7 +130,7 @@ def find_in_wording(text: str, label: Label) -> Iterator[Span]:
         written = match["word"]
         word = written.lower().strip("\"'`*()")
         name = word.rstrip(":")
-        if index == 0 and not (name in _OPENERS or name in _LINKS or written[0] == "("):
+        if index == 0 and not (name in _OPENERS or name in _LINKS or name in _SETTERS or written[0] == "("):
             return
         if name in _LINKS or word.endswith((":", "=")):
             if (span := _find_value(text, at, label, is_sure=not verbs)) is not None:
@@ -138,7 +138,7 @@ def find_in_wording(text: str, label: Label) -> Iterator[Span]:
             return
         if name in turns:
             turns.discard(name)
-            if (span := _find_new_value(text, at, label)) is not None:
+            if (span := _find_new_value(text, at, label, is_set=before in _SETTERS)) is not None:
                 yield span
                 at = span[1]
                 if name == "to":
@@ -171,13 +171,14 @@ def _find_value(text: str, at: int, label: Label, *, is_sure: bool) -> Span | No
     return span_of(text, whole)
 
 
-def _find_new_value(text: str, at: int, label: Label) -> Span | None:
-    """What "to" is followed by: in "changed the password to x" a value, in "the password to the database" none."""
+def _find_new_value(text: str, at: int, label: Label, *, is_set: bool) -> Span | None:
+    """What "to" is followed by: in "changed the password to x" a value, in "the password to the database" none.
+    ``is_set``: "the password changed to x"."""
     following = _WORD.match(text, at)
     if following is None or is_closed_class(following["word"].lower()):
         return None
     before = text[max(0, label.start - 60) : label.start].lower().split()
-    return _find_value(text, at, label, is_sure=not _SETTING.isdisjoint(before[-5:]))
+    return _find_value(text, at, label, is_sure=is_set or not _SETTING.isdisjoint(before[-5:]))
 
 
 def _is_value(text: str, value: re.Match[str], label: Label, *, is_sure: bool) -> bool:

@@ -35,7 +35,7 @@ _LABEL: Final = re.compile(
     r"[ \t*_#-]*(?P<label>(?!(?:I|we|for)\b)(?:[^\s:]+[ \t]+){0,9}?"
     r"(?:observations?|results?|outputs?|responses?|stdout|stderr|documents?|contents?|webpages?|pages?|websites?|"
     r"(?<=\S[ \t])sites?|articles?|transcripts?|logs?|excerpts?|snippets?|passages?|readme(?:\.\w+)?|e?-?mails?|"
-    r"attachments?|posts?|files?|source|text|wrote|writes|says|said|reads)"
+    r"attachments?|posts?|files?|source|text|wrote|writes|says|said|reads|returned|returns|printed|prints)"
     r"(?:[ \t]+[^\s:]+){0,6})[*_]*:[*_]*(?P<rest>.*)$",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -61,6 +61,19 @@ _FORWARDED: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 
+# The end of a line that hands over what was said or found before: `Context:`, `Summary of the chat:`.
+_HANDOVER: Final = re.compile(
+    r"[ \t*_#]*(?:\w+[ \t]+){0,9}?(?:context|summary|summari[sz]ed|conversation|chat|history|memories)"
+    r"(?:[ \t]+\w+){0,4}[*_]*:[*_]*[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+# The turns of a transcript: the model's reach to the next turn of a person.
+_MODEL_TURN: Final = re.compile(
+    r"^[ \t*_#\[]*(?:assistant|ai|a\.i\.|chat ?gpt|gpt|bot|chatbot|model|agent)[\]*_ \t]*:",
+    re.MULTILINE | re.IGNORECASE,
+)
+_PERSONS_TURN: Final = re.compile(r"^[ \t*_#\[]*(?:user|human|person|you|me)[\]*_ \t]*:", re.MULTILINE | re.IGNORECASE)
+
 _ANY_MARK: Final = "\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019"
 _MARKS: Final = re.compile(f'[{_ANY_MARK}](?:(?<=")"")?')
 _APOSTROPHES: Final = frozenset("'\u2019")
@@ -76,7 +89,7 @@ def find_quotations(text: str) -> list[Span]:
     spans = [*_find_tagged(text), *_find_quoted(text)]
     if ">" in text:
         spans += (match.span() for match in _BLOCK_QUOTE.finditer(text))
-    return [*spans, *_find_labelled(text)]
+    return [*spans, *_find_labelled(text), *_find_turns(text)]
 
 
 def is_quoted(spans: list[Span], start: int, end: int) -> bool:
@@ -135,8 +148,9 @@ def _find_labelled(text: str) -> Iterator[Span]:
         *_, opening = (line, *(end.end() for end in _SENTENCE_END.finditer(text, max(line, colon - _LABEL_MAX), colon)))
         label = _LABEL.match(text, opening)
         words_max = _SHORT_LABEL if opening == line else _SHORT_LABEL_WITHIN
-        if label and (len(label["label"].split()) <= words_max or not label["rest"].strip()):
-            starts.append(label.start())
+        is_label = label and (len(label["label"].split()) <= words_max or not label["rest"].strip())
+        if is_label or _HANDOVER.match(text, opening):
+            starts.append(opening)
             break
         line_end = text.find("\n", colon)
         colon = text.find(":", line_end) if line_end >= 0 else -1
@@ -145,6 +159,16 @@ def _find_labelled(text: str) -> Iterator[Span]:
     starts += [found.start() for pattern in patterns if (found := pattern.search(lines))]
     if starts:
         yield min(starts), len(text)
+
+
+def _find_turns(text: str) -> Iterator[Span]:
+    """What the model says in a transcript."""
+    end = 0
+    for turn in _MODEL_TURN.finditer(text) if ":" in text else ():
+        if turn.start() >= end:
+            reply = _PERSONS_TURN.search(text, turn.end())
+            end = reply.start() if reply else len(text)
+            yield turn.start(), end
 
 
 def _find_quoted(text: str) -> Iterator[Span]:

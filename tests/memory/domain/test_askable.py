@@ -77,6 +77,7 @@ def test_names_of_which_a_sentence_speaks(text: str, written: set[str], dictiona
         "I was wondering whether upserts in pgvector are atomic, or whether memoization of embeddings helps.",
         "Please summarise the text and refactor the retries, then rebase.",
         "Run kubectl get pods and tell me what is wrong with the CrashLoopBackOff.",
+        "We moved the shop to Kubernetes, and look at it with Grafana.",
         "Open a Pull Request for the GitHub Actions workflow in the repo.",
         "please flurbify the list of users",
         "We need a debouncer and a memoizer for the changefeed.",

@@ -16,6 +16,7 @@ AWKWARD = (
     "{", "(", "$", "%", "is ", "-p ", "-u ", "--password ", "mysql ", "str", "x", "hunter2", MARK, "sk-", "ghp_",
     " is ", " to ", " from ", "for ", "the ", "swordfish", "changed the password", "pin ", "4711", "log in ", "admin",
     " / ", "credentials", "redis-cli -a ", "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00", "123-45-6789", "(",
+    " is the password", "use ", " as my password", "with the password ", "wifi key",
     "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", JWT, AWS_SECRET, "9f86d081884c7d659a2feaa0c55ad015",
 )  # fmt: skip
 awkward = st.lists(st.sampled_from(AWKWARD), max_size=12).map("".join)
@@ -79,6 +80,12 @@ def test_what_a_label_announces_is_masked(text: str, masked: str) -> None:
         "changed the password to <hunter2>",
         "I set bob's password to <swordfish>, ok?",
         "changed the password from <hunter2> to <hunter3>",
+        "our database password changed to <swordfish>, ok?",
+        "our wifi key is <Sommerregen>; the Wi-Fi key: <Winterregen>",
+        "<swordfish> is the root password, and '<bluefish>' was my password.",
+        "use <swordfish> as the password",
+        "you get in with the password <swordfish>, user bob",
+        "ssh root@box, pw <swordfish>",
         "my seed phrase is <abandon ability able about above absent absorb abstract absurd abuse access accident>",
         "the passphrase is <correct horse battery>.",
         "das Passwort ist <schwertfisch>, le mot de passe est <espadon>, la contraseña es <pezespada>",
@@ -191,6 +198,10 @@ def test_a_private_key_is_masked_also_where_its_end_is_missing(break_: str, end:
         "The password is stored hashed and salted. The password policy is strict. The passwords are in Vault.",
         "The password must be at least 12 characters long, must be changed every 90 days, and must be UTF-8.",
         "use your password to log in, or reset your password to continue",
+        "The problem is the password. This is the password. bcrypt is the password hash, Vault a store.",
+        "log in with password authentication, with the password reset, with the wrong password again, by password",
+        "use your email as the password, sha256 as password hash, Vault as the password store",
+        "the wifi key is broken; the wifi key is on the fridge; the password changed yesterday",
         "changed the password to something else; the password for the demo is the same",
         "the password for kvasir is managed by Vault, the credentials for staging are stored in 1password",
         "the same password is chosen; the password is wrong; if the password is valid, go on",
@@ -223,6 +234,15 @@ def test_a_step_does_not_end_between_a_label_and_its_value() -> None:
 
         assert len(steps) > 2
         assert "hunter2" not in "".join(steps)
+
+
+def test_a_line_of_any_length_is_masked_in_steps() -> None:
+    line = " ".join(f"gnommo-{number}-web-shop{number}" for number in range(4_000)) + " sk-proj-9aB3xY7qLm2Zt5Wc8Vd1"
+
+    steps = list(blank_in_steps(line))
+
+    assert len(steps) > len(line) / (2 * STEP_CHARACTERS)
+    assert "9aB3xY7" not in "".join(steps)
 
 
 @given(st.one_of(st.text(), awkward))

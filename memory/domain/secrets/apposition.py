@@ -1,0 +1,83 @@
+"""Finds the secrets that stand right beside their label: `x is the password`, `use x as the password`, `with the
+password x`."""
+
+import re
+from typing import Final
+
+from memory.domain.secrets.shapes import (
+    CLOSING,
+    GLANCE,
+    PLACEHOLDER,
+    REFERENCE,
+    TECHNICAL,
+    VALUE,
+    looks_secret,
+    span_of,
+)
+from memory.domain.secrets.wording import Label, ends_clause, is_predicate
+from memory.domain.text.frequent_words import FREQUENT
+from memory.domain.text.function_words import is_closed_class, split_words
+from memory.domain.types import Span
+
+_USING: Final = split_words("use used uses using with by via enter type took take chose picked set try")
+_BRINGING: Final = split_words("with using use by via")
+_LINKS_BACK: Final = split_words("is was as")
+_GAP: Final = re.compile(r"[ \t]{1,4}(?=\S)")
+_BEFORE_MAX: Final = 80  # characters looked back from a label
+_BETWEEN_MAX: Final = 3  # words: the old root
+# A noun makes another thing of a password: its rotation, hashing, checker.
+_NOUN: Final = re.compile(
+    r"\w+(?:ions?|ings?|ments?|ers?|ors?|ity|ties|ness|ages?|[ae]nces?|sets?|less|logs?|words?)\Z"
+)
+
+
+def find_in_apposition(text: str, label: Label) -> Span | None:
+    """What stands right before the label as the secret that it names, or right behind it."""
+    if (gap := _GAP.match(text, label.end)) is not None and (value := VALUE.match(text, gap.end(), gap.end() + GLANCE)):
+        is_sure = text[label.start : label.end].lower() in ("pw", "pwd") or any(
+            word.lower() in _BRINGING for word in _words_before(text, label)[-_BETWEEN_MAX:]
+        )
+        if _is_apposed(value[0], is_sure=is_sure) and (whole := VALUE.match(text, gap.end())) is not None:
+            span = span_of(text, whole)
+            return span if ends_clause(text, whole.end()) else None
+    return _find_before(text, label) if ends_clause(text, label.end) else None
+
+
+def _find_before(text: str, label: Label) -> Span | None:
+    words = _words_before(text, label)
+    links = (at for at in range(len(words) - 1, 0, -1) if words[at].lower() in _LINKS_BACK)
+    at = next(links, 0)
+    if not at or len(words) - 1 - at > _BETWEEN_MAX:
+        return None
+    value, before = words[at - 1], words[at - 2] if at > 1 else "."
+    is_using = before.lower() in _USING
+    # `The problem is the password`: a word is a value where nothing stands before it.
+    is_sure = is_using or before[-1] in ".!?:;,"
+    if (words[at].lower() == "as" and not is_using) or not _is_apposed(value, is_sure=is_sure):
+        return None
+    inner = value.strip("\"'`*(")
+    start = text.rfind(value, 0, label.start) + value.index(inner)
+    return start, start + len(inner)
+
+
+def _words_before(text: str, label: Label) -> list[str]:
+    """Those of the line, near the label; an ellipsis for one that is cut."""
+    start = max(0, label.start - _BEFORE_MAX)
+    line = text[start : label.start].rpartition("\n")
+    words = line[2].split()
+    if start and not line[1]:
+        words[:1] = ["\u2026"]
+    return words
+
+
+def _is_apposed(value: str, *, is_sure: bool) -> bool:
+    written = value.strip("\"'`*(").rstrip(CLOSING)
+    if not any(map(str.isalnum, written)) or PLACEHOLDER.match(written) or REFERENCE.match(written):
+        return False
+    if TECHNICAL.match(written):
+        return False
+    if value[0] in "\"'`" or looks_secret(written):
+        return " " not in written
+    word = written.lower()
+    is_word = is_closed_class(word) or is_predicate(word) or word in FREQUENT or _NOUN.match(word) is not None
+    return is_sure and written.isalnum() and not is_word
