@@ -3,6 +3,7 @@
 Prompts go to the lean handler, Festinger's own pages to Django's, everything else streams to the upstream.
 """
 
+import gc
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
@@ -22,6 +23,7 @@ from festinger_site.server.prompt_handler import LeanHandler, read_body  # noqa:
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
 from festinger_site.server.stranger_bodies import BoundStrangers  # noqa: E402
 from memory import bounds  # noqa: E402
+from memory.collector import SurvivorFreezer  # noqa: E402
 from memory.domain.steps import finish  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
@@ -57,6 +59,9 @@ lean = LeanHandler()
 mcp = Endpoint()
 # Serves the admin's own files too: one process is enough, and nothing needs collecting.
 stock = BoundStrangers(ASGIStaticFilesHandler(ASGIHandler()))
+# Of Festinger's own pages. Django's requests refer to themselves, each with its body; what a prompt leaves does not.
+own_in_flight = 0
+freezer = SurvivorFreezer(lambda: not own_in_flight)
 
 
 async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -71,7 +76,12 @@ async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
     if path in PROMPTS and scope["method"] == "POST":
         await lean(scope, receive, send)
     elif is_own(path):
-        await own(scope, receive, send)
+        global own_in_flight
+        own_in_flight += 1
+        try:
+            await own(scope, receive, send)
+        finally:
+            own_in_flight -= 1
     else:
         await pass_through(scope, receive, send)
 
@@ -86,8 +96,10 @@ async def lifespan(scope: AsgiScope, receive: Receive, send: Send) -> None:
     # An exception is not caught here: uvicorn logs it, and ends the process, which the supervisor starts again.
     with end_on_signals():
         await runtime.start()
+    gc.callbacks.append(freezer)
     await send({"type": "lifespan.startup.complete"})
     await receive()
+    gc.callbacks.remove(freezer)
     await mcp.stop()
     await runtime.stop()
     await send({"type": "lifespan.shutdown.complete"})

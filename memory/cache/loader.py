@@ -2,10 +2,8 @@
 use, or only those that changed."""
 
 import asyncio
-import gc
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -21,6 +19,7 @@ from memory.cache.small_tables import (
     read_teachers,
 )
 from memory.cache.state import Cache
+from memory.collector import pause_collector
 from memory.db.connections import Connection
 from memory.domain.steps import Steps
 from memory.domain.types import EdgeRow, RulingRow, SoasRow, TripleIds
@@ -98,6 +97,7 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
     cache.loads += 1
     await read_config(cache, connection)
     cache.words_from = cache.least_threshold
+    # A million new objects.
     with pause_collector():
         async with connection.transaction():
             # One snapshot for all tables: else an edge could come with a word that was read before it existed.
@@ -119,18 +119,6 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
                 touched.tables.discard(table)
                 await read(cache, connection)
     cache.loaded_at = time.time()
-
-
-@contextmanager
-def pause_collector() -> Iterator[None]:
-    # A million new objects, none of them garbage: the collector would look through them again and again, each time
-    # with all streams standing still.
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()  # at what was loaded it never looks again
-        gc.enable()
 
 
 class Pace:

@@ -131,6 +131,7 @@ def test_without_a_token_only_this_machine_is_answered(server: Served, strict: S
     assert post(server).status_code == 200
     assert post(server, **away).status_code == 401
     assert post(server, **away, Authorization="Bearer fst_" + "x" * 43).status_code == 401
+    assert post(server, Authorization="Bearer fst_" + "x" * 43).status_code == 401
     assert post(strict, Authorization=f"Bearer {tokens['agent']}").status_code == 200
 
 
