@@ -18,16 +18,19 @@ from benchmarks.client import BenchmarkBroken
 from benchmarks.database import fresh
 from benchmarks.figures import Figures
 from benchmarks.plan import Plan
-from benchmarks.retrieval_data import BESIDE, ONESELF, Asked, Line, Talk, make_talk
+from benchmarks.retrieval_data import Asked, Line, Talk, make_talk
+from benchmarks.retrieval_weeks import read_weeks
 from festinger_site import home as homes
 from festinger_site.launcher import scratch_instance
 
 FIRST = 10  # of what is found
 MINUTE_S = 60.0
-TITLE = "what was said in {talks} long conversations, found again: shares in percent"
+TITLE = "what was said in {talks} long conversations and in chats of weeks, found again: shares in percent"
 AIMS = {
     "seen topics": "all >= 80, multi-hop >= 70, beside <= 5, newest >= 95",
     "held-out topics": "the same",
+    "seen weeks": "all >= 80, beside <= 5, newest >= 95",
+    "held-out weeks": "the same",
     "seen topics, words only": "beside <= 5",
 }
 
@@ -56,7 +59,7 @@ def main() -> None:
 
     django.setup()
     count, embedder = int(sys.argv[1]), sys.argv[2]
-    talks = [make_talk(seed) for seed in range(1, count + 1)]
+    talks = [*(make_talk(seed) for seed in range(1, count + 1)), *read_weeks()]
     ids = store(talks, embedder)
     print(json.dumps(evaluate(talks, ids)))
 
@@ -89,7 +92,7 @@ def store(talks: Sequence[Talk], embedder: str) -> list[list[int]]:
                  hashlib.sha256(str(line.conversation).encode()).digest()[:16],
                  scope_of(number).speaker.agent, line.role, line.text, "A" if line.role == "user" else "C",
                  line.text, start + at * 3_600)
-                for at, line in enumerate([*talk.lines, *tell_of_oneself()])
+                for at, line in enumerate([*talk.lines, *tell_of_oneself(talk)])
             ]  # fmt: skip
             own = []
             for row in rows:
@@ -108,9 +111,9 @@ def store(talks: Sequence[Talk], embedder: str) -> list[list[int]]:
     return ids
 
 
-def tell_of_oneself() -> Iterator[Line]:
+def tell_of_oneself(talk: Talk) -> Iterator[Line]:
     """Each in a conversation of its own. Who tells one of a slot tells another later, which is to be found, too."""
-    for at, (told, _, _) in enumerate(ONESELF):
+    for at, (told, _, _) in enumerate(talk.oneself):
         yield Line("user", told, -at)
 
 
@@ -118,7 +121,7 @@ def tell_of_oneself() -> Iterator[Line]:
 
 
 def evaluate(talks: Sequence[Talk], ids: Sequence[Sequence[int]]) -> dict[str, dict[str, float]]:
-    shares: dict[str, dict[str, list[bool]]] = {name: defaultdict(list) for name in ("seen topics", "held-out topics")}
+    shares: defaultdict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for number, (talk, own) in enumerate(zip(talks, ids, strict=True)):
         where: defaultdict[str, set[int]] = defaultdict(set)
         for line, key in zip(talk.lines, own, strict=True):
@@ -126,17 +129,20 @@ def evaluate(talks: Sequence[Talk], ids: Sequence[Sequence[int]]) -> dict[str, d
                 where[fact].add(key)
         for asked in talk.asked:
             evidence = set().union(*(where[fact] for fact in asked.evidence))
-            row = shares["held-out topics" if asked.is_held_out else "seen topics"]
+            row = shares[name_row(talk, asked.is_held_out)]
             judge_asked(row, number, asked, evidence, set().union(*(where[fact] for fact in asked.older)))
             found = find_unasked(number, asked.text)
             row["by itself"].append(not evidence.isdisjoint(list_sources(found)))
-        for at, (_, prompt, word) in enumerate(ONESELF):
-            row = shares["held-out topics" if at % 2 else "seen topics"]
+        for at, (_, prompt, word) in enumerate(talk.oneself):
+            row = shares[name_row(talk, at % 2 == 1)]
             row["oneself"].append(any(word in each.text for each in find_unasked(number, prompt)))
-        for at, prompt in enumerate(BESIDE):
-            name = "held-out topics" if at % 2 else "seen topics"
-            shares[name]["beside"].append(bool(find_unasked(number, prompt)))
+        for prompt, is_held_out in talk.beside:
+            shares[name_row(talk, is_held_out)]["beside"].append(bool(find_unasked(number, prompt)))
     return {name: {column: 100 * sum(hits) / len(hits) for column, hits in row.items()} for name, row in shares.items()}
+
+
+def name_row(talk: Talk, is_held_out: bool) -> str:
+    return f"{'held-out' if is_held_out else 'seen'} {talk.topics}"
 
 
 def judge_asked(row: dict[str, list[bool]], number: int, asked: Asked, evidence: set[int], outdated: set[int]) -> None:

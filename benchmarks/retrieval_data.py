@@ -204,11 +204,15 @@ class Talk:
 
     lines: list[Line] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
+    topics: str = "topics"  # what its figures are called by
+    oneself: Sequence[tuple[str, str, str]] = ()
+    beside: list[tuple[str, bool]] = field(default_factory=list)  # and whether it is held out
 
 
 def make_talk(seed: int, sessions: int = 30, messages: int = 20) -> Talk:
     """About ``sessions * messages`` lines, a third of which say something that is asked for."""
-    random, talk = Random(seed), Talk()
+    random, talk = Random(seed), Talk(oneself=ONESELF)
+    talk.beside = [(prompt, at % 2 == 1) for at, prompt in enumerate(BESIDE)]
     said: list[list[Line]] = []
     values: dict[str, tuple[str, str]] = {}
     for at, topic in enumerate(TOPICS):

@@ -82,7 +82,7 @@ class ForgetScope:
         """Raises ValueError."""
         words = self.words.strip()
         if not any((self.agent, self.person, self.conversation, self.since, self.until, words, self.ids)):
-            raise ValueError("nothing is selected")
+            raise ValueError("Nothing is selected")
         if self.conversation and len(bytes.fromhex(self.conversation)) != CONVERSATION_BYTES:
             raise ValueError(f"a conversation has {CONVERSATION_BYTES * 2} hexadecimal digits")
 

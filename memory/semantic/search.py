@@ -19,7 +19,7 @@ from memory.domain.text.tokenizer import find_words
 from memory.llm.errors import LlmError
 from memory.semantic import queries
 from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE, Found, FoundKind, Types
-from memory.semantic.domain.oneself import NOTHING_OF_ONESELF, OfOneself, find_oneself
+from memory.semantic.domain.oneself import NOTHING_OF_ONESELF, OfOneself, asks_of_own_things, find_oneself
 from memory.semantic.domain.ranking.candidates import (
     DOCUMENTS_ASKED_MAX,
     DOCUMENTS_MAX,
@@ -171,6 +171,7 @@ def find(wish: Wish, now: float) -> Dialogue:
             parts=question.parts,
             general=question.general,
             oneself=question.oneself,
+            is_own=asks_of_own_things(wish.text),
         )
         if wish.own_words_only and kind == "episode":
             ranked = list(pick_worthwhile(question, ranked, {each.id: each for each in candidates}, found[:GIVEN_MAX]))

@@ -1,5 +1,6 @@
-"""Recognises the prompts that chat programs send on their own account, to name a conversation, to tag it, or to offer
-follow-up questions. Nobody has said what is in them: it was all said before, in the conversation itself."""
+"""Recognises the prompts that programs send on their own account, to name a conversation, to tag it, to offer follow-up
+questions, or to digest it: to a summary, to notes, to a query. Nobody has said what is in them: it was all said before,
+in the conversation itself."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from typing import Final, Literal
 from memory.domain.language.english import helper_tasks as english
 from proxy.domain.formats.base import Payload, Prompt
 
-HelperTask = Literal["title", "tags", "follow-up questions"]
+HelperTask = Literal["title", "tags", "follow-up questions", "digest"]
 
 HELPER_MAX: Final = 2_000  # characters of the prompt, less the history in it: an agent's own are longer
 SENTENCE_MAX: Final = 500  # characters
@@ -44,6 +45,8 @@ _OF_CONVERSATION: Final = re.compile(
     rf"(?:[^\w.]+(?:{english.LINKS}|[0-9][\w-]*)\b)*[^\w.]+(?:{english.CONVERSATION}|{english.ASKED_NEXT})"
     rf"|.*\b{english.ASKED_NEXT}"
 )
+_RECEIVES_RECORD: Final = re.compile(english.RECEIVES_RECORD)
+_DIGESTS: Final = re.compile(english.DIGESTS)
 _CONVERSATION: Final = re.compile(rf"\b{english.CONVERSATION}")
 _TURN: Final = re.compile(english.TURN, re.MULTILINE)
 _CONSTRAINTS: Final = tuple(re.compile(wording) for wording in english.CONSTRAINTS)
@@ -58,6 +61,11 @@ def find_helper_task(prompt: Prompt, payload: Payload) -> HelperTask | None:
         return None
     if any(part.role == "tool" or part.calls or part.has_media for part in parts):
         return None
+    # What one message brings to a system text that asks for this and nothing else may be of any length.
+    if [part.role for part in parts if part.role != "system"] == ["user"]:
+        asked = "\n".join(part.text for part in parts if part.role == "system")
+        if len(asked) < HELPER_MAX and (task := _find_digest(asked) or _find_request(asked)) is not None:
+            return task
     texts: list[str] = []
     room = HELPER_MAX
     for part in parts:
@@ -72,6 +80,14 @@ def find_helper_task(prompt: Prompt, payload: Payload) -> HelperTask | None:
     if not said or said[-1][0] != "user":
         return None
     return _find_request(said[-1][1], may_be_person=True, is_alone=len(said) == 1)
+
+
+def _find_digest(system: str) -> HelperTask | None:
+    system = system.casefold()
+    record = _RECEIVES_RECORD.search(system)
+    if record is None or _DIGESTS.search(system, record.end()) is None:
+        return None
+    return "digest" if "plain text" in system or _is_for_program(system, may_be_person=False) else None
 
 
 def _leave_out_history(text: str) -> str:

@@ -154,8 +154,8 @@ class Enricher:
         # Before the recall: the very prompt that brings a correction already shows what it says, and one that brings a
         # contradiction its question mark.
         if recalls and task is None and scope is not None:
-            # It asks the database while the rest is done.
-            done.lookup = await self.prompt_search.begin(messages, readings, digests, scope, conversation)
+            whose = scope, conversation, prompt.model
+            done.lookup = await self.prompt_search.begin(messages, readings, digests, *whose)
         if learns:
             keeper = None if "remember" in off else scope
             observing = self._observe(messages, readings, conversation, now, agent, keeper)

@@ -32,7 +32,10 @@ from proxy.enrichment.turns import Turn
 logger = logging.getLogger(__name__)
 
 TEXT_MAX: Final = 2_000  # characters of a message that are searched for: its beginning and its end
-SEARCHED_S: Final = 600.0  # so long a message that comes again is taken for resent, and not for asked once more
+# So long a message for which something was found is taken for resent when it comes again, and not for asked once more:
+# the last message of a prompt, and one behind which an answer has begun.
+RESENT_S: Final = 10.0
+CONTINUED_S: Final = 600.0
 SEARCHED_MAX: Final = 50_000  # messages that are known to have been searched for
 WAITING_MAX: Final = 64  # searches for next turns, one at a time
 COMPARED_MAX: Final = 400_000  # characters of a prompt that are looked through for what was found
@@ -72,6 +75,12 @@ class Lookup:
     found: list[ShownNote] = field(default_factory=list)
     reasons: dict[NoteKey, str] = field(default_factory=dict)
     thread: bytes = b""  # the key of its conversation among the blocks
+    behind: bytes = b""  # what tells the prompt's beginning from others: its model, and the first message
+
+    @property
+    def asked(self) -> tuple[Scope, bytes, bytes]:
+        """Who asks what, and where."""
+        return self.scope, self.behind, self.message
 
 
 def describe_given(lookup: Lookup | None, placed: Placed | None) -> dict[str, Any]:
@@ -110,9 +119,10 @@ class PromptSearch:
         digests: Sequence[bytes],
         scope: Scope,
         conversation: bytes,
+        model: str,
     ) -> Lookup | None:
-        """Begins to search for the last message of a user, if it is new; None where there is none, or nobody may be
-        given anything."""
+        """Begins to search for the last message of a user, if it is new, and goes on while the rest is done; None where
+        there is none, or nobody may be given anything."""
         tuning = self._cache.tuning
         if self._searcher is None or not tuning.recall_share:
             return None
@@ -124,10 +134,12 @@ class PromptSearch:
         before = said[1][0] if len(said) > 1 else b""
         lookup = Lookup(scope, conversation, said[0][0], before, said=said[0][1], started=time.perf_counter())
         lookup.text_before = said[1][1] if len(said) > 1 else ""
+        # A model gets what another was given, too: two may be asked side by side.
+        lookup.behind = b"\0".join((digests[0], conversation, model.encode("utf-8", "surrogatepass")))
         if not is_in_share(conversation, tuning.recall_share):
             lookup.outcome = NOT_IN_SHARE
             return lookup
-        if not self._is_new(lookup, digests[0], messages[last + 1 :]):
+        if not self._is_new(lookup, messages[last + 1 :]):
             lookup.outcome = RESENT
             return lookup
         lookup.is_new = True
@@ -151,6 +163,8 @@ class PromptSearch:
         found: list[ShownNote] = []
         if lookup.task is not None:
             related = await self._await(lookup, lookup.task)
+            if lookup.outcome != FOUND:  # people ask once more, in a new chat, when somebody has told
+                self._searched.pop(lookup.asked, None)
             if related is not None and lookup.outcome == FOUND:
                 lookup.found = show(related, lookup.texts, lookup.scope)
                 found = await self._compare(lookup, messages, turn)
@@ -221,16 +235,17 @@ class PromptSearch:
 
     # --- whose message it is ---
 
-    def _is_new(self, lookup: Lookup, first: bytes, following: Sequence[Message]) -> bool:
-        """Whether nobody has answered the message yet, and this process has not searched for it lately, behind the same
-        first message. Later more may be known."""
+    def _is_new(self, lookup: Lookup, following: Sequence[Message]) -> bool:
+        """Whether nobody has answered the message yet, and this process has found nothing for it lately. Later more may
+        be known."""
         if any(message.role not in ("assistant", "system") for message in following):
             return False
-        key = (lookup.scope, first + lookup.conversation, lookup.message)
-        before = self._searched.pop(key, None)
-        self._searched[key] = lookup.started
-        if before is not None and lookup.started - before < SEARCHED_S:
+        before = self._searched.get(lookup.asked)
+        is_continued = any(message.role == "assistant" for message in following)
+        if before is not None and lookup.started - before < (CONTINUED_S if is_continued else RESENT_S):
             return False
+        self._searched.pop(lookup.asked, None)
+        self._searched[lookup.asked] = lookup.started
         if len(self._searched) > SEARCHED_MAX:
             del self._searched[next(iter(self._searched))]
         return True

@@ -153,7 +153,10 @@ def test_of_many_claims_the_newest_are_shown_and_one_that_only_retracts_is_no_ot
     assert still_holds(world_b, shown, NOW)
     world_b.put_pending(101, {1: ("repo",)})
     assert not still_holds(world_b, shown, NOW)
-    assert recall(world_b, "gnommoweb").block.text.splitlines()[1] == "gnommoweb: [type?] repo — conflict pending"
+    retracted = recall(world_b, "gnommoweb").block
+    assert retracted.text.splitlines()[1] == "gnommoweb: [type?] repo — conflict pending"
+    world_b.put_pending(101, {})
+    assert not still_holds(world_b, retracted, NOW)
 
 
 def test_what_waits_for_an_operator_is_no_dispute(world_b: Cache) -> None:

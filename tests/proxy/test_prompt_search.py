@@ -151,9 +151,12 @@ def test_who_asks_the_same_in_another_chat_or_later_is_answered(
     library.rows = rows
 
     assert lines_in(Chat(proxy, system="You are brief.").says(QUESTION)[-1]) == [MOVED_LINE]
-    assert lines_in(Chat(proxy).says(QUESTION)[-1]) == []
-    monkeypatch.setattr(prompt_search, "SEARCHED_S", 0)
+    assert lines_in(Chat(proxy).says(QUESTION)[-1]) == [MOVED_LINE]  # there was nothing to be found before
+    library.rows = [*rows, found("episode", 8, "The billing database has moved again.")]
     assert lines_in(Chat(proxy).says(QUESTION)[-1]) == [MOVED_LINE]
+    assert len(lines_in(Chat(proxy, model="another").says(QUESTION)[-1])) == 2
+    monkeypatch.setattr(prompt_search, "RESENT_S", 0)
+    assert len(lines_in(Chat(proxy).says(QUESTION)[-1])) == 2
 
 
 def test_what_was_given_once_is_not_given_again(proxy: Enriching) -> None:

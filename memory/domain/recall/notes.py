@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection
-from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from memory.domain.text.function_words import is_closed_class
@@ -99,32 +98,39 @@ _WORD: Final = re.compile(r"[^\W_]+(?:['’_.@+-][^\W_]+)*")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+")
 # Words too short to tell anything, unless they have a digit: `of`, but not `17`.
 _WORD_MIN: Final = 3
-_KEPT_WORD: Final = 40  # characters
+_KEPT_WORD, _KEPT_WORDS_MAX = 40, 16_384  # characters; words
+
+
+class _Contents(dict[str, str]):
+    """What each word tells: itself in the singular, or nothing. A dict, as a prompt asks for thousands of words, and a
+    look into one takes a fifth of a call. What is too long to be kept is read anew each time."""
+
+    def __missing__(self, word: str) -> str:
+        content = word.removesuffix("'s").removesuffix("’s")
+        if (len(content) < _WORD_MIN and not any(map(str.isdigit, content))) or is_closed_class(content):
+            content = ""
+        elif len(content) > _WORD_MIN and content.endswith("s") and not content.endswith("ss"):
+            content = content[:-1]
+        if len(word) <= _KEPT_WORD:
+            if len(self) >= _KEPT_WORDS_MAX:
+                self.clear()
+            self[word] = content
+        return content
+
+
+_CONTENTS: Final = _Contents()
 
 
 def find_content_words(text: str) -> set[str]:
     """The words that say what a text is about, in small letters and without the s of a plural or a possessive."""
-    words = set(map(_read_content, set(_WORD.findall(text.casefold()))))  # half the words of a text are there twice
+    words = set(map(_CONTENTS.__getitem__, _WORD.findall(text.casefold())))
     words.discard("")
     return words
 
 
 def says_something(text: str) -> bool:
     """Whether there is any such word."""
-    return any(_read_content(found[0]) for found in _WORD.finditer(text.casefold()))
-
-
-def _read_content(word: str) -> str:
-    """Empty for a word without content. What is too long to be kept is read anew each time."""
-    return (_read_content_word if len(word) <= _KEPT_WORD else _read_content_word.__wrapped__)(word)
-
-
-@lru_cache(maxsize=16_384)
-def _read_content_word(word: str) -> str:
-    word = word.removesuffix("'s").removesuffix("’s")
-    if (len(word) < _WORD_MIN and not any(map(str.isdigit, word))) or is_closed_class(word):
-        return ""
-    return word[:-1] if len(word) > _WORD_MIN and word.endswith("s") and not word.endswith("ss") else word
+    return any(_CONTENTS[found[0]] for found in _WORD.finditer(text.casefold()))
 
 
 def cut_around(text: str, wanted: Collection[str], length_max: int) -> str:

@@ -41,6 +41,8 @@ _ONLY_ASKING: Final = split_words("does did is are was were am has")
 _AFTER_WH: Final = AUXILIARIES | split_words("to about many much often long far come else kind type sort")
 _WH_REACH: Final = 5  # words in which the verb of a question comes: `which version of Postgres is ...`
 _ASKS_FOR_EXISTENCE: Final = re.compile(rf"\b(?:{requests.EXISTENCE})\b", re.IGNORECASE)
+_OF_ALL_OF_A_KIND: Final = split_words("do are can")
+NUMBER_MIN: Final = 3  # digits of a number that tells one thing from others by itself
 _WORD_OR_STOP: Final = re.compile(r"[^\W_](?:[\w'+-]*\w)?|[.,;:!?()]")
 QUESTIONS_MAX: Final = 4  # of more, or in a longer message, each is hardly one by itself
 QUESTIONS_LENGTH_MAX: Final = 400  # characters
@@ -103,6 +105,9 @@ def find_general(text: str) -> str:
         is_bare = determiner not in DETERMINERS and len(words) > 1 and is_adjective(words[0]) and is_plural(words[-1])
         if determiner in requests.INDEFINITE or is_bare:
             found += words
+        elif words and determiner in _OF_ALL_OF_A_KIND and is_plural(words[0]):  # `how do otters sleep?`
+            found.append(words[0])
+        found += (word for word in words if word.isdigit() and len(word) < NUMBER_MIN)
     return " ".join(found)
 
 

@@ -28,6 +28,16 @@ _TRADE_ASKED: Final = re.compile(r"\bwhat do i do\b(?=\W*$| for (?:a living|work
 _ABOUT_ME: Final = re.compile(r"\b(?:know|remember|noted|learned|learnt|told you) about (?:me|myself|us)\b")
 _INDEFINITE: Final = re.compile(r"\b(?:an?|any|another) [\w'-]+")
 _OWN: Final = re.compile(r"\b(?:i|me|my|mine|us|we|our)\b")
+# What only their own words can answer: `what did we pay for my bike?`, but not `how do I peel a mango?`.
+_OF_OWN_THINGS: Final = re.compile(
+    r"\b(?:my|mine|our|ours|(?:did|have|had|was|were|am|are|will|may) (?:i|we)|do (?:i|we)(?! need))\b"
+)
+_ASKS_WHAT_IS_SO: Final = re.compile(
+    r"(?:\A|[.!?,:\n]|\b(?:and|so|but|ok|okay)\b)\W*(?:on |in |at |by |for |from |to |with )?"
+    r"(?:which|what|when|where|whose?|how (?:many|much|long|old|often|big|far|well|did)|why did|is|are|was|were|do|did"
+    r"|does|have|has|had)\b"
+)
+_ASKS_WHAT_TO_DO: Final = re.compile(r"\bhow do (?:i|we|you|one)\b|\b(?:can|could|should|would) (?:i|we|you|one)\b")
 _STOPS: Final = WH_WORDS | CONJUNCTIONS | PRONOUNS
 
 
@@ -82,6 +92,13 @@ def find_oneself(text: str) -> OfOneself:
     if _HOME_ASKED.search(small):
         topics.add("residence")
     return OfOneself(frozenset(topics), is_preference, frozenset(owned & _THINGS), _ABOUT_ME.search(small) is not None)
+
+
+def asks_of_own_things(text: str) -> bool:
+    """Whether it asks how it is with what is the asker's own, or what they do or did, and not what they could do."""
+    small = text.lower().replace("’", "'")
+    is_of_own = _OF_OWN_THINGS.search(small) is not None and _ASKS_WHAT_IS_SO.search(small) is not None
+    return is_of_own and _ASKS_WHAT_TO_DO.search(small) is None
 
 
 def _cut_phrase(said: str) -> list[str]:

@@ -95,6 +95,8 @@ def test_a_sentence_that_is_left_out_parts_the_others() -> None:
         ("Write a cover letter for a job as an analyst.", "cover letter job analyst"),
         ("What is the name of our cat?", ""),
         ("Do we have a backup host?", ""),
+        ("How do otters sleep?", "otters"),
+        ("Convert 15 stone, and the text on port 8443.", "15"),
     ],
 )
 def test_what_is_spoken_of_in_general_is_nothing_that_was_said(text: str, general: str) -> None:

@@ -154,6 +154,24 @@ def test_what_somebody_asks_of_themselves_is_found_with_no_word_in_common() -> N
 
 
 @pytest.mark.django_db
+def test_by_itself_less_likeness_is_enough_where_somebody_asks_about_their_own_things() -> None:
+    paid = "Bought shoes on Saturday: Brooks Ghost, half a size bigger than usual as the lady in the shop advised"
+    said(paid)
+
+    assert texts(ANN, "How do I tie my shoes with one hand while I carry bags?", own_words_only=True) == []
+    assert texts(ANN, "Which shoes did I pick for running in the end?", own_words_only=True) == [paid]
+
+
+@pytest.mark.django_db
+def test_what_was_put_off_comes_before_its_first_date() -> None:
+    first = said("My committee meeting is on the 19th of May and I have nothing but soil samples.", talk="plan")
+    later = "The committee meeting got postponed to June 11th since Professor Achebe is ill."
+    said(later, said_at=first.said_at + timedelta(days=9))
+
+    assert texts(ANN, "When does my committee meeting take place?")[0] == later
+
+
+@pytest.mark.django_db
 def test_by_itself_a_change_is_given_beside_what_it_has_changed() -> None:
     supplier = said("Our flour comes from Krume, delivery every Thursday.")
     changed = "No longer Thursdays, Krume now brings the bread, the butter and some of the flour on Fridays"

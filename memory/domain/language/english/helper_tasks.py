@@ -1,4 +1,4 @@
-"""How programs ask a model for the title, the tags or the follow-up questions of a conversation.
+"""How programs ask a model for the title, the tags or the follow-up questions of a conversation, or to digest it.
 
 Alternatives of regular expressions for text in small letters. A request is ``LEADS``, one of ``VERBS``, any number of
 ``QUALITIES``, and what is wanted; any number of ``LINKS`` lead from there to the conversation. That none of the lists
@@ -18,6 +18,21 @@ CONVERSATION = (
     r"|user'?s (?:first |initial |latest |last )?(?:message|query|question|request|prompt|input|task)"
     r"|(?:message|query|question|request|prompt|input) (?:from|of|by) (?:a|the) user"
     r"|(?:previous|user) (?:query|messages?|prompt)|first (?:user )?message)"
+)
+# A system text that says: what you are sent is the record of a conversation; and what is to be made of it. Assistants
+# that get the history beside a person's question are told the first as well, but are to answer.
+_ADJECTIVES = r"(?:(?:the|an?|this|full|entire|whole|current|past|short|recent|previous) ){0,4}"
+RECEIVES_RECORD = (
+    r"\b(?:(?:assistant|ai|agent|model) (?:receives|is (?:given|provided with))"
+    r"|you (?:(?:will )?receive|(?:are|will be) (?:given|provided with))) "
+    rf"{_ADJECTIVES}(?:(?:message from (?:the )?user|current chat name) and {_ADJECTIVES})?"
+    r"(?:(?:conversation|chat|dialog(?:ue)?|message) (?:history|record|log|transcript)"
+    rf"|(?:history|record|log|transcript|part|segment) of {_ADJECTIVES}(?:conversation|chat|dialog(?:ue)?))\b"
+)
+DIGESTS = (
+    r"\b(?:(?:assistant|ai|agent|model) |to |must |should |will )?"
+    r"(?:provides?|writes?|generates?|returns?|creates?|produces?|extracts?|responds? with|searches for) [^.\n]{0,60}?"
+    r"\b(?:summar(?:y|ies)|notes|(?:search )?quer(?:y|ies)|key ?words|memories|json array)\b"
 )
 # Without a request of their own: who the model is to be; and, where they name the conversation, what it will read.
 FRAMES = r"you are|you're|act as|your (?:role|job|task|goal)|as an?|given the following(?=\W*$)"

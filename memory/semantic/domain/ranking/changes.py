@@ -119,11 +119,14 @@ def _end_of_opening(text: str) -> int:
     return found.end() if found is not None else 0
 
 
-def _lexemes_in(words: Iterable[str], lexemes: Set[str]) -> set[str]:
+def _lexemes_in(words: Collection[str], lexemes: Set[str]) -> set[str]:
     """Those of the lexemes that are the stems of these words, as far as can be told."""
-    return {
-        lexeme
-        for word in words
-        for lexeme in lexemes
-        if word == lexeme or (len(lexeme) >= _STEM_MIN and word.startswith(lexeme[: max(_STEM_MIN, len(lexeme) - 1)]))
-    }
+    stems: dict[str, list[str]] = {}
+    for lexeme in lexemes:
+        if len(lexeme) >= _STEM_MIN:
+            stems.setdefault(lexeme[: max(_STEM_MIN, len(lexeme) - 1)], []).append(lexeme)
+    found = {word for word in words if word in lexemes}
+    for word in words:
+        for length in range(_STEM_MIN, len(word) + 1):
+            found.update(stems.get(word[:length], ()))
+    return found

@@ -23,7 +23,8 @@ SIMILARITY, CONFIDENCE, RECENCY = 0.6, 0.3, 0.1  # of the score of what is given
 RECENCY_HALF_LIFE_S: Final = 30 * 86_400.0
 BY_MEANING: Final = 0.75  # of the similarity, where there are vectors; the rest by the words of the question
 ANSWERED: Final = 0.8  # of a similarity that is not the text's own, but that of the question which it answers
-LEAST_SIMILARITY, DILUTION_MAX = 0.4, 1.5  # of what is given unasked
+# Of what is given unasked; the least is lower where somebody asks about their own things, which nobody else can tell.
+LEAST_SIMILARITY, LEAST_OF_OWN_THINGS, DILUTION_MAX = 0.4, 0.2, 1.5
 # Or a word as rare as a name, at least so much of the question, or several, by their weight times their share of it.
 NAMED_SHARE, NAME_WEIGHT, SEVERAL_WEIGHT = 0.36, 9.0, 7.7
 _SENTENCE_ENDS: Final = re.compile(r"[.!?\n]+\s+(?=\S)")
@@ -44,12 +45,14 @@ def rank(
     parts: Sequence[Set[str]] = (),
     general: Set[str] = frozenset(),
     oneself: OfOneself = NOTHING_OF_ONESELF,
+    is_own: bool = False,
 ) -> list[Found]:
     """The best first, each standing for those that say nearly the same. What is not asked for must be alike enough, and
     by more than the words of which the question only speaks in general. ``questions``: vectors, of the whole and of its
-    parts; a text is as near as it is to the nearest of them."""
+    parts; a text is as near as it is to the nearest of them. ``is_own``: they are about the asker's own things."""
     if not candidates:
         return []
+    least = LEAST_OF_OWN_THINGS if is_own else LEAST_SIMILARITY
     weights = {term.lexeme: corpus.weigh(term) for term in terms}
     named = {term.lexeme for term in terms if term.weight == 1.0}
     wanted = [group for group in (named, *(named & part for part in parts)) if group]
@@ -78,7 +81,7 @@ def rank(
     order = sorted(range(len(candidates)), key=lambda at: (-relevance[at], -candidates[at].id))
     if own_words_only:
         beside = _find_beside(candidates, matched, named, general)
-        alike = [at for at in order if similarities[at] >= LEAST_SIMILARITY and at not in beside]
+        alike = [at for at in order if similarities[at] >= least and at not in beside]
         order = [*alike, *find_changes(order, alike, candidates, matched, named)]
     found = []
     for head, *others in cluster(order, candidates, matched, vectors, weights):
