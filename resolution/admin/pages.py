@@ -1,6 +1,6 @@
 """What the pages about the graph have in common: who acts, who may, links to rows, and the page of a row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.contrib import admin, messages
@@ -19,7 +19,7 @@ from memory.admin.base import LINK, Page, link
 from memory.domain.types import whole_number
 from memory.models import Source
 from resolution.actors import Actor
-from resolution.models import Claim
+from resolution.models import Claim, Conflict
 from resolution.views.origins import Origin
 
 
@@ -45,6 +45,15 @@ def link_to(field: str, description: str = "", text: str | None = None) -> Calla
 def link_to_claim(claim: Claim, text: str | None = None) -> SafeString:
     """To its conflict's page."""
     return format_html('<a href="{}" class="{}">{}</a>', claim.get_absolute_url(), LINK, text or str(claim))
+
+
+def link_to_conflict(conflict_id: int) -> SafeString:
+    return link(Conflict(pk=conflict_id), f"conflict {conflict_id}")
+
+
+def render_conflicts(conflicts: Iterable[Conflict]) -> SafeString | str:
+    shown = ((link_to_conflict(one.pk), one.get_status_display().lower()) for one in conflicts)
+    return format_html_join("", "<div>{} ({})</div>", shown) or "none"
 
 
 def with_button(

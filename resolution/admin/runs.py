@@ -1,6 +1,7 @@
 """The runs of the resolver and of those beside it in the admin: what each did, how far one is, and how all of it is
 taken back."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -13,9 +14,10 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.http import require_GET
 
-from memory.admin.base import BoundedPaginator, Page, ReadOnly, column
+from memory.admin.base import BoundedPaginator, Page, ReadOnly, column, next_page
 from memory.domain.formatting import format_count, format_duration
 from memory.models import LanguageModel, MemoryHistory
+from memory.outbox.wakeup import Waker, send_wakeup
 from memory.templatetags.times import ago
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes
@@ -103,6 +105,7 @@ class RunAdmin(ReadOnly, Page):
         "<int:run_id>/progress/": "progress",
         "<int:run_id>/undo/": "undo_all",
         "quarantine/": quarantine_page,
+        "detect/": "read_stories",
     }
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
@@ -154,6 +157,13 @@ class RunAdmin(ReadOnly, Page):
         if run.status != Run.Status.RUNNING:
             answer.headers["HX-Trigger"] = ENDED
         return answer
+
+    @changes("resolution.change_conflict")
+    def read_stories(self, request: HttpRequest) -> HttpResponse:
+        _detective_waker.ask()
+        told = "A worker reads the stories in which something has changed in a day. Where nothing has, there is no run."
+        self.message_user(request, told, messages.SUCCESS)
+        return redirect(next_page(request) or "admin:resolution_run_changelist")
 
     @changes("resolution.change_conflict")
     def undo_all(self, request: HttpRequest, run_id: int) -> HttpResponse:
@@ -267,3 +277,6 @@ def report_undo(run: Run, report: UndoReport) -> list[tuple[int, str]]:
 
 def _decisions(count: int) -> str:
     return f"{format_count(count, 'decision')} {'was' if count == 1 else 'were'}"
+
+
+_detective_waker = Waker(partial(send_wakeup, "resolution.tasks.detect"))

@@ -86,7 +86,7 @@ def describe_lack() -> str:
     if not schema.has_tables():
         lack = schema.describe_lack(schema.find_extension())
     elif not Embedder.objects.filter(is_current=True, dimensions__isnull=False).exists():
-        lack = "There is no embedder"
+        lack = "Nothing has a vector yet"
     else:
         return ""
     return f"{lack}: no evidence was looked for, and only memories with almost the same words were merged."

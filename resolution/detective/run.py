@@ -135,8 +135,9 @@ class Detective:
 
     def read(self, project: Project | None, changed: set[StoryRow]) -> Read:
         lines = read_story(project, changed, now=self.now, seed=f"{self.seed} {project or ''}", tuning=self.tuning)
-        findings = tiers.find_all(lines, find_near(lines)).findings
-        batches = split_batches(lines) if len(lines) > 1 else []
+        told = tiers.find_all(lines, find_near(lines))
+        findings = told.findings
+        batches = split_batches(lines, told.doubts) if len(lines) > 1 else []
         read = Read(len(lines), len(batches) if self.model is not None else 0, findings, self.lack)
         if self.model is not None and batches:
             found, read.failures = ask_about(batches, self.model, f"{self.subject}{project or SHARED}")

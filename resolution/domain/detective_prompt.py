@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from memory.domain.recall.notes import find_content_words, make_harmless
+from memory.semantic.domain.stems import content_stems, stem, words_of
 from resolution.domain.story import DECISION, StoryBatch, StoryLine, is_same_session
 
 QUESTION_CHARACTERS: Final = 400
@@ -79,6 +80,7 @@ SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
 }
 
+_FRAMING: Final = frozenset(content_stems(PROMPT))
 _ID: Final = re.compile(r"[0-9a-f]{8}")
 _BETWEEN: Final = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+(?=[\"'“‘(]*[A-Z])")  # two sentences
 _ASKS: Final = re.compile(
@@ -136,6 +138,8 @@ def _read_finding(given: object, lines: Mapping[str, StoryLine]) -> Finding:
         raise ValueError("asked_id is none of its fact_ids")
     if asked != "" and not members[asked].is_active:
         raise ValueError("asked_id is a line that holds no more")
+    if leaked := find_leak(question, members.values(), lines.values()):
+        raise ValueError(f"the question tells {leaked!r}, which only others may know")
     question = make_harmless(question)
     chosen = members[asked] if asked else _guess_asked(question, members.values())
     return Finding("model", tuple(members.values()), chosen, question)
@@ -154,6 +158,19 @@ def find_lack(members: list[StoryLine]) -> str:
     if len({line.owner for line in members}) > 1:
         return "its lines concern different people"
     return ""
+
+
+def find_leak(question: str, members: Iterable[StoryLine], lines: Iterable[StoryLine]) -> str:
+    """A word of the question that it can only have from what concerns one person alone, or from the sentence in which
+    somebody stated a fact; empty where there is none. Whoever sees its own lines gets to read it."""
+    own = list(members)
+    owners = {line.owner for line in own}
+    # A line of the story may have asked the model for it.
+    private = " \n".join([line.text for line in lines if line.owner and line.owner not in owners])
+    private += " \n".join(line.words for line in lines)
+    told = " \n".join(f"{line.text} {line.slot} {line.value}" for line in own)
+    secret = set(content_stems(private)) - set(content_stems(told)) - _FRAMING
+    return next((word for word in words_of(question) if stem(word) in secret), "")
 
 
 def is_yes_no_question(text: str) -> bool:

@@ -103,14 +103,25 @@ def measure(lines: Iterable[StoryLine]) -> int:
     return sum(len(each) + 1 for each in render_lines(name_lines(lines)))
 
 
-def split_batches(lines: Sequence[StoryLine]) -> list[StoryBatch]:
+def split_batches(lines: Sequence[StoryLine], doubts: Iterable[tuple[StoryLine, StoryLine]] = ()) -> list[StoryBatch]:
     """The story in parts that a model is asked about one by one. They overlap: what contradicts each other may stand on
-    both sides of a border."""
+    both sides of a border. ``doubts``: pairs of lines that it is to see together, in a further part if need be."""
     named = name_lines(lines)
-    names, rendered = list(named), render_lines(named)
+    rendered = dict(zip(named, render_lines(named), strict=True))
+    batches = _split(named, rendered)
+    held = [{line.row for line in batch.lines.values()} for batch in batches]
+    apart = [pair for pair in doubts if not any(pair[0].row in rows and pair[1].row in rows for rows in held)]
+    rows = {line.row for pair in apart for line in pair}
+    return batches + _split({name: line for name, line in named.items() if line.row in rows}, rendered)
+
+
+def _split(named: Mapping[str, StoryLine], rendered: Mapping[str, str]) -> list[StoryBatch]:
+    names = list(named)
     return [
-        StoryBatch({name: named[name] for name in names[start:end]}, "\n".join(rendered[start:end]))
-        for start, end in find_borders([len(each) + 1 for each in rendered])
+        StoryBatch(
+            {name: named[name] for name in names[start:end]}, "\n".join(map(rendered.__getitem__, names[start:end]))
+        )
+        for start, end in find_borders([len(rendered[name]) + 1 for name in names])
     ]
 
 

@@ -11,11 +11,15 @@ from memory.db.connections import fetch_rows
 from memory.domain.formatting import format_fact
 from memory.models import Edge, Memory, ProjectState
 from resolution.domain.layer_slots import (
+    BY_KEY,
     VERSION,
+    are_different,
     meeting_key,
     memory_denies,
     memory_keys,
+    read_claims,
     same_value,
+    state_keys,
     words_in,
     words_without,
 )
@@ -68,7 +72,8 @@ PREFIX: Final = 2  # letters that a word shares with its stem
 
 
 class LayerSide(NamedTuple):
-    """A side: what it says of what it is about, and of which project (None for a fact, which names it)."""
+    """A side: what it says of what it is about, and of which project (None for a fact, which names it). ``category``:
+    of a memory with a slot, whose value is all of its text."""
 
     member: Member
     value: str
@@ -89,20 +94,20 @@ Facts = Mapping[str, Sequence[LayerSide]]  # by the words by which they are met
 def detect_state(state: ProjectState) -> int | None:
     """The id of the conflict that a new value has come into. In the caller's transaction; after it once more, for what
     others have written meanwhile."""
-    key = meeting_key(state.project.slug, state.category, state.key)
-    note_slots(LayerSlot.Kind.PROJECT_STATE, state.pk, [key] if key else [])
-    if not key:
+    keys = sorted(state_keys(state.project.slug, state.category, state.key), reverse=True)  # with its category first
+    note_slots(LayerSlot.Kind.PROJECT_STATE, state.pk, keys)
+    if not keys:
         return None
     if connection.in_atomic_block:
-        transaction.on_commit(lambda: update_conflicts([key]), robust=True)
-    return update_conflicts([key]).get(key)
+        transaction.on_commit(lambda: update_conflicts(keys), robust=True)
+    return next(iter(update_conflicts(keys).values()), None)
 
 
 def detect_memory(memory: Memory) -> None:
     """Looks at what a memory contradicts in other layers, and at what it was about before, when the caller's
     transaction is over."""
-    slug = memory.project.slug if memory.slot and memory.project is not None else ""
-    keys = sorted(memory_keys(slug, memory.category, memory.slot))
+    slug = memory.project.slug if memory.project is not None else ""
+    keys = sorted(memory_keys(slug, memory.category, memory.slot, memory.text))
     keys += note_slots(LayerSlot.Kind.MEMORY, memory.pk, keys)
     if keys:
         transaction.on_commit(lambda: update_conflicts(keys), robust=True)
@@ -154,15 +159,24 @@ def update_conflicts(keys: Collection[str], facts: Facts | None = None) -> dict[
             if pairs := list(_find_pairs([*own, *known.get(key, ())])):
                 found[key] = _open(slot_key, pairs)
             elif facts is None:
-                stale = Conflict.objects.filter(slot_kind=ConflictKind.CROSS_LAYER, slot_key=slot_key)
-                close_moot(list(stale.filter(status=Conflict.Status.OPEN).values_list("pk", flat=True)))
+                rows_of_key = Conflict.objects.filter(slot_kind=ConflictKind.CROSS_LAYER, slot_key=slot_key)
+                stale = list(rows_of_key.filter(status=Conflict.Status.OPEN).values_list("pk", flat=True))
+                # Whoever placed a fact after they were read here may have opened it: only a second look shows that.
+                if stale and not _disagree_now(key, project):
+                    close_moot(stale)
     return found
+
+
+def _disagree_now(key: str, project: str) -> bool:
+    known = find_facts([key])
+    own = [row for row in _read_rows([key], known).get(key, ()) if row.project == project]
+    return bool(own) and any(_find_pairs([*own, *known.get(key, ())]))
 
 
 def find_facts(keys: Collection[str]) -> dict[str, list[LayerSide]]:
     """The facts that are met by these words: in dimensions that have only such words, of concepts that begin like one
     of them."""
-    words = {key: set(key.split()) for key in keys}
+    words = {key: set(key.split()) for key in keys if not key.startswith(BY_KEY)}
     found: dict[str, list[LayerSide]] = defaultdict(list)
     dims = [id for id, token in fetch_rows(DIMENSIONS) if any(words_in(token) <= each for each in words.values())]
     if not dims:
@@ -190,7 +204,9 @@ def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]
         return found
     for words, row_id, text, category, agent, channel, slug in fetch_rows(MEMORIES, [met]):
         member = Member(MemberKind.MEMORY, row_id, text, [(agent, channel)])
-        found[words].append(LayerSide(member, text, slug or "", category))
+        says = read_claims(slug or "", text).get(words)
+        side = (text, slug or "", category) if says is None else (says, slug or "")
+        found[words].append(LayerSide(member, *side))
     return found
 
 
@@ -221,6 +237,8 @@ def _find_pairs(rows: Sequence[LayerSide]) -> Iterator[tuple[LayerSide, LayerSid
 
 
 def _contradicts(lower: LayerSide, higher: LayerSide) -> bool:
-    if lower.member.kind == MemberKind.MEMORY:
+    if lower.category:
         return memory_denies(lower.value, lower.category, higher.value)
+    if lower.member.kind == MemberKind.MEMORY:
+        return are_different(lower.value, higher.value)
     return not same_value(lower.value, higher.value)

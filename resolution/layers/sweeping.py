@@ -18,7 +18,7 @@ from memory.semantic.domain import slots
 from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.rivals import are_rivals
 from memory.semantic.store import Change
-from resolution.domain.layer_slots import VERSION, meeting_key, memory_keys
+from resolution.domain.layer_slots import BY_KEY, VERSION, key_of, meeting_key, memory_keys, state_keys
 from resolution.layers import detection
 from resolution.layers.conflicts import ConflictKind, MemberKind, settle_moot
 from resolution.layers.detection import LayerSide
@@ -76,7 +76,7 @@ def _put_in_slot(memory_id: int, found: slots.Slots) -> None:
 def note_slots_again() -> None:
     """Of the values and memories whose words older rules have found, or nobody; those of rows that hold no more go."""
     states = ProjectState.objects.filter(status=ProjectState.Status.ACTIVE)
-    memories = Memory.objects.filter(status=Memory.Status.ACTIVE).exclude(slot="").defer("lexemes")
+    memories = Memory.objects.filter(status=Memory.Status.ACTIVE).defer("lexemes")
     _note_slots_of(LayerSlot.Kind.PROJECT_STATE, states)
     _note_slots_of(LayerSlot.Kind.MEMORY, memories)
 
@@ -100,8 +100,9 @@ def _note_slots_of(kind: str, holding: QuerySet[Any]) -> None:
 def _keys_of(row: Memory | ProjectState) -> set[str]:
     slug = row.project.slug if row.project is not None else ""
     if isinstance(row, Memory):
-        return memory_keys(slug, row.category, row.slot)
-    return {meeting_key(slug, row.category, row.key)} - {""}
+        # What meets nothing is noted, too, or each sweep would read it again.
+        return memory_keys(slug, row.category, row.slot, row.text) or {BY_KEY}
+    return state_keys(slug, row.category, row.key)
 
 
 # --- memories ---
@@ -170,7 +171,7 @@ def compare_layers() -> Iterator[int]:
     )
     for conflict in rest:
         words, project = conflict.slot_key["words"], conflict.slot_key["project"]
-        if conflict.pk not in detection.update_conflicts([meeting_key(project, *words)]).values():
+        if conflict.pk not in detection.update_conflicts([key_of(project, words)]).values():
             detection.close_moot([conflict.pk])
 
 

@@ -16,6 +16,7 @@ from memory.semantic.domain.scope import Speaker
 from memory.semantic.rivals import draft_of, lock_places
 from memory.semantic.store import Change, Status
 from resolution.actors import Actor
+from resolution.domain.layer_slots import memory_keys
 from resolution.errors import InvalidDecision, Outdated, UnknownId
 from resolution.intake.quotas import OverLimit, Quotas
 from resolution.layers.conflicts import list_open_of
@@ -142,7 +143,9 @@ def _settle(memory: Memory, remark: Remark, status: RememberStatus) -> Remembere
 def _note_conflict(outcome: Remembered) -> Remembered:
     """With a conflict across layers, which is looked for when the memory is stored."""
     memory = outcome.memory
-    if outcome.conflict_id is not None or memory is None or not memory.slot:
+    if outcome.conflict_id is not None or memory is None:
+        return outcome
+    if not memory_keys("", memory.category, memory.slot, memory.text):  # as of nearly all
         return outcome
     open_ones = list_open_of(ConflictMember.Kind.MEMORY, [memory.pk]).get(memory.pk)
     if not open_ones:

@@ -13,7 +13,8 @@ from tests.served.learning import Festinger
 PAGES = (
     "home", "desk", "conflict", "decided conflict", "conflict of layers", "question", "concepts", "concept", "merge",
     "config", "setting", "live", "try", "transfer", "memories", "memory", "merge of memories", "search", "episodes",
-    "episode", "projects", "project",
+    "episode", "projects", "project", "values", "value", "new value", "mirror", "facts", "observations", "candidates",
+    "candidate",
 )  # fmt: skip
 
 
@@ -32,6 +33,9 @@ def paths(running: Festinger) -> dict[str, str]:
     running.wait(lambda: running.run(find))
     [(said,)] = running.run(find)
     [(project,)] = running.run("SELECT id FROM project WHERE slug = 'axed'")
+    running.ask(("user", "What does the mail say?\n> axed-kvasir runs on lovelace."))
+    waiting = "SELECT id FROM edge_candidate WHERE concept = 'axed-kvasir'"
+    running.wait(lambda: running.run(waiting))
     return {
         "home": address("index"),
         "desk": address("resolution_conflict_changelist") + "?status=all",
@@ -55,6 +59,14 @@ def paths(running: Festinger) -> dict[str, str]:
         "episode": address("memory_episode_change", said),
         "projects": address("memory_project_changelist"),
         "project": address("memory_project_change", project),
+        "values": address("memory_projectstate_changelist"),
+        "value": address("memory_projectstate_change", world.set_state(running, "axed", "day", "Friday")),
+        "new value": address("memory_projectstate_add"),
+        "mirror": address("resolution_mirror", "axed") + "?since=2026-01-01",
+        "facts": address("memory_edge_changelist"),
+        "observations": address("memory_observation_changelist"),
+        "candidates": address("resolution_candidate_changelist"),
+        "candidate": address("resolution_candidate_change", running.run(waiting)[0][0]),
     }
 
 

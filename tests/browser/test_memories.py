@@ -42,6 +42,24 @@ def test_a_memory_is_written_found_as_an_agent_finds_it_and_corrected(whole: Fes
     assert whole.run("SELECT count(*) FROM memory WHERE text LIKE '%%two goblins%%'") == [(1,)]
 
 
+def test_a_memory_that_contradicts_a_fact_says_so_and_leads_to_the_conflict(whole: Festinger, olga: Person) -> None:
+    page = olga.page
+    world.teach(whole, "hogwarts_express -ispart kings_cross in context of runs-on")
+    olga.opens("memory_memory_add")
+    page.get_by_label("Text").fill("Hogwarts_express runs on hogsmeade_station.")
+    page.get_by_label("Category").select_option(label="Project", force=True)
+    page.get_by_label("Agent").fill("winky")
+    page.get_by_role("button", name="Save and continue editing").click()
+
+    olga.is_told("It contradicts something: conflict")
+    expect(page.get_by_text("Active, disputed")).to_be_visible()
+    page.get_by_role("link", name=re.compile(r"^conflict \d+$")).last.click()
+    expect(page.get_by_role("heading", name="hogwarts_express runs on kings_cross").first).to_be_visible()
+    page.get_by_role("button", name="This is right").first.click()
+    olga.opens(MEMORIES, q="hogsmeade", status="superseded")
+    expect(page.get_by_text("Hogwarts_express runs on hogsmeade_station.")).to_be_visible()
+
+
 def test_a_candidate_is_promoted_and_a_memory_deprecated_and_restored(whole: Festinger, olga: Person) -> None:
     page = olga.page
     kept = world.remember(whole, "Remember that the alohomora spell opens every door.")

@@ -55,6 +55,11 @@ def test_every_mark_leads_to_its_conflict_and_is_gone_when_that_is_decided(descr
 
     assert leads == {address("resolution_conflict_change", number) for number in (across, slot)}
     assert marks.count() == 3
+    assert {mark.get_attribute("aria-label") for mark in marks.all()} == {
+        "⚠ disputed: p05.laser.frame [material]: zerodur or steel",
+        "⚠ disputed: lateral support material [decision]: decision.lateral_support_material = GF-PTFE or"
+        " p05.lateral-support has peek as its decision.material",
+    }
     for lead in leads:
         answer = olga.page.request.get(lead or "")
         assert answer.status == 200

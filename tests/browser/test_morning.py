@@ -210,3 +210,17 @@ def test_home_says_that_all_is_well_or_what_to_do(whole: Festinger, olga: Person
     expect(health.locator("time")).to_be_visible()
     expect(health).to_contain_text("No language model decides conflicts")
     expect(health.get_by_role("link", name="Language models")).to_be_visible()
+
+
+def test_the_stories_of_what_has_changed_are_read_at_once(whole: Festinger, olga: Person) -> None:
+    world.teach(whole, "norbert -isa dragon")
+    readings = "SELECT count(*) FROM run WHERE trigger = 'detect'"
+    [(before,)] = whole.run(readings)
+
+    olga.opens("index")
+    olga.page.get_by_role("button", name="Read what has changed now").click()
+
+    olga.is_told("A worker reads the stories")
+    whole.wait(lambda: whole.run(readings)[0][0] > before)
+    olga.opens("index")
+    expect(olga.page.get_by_role("region", name="Stories of the projects")).to_contain_text("lines read")

@@ -66,6 +66,18 @@ def hear(text: str, at: datetime = NOW, **more: Any) -> Any:
     return said(text, said_at=at, read_at=at, **more)
 
 
+def test_two_that_nobody_is_sure_of_are_left_to_the_model() -> None:
+    for days in (2, 1):
+        state("The release is on Friday.", confidence=0.6, days=days)
+        state("The kettle is in room 5.", confidence=0.7, days=days)
+
+    done = run()
+
+    assert done.counts == {"merged": 1, "undecided": 1}
+    held = Memory.objects.filter(status="active").values_list("text", flat=True)
+    assert sorted(held) == ["The kettle is in room 5.", *["The release is on Friday."] * 2]
+
+
 def test_without_vectors_it_does_what_words_allow_and_says_so() -> None:
     state("The release is on Friday.", confidence=0.7, episode=7)
     winner = state("The release is on Friday", confidence=0.9, episode=8)

@@ -173,6 +173,15 @@ def test_there_and_back_in_three_conversations_is_one_question_and_is_not_asked_
     assert len(asked()) == 2  # it has gone there and back again
 
 
+def test_one_run_asks_no_more_about_a_story_than_people_can_answer(monkeypatch) -> None:
+    monkeypatch.setattr(run, "QUESTIONS_MAX", 1)
+    there_and_back()
+    there_and_back("billing-api")
+
+    assert [run.read_now(None, "anna").counts["asked_reversal"] for _ in range(2)] == [1, 1]
+    assert len({question for _, _, question in asked()}) == 2
+
+
 def test_other_numbers_are_asked_about_in_the_project(project: Project) -> None:
     remember("The rate limit of auth is 1,000 requests per second.", project, days=40)
     remember("The rate limit of auth is 5,000 requests per second.", project, days=4)

@@ -11,6 +11,7 @@ from memory import bootstrap
 from memory.db.transactions import run_transaction
 from memory.models import Edge, Memory, Project, ProjectState, Source
 from memory.semantic.domain.scope import Scope
+from resolution.consolidation.sweep import sweep_conflicts
 from resolution.decisions.conflicts import resolve
 from resolution.decisions.retirement import put_back, retire_one
 from resolution.decisions.undo import undo
@@ -181,6 +182,34 @@ def test_a_memory_contradicts_facts_and_state(project: Project) -> None:
     item = {"kind": "project_state", "id": ProjectState.objects.get().pk}
     assert list_open_of("memory", [told.memory.pk])[told.memory.pk][0]["conflicts_with"] == item
     assert tell("The user prefers merge commits in the workflow.", scope, category="preference").conflict_id is None
+
+
+def test_a_memory_without_a_slot_contradicts_what_it_plainly_says_otherwise(project: Project) -> None:
+    scope = SAM._replace(project=project.pk)
+    decide(project, "Thursday", "deployment_day", "schedule")
+    say("kvasir ispart turing runs-on")
+
+    for text in ("The deployment day is Thursday.", "Kvasir runs on turing.", "The deployment day is near."):
+        assert tell(text, scope, category="project").conflict_id is None
+    day = tell("The team decided that the deployment day is Friday.", scope, category="project")
+    host = tell("Kvasir runs on lovelace.", scope, category="other")
+
+    assert sides(day.conflict_id) == {
+        ("schedule.deployment_day = Thursday", None),
+        ("The team decided that the deployment day is Friday.", "project_state"),
+    }
+    assert sides(host.conflict_id) == {("kvasir runs on turing", None), ("Kvasir runs on lovelace.", "edge")}
+    assert [told.memory and told.memory.is_disputed for told in (day, host)] == [True, True]
+    sweep_conflicts()
+    assert statuses() == ["open", "open"]
+    Memory.objects.filter(text="Kvasir runs on lovelace.").update(text="Kvasir runs on turing.")
+    decide(project, "Friday", "deployment_day", "schedule")
+    sweep_conflicts()
+    assert statuses() == ["resolved", "resolved", "open"]
+    assert sides(Conflict.objects.get(status="open").pk) == {
+        ("schedule.deployment_day = Friday", None),
+        ("The deployment day is Thursday.", "project_state"),
+    }
 
 
 def test_what_is_rolled_back_opens_nothing(project: Project) -> None:

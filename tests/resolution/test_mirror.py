@@ -55,7 +55,7 @@ def test_concepts_are_those_with_the_project_s_name_their_parts_and_what_was_sai
     teach("p051.laser", "p051", "subsystem-of", is_isa=False)
 
     assert concepts_of(make_mirror(project)) == {
-        "Others": ["etalon", "fringe", "kvasir", "p05.laser", "p05.laser.frame"]
+        "Concepts": ["etalon", "fringe", "kvasir", "p05.laser", "p05.laser.frame"]
     }
 
 
@@ -104,6 +104,28 @@ def test_a_disputed_field_leads_to_its_conflict_until_that_is_decided(project: P
     ]
     assert marks(decided) == [across, None, across]
     assert [question.conflict.pk for question in decided.questions] == [across]
+    told = disputed.states["decision"][0].dispute
+    assert told == "frame material [decision]: decision.frame_material = titanium or The frame is of wood."
+    assert [question.title for question in disputed.questions] == ["frame material [decision]", "p05.frame [material]"]
+
+
+def test_a_conflict_is_named_by_what_it_is_about(project: Project) -> None:
+    one, other = (
+        Memory.objects.create(text=text, agent="dobby", source="stated", project=project)
+        for text in ("Sam prefers the rebase workflow.", "Sam prefers the merge workflow.")
+    )
+    sides = [Member("memory", row.pk, row.text) for row in (one, other)]
+    slot = {"category": "preference", "slot": "workflow", "agent": "dobby", "user": "sam"}
+    open_conflict("memory_slot", slot, sides, project="p05")
+    open_conflict("memory_slot", {"memories": [one.pk, other.pk]}, sides, project="p05")
+    question = "Is “Sam prefers the rebase workflow” still the case? On 2026-11-01 another was said."
+    open_conflict("narrative", {"rows": []}, sides, project="p05", question=question)
+
+    assert [question.title for question in make_mirror(project).questions] == [
+        "Is “Sam prefers the rebase workflow” still the case?",
+        "two memories",
+        "workflow [preference] of sam",
+    ]
 
 
 def test_what_changed_since_a_date_is_told_and_marked(project: Project) -> None:
@@ -114,10 +136,12 @@ def test_what_changed_since_a_date_is_told_and_marked(project: Project) -> None:
     settle(project, "decision", "wavelength", "1064 nm", ADA, "cheaper")
     withdraw(project, "milestone", "review", ADA, "not planned")
     teach("p05.mount", "steel", "material")
+    teach("p05.mount", "wood", "material")
 
     mirror = make_mirror(project, since)
 
     assert [(change.kind, change.what, change.who) for change in mirror.changes] == [
+        ("conflict", "opened: p05.mount [material]: steel or wood", ""),
         ("fact", "stated: p05.mount has steel as its material", "dobby"),
         ("state", "taken back: milestone.review = March: not planned", "ada"),
         ("state", "decision.wavelength = 1064 nm (was: 633 nm): cheaper", "ada"),
@@ -156,10 +180,10 @@ def test_the_command_writes_markdown_in_which_nothing_said_is_syntax(
 
     written = capsys.readouterr().out
     assert written.startswith(
-        "# Interferometer\n\n1 value, 1 concept, 0 memories, 1 open question.\n\n## Changed since"
+        "# Interferometer\n\n1 value, 1 concept, 0 memories, 1 open question. Slug: p05.\n\n## Changed since"
     )
-    assert "- **frame\\_material**: \\*wood\\* \\[x\\](http://evil)\n" in written
-    assert f"- **p05.frame**\n  - material: invar **⚠ disputed** (conflict {number})\n" in written
+    assert "- **frame material**: \\*wood\\* \\[x\\](http://evil) *changed* (ada, " in written
+    assert f"- **p05.frame**\n  - material: invar **⚠ disputed** (conflict {number}) *changed*\n" in written
     with pytest.raises(CommandError, match="no project p06"):
         call_command("mirror", "p06")
 

@@ -10,9 +10,11 @@ from memory import bootstrap
 from memory.models import Edge, Memory, Project, ProjectState, Soas
 from memory.semantic.domain import slots
 from resolution.consolidation.sweep import sweep_conflicts
+from resolution.decisions import conflicts
 from resolution.domain import layer_slots
+from resolution.domain.verdicts import Resolution
 from resolution.models import Conflict, LayerSlot, Run
-from tests.resolution.worlds import say
+from tests.resolution.worlds import OPERATOR, say
 
 pytestmark = pytest.mark.django_db  # nothing is looked at when it is stored: no test commits
 
@@ -93,6 +95,18 @@ def test_what_agrees_by_now_is_closed(project: Project) -> None:
     assert sweep() == {"closed": 2}
     assert not ProjectState.objects.filter(is_disputed=True).exists()
     assert not Memory.objects.filter(is_disputed=True, status="active").exists()
+
+
+def test_what_people_let_stand_is_found_again_only_when_it_changes(project: Project) -> None:
+    say("p05.lateral-support isa peek decision.material")
+    state = settled(project, "lateral_support_material", "GF-PTFE")
+    sweep()
+
+    conflicts.resolve(Conflict.objects.get().pk, OPERATOR, Resolution("no_action", "both are used"))
+
+    assert sweep() == {}
+    ProjectState.objects.filter(pk=state.pk).update(value="steel")
+    assert sweep() == {"opened": 1}
 
 
 def test_what_was_marked_before_there_were_such_conflicts_becomes_one(project: Project) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -24,9 +25,12 @@ from memory.templatetags.times import ago
 from resolution.admin.memories import acting, moving, searching
 from resolution.admin.memories.episodes import TextSearch
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
-from resolution.admin.pages import actor_of
+from resolution.admin.pages import actor_of, link_to_conflict, render_conflicts
+from resolution.layers.conflicts import list_open_of
 from resolution.memories import service
 from resolution.memories.remarks import RemarkMistake, clean_text, compose
+from resolution.memories.service import Remembered
+from resolution.models import Conflict, ConflictMember
 from resolution.views.phrases import percent, tell_when
 
 HISTORY_MAX = 50  # changes that are shown of one memory
@@ -111,6 +115,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
         "sureness",
         "state",
         "evidence",
+        "conflicts",
         "replaced",
         "happened",
         "channel",
@@ -142,7 +147,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
             return ((None, {"fields": ("text", "category", "project", "agent", "person")}),)
         return (
             (None, {"fields": ("text", "category", "project", ("agent", "person"))}),
-            ("How sure it is", {"fields": ("state", "sureness", "evidence", "replaced")}),
+            ("How sure it is", {"fields": ("state", "sureness", "evidence", "conflicts", "replaced")}),
             ("Where it is from", {"fields": ("channel", "source", "when_said", "slot")}),
             ("What happened to it", {"fields": ("happened",)}),
         )
@@ -150,7 +155,8 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         actor = actor_of(request)
         if change:
-            service.edit(obj.pk, actor, text=form.cleaned_data["text"], category=form.cleaned_data["category"])
+            edited = service.edit(obj.pk, actor, text=form.cleaned_data["text"], category=form.cleaned_data["category"])
+            self._tell_conflict(request, edited)
             return
         scope = Scope(Speaker(obj.agent, obj.person), obj.project_id)
         remark = compose(
@@ -165,6 +171,20 @@ class MemoryAdmin(Forgets, TextSearch, Page):
         for other in written.disputed:
             told = format_html("It contradicts {}: both are marked as disputed.", link(other))
             self.message_user(request, told, messages.WARNING)
+        self._tell_conflict(request, written)
+
+    def _tell_conflict(self, request: HttpRequest, outcome: Remembered) -> None:
+        """Other layers are looked at when the transaction of the page is over."""
+        if outcome.memory is None or outcome.disputed:
+            return
+        key = outcome.memory.pk
+
+        def tell() -> None:
+            for one in list_open_of(ConflictMember.Kind.MEMORY, [key]).get(key, ()):
+                told = format_html("It contradicts something: {}.", link_to_conflict(one["id"]))
+                self.message_user(request, told, messages.WARNING)
+
+        transaction.on_commit(tell)
 
     # Its history tells of it. Django's log would keep the text of what is forgotten.
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
@@ -201,13 +221,18 @@ class MemoryAdmin(Forgets, TextSearch, Page):
         counted = "said once" if row.evidence_count == 1 else f"said {row.evidence_count:,} times"
         return format_html("<div>{}</div>{}", counted, format_html_join("", "<div>{}</div>", ((one,) for one in shown)))
 
-    @admin.display(description="beside it")
+    @admin.display(description="conflicts")
+    def conflicts(self, row: Memory) -> SafeString | str:
+        of_row = Conflict.objects.filter(members__kind=ConflictMember.Kind.MEMORY, members__object_id=row.pk)
+        return render_conflicts(of_row.order_by("-id")[:20])
+
+    @admin.display(description="other memories")
     def replaced(self, row: Memory) -> SafeString | str:
         pairs = [("replaced by", row.superseded_by), ("merged into", row.merged_into)]
         pairs += [("replaced", one) for one in row.superseded.all()[:20]]
         pairs += [("took in", one) for one in row.merged.all()[:20]]
         shown = ((what, link(one)) for what, one in pairs if one is not None)
-        return format_html_join("", "<div>{} {}</div>", shown) or "nothing"
+        return format_html_join("", "<div>{} {}</div>", shown) or "none"
 
     @admin.display(description="history")
     def happened(self, row: Memory) -> SafeString | str:

@@ -16,7 +16,7 @@ from memory.models import ProjectState
 from memory.models.state import VALUE_CHARACTERS
 from memory.templatetags.times import ago
 from resolution.admin.memories.memories import StatusFilter
-from resolution.admin.pages import actor_of
+from resolution.admin.pages import actor_of, link_to_conflict, render_conflicts
 from resolution.errors import DecisionError, InvalidDecision
 from resolution.memories import project_state as service
 from resolution.memories.project_state import STATE, SettledState
@@ -57,6 +57,7 @@ class StateForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
 
 @admin.register(ProjectState)
 class ProjectStateAdmin(Page):
+    list_name = "values of project state"
     form = StateForm
     list_display = ("name", "value", "project", "state", "set_by", "settled")
     list_filter = (StatusFilter, "category", ("project", AutocompleteSelectFilter))
@@ -67,7 +68,6 @@ class ProjectStateAdmin(Page):
     sortable_by = ()
     ordering = ("project__slug", "category", "key", "-id")
     actions = ("take_them_back",)
-    autocomplete_fields = ("project",)
     readonly_fields = ("state", "set_by", "settled", "ended", "conflicts", "before")
     fixed_fields = ("project", "category", "key")
     has_take_back_permission = requires("memory.change_projectstate")
@@ -141,8 +141,7 @@ class ProjectStateAdmin(Page):
 
     @admin.display(description="conflicts")
     def conflicts(self, row: Any) -> SafeString | str:
-        shown = ((link_to_conflict(one.pk), one.get_status_display().lower()) for one in row.disputes)
-        return format_html_join("", "<div>{} ({})</div>", shown) or "none"
+        return render_conflicts(row.disputes)
 
     @admin.display(description="other values of it")
     def before(self, row: Any) -> SafeString | str:
@@ -162,7 +161,3 @@ class ProjectStateAdmin(Page):
             except DecisionError as mistake:
                 self.message_user(request, str(mistake), messages.WARNING)
         self.message_user(request, f"{count:,} taken back{more}.", messages.SUCCESS)
-
-
-def link_to_conflict(conflict_id: int) -> SafeString:
-    return link(Conflict(pk=conflict_id), f"conflict {conflict_id}")

@@ -23,7 +23,7 @@ class Command(BaseCommand):
     def handle(self, *, project: str | None, dry_run: bool, **_: Any) -> None:
         chosen = Project.objects.filter(slug=project).first() if project else None
         if project and chosen is None:
-            raise CommandError(f"There is no project {project}.")
+            raise CommandError(f"There is no project {project}. Projects are made in the admin.")
         if dry_run:
             self.rehearse(chosen)
         else:

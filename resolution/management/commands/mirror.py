@@ -22,5 +22,5 @@ class Command(BaseCommand):
     def handle(self, *, project: str, since: datetime | None, **_: Any) -> None:
         row = Project.objects.filter(slug=project).first()
         if row is None:
-            raise CommandError(f"There is no project {project}.")
+            raise CommandError(f"There is no project {project}. Projects are made in the admin.")
         self.stdout.write(write_markdown(make_mirror(row, since)), ending="")

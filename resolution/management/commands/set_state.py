@@ -36,7 +36,7 @@ class Command(BaseCommand):
     def handle(self, *, project: str, category: str, key: str, value: str, reason: str, remove: bool, **_: Any) -> None:
         row = Project.objects.filter(slug=project).first()
         if row is None:
-            raise CommandError(f"There is no project {project}.")
+            raise CommandError(f"There is no project {project}. Projects are made in the admin.")
         if not category:
             self.list_values(row)
             return

@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from django.db.models import Q
+
 from memory.models import EdgeHistory, MemoryHistory, Project, ProjectState
 from resolution.models import Conflict
+from resolution.views.mirror.questions import describe_conflicts
 from resolution.views.phrases import describe_history, names_in
 
 CHANGES_MAX: Final = 200  # of each kind, the newest
@@ -40,7 +43,7 @@ def find_changes(project: Project, concepts: Sequence[int], since: datetime) -> 
         *_of_state(project, since),
         *_of_facts(concepts, since),
         *_of_memories(project, since),
-        *_of_conflicts(project, since),
+        *_of_conflicts(project, concepts, since),
     ]
     return sorted(found, key=lambda change: change.at, reverse=True)
 
@@ -73,11 +76,14 @@ def _of_memories(project: Project, since: datetime) -> Iterator[MirrorChange]:
         yield MirrorChange(row.at, "memory", what, row.actor, ("memory", row.memory_id))
 
 
-def _of_conflicts(project: Project, since: datetime) -> Iterator[MirrorChange]:
-    rows = Conflict.objects.filter(project=project.slug).select_related("concept", "dim")
-    for row in rows.filter(detected_at__gte=since).order_by("-id")[:CHANGES_MAX]:
-        yield MirrorChange(row.detected_at, "conflict", f"opened: {row}", "", ("conflict", row.pk), row.pk)
-    for row in rows.filter(resolved_at__gte=since).order_by("-id")[:CHANGES_MAX]:
+def _of_conflicts(project: Project, concepts: Sequence[int], since: datetime) -> Iterator[MirrorChange]:
+    about = Q(project=project.slug) | Q(concept__in=concepts)
+    rows = Conflict.objects.filter(about).select_related("concept", "dim").order_by("-id")
+    for one in describe_conflicts(rows.filter(detected_at__gte=since)[:CHANGES_MAX]):
+        row = one.conflict
+        yield MirrorChange(row.detected_at, "conflict", f"opened: {one}", "", ("conflict", row.pk), row.pk)
+    for one in describe_conflicts(rows.filter(resolved_at__gte=since)[:CHANGES_MAX]):
+        row = one.conflict
         assert row.resolved_at is not None
-        what = f"{row.get_status_display().lower()}: {row}"
+        what = f"{row.get_status_display().lower()}: {one}"
         yield MirrorChange(row.resolved_at, "conflict", what, "", ("conflict", row.pk), row.pk)

@@ -3,6 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from django.utils.timezone import localtime
+
+from memory.models import ProjectState
 from resolution.views.mirror.sheet import Entry, Field, Mirror
 
 DISPUTED = "⚠ disputed"
@@ -18,12 +21,12 @@ def _write(mirror: Mirror) -> Iterator[str]:
     yield f"# {_plain(project.name or project.slug)}\n"
     if project.description:
         yield f"{_plain(project.description)}\n"
-    yield f"{mirror.summary}.\n"
+    yield f"{mirror.summary}. Slug: {_plain(project.slug)}.\n"
     if mirror.since is not None:
         yield f"## Changed since {mirror.since:%Y-%m-%d}\n"
         for change in mirror.changes:
             by = f" ({_plain(change.who)})" if change.who else ""
-            yield f"- {change.at:%Y-%m-%d} {change.kind}: {_plain(change.what)}{by}"
+            yield f"- {localtime(change.at):%Y-%m-%d %H:%M} {change.kind}: {_plain(change.what)}{by}"
         yield "" if mirror.changes else "Nothing.\n"
     if mirror.questions:
         yield "## Open questions\n"
@@ -33,7 +36,7 @@ def _write(mirror: Mirror) -> Iterator[str]:
         yield ""
     for category, states in mirror.states.items():
         yield f"## {_plain(category)}\n"
-        yield from (f"- **{_plain(one.row.key)}**: {_plain(one.row.value)}{_mark(one)}" for one in states)
+        yield from map(_write_state, states)
         yield ""
     for kind, entries in mirror.concepts.items():
         yield f"## {_plain(kind)}\n"
@@ -41,9 +44,18 @@ def _write(mirror: Mirror) -> Iterator[str]:
         yield ""
     for category, memories in mirror.memories.items():
         yield f"## Memories: {_plain(category)}\n"
-        yield from (f"- {_plain(one.row.text)} ({_plain(one.row.agent)}){_mark(one)}" for one in memories)
+        yield from (
+            f"- {_plain(one.row.text)} ({_plain(one.row.person or one.row.agent)}){_mark(one)}" for one in memories
+        )
         yield ""
     yield from (f"There are more {what}." for what in mirror.left_out)
+
+
+def _write_state(state: Field) -> str:
+    row: ProjectState = state.row
+    reason = f": {_plain(row.reason)}" if row.reason else ""
+    value = f"**{_plain(row.words)}**: {_plain(row.value)}{_mark(state)}"
+    return f"- {value} ({_plain(row.actor)}, {localtime(row.set_at):%Y-%m-%d}{reason})"
 
 
 def _write_entry(entry: Entry) -> str:
@@ -56,7 +68,8 @@ def _write_entry(entry: Entry) -> str:
 
 
 def _mark(field: Field) -> str:
-    return f" **{DISPUTED}** (conflict {field.conflict})" if field.conflict is not None else ""
+    disputed = f" **{DISPUTED}** (conflict {field.conflict})" if field.conflict is not None else ""
+    return f"{disputed} *changed*" if field.is_changed else disputed
 
 
 def _plain(text: str) -> str:

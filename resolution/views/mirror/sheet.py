@@ -16,16 +16,18 @@ from memory.domain.formatting import format_count
 from memory.domain.types import TYPE
 from memory.models import Alias, Edge, Memory, Project, ProjectState, Soas
 from resolution.layers.conflicts import list_open_of
-from resolution.models import Claim, Conflict, ConflictMember
+from resolution.models import Conflict, ConflictMember
 from resolution.views.belongings import find_belongings
 from resolution.views.mirror.changes import MirrorChange, find_changes
+from resolution.views.mirror.questions import ProjectQuestion, describe_conflicts
 
 CONCEPTS_MAX: Final = 500
 FACTS_MAX: Final = 5_000
 STATES_MAX: Final = 1_000
 MEMORIES_MAX: Final = 300
-QUESTIONS_MAX: Final = 100
+QUESTIONS_MAX: Final = 300
 ALONE: Final = "Others"  # concepts of a kind of which there is but one, or of none
+ALL: Final = "Concepts"  # where they are all of such kinds
 Kind = ConflictMember.Kind
 
 # What carries the project's name, or is part of what does; what its agents have stated, or its conversations.
@@ -49,12 +51,13 @@ CONCEPTS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Something that stands on the page. ``conflict``: the id of one that is open about it; ``is_changed``: since the
-    date that was asked for."""
+    """Something that stands on the page. ``conflict``: the id of one that is open about it, ``dispute``: that in words;
+    ``is_changed``: since the date that was asked for."""
 
     row: Any
-    conflict: int | None = None
-    is_changed: bool = False
+    conflict: int | None
+    dispute: str
+    is_changed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +77,13 @@ class Entry:
     answers: list[DimensionFacts]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenConflict:
-    """A conflict that is open, in words, and what its sides say."""
-
-    conflict: Conflict
-    title: str
-    sides: list[str]
-
-
 @dataclass(slots=True)
 class Mirror:
     """Groups have a title each: of states and memories their category, of concepts their kind."""
 
     project: Project
     since: datetime | None = None
-    questions: list[OpenConflict] = field(default_factory=list)
+    questions: list[ProjectQuestion] = field(default_factory=list)
     states: dict[str, list[Field]] = field(default_factory=dict)
     concepts: dict[str, list[Entry]] = field(default_factory=dict)
     memories: dict[str, list[Field]] = field(default_factory=dict)
@@ -151,15 +145,25 @@ def make_mirror(project: Project, since: datetime | None = None) -> Mirror:
             (Kind.MEMORY, [row.pk for row in memories]),
         )
     }
+    mirror.questions = _list_questions(project, {one for found in open_of.values() for one in found.values()})
+    disputes = {question.conflict.pk: str(question) for question in mirror.questions}
+
+    def show(kind: Kind, row: Any, *place: Any) -> Field:
+        conflict = open_of[kind].get(row.pk)
+        return Field(row, conflict, disputes.get(conflict or 0, ""), place in changed)
+
     for state in states:
-        shown = Field(state, open_of[Kind.PROJECT_STATE].get(state.pk), ("state", state.category, state.key) in changed)
+        shown = show(Kind.PROJECT_STATE, state, "state", state.category, state.key)
         mirror.states.setdefault(state.category, []).append(shown)
     for memory in memories:
-        shown = Field(memory, open_of[Kind.MEMORY].get(memory.pk), ("memory", memory.pk) in changed)
+        shown = show(Kind.MEMORY, memory, "memory", memory.pk)
         mirror.memories.setdefault(memory.get_category_display(), []).append(shown)
-    mirror.concepts = _group(_list_entries(edges, open_of[Kind.EDGE], changed))
-    mirror.questions = _list_questions(project, {one for found in open_of.values() for one in found.values()})
-    limits = (("facts", edges, FACTS_MAX), ("values", states, STATES_MAX), ("memories", memories, MEMORIES_MAX))
+    facts = [show(Kind.EDGE, edge, "fact", edge.concept_id, edge.dim_id) for edge in edges]
+    mirror.concepts = _group(_list_entries(facts))
+    limits: tuple[tuple[str, Sequence[Any], int], ...] = (
+        ("open questions", mirror.questions, QUESTIONS_MAX), ("facts", edges, FACTS_MAX),
+        ("values", states, STATES_MAX), ("memories", memories, MEMORIES_MAX),
+    )  # fmt: skip
     mirror.left_out += [f"{name} beyond the first {most:,}" for name, rows, most in limits if len(rows) == most]
     return mirror
 
@@ -176,16 +180,17 @@ def _find_concepts(project: Project) -> list[int]:
     return [concept for (concept,) in fetch_rows(CONCEPTS, given | {"most": CONCEPTS_MAX + 1})]
 
 
-def _list_entries(edges: Iterable[Edge], conflicts: dict[int, int], changed: set[Any]) -> list[Entry]:
+def _list_entries(facts: Iterable[Field]) -> list[Entry]:
     entries: dict[int, Entry] = {}
     answers: dict[tuple[int, int], DimensionFacts] = {}
-    for edge in edges:
+    for fact in facts:
+        edge: Edge = fact.row
         entry = entries.setdefault(edge.concept_id, Entry(edge.concept, [], []))
         slot = (edge.concept_id, edge.dim_id)
         if slot not in answers:
             answers[slot] = DimensionFacts(edge.dim, [])
             entry.answers.append(answers[slot])
-        answers[slot].facts.append(Field(edge, conflicts.get(edge.pk), ("fact", *slot) in changed))
+        answers[slot].facts.append(fact)
     for alias in Alias.objects.filter(concept__in=entries).select_related("soas").order_by("soas__token"):
         entries[alias.concept_id].names.append(alias.soas.token)
     return list(entries.values())
@@ -199,6 +204,8 @@ def _group(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
     for entry in entries:
         kind = kinds[entry.concept.pk]
         groups[kind if kind and sizes[kind] > 1 else ALONE].append(entry)
+    if list(groups) == [ALONE]:
+        return {ALL: groups[ALONE]}
     order = {entity.name: number for number, entity in enumerate(ENTITY_TYPES)}
     return {kind: groups[kind] for kind in sorted(groups, key=lambda kind: (kind == ALONE, order.get(kind, 99), kind))}
 
@@ -210,26 +217,7 @@ def _find_kind(entry: Entry) -> str:
     return next(chain(kinds, filter(None, map(find_entity_type, (answer.dimension.token for answer in answers)))), "")
 
 
-def _list_questions(project: Project, conflict_ids: set[int]) -> list[OpenConflict]:
+def _list_questions(project: Project, conflict_ids: set[int]) -> list[ProjectQuestion]:
     """The newest first."""
     rows = Conflict.objects.filter(Q(pk__in=conflict_ids) | Q(project=project.slug), status="open")
-    conflicts = list(rows.select_related("concept", "dim").prefetch_related("members").order_by("-id")[:QUESTIONS_MAX])
-    slots = [one.slot for one in conflicts if one.slot_kind == Conflict.Kind.EDGE_SLOT]
-    standing = defaultdict(list)
-    concepts = [concept for concept, _ in slots]
-    for edge in Edge.objects.filter(concept__in=concepts).select_related("parent") if slots else ():
-        standing[edge.concept_id, edge.dim_id].append(edge.parent.token)
-    claims = Claim.objects.filter(conflict__in=conflicts, status__in=("pending", "proposed"))
-    claimed = defaultdict(list)
-    for claim in claims.select_related("incoming_parent").order_by("id"):
-        claimed[claim.conflict_id].append("no longer so" if claim.is_retraction else claim.incoming_parent.token)
-    questions = []
-    for one in conflicts:
-        if one.slot_kind == Conflict.Kind.EDGE_SLOT:
-            title, sides = f"{one.concept} [{one.dim}]", [*standing[one.slot], *claimed[one.pk]]
-        else:
-            members = sorted(one.members.all(), key=lambda member: (-member.trust, member.pk))
-            title = one.question or one.get_slot_kind_display().capitalize()
-            sides = [member.text for member in members]
-        questions.append(OpenConflict(one, title, list(dict.fromkeys(filter(None, sides)))))
-    return questions
+    return describe_conflicts(rows.select_related("concept", "dim").order_by("-id")[:QUESTIONS_MAX])

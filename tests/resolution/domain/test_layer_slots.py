@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resolution.domain.layer_slots import meeting_key, memory_denies, memory_keys, same_value
+from resolution.domain.layer_slots import (
+    are_different,
+    key_of,
+    meeting_key,
+    memory_denies,
+    memory_keys,
+    read_claims,
+    same_value,
+    state_keys,
+    words_without,
+)
 
 words = st.sampled_from(["lateral", "support", "material", "decision", "mass", "limit", "mirror", "8080", "gf"])
 names = st.lists(words, min_size=1, max_size=4)
@@ -71,9 +81,66 @@ def test_one_word_and_none_never_meet(one: list[str], other: list[str]) -> None:
 
 
 def test_a_memory_meets_by_its_slot_with_its_category_or_without() -> None:
-    assert memory_keys("", "identity", "phone number") == {"number phon", "identiti number phon"}
-    assert memory_keys("p05", "preference", "workflow") == {"p05 preferenc workflow"}
-    assert memory_keys("p05", "preference", "") == set()
+    assert memory_keys("", "identity", "phone number", "") == {"number phon", "identiti number phon"}
+    assert memory_keys("p05", "preference", "workflow", "") == {"p05 preferenc workflow"}
+    assert memory_keys("p05", "preference", "", "The support material is PEEK.") == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("The lateral support material is PEEK.", "lateral_support_material", "PEEK"),
+        ("The team decided that our mass limit is now 4.82 kg.", "mass_limit", "4.82 kg"),
+        ("The team decided to use GF-PTFE for the support material.", "support_material", "GF-PTFE"),
+        ("The deployment day is Friday from now on.", "deployment_day", "Friday"),
+        ("We switched to graphQL for the portal API", "portal_api", "graphQL"),
+        ("Critical design review: 12 March 2027", "critical_design_review", "12 March 2027"),
+    ],
+)
+def test_a_memory_without_a_slot_meets_the_state_whose_key_it_gives_a_value(text: str, key: str, value: str) -> None:
+    [met] = state_keys("p05", "decision", key) & memory_keys("p05", "project", "", text)
+
+    assert read_claims("p05", text)[met] == value
+    assert key_of("p05", words_without(met, "p05")) == met
+
+
+@pytest.mark.parametrize(
+    ("text", "met"),
+    [
+        ("Kvasir runs on lovelace.", {meeting_key("", "kvasir", "runs-on"): "lovelace"}),
+        ("p05.laser is owned by ron.", {meeting_key("", "p05.laser", "owned-by"): "ron"}),
+        ("The team thinks that kvasir runs on lovelace.", {}),
+        ("Kvasir may run on lovelace.", {}),
+        ("Kvasir no longer runs on lovelace.", {}),
+        ("Kvasir used to run on lovelace.", {}),
+        ("Kvasir is a service.", {}),
+        ("The deployment day is cancelled.", {}),
+        ("The deployment day is not Friday.", {}),
+        ("The deployment day was Friday.", {}),
+        ("The deployment day is Friday or Monday.", {}),
+        ("Is the deployment day Friday?", {}),
+        ("The lateral support material is expensive, says PEEK.", {}),
+        ("The wavelength is 633 nm.", {}),
+    ],
+)
+def test_only_what_a_memory_plainly_says_meets_anything(text: str, met: dict[str, str]) -> None:
+    assert read_claims("", text) == met
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "different"),
+    [
+        ("Friday", "Thursday", True),
+        ("4.8 kg", "8.4 kg", True),
+        ("Postgres 16", "Postgres 17", True),
+        ("12 March", "March 12", False),
+        ("lovelace", "lovelace_cluster", False),
+        ("Fridays", "friday", False),
+        ("Friday, 10:00", "Friday", False),
+    ],
+)
+def test_values_differ_where_each_says_what_the_other_does_not(one: str, other: str, different: bool) -> None:
+    assert are_different(one, other) == are_different(other, one) == different
 
 
 @pytest.mark.parametrize(
