@@ -2,6 +2,7 @@
 
 import base64
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -14,6 +15,9 @@ from proxy.domain.config_schema import Address, BodyBytes
 FERNET_KEY_BYTES: Final = 32
 # Container platforms mount secrets as files: NAME_FILE names one that holds the value of NAME.
 SECRETS: Final = ("FESTINGER_SECRET_KEY", "FESTINGER_ENCRYPTION_KEY", "DATABASE_URL", "CELERY_BROKER_URL")
+
+PREFIX: Final = "FESTINGER_"
+LIKENESS_MIN: Final = 0.78  # by difflib, without the prefix: UPSTREAM_URL resembles UPSTREAM; gutask's PROJECT nothing
 
 
 class EnvironmentMistake(Exception):
@@ -103,6 +107,16 @@ def read_environment() -> Environment:
     except ValidationError as error:
         names = dict.fromkeys(str(mistake["loc"][0]) for mistake in error.errors())
     raise EnvironmentMistake("\n".join(f"{name}: {describe_mistake(fields[name], given[name])}" for name in names))
+
+
+def find_misspelled() -> dict[str, str]:
+    """The variables that are set and nothing reads, each with the one that it resembles. Not an error: gutask and
+    whatever else runs here have some of their own."""
+    names = (*Environment.model_fields, *(f"{name}_FILE" for name in SECRETS))
+    known = [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
+    given = (name.removeprefix(PREFIX) for name in os.environ if name.startswith(PREFIX) and name not in names)
+    alike = {name: get_close_matches(name, known, 1, LIKENESS_MIN) for name in given}
+    return {PREFIX + name: PREFIX + found[0] for name, found in alike.items() if found}
 
 
 def read_variable(name: str) -> str:

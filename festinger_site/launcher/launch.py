@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from festinger_site import home as homes
-from festinger_site.environment import EnvironmentMistake
+from festinger_site.environment import EnvironmentMistake, find_misspelled
 from festinger_site.launcher import home_locks, postgres_cluster, preflight, supervision
 from festinger_site.launcher.console import Patience, say, tell_operator
 from festinger_site.launcher.liveness_probe import LOOPBACK, health
@@ -190,6 +190,8 @@ def announce(site: ModuleType, report: dict[str, Any]) -> None:
         # Something else may be there, such as this Festinger itself.
         answer = f" ({upstream['error']})" if upstream["error"].startswith("it answers") else ""
         say(f"Warning: no Ollama answers at {upstream['url']}{answer}. Start it, or name another: {where}")
+    for name, known in find_misspelled().items():
+        say(f"Warning: {name} is not read by Festinger. Did you mean {known}?")
     say(f"Festinger is ready: {url}:{site.FESTINGER_PORT} (agents' Ollama address)")
     say(f"Admin: {url}:{site.FESTINGER_PORT}/admin/   Logs: {site.HOME / 'log'}   Stop: Ctrl-C")
 

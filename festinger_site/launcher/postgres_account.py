@@ -9,6 +9,7 @@ folders that are not ours stay as they are.
 import importlib.util
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import tempfile
@@ -73,7 +74,8 @@ def run_to_end(command: list[str], user: pwd.struct_passwd | None = None) -> str
     if done.returncode == 0:
         return ""
     lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]
-    return next((line for line in lines if "error" in line.lower()), lines[-1])
+    # What initdb says last is that it cleans up.
+    return next((line for line in lines if re.search("error|fatal", line, re.IGNORECASE)), lines[-1])
 
 
 @cache

@@ -95,7 +95,7 @@ async def find_project(caller: Caller, slug: str) -> int:
     if slug and may(caller, "operator"):
         row = current.cache.projects.get(slug.strip().lower())
         if row is None:
-            raise NotFound(f"there is no project {slug!r}")
+            raise NotFound(f"there is no project {slug!r}; projects are made in the admin")
         return row.id
     project = scope_of(current.cache, caller, {}, slug).project
     if project is None:

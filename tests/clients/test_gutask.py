@@ -214,6 +214,17 @@ class TestRecall:
 
         assert festinger.asked == [("POST", "/recollect", {"text": "what is\ngnommoweb?\n"})]
 
+    def test_whoever_has_read_enough_may_leave(self, festinger):
+        festinger.answers(200, {"block": "gnommoweb: [type] repo\n" * 100_000})
+        command = [sys.executable, str(GUTASK), "recall", "gnommoweb"]
+
+        with subprocess.Popen(
+            command, env=os.environ | {"FESTINGER_URL": festinger.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as run:
+            assert run.stdout.readline() == b"gnommoweb: [type] repo\n"
+            run.stdout.close()
+            assert run.stderr.read() == b""
+
     def test_nothing_known_is_said(self, festinger):
         festinger.answers(200, {"block": ""})
 
@@ -349,6 +360,15 @@ class TestServer:
 
         assert (run.returncode, run.stdout, "Traceback" in run.stderr) == (exit_status, "", False)
 
+    @pytest.mark.parametrize(
+        ("error", "told"),
+        [("this needs a token.", "this needs a token. Set FESTINGER_TOKEN"), ("the project is unknown", "unknown.\n")],
+    )
+    def test_a_token_is_asked_for_where_one_would_help(self, festinger, error, told):
+        festinger.answers(403, {"error": error})
+
+        assert told in gutask("recall", "a", url=festinger.url).stderr
+
     def test_no_server_is_told(self):
         run = gutask("recall", "x", url="127.0.0.1:1")
 
@@ -417,7 +437,11 @@ class TestForget:
 
 class TestCommandLine:
     @pytest.mark.parametrize(
-        "line", ["", "forget", "iknowthat", "recall", "recall ' '", "conflicts all", "alias one", "--loud conflicts"]
+        "line",
+        [
+            *("", "forget", "iknowthat", "recall", "recall ' '", "conflicts all", "alias one", "--loud conflicts"),
+            *("resolve x none", "resolve 7", "answer 7 maybe", "undo x", "dismiss"),
+        ],
     )
     def test_bad_usage_is_told(self, line):
         run = gutask(*shlex.split(line))

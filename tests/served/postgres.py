@@ -84,4 +84,4 @@ class OwnPostgres:
     def run(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url) as client:
             cursor = client.execute(statement, arguments)
-            return cursor.fetchall() if cursor.description else []
+            return [] if cursor.description is None else cursor.fetchall()

@@ -171,7 +171,8 @@ def test_a_question_asked_by_one_process_is_not_asked_by_another(
         return own.run("SELECT asked_count FROM soas WHERE token = 'wibblet'") == [(1,)]
 
     assert eventually(asked)
-    time.sleep(0.3)  # for the announcement
+    for server in three:  # answered when the process has what was committed before
+        assert server.teach("wibblet2 -isa gadget").status_code == 200
     assert all("? wibblet" not in prompt_of(server, ollama, "restart wibblet again") for server in three)
     assert asked()
 
@@ -246,7 +247,8 @@ def test_chat_goes_on_while_the_vocabulary_is_locked(own: OwnPostgres, three: li
         for server in three:
             answer = server.chat(*(("user", f"blorptack {i}") for i in range(5)))
             assert answer.status_code == 200
-        time.sleep(1)  # by now they try to write it
+        waiting_for_it = "SELECT FROM pg_locks WHERE relation = 'soas'::regclass AND NOT granted"
+        assert eventually(lambda: client.execute(waiting_for_it).fetchall())  # the first that tries to write it
         for server in three:
             assert server.chat(("user", "still there")).status_code == 200
 

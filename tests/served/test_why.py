@@ -45,6 +45,15 @@ def test_of_a_helpers_prompt_why_tells_that_it_was_neither_asked_nor_learned_fro
     assert "quux: [type] repo" in told["block"]
     assert told["restrictions"] == {"learn": "a helper prompt: title", "ask": "a helper prompt: title"}
 
+    notes = (
+        "1. The assistant receives a history of conversation between USER and AGENT\n2. It writes notes about what is"
+        " worth keeping\n- The response is a JSON array"
+    )
+    record = "user: the fridge of the canteen is called gorbin\n" * 100
+    told = why(server, server.chat(("system", notes), ("user", record)).headers["x-festinger-request"])
+
+    assert told["restrictions"] == {"learn": "a helper prompt: digest", "ask": "a helper prompt: digest"}
+
 
 def test_any_process_can_tell_of_a_request(server: Served, raw_server: Served) -> None:
     server.teach("quux -isa repo")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from festinger_site.environment import SECRETS, Environment, EnvironmentMistake, read_environment
+from festinger_site.environment import SECRETS, Environment, EnvironmentMistake, find_misspelled, read_environment
 
 
 @pytest.fixture(autouse=True)
@@ -128,3 +128,12 @@ def test_what_is_no_encryption_key_is_told_without_being_shown(monkeypatch: pyte
 
     assert raw not in str(raised.value)
     assert raised.value.__cause__ is raised.value.__context__ is None
+
+
+def test_a_variable_that_only_resembles_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FESTINGER_REQUIRE_TOKENS", "FESTINGER_PORT", "FESTINGER_SECRET_KEY_FILE", "REQUIRE_TOKEN"):
+        monkeypatch.setenv(name, "1")
+    for name in ("FESTINGER_URL", "FESTINGER_TOKEN", "FESTINGER_PROJECT", "FESTINGER_SECRETS"):  # others read them
+        monkeypatch.setenv(name, "1")
+
+    assert find_misspelled() == {"FESTINGER_REQUIRE_TOKENS": "FESTINGER_REQUIRE_TOKEN"}

@@ -6,7 +6,7 @@ import pytest
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.launcher import postgres_cluster
-from festinger_site.launcher.postgres_account import PostgresFailed, as_user
+from festinger_site.launcher.postgres_account import PostgresFailed, as_user, run_to_end
 from festinger_site.launcher.programs import programs
 
 
@@ -74,3 +74,9 @@ def test_the_server_gets_no_secrets_and_nothing_that_changes_what_it_does(tmp_pa
     assert environment == as_user(None)["env"]
     assert (environment["LC_ALL"], environment["PATH"]) == ("C", os.environ["PATH"])
     assert "hush" not in environment.values()
+
+
+def test_why_a_command_failed_is_told_rather_than_what_it_said_last():
+    says = "echo 'creating files' >&2; echo 'FATAL: No space left on device' >&2; echo 'removing files' >&2; exit 1"
+
+    assert run_to_end(["sh", "-c", says]) == "FATAL: No space left on device"
