@@ -59,7 +59,7 @@ lean = LeanHandler()
 mcp = Endpoint()
 # Serves the admin's own files too: one process is enough, and nothing needs collecting.
 stock = BoundStrangers(ASGIStaticFilesHandler(ASGIHandler()))
-# Of Festinger's own pages. Django's requests refer to themselves, each with its body; what a prompt leaves does not.
+# Of Festinger's own pages. Django's requests refer to themselves, each with its body: frozen, they would stay a while.
 own_in_flight = 0
 freezer = SurvivorFreezer(lambda: not own_in_flight)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 FULL: Final = 2  # the generation of which a collection looks at everything
 LONG_S: Final = 0.01  # of a full collection: some 50,000 objects that stay
+GROWTH: Final = 1.5
 
 
 @contextmanager
@@ -24,13 +25,15 @@ def pause_collector() -> Iterator[None]:
 class SurvivorFreezer:
     """A callback of the collector. Caches fill up, and each full collection would take longer than the one before: at
     what one has found alive that took ``long_s`` of the processor, none looks again. It is freed all the same when
-    nothing refers to it; but what refers to itself, and is done with later, would stay for good: so only while
-    ``is_calm``."""
+    nothing refers to it, but for what refers to itself: so only while ``is_calm``, and when ``GROWTH`` times as much is
+    frozen as after the last look at everything, the next collection looks at everything once more."""
 
     def __init__(self, is_calm: Callable[[], bool], long_s: float = LONG_S) -> None:
         self._is_calm = is_calm
         self._long_s = long_s
         self._started = 0.0
+        self._looks_at_all = True  # the collection under way
+        self._thaw_at = 0  # frozen objects
 
     def __call__(self, phase: str, info: dict[str, Any]) -> None:
         if info["generation"] != FULL:
@@ -38,4 +41,14 @@ class SurvivorFreezer:
         if phase == "start":
             self._started = time.thread_time()
         elif time.thread_time() - self._started >= self._long_s and self._is_calm():
-            gc.freeze()
+            self._freeze()
+
+    def _freeze(self) -> None:
+        gc.freeze()
+        frozen = gc.get_freeze_count()
+        if self._looks_at_all:
+            self._looks_at_all = False
+            self._thaw_at = int(frozen * GROWTH)
+        elif frozen >= self._thaw_at:
+            gc.unfreeze()
+            self._looks_at_all = True

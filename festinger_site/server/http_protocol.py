@@ -62,6 +62,7 @@ class ExactProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_timers()
         super().connection_lost(exc)
+        self.pipeline.clear()  # its requests refer to the protocol: only the collector would free them
 
     # --- what the parser finds ---
 
