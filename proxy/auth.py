@@ -18,7 +18,7 @@ from memory.semantic.domain.scope import Scope, Speaker
 from proxy.domain import speakers
 from proxy.domain.agent_addresses import AgentAddress
 from proxy.domain.headers import AUTHORIZATION, Headers, filter_for_upstream
-from proxy.errors import ForwardingLoop, NotAllowed
+from proxy.errors import DatabaseAway, ForwardingLoop, NotAllowed, ProxyError
 
 HeaderMap = Mapping[bytes, bytes]
 Permission = Literal["agent", "operator"]
@@ -43,7 +43,8 @@ class Caller:
     from a program on this machine, not through a proxy, nor from a page of another site. ``claimed``: the registered
     name in the address, without its token. ``person``: whom its headers say it speaks for. ``project``: the id;
     ``is_astray``: it names one that it may not. ``speaker``: what it is called among those who are remembered, if not
-    by its name."""
+    by its name. ``is_unread``: whether its token is valid is not known yet, as this process has not reached Postgres
+    so far."""
 
     name: str
     token: AgentRow | None
@@ -55,6 +56,7 @@ class Caller:
     is_astray: bool = False
     speaker: str = ""
     has_bad_token: bool = False
+    is_unread: bool = False
 
     def scope_for(self, payload: Mapping[str, Any]) -> Scope | None:
         """For whom a request with this body is remembered and searched; None for nobody."""
@@ -102,6 +104,7 @@ def identify(
         is_astray=is_astray,
         speaker=name_unregistered(given, None) if is_forwarded else "",
         has_bad_token=token is None and bool(own_tokens(headers)),
+        is_unread=cache.loaded_at is None and bool(own_tokens(headers)),
     )
 
 
@@ -212,7 +215,7 @@ def may(caller: Caller, needed: Permission) -> bool:
 
 
 def require(caller: Caller, needed: Permission) -> None:
-    """For Festinger's own endpoints. Raises NotAllowed."""
+    """For Festinger's own endpoints. Raises NotAllowed and DatabaseAway."""
     if may(caller, needed):
         return
     setting = "FESTINGER_TRUST_LOOPBACK=operator" if needed == "operator" and caller.is_local else ""
@@ -227,7 +230,7 @@ def require_own_name(caller: Caller) -> None:
 
 
 def require_for_models(caller: Caller) -> None:
-    """For requests that change which models the upstream has. Raises NotAllowed."""
+    """For requests that change which models the upstream has. Raises NotAllowed and DatabaseAway."""
     # Any trust will do on this machine: whoever runs there can ask the model server itself.
     if _scope_of(caller) == "operator" or (caller.is_local and settings.FESTINGER_TRUST_LOOPBACK != "none"):
         return
@@ -238,7 +241,9 @@ def _scope_of(caller: Caller) -> str:
     return caller.token.scope if caller.token is not None else "none"
 
 
-def _refuse(caller: Caller, needed: Permission, setting: str = "") -> NotAllowed:
+def _refuse(caller: Caller, needed: Permission, setting: str = "") -> ProxyError:
+    if caller.is_unread:
+        return DatabaseAway()
     if caller.has_bad_token:
         return NotAllowed("this token is not valid: it was revoked, or is not written as it was shown")
     option = " --scope operator" if needed == "operator" else ""
@@ -250,13 +255,15 @@ def _refuse(caller: Caller, needed: Permission, setting: str = "") -> NotAllowed
 
 
 def build_upstream_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
-    """What the upstream gets; a Festinger token stays here. Raises NotAllowed where a token is required, and
-    ForwardingLoop."""
+    """What the upstream gets; a Festinger token stays here. Raises NotAllowed where a token is required, DatabaseAway
+    where it cannot be known yet, and ForwardingLoop."""
     # The request has been here before (Via, RFC 9110 section 7.6.3): without this it would go round until no socket is
     # left.
     if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
         raise ForwardingLoop
-    if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, join_repeated(scope["headers"])) is None:
+    if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, headers := join_repeated(scope["headers"])) is None:
+        if cache.loaded_at is None and own_tokens(headers):
+            raise DatabaseAway
         raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
     # Also those that are revoked: they were never meant for the upstream.
     return [*filter_for_upstream(header for header in scope["headers"] if not _has_own_token(*header)), VIA]

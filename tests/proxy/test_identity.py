@@ -27,10 +27,11 @@ from proxy.auth import (
     is_loopback,
     own_tokens,
     require,
+    require_for_models,
 )
 from proxy.domain.agent_addresses import read_address
 from proxy.domain.headers import Headers
-from proxy.errors import NotAllowed
+from proxy.errors import DatabaseAway, NotAllowed
 
 
 def test_the_owner_of_a_token_is_known_by_it() -> None:
@@ -193,6 +194,30 @@ def test_what_a_caller_may(
     assert raised.value.status == status
     assert f"needs a token of scope {needed}" in str(raised.value)
     assert ("FESTINGER_TRUST_LOOPBACK=operator" in str(raised.value)) is (is_local and needed == "operator")
+
+
+def test_no_token_is_called_bad_before_postgres_was_reached(settings: Any) -> None:
+    settings.FESTINGER_REQUIRE_TOKEN = True
+    header = (b"authorization", b"Bearer " + TOKEN)
+    empty, loaded = Cache(), Cache(loaded_at=1.0)
+
+    def ask_for_each(cache: Cache, headers: list[tuple[bytes, bytes]]) -> list[type[Exception]]:
+        scope = {"headers": headers, "client": None, "http_version": "1.1"}
+        caller = caller_of(cache, scope)
+        refusals: list[type[Exception]] = []
+        for ask in (
+            lambda: require(caller, "agent"),
+            lambda: require_for_models(caller),
+            lambda: build_upstream_headers(cache, scope),
+        ):
+            with pytest.raises((NotAllowed, DatabaseAway)) as raised:
+                ask()
+            refusals.append(raised.type)
+        return refusals
+
+    assert ask_for_each(empty, [header]) == [DatabaseAway] * 3
+    assert ask_for_each(empty, []) == [NotAllowed] * 3
+    assert ask_for_each(loaded, [header]) == [NotAllowed] * 3
 
 
 @pytest.mark.parametrize(
