@@ -107,7 +107,7 @@ def prompt(agent: str, statements: list[tuple[str, Statement]]) -> Job:
 
 
 def fact(concept: str) -> Job:
-    agent = "neville"
+    agent = "harry"
     return Job("/iknowthat", {"fact": f"{concept} -isa repo"}, agent, [Statement(concept, "repo", "type", agent)])
 
 
@@ -301,7 +301,7 @@ def observed(whole: Festinger, word: str) -> set[Statement]:
     """What is in the table, each once, or was taught."""
     rows = [Statement(*row) for *row, _ in whole.observed(word)]
     assert len(rows) == len(set(rows))
-    taught = {Statement(*row[:3], "neville") for row in whole.edges(f"{word}taught")}
+    taught = {Statement(*row[:3], "harry") for row in whole.edges(f"{word}taught")}
     return set(rows) | taught
 
 
