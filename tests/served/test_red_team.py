@@ -424,9 +424,10 @@ def test_nobody_speaks_for_a_registered_agent(whole: Festinger) -> None:
     said = {"model": "llama3", "messages": [{"role": "user", "content": "gullveig is a witch."}], "stream": False}
     client.post("/api/chat", json=said, headers={"X-Festinger-Agent": "winky"})
     client.post("/iknowthat", json={"fact": "heid -isa seer"}, headers={"X-Festinger-Agent": "winky"})
-    client.post("/iknowthat", json={"fact": "angrboda -isa witch"}, headers=headers_of("eve"))
+    of_nobody = client.post("/iknowthat", json={"fact": "angrboda -isa witch"}, headers=headers_of("eve"))
     whole.wait_settled()
 
+    assert of_nobody.status_code == 401
     agents = whole.run("SELECT agent FROM urd JOIN soas USING (id) WHERE token IN ('gullveig', 'heid', 'angrboda')")
-    assert agents
+    assert len(agents) == 2
     assert all(not agent or agent.startswith("anonymous@") for (agent,) in agents)
