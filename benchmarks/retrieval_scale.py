@@ -73,8 +73,8 @@ VECTORS = """
     )::vector::halfvec FROM (SELECT id FROM {kind} ORDER BY id DESC LIMIT %(count)s) newest
 """
 AFTER = """
-    CREATE INDEX episode_words ON episode USING gin (lexemes);
-    CREATE INDEX memory_words ON memory USING gin (lexemes);
+    CREATE INDEX episode_words ON episode USING gin (lexemes) WITH (gin_pending_list_limit = 64);
+    CREATE INDEX memory_words ON memory USING gin (lexemes) WITH (gin_pending_list_limit = 64);
 """
 
 

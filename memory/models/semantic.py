@@ -54,7 +54,8 @@ class Episode(models.Model):
     class Meta:
         db_table = "episode"
         indexes = [
-            GinIndex(fields=["lexemes"], name="episode_words"),
+            # Each search goes through what is not sorted in yet: not 4 MB, as is the default.
+            GinIndex(fields=["lexemes"], gin_pending_list_limit=64, name="episode_words"),
             models.Index(fields=["agent", "person", "-id"], name="episode_of_a_speaker"),
             models.Index(fields=["project", "-id"], name="episode_of_a_project"),
             models.Index(fields=["conversation", "id"], name="episode_of_a_conversation"),
@@ -180,7 +181,7 @@ class Memory(models.Model):
         db_table = "memory"
         verbose_name_plural = "memories"
         indexes = [
-            GinIndex(fields=["lexemes"], name="memory_words"),
+            GinIndex(fields=["lexemes"], gin_pending_list_limit=64, name="memory_words"),
             models.Index(fields=["project", "category", "slot"], condition=~Q(slot=""), name="memory_of_a_slot"),
             models.Index(fields=["project", "category", "other_slot"], condition=~Q(other_slot=""), name="memory_of_b"),
             models.Index(Lower("text"), name="memory_by_text"),
