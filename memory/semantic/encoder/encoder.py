@@ -1,0 +1,42 @@
+"""The encoder at work: texts to vectors, by onnxruntime, on one processor and outside the interpreter's lock."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import onnxruntime
+
+from memory.semantic.encoder.word_pieces import WordPieces
+
+DIMENSIONS: Final = 384
+VOCABULARY: Final = "vocabulary"  # the model's metadata with its word pieces, one a line
+
+
+class Encoder:
+    """Safe to share among threads."""
+
+    def __init__(self, model: bytes) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        # Without them, a process has 20 MB less after long texts, and a query takes as long.
+        options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+        options.log_severity_level = 3  # errors: a warning would go to stderr
+        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        vocabulary: dict[str, Any] = self._session.get_modelmeta().custom_metadata_map
+        self._pieces = WordPieces(vocabulary[VOCABULARY].split("\n"))
+
+    def encode_texts(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector of length 1 for each; one of zeros for a text without any word piece. Each text by itself: where
+        they are stacked, one that is filled up costs as much as the longest, and the scale of 8-bit numbers, hence the
+        vector, depends on its neighbours."""
+        return [self._run(self._pieces.encode_text(text)) for text in texts]
+
+    def encode_query(self, text: str) -> list[float]:
+        return self._run(self._pieces.encode_query(text))
+
+    def _run(self, pieces: Sequence[int]) -> list[float]:
+        if not pieces:
+            return [0.0] * DIMENSIONS
+        [vector] = self._session.run(None, {"pieces": np.array(pieces, dtype=np.int64)})
+        numbers: list[float] = vector.tolist()
+        return numbers

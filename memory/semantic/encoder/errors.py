@@ -1,0 +1,5 @@
+"""What can go wrong with the encoder."""
+
+
+class EncoderUnavailable(Exception):
+    """It cannot be used here. ``str()`` is one line for operators: why, and how to mend it."""

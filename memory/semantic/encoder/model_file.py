@@ -1,0 +1,111 @@
+"""The encoder's file in the home: made once from the published weights, checked by its digest whenever it is loaded."""
+
+import fcntl
+import hashlib
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from memory.semantic.encoder.errors import EncoderUnavailable
+
+logger = logging.getLogger(__name__)
+
+FOLDER: Final = "encoder"  # in the home
+MODEL: Final = "minilm-384-int8.onnx"
+DIGEST: Final = MODEL + ".sha256"
+SOURCES: Final = Path(__file__).resolve().parents[3]
+MAKING_MAX_S: Final = 120.0  # it takes two seconds; on a machine that is busy, a minute
+
+
+def read_model(home: Path) -> bytes:
+    """The content of the file, made first where it is not there yet. Blocks for seconds then.
+
+    Raises EncoderUnavailable where it cannot be made, or was changed."""
+    model, digest = home / FOLDER / MODEL, home / FOLDER / DIGEST
+    if not (model.exists() and digest.exists()):
+        make_apart(home)
+    try:
+        content, expected = model.read_bytes(), digest.read_text().strip()
+    except OSError as error:
+        raise EncoderUnavailable(f"{error.filename}: cannot be read ({error.strerror})") from error
+    if hashlib.sha256(content).hexdigest() != expected:
+        raise EncoderUnavailable(
+            f"{model} was changed after it was made: its sha256 is not the one in {DIGEST}."
+            " To make it anew: manage.py embed --rebuild."
+        )
+    return content
+
+
+def remove_model(home: Path) -> None:
+    """Whoever needs it next makes it anew."""
+    for name in (MODEL, DIGEST):
+        (home / FOLDER / name).unlink(missing_ok=True)
+
+
+def make_apart(home: Path) -> None:
+    """In a process of its own, since making it takes some 500 MB, which a process would keep."""
+    try:
+        made = subprocess.run(
+            [sys.executable, "-m", __name__, str(home)],
+            cwd=SOURCES,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=MAKING_MAX_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EncoderUnavailable(f"The built-in embedder cannot be made: {error}") from error
+    if made.returncode:
+        lines = made.stderr.strip().splitlines() or [f"status {made.returncode}"]
+        raise EncoderUnavailable(lines[-1])
+    logger.info("encoder.made", extra={"file": str(home / FOLDER / MODEL)})
+
+
+def make_model(home: Path) -> None:
+    """Unless another process does it first. Raises EncoderUnavailable, OSError."""
+    folder = home / FOLDER
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (folder / MODEL).exists() and (folder / DIGEST).exists():
+            return
+        content = build()
+        # The digest first: a file without one would be made again, one with an older one be refused.
+        write_whole(folder / DIGEST, hashlib.sha256(content).hexdigest().encode())
+        write_whole(folder / MODEL, content)
+
+
+def build() -> bytes:
+    # Here, not above: whoever only reads the file does without them.
+    from memory.semantic.encoder.graph import build_graph, quantize
+    from memory.semantic.encoder.weights import read_published
+
+    published = read_published()
+    return quantize(build_graph(published.tensors, published.vocabulary))
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """All of it or nothing."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
+    try:
+        with os.fdopen(handle, "wb") as unfinished:
+            unfinished.write(content)
+            unfinished.flush()
+            os.fsync(unfinished.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+if __name__ == "__main__":
+    try:
+        make_model(Path(sys.argv[1]))
+    except (EncoderUnavailable, OSError) as mistake:
+        sys.exit(str(mistake))

