@@ -18,6 +18,8 @@ from memory.outbox.wakeup import send_wakeup
 from memory.semantic.episode_writer import EpisodeWriter
 from memory.semantic.forgetting import FORGOTTEN
 from memory.semantic.searcher import Searcher
+from memory.semantic.vectors import builtin
+from memory.semantic.vectors.embedders import BUILTIN
 from proxy.config_file.watcher import SettingsFile
 from proxy.domain.config_schema import Rules
 from proxy.enrichment.conversations import Conversations
@@ -38,6 +40,7 @@ MODELS_CHANGED = "models"
 TRIPS = "trips"
 SETTLE = "resolution.tasks.settle_observations"
 READ_EPISODES = "resolution.tasks.read_episodes"
+LOAD_EMBEDDER_AFTER_S = 1.0  # then the server listens: its libraries hold the interpreter for some 50 ms
 LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 
 
@@ -94,6 +97,7 @@ class Runtime:
         writers = (self.outbox, self.episodes, self.flusher, self.events, self.injection_log)
         parts = (self.settings_file, self.coherence, self.encounters, self.searcher, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
+        self._tasks.append(asyncio.create_task(self._load_embedder()))
         await self.coherence.tried.wait()
         if self.cache.loaded_at is not None:
             await self.flusher.remember_seen()
@@ -124,6 +128,12 @@ class Runtime:
     async def _store_heard(self) -> bool:
         """Whether all that messages state and say survives the end of this process."""
         return all(await asyncio.gather(self.outbox.store(), self.episodes.store()))
+
+    async def _load_embedder(self) -> None:
+        """Before somebody waits for it. Until it is there, searches go without vectors."""
+        await asyncio.sleep(LOAD_EMBEDDER_AFTER_S)
+        if self.cache.tuning.embedder == BUILTIN:
+            builtin.load_in_background()
 
     def _follow(self, rules: Rules) -> None:
         """The upstream moves to where the rules say it is."""

@@ -32,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from tests import prepared_postgres
 
     prepared_postgres.shared_folder()  # made by the process that starts the others, so that they inherit it
+    prepared_postgres.share_encoder(HOME)
     if os.environ.get("DATABASE_URL") or os.environ.get("DATABASE_URL_FILE"):
         return
     if config.getoption("numprocesses", None):  # this process runs no test: each of those that do comes here too

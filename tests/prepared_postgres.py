@@ -20,6 +20,7 @@ import psycopg
 
 from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster
+from memory.semantic.encoder.model_file import FOLDER
 
 PREPARED = "festinger_prepared"  # the database's name, in the cluster and in its copies
 SHARED_FOLDER = "FESTINGER_TEST_SHARED"  # environment variable: processes that a run starts inherit it
@@ -71,6 +72,13 @@ def prepare_database(url: str) -> None:
 
 def embedded_url(home: Path, database: str) -> str:
     return f"postgresql://postgres:@/{database}?host={quote(str(homes.database_socket(home)))}&port={homes.PORT}"
+
+
+def share_encoder(home: Path) -> None:
+    """The built-in embedder's file is made once a run, by whoever needs it first."""
+    original = shared_folder() / FOLDER
+    original.mkdir(exist_ok=True)
+    (home / FOLDER).symlink_to(original)
 
 
 @cache

@@ -27,6 +27,14 @@ class Embedder(models.Model):
     name = models.CharField(max_length=200, help_text="The setting, and for a language model its name.")
     dimensions = models.IntegerField(null=True, blank=True, help_text="Empty until the first vector is there.")
     is_current = models.BooleanField(default=False, db_default=False)
+    noise_mean = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="Of the cosine of texts that have nothing to do with each other.",
+    )
+    noise_deviation = models.FloatField(
+        null=True, blank=True, help_text="The standard deviation of that. Both are empty until they are measured."
+    )
     last_error = models.TextField(blank=True, default="", db_default="", help_text="Empty once it does well again.")
     failed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)

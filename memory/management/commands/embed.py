@@ -5,8 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from memory.llm.errors import LlmError
 from memory.models import Embedder, PendingEmbedding
-from memory.semantic.vectors import queue, schema
+from memory.semantic.vectors import builtin, queue, schema
 
 
 class Command(BaseCommand):
@@ -16,8 +17,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--anew", action="store_true", help="all of them once more: the model behind the embedder is another"
         )
+        parser.add_argument(
+            "--rebuild", action="store_true", help="first make the file of the built-in embedder anew, in the home"
+        )
 
-    def handle(self, *, anew: bool, **_: Any) -> None:
+    def handle(self, *, anew: bool, rebuild: bool, **_: Any) -> None:
+        if rebuild:
+            rebuild_builtin()
         if not schema.has_tables():
             raise CommandError(f"{schema.describe_lack(schema.find_extension())}: manage.py prepare sets it up.")
         if anew:
@@ -31,3 +37,10 @@ class Command(BaseCommand):
         self.stdout.write(f"embedded: {total}, waiting: {left}")
         if left and error:
             raise CommandError(error)
+
+
+def rebuild_builtin() -> None:
+    try:
+        builtin.remake()
+    except LlmError as error:
+        raise CommandError(str(error)) from error

@@ -21,23 +21,24 @@ SOURCES: Final = Path(__file__).resolve().parents[3]
 MAKING_MAX_S: Final = 120.0  # it takes two seconds; on a machine that is busy, a minute
 
 
-def read_model(home: Path) -> bytes:
-    """The content of the file, made first where it is not there yet. Blocks for seconds then.
+def find_model(home: Path) -> Path:
+    """The file, which is as it was made; made first where it is not there yet. Blocks for seconds then.
 
     Raises EncoderUnavailable where it cannot be made, or was changed."""
     model, digest = home / FOLDER / MODEL, home / FOLDER / DIGEST
     if not (model.exists() and digest.exists()):
         make_apart(home)
     try:
-        content, expected = model.read_bytes(), digest.read_text().strip()
+        with model.open("rb") as content:
+            is_as_made = hashlib.file_digest(content, "sha256").hexdigest() == digest.read_text().strip()
     except OSError as error:
         raise EncoderUnavailable(f"{error.filename}: cannot be read ({error.strerror})") from error
-    if hashlib.sha256(content).hexdigest() != expected:
+    if not is_as_made:
         raise EncoderUnavailable(
             f"{model} was changed after it was made: its sha256 is not the one in {DIGEST}."
             " To make it anew: manage.py embed --rebuild."
         )
-    return content
+    return model
 
 
 def remove_model(home: Path) -> None:

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from memory.llm.errors import LlmError, Misconfigured
 from memory.semantic.encoder.errors import EncoderUnavailable
-from memory.semantic.encoder.model_file import read_model, remove_model
+from memory.semantic.encoder.model_file import find_model, remove_model
 
 if TYPE_CHECKING:
     from memory.semantic.encoder.encoder import Encoder
@@ -59,7 +59,7 @@ def open_encoder(home: Path) -> "Encoder":
     except ImportError as error:
         raise Misconfigured(f"onnxruntime, which runs the built-in embedder, cannot be used here: {error}") from error
     try:
-        return Encoder(read_model(home))
+        return Encoder(find_model(home))
     except EncoderUnavailable as error:
         raise Misconfigured(str(error)) from error
 

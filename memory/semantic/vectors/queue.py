@@ -16,7 +16,8 @@ from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.llm.errors import LlmError, Misconfigured, Unavailable
 from memory.models import Config, Embedder, Episode, Memory, PendingEmbedding, TextKind
-from memory.semantic.vectors import embedders, schema
+from memory.semantic.vectors import builtin, embedders, schema
+from memory.semantic.vectors.calibration import BUILTIN_NOISE, measure_noise
 
 logger = logging.getLogger(__name__)
 
@@ -82,6 +83,8 @@ def embed_due(most: float = inf) -> int:
             if not embed_batch(embedder, kind, batch):
                 return count
             count += len(batch)
+    if embedder.dimensions is not None and embedder.noise_deviation is None:
+        calibrate(embedder)
     if not PendingEmbedding.objects.exists():
         schema.drop_unused()
     return count
@@ -130,9 +133,10 @@ def follow_setting() -> Embedder | None:
 def change_embedder(name: str) -> Embedder:
     """What is embedded stays until its new vector is there, but is compared with nothing."""
     Embedder.objects.filter(is_current=True).update(is_current=False)
-    embedder, _ = Embedder.objects.update_or_create(
-        name=name, defaults={"is_current": True, "last_error": "", "failed_at": None}
-    )
+    known = {"is_current": True, "last_error": "", "failed_at": None}
+    if name == builtin.NAME:
+        known |= {"noise_mean": BUILTIN_NOISE.mean, "noise_deviation": BUILTIN_NOISE.deviation}
+    embedder, _ = Embedder.objects.update_or_create(name=name, defaults=known)
     fill()
     logger.info("embedder.changed", extra={"embedder": name})
     return embedder
@@ -152,8 +156,31 @@ def embed_anew() -> None:
             for table in schema.TABLES if schema.has_tables() else ():
                 cursor.execute(f"DELETE FROM {table} WHERE embedder_id = %s", [embedder.pk])
                 cursor.execute(f"DROP INDEX IF EXISTS {table}_{embedder.pk}")
-        Embedder.objects.filter(pk=embedder.pk).update(dimensions=None, last_error="", failed_at=None)
+        forgotten = {"dimensions": None, "last_error": "", "failed_at": None}
+        if embedder.name != builtin.NAME:
+            forgotten |= {"noise_mean": None, "noise_deviation": None}
+        Embedder.objects.filter(pk=embedder.pk).update(**forgotten)
     fill()
+
+
+def calibrate(embedder: Embedder) -> bool:
+    """Measures which likeness it sees by chance, and keeps it; False where it cannot be asked now, as it then says."""
+    setting = embedders.setting_of(embedder.name)
+
+    def embed_in_batches(texts: Sequence[str]) -> list[list[float]]:
+        batches = (texts[at : at + BATCH] for at in range(0, len(texts), BATCH))
+        return [vector for batch in batches for vector in embedders.embed(setting, batch, REQUEST_S)]
+
+    try:
+        noise = measure_noise(embed_in_batches)
+    except LlmError as error:
+        complain(embedder, str(error))
+        return False
+    embedder.noise_mean, embedder.noise_deviation = noise
+    embedder.failed_at, embedder.last_error = None, ""
+    embedder.save(update_fields=["noise_mean", "noise_deviation", "failed_at", "last_error"])
+    logger.info("embedder.calibrated", extra={"embedder": embedder.name, **noise._asdict()})
+    return True
 
 
 def oldest_embedded() -> int:

@@ -1,0 +1,23 @@
+"""``manage.py calibrate_embedder``: which likeness the embedder sees by chance, measured and kept."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from memory.models import Embedder
+from memory.semantic.vectors import queue, schema
+
+
+class Command(BaseCommand):
+    help = "Measures how alike the current embedder finds texts that have nothing to do with each other."
+
+    def handle(self, **_: Any) -> None:
+        if not schema.has_tables():
+            raise CommandError(f"{schema.describe_lack(schema.find_extension())}: manage.py prepare sets it up.")
+        queue.follow_setting()
+        embedder = Embedder.objects.filter(is_current=True).first()
+        if embedder is None:
+            raise CommandError("There is no embedder: the setting is none.")
+        if not queue.calibrate(embedder):
+            raise CommandError(Embedder.objects.get(pk=embedder.pk).last_error)
+        self.stdout.write(f"{embedder.name}: mean {embedder.noise_mean:.3f}, deviation {embedder.noise_deviation:.3f}")
