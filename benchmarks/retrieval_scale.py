@@ -195,8 +195,9 @@ async def ask(searcher: Any, random: Random) -> float:
 
 
 def measure_asked(random: Random) -> dict[str, float]:
-    from memory.semantic.domain.scope import Scope, Speaker
     from memory.semantic.search import search
+
+    from memory.semantic.domain.scope import Scope, Speaker
 
     times = []
     for at in range(PROMPTS // 3):

@@ -29,7 +29,6 @@ SCHEDULE = (
     ("keeping of the resolver's schedule", "resolution.tasks.keep_schedule", 1, IntervalSchedule.MINUTES),
     ("reading of stories that have changed", "resolution.tasks.detect_due", 1, IntervalSchedule.MINUTES),
     ("embedding of what was said", "memory.tasks.embed", 2, IntervalSchedule.SECONDS),
-    ("counting of words", "memory.tasks.count_words", 1, IntervalSchedule.MINUTES),
     ("pruning of the memory", "memory.tasks.prune", 1, IntervalSchedule.HOURS),
     ("pruning of the events", "proxy.tasks.prune_events", 1, IntervalSchedule.HOURS),
     ("figures of the hour", "proxy.tasks.take_figures", 5, IntervalSchedule.MINUTES),

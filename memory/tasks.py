@@ -13,7 +13,6 @@ from memory.db.locks import try_job_lock
 from memory.graph import retention
 from memory.heartbeats import PULSE_S, Process, forget, forget_ended, give_sign, prune_silent
 from memory.models import Heartbeat
-from memory.semantic import statistics
 from memory.semantic.forgetting import prune_episodes
 from memory.semantic.vectors import queue
 
@@ -46,17 +45,6 @@ def embed() -> None:
             embed.delay()
     except Error as error:
         logger.warning("embedding.interrupted", extra={"error": first_line(error)})
-
-
-@shared_task
-def count_words() -> None:
-    """Sent every minute."""
-    try:
-        with try_job_lock("statistics") as is_alone:
-            if is_alone:
-                statistics.count_due()
-    except Error as error:
-        logger.warning("statistics.interrupted", extra={"error": first_line(error)})
 
 
 class Pulse(bootsteps.StartStopStep):

@@ -22,7 +22,7 @@ from memory.domain.statement import Statement
 from memory.domain.types import NAMES
 from memory.models.graph import CHANNELS
 from memory.recall.recollect import Recollection
-from memory.semantic.searcher import Searcher
+from memory.search.searcher import Searcher
 from proxy import runtime
 from proxy.config_file.watcher import apply_overrides, environment, read_at
 from proxy.domain.formats import FORMATS, guess_path

@@ -15,9 +15,9 @@ from memory.ingest.flusher import Flusher
 from memory.ingest.reader import Reader
 from memory.outbox.outbox import Outbox
 from memory.outbox.wakeup import send_wakeup
+from memory.search.searcher import Searcher
 from memory.semantic.episode_writer import EpisodeWriter
 from memory.semantic.forgetting import FORGOTTEN
-from memory.semantic.searcher import Searcher
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
 from proxy.config_file.watcher import SettingsFile

@@ -12,18 +12,17 @@ from memory.models.operating import Agent, Config, Heartbeat, LanguageModel, Mut
 from memory.models.searching import (
     AskedSearch,
     Embedder,
-    LexemeFrequency,
+    EnglishLexeme,
     PendingEmbedding,
     TextKind,
-    TextStatistics,
 )
 from memory.models.semantic import Episode, ExtractionMark, ForgottenEpisode, Memory, MemoryHistory, MemoryLineage
 from memory.models.state import ProjectState
 
 __all__ = [
-    "Agent", "Alias", "AskedSearch", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "Episode",
-    "Evidence", "ExtractionMark", "ForgottenEpisode", "GivenNote", "Heartbeat", "LanguageModel", "LexemeFrequency",
+    "Agent", "Alias", "AskedSearch", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "EnglishLexeme",
+    "Episode", "Evidence", "ExtractionMark", "ForgottenEpisode", "GivenNote", "Heartbeat", "LanguageModel",
     "LlmCall", "Memory", "MemoryHistory", "MemoryLineage", "MutePattern", "NormalForm", "Observation",
     "PendingEmbedding", "Project", "ProjectState", "SeenMessage", "Soas", "Source", "Teacher", "TextKind",
-    "TextStatistics", "find_called_like"
+    "find_called_like"
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the search keeps beside the texts: what turns them into vectors, what waits for that, how frequent words are.
+"""What the search keeps beside the texts: what turns them into vectors, what waits for that, how common words are.
 
 The vectors stand in tables of their own, which are only there where Postgres has the extension ``vector``
 (memory/semantic/vectors/schema.py).
@@ -97,52 +97,16 @@ class AskedSearch(models.Model):
         return f"{self.agent} found {self.found}"
 
 
-class TextStatistics(models.Model):
-    """How many memories or episodes a project has, and how many different words one has in the mean."""
+class EnglishLexeme(models.Model):
+    """How common a word is in English: rare words of a query count for more. The rarest have no row."""
 
-    kind = models.CharField(max_length=7, choices=TextKind)
-    project = models.ForeignKey(Project, models.CASCADE, null=True, db_index=False)
-    documents = models.IntegerField()
-    mean_length = models.FloatField()
-    counted_at = models.DateTimeField(db_default=Now())
+    lexeme = models.TextField(primary_key=True)
+    messages = models.IntegerField(help_text="That have it, of a million short ones.")
 
     class Meta:
-        db_table = "text_statistics"
-        verbose_name_plural = "statistics of texts"
-        constraints = [
-            models.UniqueConstraint(fields=["kind", "project"], nulls_distinct=False, name="text_statistics_unique"),
-            models.CheckConstraint(condition=IS_TEXT_KIND, name="text_statistics_kind_is_known"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.documents} of {self.kind}"
-
-
-class LexemeFrequency(models.Model):
-    """In how many memories or episodes of a project a word is; of the kind English, in how many of a million short
-    messages. Rare ones have no row."""
-
-    class Kind(models.TextChoices):
-        MEMORY = "memory"
-        EPISODE = "episode"
-        ENGLISH = "english"
-
-    kind = models.CharField(max_length=7, choices=Kind)
-    project = models.ForeignKey(Project, models.CASCADE, null=True, db_index=False)
-    lexeme = models.TextField()
-    documents = models.IntegerField()
-
-    class Meta:
-        db_table = "lexeme_frequency"
-        verbose_name_plural = "frequencies of words"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["kind", "project", "lexeme"], nulls_distinct=False, name="lexeme_frequency_unique"
-            ),
-            models.CheckConstraint(
-                condition=Q(kind__in=["memory", "episode", "english"]), name="lexeme_frequency_kind_is_known"
-            ),
-        ]
+        db_table = "english_lexeme"
+        default_permissions = ()
+        constraints = [models.CheckConstraint(condition=Q(messages__gte=0), name="english_lexeme_messages_are_counted")]
 
     def __str__(self) -> str:
         return self.lexeme

@@ -1,18 +1,16 @@
 """Which of the memories and episodes that were found for a prompt go into its block."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Final
 
 from memory.cache.state import Cache
 from memory.domain.cues.extractor import find_cues
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.recall.notes import NoteKey, ShownNote, render_note
-from memory.domain.recall.passages import tells_only
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block, ShownFact
 from memory.domain.recall.retelling import repeats_facts
 from memory.domain.types import NAMES
-from memory.semantic.domain.found import GIVEN_MAX
+from memory.search.ranking import LINES_MAX
 
 GIVEN: Final = "given"
 GIVEN_BEFORE: Final = "given before"
@@ -32,8 +30,6 @@ def choose_notes(
     room = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in budgets.items()}
     left, chosen = tokens_left * CHARACTERS_PER_TOKEN, list[ShownNote]()
     keys, texts = {note.key for note in shown.notes}, {note.text for note in shown.notes}
-    counts = dict.fromkeys(room, 0)
-    says_so = partial(repeats_facts, facts=(*shown.facts, *recalled))
     for old in found:
         note = renew_note(cache, old)
         if note is None:
@@ -45,16 +41,15 @@ def choose_notes(
         if contradicts_facts(cache, note.text):
             reasons[note.key] = OTHERWISE
             continue
-        if tells_only(note.text, says_so):
+        if repeats_facts(note.text, (*shown.facts, *recalled)):
             reasons[note.key] = SAME
             continue
         length = len(render_note(note)) + 1
-        if counts[note.kind] == GIVEN_MAX or length > min(room[note.kind], left):
+        if len(chosen) == LINES_MAX or length > min(room[note.kind], left):
             reasons[note.key] = NO_ROOM
             continue
         room[note.kind] -= length
         left -= length
-        counts[note.kind] += 1
         keys.add(note.key)
         texts.add(note.text)
         chosen.append(note)

@@ -20,6 +20,7 @@ from memory.domain.recall.rendering import (
 )
 from memory.domain.recall.saliency import DAY, may_ask, priority
 from memory.domain.recall.selection import (
+    FACTS_MAX,
     Bounds,
     SalientConcept,
     Selection,
@@ -64,19 +65,21 @@ def recollect(
     stood: Collection[ShownFact] = (),
     asking: Asking = ANYBODY,
     found: Sequence[ShownNote] = (),
+    linked: Sequence[TripleIds] = (),
     within: ProjectPrompt = NO_PROJECT,
 ) -> Recollection:
     """What is recalled for these messages to a model, less what their prompt shows already (``shown``, all of its
     blocks as one). ``stood``: the facts of a block that this one replaces; ``found``: the memories and episodes that
-    belong to the prompt, the best first; ``within``: whose state it is given. ``now`` is in seconds since the epoch."""
+    belong to the prompt, the best first; ``linked``: facts about concepts that it does not name, found from their
+    parent; ``within``: whose state it is given. ``now`` is in seconds since the epoch."""
     style = cache.tuning.style_for(model)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     left = cache.tuning.recollection_max_total_tokens - shown.tokens
     states, told = choose_states(cache, within, shown, left - EMPTY_TOKENS)
-    if not (salient or found or states):
+    if not (salient or found or linked or states):
         return Recollection(style=style, notes=told)
     left -= count_tokens(sum(state.length for state in states))
-    selection, reasons = _select(cache, salient, mentions, now, shown, left, style, stood, asking)
+    selection, reasons = _select(cache, salient, mentions, now, shown, left, style, stood, asking, linked)
     notes = list[ShownNote]()
     if found:
         recalled = selection.block()
@@ -102,9 +105,11 @@ def _select(
     style: Style,
     stood: Collection[ShownFact],
     asking: Asking,
+    linked: Sequence[TripleIds],
 ) -> tuple[Selection, dict[str, str]]:
     """The facts and questions of the block, and why other concepts have no part in it."""
     known, unknown, reasons = _sort(cache, salient, mentions, now, shown, asking.asked)
+    known += _list_linked(cache, linked, {candidate.token for candidate in known}, now, shown)
     known = _leave_out_stated(cache, known, mentions.readings, stood, reasons)
     tuning = cache.tuning
     room = min(tuning.recollection_max_tokens, tokens_left)
@@ -202,6 +207,23 @@ def _sort(
         else:
             unknown.append(SalientConcept(row, word, priority(row, now, half_life)))
     return known, unknown, reasons
+
+
+def _list_linked(
+    cache: Cache, linked: Sequence[TripleIds], listed: Collection[str], now: float, shown: Block
+) -> list[SalientConcept]:
+    """The concepts of these facts that are not ``listed`` yet, with those facts that are in force and not shown."""
+    bounds, names, shown_places = _bounds(cache.tuning, now), cache.soas_by_id, _list_places(shown.facts)
+    edges: dict[str, list[EdgeRow]] = {}
+    for ids in linked:
+        edge = find_edge(cache, ids)
+        if edge is not None and is_in_force(edge, bounds) and _name_place(names, edge) not in shown_places:
+            edges.setdefault(names[ids.concept_id], []).append(edge)
+    return [
+        SalientConcept(row, word, 0.0, known[:FACTS_MAX])
+        for word, known in edges.items()
+        if word not in listed and not cache.is_muted(word, row := cache.soas_by_token[word])
+    ]
 
 
 def _list_places(facts: Collection[ShownFact]) -> set[tuple[str, ...]]:

@@ -13,9 +13,10 @@ from ninja import Field, Query, Router, Schema
 from memory.domain.channels import Channel
 from memory.models import AskedSearch, Episode, Memory, MemoryHistory
 from memory.models.semantic import MEMORY_CHARACTERS
-from memory.semantic.domain.found import Found, Types, answer_search
+from memory.search.request import QUERY_CHARACTERS, Types
+from memory.search.results import Found, answer_search
+from memory.search.service import search
 from memory.semantic.domain.scope import PERSON_MAX, Scope
-from memory.semantic.search import QUERY_CHARACTERS, search
 from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
 from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, caller_with

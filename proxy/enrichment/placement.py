@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
-from memory.domain.recall.following import find_subject_words, goes_on
 from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import NOTHING, Block, join_blocks
+from memory.domain.types import TripleIds
 from memory.recall.mentions import Mentions
 from memory.recall.notes import GIVEN
 from memory.recall.questions import Asking
@@ -23,14 +23,14 @@ NO_PLACE = "no place for it in this prompt"
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What belongs to the last message of a user in a prompt. ``message`` tells it within its conversation, ``before``
-    the one before it; ``said`` and ``said_before`` are what they say. ``found``: what was searched for it just now, the
-    best first."""
+    the one before it. ``is_short``: the message only makes sense after that one. ``found`` and ``facts``: what was
+    searched for it just now, the best first."""
 
     message: bytes
     before: bytes = b""
-    said: str = ""
-    said_before: str = ""
+    is_short: bool = False
     found: tuple[ShownNote, ...] = ()
+    facts: tuple[TripleIds, ...] = ()
 
 
 @dataclass(slots=True)
@@ -96,8 +96,9 @@ class BlockPlacer:
         shown = join_blocks((standing.top, *standing.blocks.values()), GAP)
         model, asking = thread.prompt.model, _asking(conversation, why_not_ask)
         found = _gather_notes(conversation, wanted, standing.lost)
+        facts = wanted.facts if wanted is not None else ()
         recollection = recollect(
-            self._cache, mentions, now, shown, model=model, asking=asking, found=found, within=within
+            self._cache, mentions, now, shown, model=model, asking=asking, found=found, linked=facts, within=within
         )
         block, changed = recollection.block, dict.fromkeys(standing.removed, NOTHING)
         begins = conversation is None or standing.is_stale
@@ -170,9 +171,11 @@ class BlockPlacer:
         before = conversation.top if conversation is not None else NOTHING
         model, asking = thread.prompt.model, _asking(conversation, why_not_ask)
         found = _gather_notes(conversation, wanted, before.notes)
+        facts = wanted.facts if wanted is not None else ()
         recollection = recollect(
-            self._cache, mentions, now, model=model, stood=before.facts, asking=asking, found=found, within=within
-        )
+            self._cache, mentions, now,
+            model=model, stood=before.facts, asking=asking, found=found, linked=facts, within=within,
+        )  # fmt: skip
         text, last = recollection.block.text, len(thread.prompt.parts) - 1
         if not text or not (has_top or thread.prompt.parts[last].takes_block):
             return _leave_out(Edit(), recollection)
@@ -223,14 +226,11 @@ def _gather_notes(
     conversation: Conversation | None, wanted: Wanted | None, lost: Sequence[ShownNote]
 ) -> tuple[ShownNote, ...]:
     """What may be shown: what was just found; what the same message was given when it stood in an earlier prompt; what
-    was found while the model answered, as far as the message goes on with that; and what stood in blocks that are
-    gone."""
+    was found while the model answered the one before, if the message goes on with that; and what stood in blocks that
+    are gone."""
     if wanted is None or conversation is None:
         return (*(wanted.found if wanted is not None else ()), *lost)
-    late = conversation.notes_at(after(wanted.before))
-    if late and not goes_on(wanted.said, wanted.said_before):  # it was searched for something else
-        words = find_subject_words(wanted.said)
-        late = tuple(note for note in late if not words.isdisjoint(find_subject_words(note.text)))
+    late = conversation.notes_at(after(wanted.before)) if wanted.is_short else ()
     return (*wanted.found, *conversation.notes_at(wanted.message), *late, *lost)
 
 

@@ -18,12 +18,13 @@ from memory.cache.state import Cache
 from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, says_something, show_note
 from memory.domain.text.quotations import without_quotations
 from memory.domain.timing import is_dated
-from memory.domain.types import Message
+from memory.domain.types import Message, TripleIds
 from memory.ingest.reader import unwrap_readable
 from memory.recall.mentions import MaybeReading
-from memory.semantic.domain.found import Found, Related
+from memory.search.results import Found
+from memory.search.searcher import UNHURRIED_MS
+from memory.semantic.domain.episodes import SHORT_MAX
 from memory.semantic.domain.scope import Scope
-from memory.semantic.searcher import UNHURRIED_MS
 from proxy.domain.prefixes import link_after
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.placement import Placed, Wanted, after
@@ -50,7 +51,7 @@ SWITCHED_OFF, NOT_IN_SHARE = "off in the settings (recall_current)", "off for th
 class RelatedFinder(Protocol):
     async def find_related(
         self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
-    ) -> Related | None:
+    ) -> list[Found] | None:
         """None where it cannot be told in time."""
 
 
@@ -71,8 +72,9 @@ class Lookup:
     started: float = 0.0
     deadline_ms: int = 0
     ms: float | None = None
-    task: asyncio.Task[Related | None] | None = None
+    task: asyncio.Task[list[Found] | None] | None = None
     found: list[ShownNote] = field(default_factory=list)
+    facts: tuple[TripleIds, ...] = ()
     reasons: dict[NoteKey, str] = field(default_factory=dict)
     thread: bytes = b""  # the key of its conversation among the blocks
     behind: bytes = b""  # what tells the prompt's beginning from others: its model, and the first message
@@ -143,7 +145,10 @@ class PromptSearch:
             lookup.outcome = RESENT
             return lookup
         lookup.is_new = True
-        lookup.texts = tuple(filter(says_something, [find_own_words(lookup.said)]))
+        own = find_own_words(lookup.said)
+        if says_something(own):
+            context = find_own_words(lookup.text_before) if len(own) < SHORT_MAX else ""
+            lookup.texts = (context, own) if context else (own,)
         if not lookup.texts:
             lookup.outcome = NOTHING_ASKED
         elif tuning.recall_current == "off":
@@ -167,22 +172,24 @@ class PromptSearch:
                 self._searched.pop(lookup.asked, None)
             if related is not None and lookup.outcome == FOUND:
                 lookup.found = show(related, lookup.texts, lookup.scope)
+                lookup.facts = tuple(each.fact for each in related if each.fact is not None)
                 found = await self._compare(lookup, messages, turn)
-        said, said_before = lookup.said[:TEXT_MAX], lookup.text_before[:TEXT_MAX]
-        return Wanted(lookup.message, lookup.before, said, said_before, tuple(found))
+        is_short = len(lookup.said) < SHORT_MAX
+        return Wanted(lookup.message, lookup.before, is_short, tuple(found), lookup.facts)
 
     def search_on(self, lookup: Lookup | None) -> None:
         """Searches for the next turn, while the model answers this one."""
         if lookup is None or not lookup.is_new or len(self._tasks) == WAITING_MAX:
             return
-        if lookup.text_before or lookup.outcome not in (FOUND, NOTHING_FOUND):  # else it would find the same again
+        is_searched = not lookup.text_before or len(lookup.texts) > 1
+        if not is_searched or lookup.outcome not in (FOUND, NOTHING_FOUND):  # else it would find the same again
             task = asyncio.create_task(self._search_on(lookup))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     # --- the search ---
 
-    async def _await(self, lookup: Lookup, task: asyncio.Task[Related | None]) -> Related | None:
+    async def _await(self, lookup: Lookup, task: asyncio.Task[list[Found] | None]) -> list[Found] | None:
         left = lookup.deadline_ms / 1000 - (time.perf_counter() - lookup.started)
         await asyncio.wait({task}, timeout=max(left, 0))
         lookup.ms = round((time.perf_counter() - lookup.started) * 1000, 3)
@@ -199,7 +206,7 @@ class PromptSearch:
         if related is None:
             lookup.outcome = LATE
         else:
-            lookup.outcome = FOUND if related.memories or related.episodes else NOTHING_FOUND
+            lookup.outcome = FOUND if related else NOTHING_FOUND
         return related
 
     async def _compare(self, lookup: Lookup, messages: Sequence[Message], turn: Turn) -> list[ShownNote]:
@@ -217,7 +224,10 @@ class PromptSearch:
 
     async def _search_on(self, lookup: Lookup) -> None:
         assert self._searcher is not None
-        texts = [*lookup.texts, *filter(says_something, [find_own_words(lookup.text_before)])]
+        context = find_own_words(lookup.text_before)
+        texts = [*lookup.texts]
+        if len(texts) < 2 and says_something(context):
+            texts.insert(0, context)
         if not texts:
             return
         try:
@@ -283,10 +293,9 @@ def is_in_share(conversation: bytes, percent: int) -> bool:
     return int.from_bytes(conversation[:4]) * 100 < percent << 32
 
 
-def show(related: Related, texts: Sequence[str], scope: Scope) -> list[ShownNote]:
-    """As lines of a block, the best first."""
+def show(related: Sequence[Found], texts: Sequence[str], scope: Scope) -> list[ShownNote]:
+    """The memories and episodes as lines of a block, the best first."""
     words = find_content_words(" ".join(texts))
-    found: list[Found] = sorted((*related.memories, *related.episodes), key=lambda each: -each.score)
     shown = (
         show_note(
             each.kind,
@@ -297,7 +306,8 @@ def show(related: Related, texts: Sequence[str], scope: Scope) -> list[ShownNote
             owner=scope.number_owner(each.category) if each.kind == "memory" else 0,
             wanted=words,
         )
-        for each in found
+        for each in related
+        if each.kind != "fact"
     )
     return [note for note in shown if note is not None]
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memory.domain.fact_syntax import FactMistake
 from memory.models.semantic import MEMORY_CHARACTERS
-from memory.semantic.search import QUERY_CHARACTERS
+from memory.search.request import QUERY_CHARACTERS
 from proxy.api.changes import apply_for
 from proxy.api.conflicts import ConflictQuery, list_for
 from proxy.api.decisions import decide_whole, decided_out

@@ -15,7 +15,6 @@ from memory.db.connections import fetch_rows
 from memory.db.transactions import run_transaction
 from memory.domain.channels import EXPLAINED_TRUST, Channel
 from memory.domain.recall.notes import says_something
-from memory.domain.recall.passages import only_asks
 from memory.domain.timing import describe_time
 from memory.models import (
     Agent,
@@ -30,10 +29,11 @@ from memory.models import (
     PendingEmbedding,
     TextKind,
 )
+from memory.search.ranking import asks_only
 from memory.semantic import nearness, store
 from memory.semantic.domain.consolidation import NEAR_COSINE, says_same
+from memory.semantic.domain.episodes import cut_out
 from memory.semantic.domain.oppositions import find_opposition
-from memory.semantic.domain.ranking.candidates import cut_out
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.domain.slots import find_slots
 from memory.semantic.rivals import find_rivals, lock_places
@@ -260,7 +260,7 @@ def choose_groups(due: DueSpeaker) -> MessageGroups:
 def read_own_words(episode: Episode) -> str:
     """Empty where the message says nothing of its own, or only asks."""
     words = " ".join(cut_out(episode.text, episode.quoted).split())[:WORDS_MAX]
-    return words if says_something(words) and not only_asks(words) else ""
+    return words if says_something(words) and not asks_only(words) else ""
 
 
 # --- what becomes of it ---

@@ -5,6 +5,8 @@ from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
+from memory.models import Config
+from memory.semantic.vectors import schema
 from tests.certificates import one_authority
 from tests.llm_server import llm
 
@@ -15,3 +17,25 @@ __all__ = ["dsn", "llm", "one_authority"]
 def dsn(transactional_db: None) -> str:
     """The address of the test's database, for connections of its own."""
     return make_conninfo(settings.DATABASE_URL, dbname=connection.settings_dict["NAME"])
+
+
+@pytest.fixture
+def vectors(db: None) -> None:
+    """A database with vectors, as ``prepare`` makes it: the database of a test has none."""
+    assert schema.make_tables() == ""
+
+
+@pytest.fixture
+def set_embedder(db: None):
+    def change(value: str) -> None:
+        Config.objects.update_or_create(key="embedder", defaults={"value": value})
+
+    return change
+
+
+@pytest.fixture
+def drop_vectors(transactional_db: None):
+    """For tests that commit: the tables would stay."""
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("DROP EXTENSION IF EXISTS vector CASCADE; DROP TABLE IF EXISTS memory_vector, episode_vector")

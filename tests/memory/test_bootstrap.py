@@ -92,7 +92,6 @@ def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed()
         "resolution.tasks.resolve_due": True,
         "resolution.tasks.keep_schedule": True,
         "memory.tasks.embed": True,
-        "memory.tasks.count_words": True,
         "memory.tasks.prune": False,
         "proxy.tasks.prune_events": True,
         "proxy.tasks.take_figures": True,

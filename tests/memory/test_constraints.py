@@ -34,9 +34,8 @@ GOOD |= {
     "project": {"slug": "hogwarts", "name": "Hogwarts"},
     "embedder": {"name": "builtin", "dimensions": 256},
     "pending_embedding": {"kind": "memory", "row": 2**40},  # which no memory has: it would be embedded anew
-    "text_statistics": {"kind": "memory", "documents": 7, "mean_length": 9.5},
     "project_state": {"project_id": P05, "category": "decision", "key": "material", "value": "PEEK", "actor": "ada"},
-    "lexeme_frequency": {"kind": "english", "lexeme": "databas", "documents": 7},
+    "english_lexeme": {"lexeme": "databas", "messages": 7},
     "episode": {"digest": DIGEST, "conversation": b"x" * 16, "text": "I moved it.", "lexemes": "", **SAID},
     "memory": MEMORY,
     "forgotten_episode": {"digest": DIGEST},
@@ -72,8 +71,6 @@ BAD_ROWS = [
     BadRow("forgotten_episode_digest_is_whole", "forgotten_episode", {"digest": b"x" * 16}),
     BadRow("embedder_one_is_current", "embedder", {"is_current": True}, beside={"name": "other", "is_current": True}),
     BadRow("pending_embedding_kind_is_known", "pending_embedding", {"kind": "edge"}),
-    BadRow("text_statistics_kind_is_known", "text_statistics", {"kind": "english"}),
-    BadRow("text_statistics_unique", "text_statistics", beside={}),
     *(
         BadRow(constraint, "project_state", changes, beside=beside)
         for constraint, changes, beside in (
@@ -86,8 +83,6 @@ BAD_ROWS = [
             ("project_state_is_archived_when_it_holds_no_more", {"status": "gone"}, None),
         )
     ),
-    BadRow("lexeme_frequency_kind_is_known", "lexeme_frequency", {"kind": "edge"}),
-    BadRow("lexeme_frequency_unique", "lexeme_frequency", beside={}),
     BadRow("asked_search_found_is_counted", "asked_search", {"found": -1}),
     BadRow("extraction_mark_unique", "extraction_mark", beside={}),
     BadRow("given_note_unique", "given_note", beside={}),

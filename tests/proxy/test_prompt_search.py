@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from memory.domain.recall.notes import NoteKey, NoteState
 from memory.domain.recall.project_state import show_state
 from memory.domain.recall.rendering import OPENING, render_block
-from memory.semantic.domain.found import Found, Related
+from memory.search.results import Found
+from memory.search.searcher import UNHURRIED_MS
 from memory.semantic.domain.scope import Scope
-from memory.semantic.searcher import UNHURRIED_MS
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.streams import END
 from proxy.enrichment import prompt_search
@@ -39,7 +39,7 @@ QUESTION = "which version is our billing database?"
 
 def found(kind: Any, row_id: int, text: str, score: float = 0.7, *, is_disputed: bool = False) -> Found:
     role, channel = ("user", "user") if kind == "episode" else ("", "user")
-    return Found(kind, row_id, text, 0.9, SAID_AT, "dobby", role, channel, "", score, score, is_disputed, 0)
+    return Found(kind, row_id, text, 0.9, SAID_AT, "dobby", role, channel, "", is_disputed, score=score)
 
 
 MOVED = found("episode", 7, "We moved the billing database to Postgres 17 last week.")
@@ -59,14 +59,13 @@ class Library:
 
     async def find_related(
         self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
-    ) -> Related | None:
+    ) -> list[Found] | None:
         self.asked.append((scope, tuple(texts), deadline_ms))
         await asyncio.sleep(self.takes_s)
         if self.fails:
             raise ConnectionError("gone")
         words = {word.strip("?.,").lower() for text in texts for word in text.split() if len(word) > 4}
-        hits = [row for row in self.rows if any(word in row.text.lower() for word in words)]
-        return Related([hit for hit in hits if hit.kind == "memory"], [hit for hit in hits if hit.kind == "episode"])
+        return [row for row in self.rows if any(word in row.text.lower() for word in words)]
 
 
 class Chat:
@@ -260,13 +259,13 @@ def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next
     assert chat.event["search"] == SWITCHED_OFF
     second = ask_and_search_on("Go on.")
     third = ask_and_search_on("And rebase?")
-    other = ask_and_search_on("Translate to French: it has a black cat.")
+    other = ask_and_search_on(f"Translate to French: {'it has a black cat. ' * 5}")
     fourth = ask_and_search_on("And rebase?")
     fifth = ask_and_search_on("Fine.")
 
     shown = [lines_in(texts[-1]) for texts in (first, second, third, other, fourth, fifth)]
     assert shown == [[], [MOVED_LINE], [], [], [PREFERS_LINE], []]
-    assert library.asked[-1][1:] == (("Fine.", "And rebase?"), UNHURRIED_MS)
+    assert library.asked[-1][1:] == (("And rebase?", "Fine."), UNHURRIED_MS)
 
 
 def test_who_says_the_same_as_somebody_else_gets_nothing_of_theirs(proxy: Enriching, library: Library) -> None:

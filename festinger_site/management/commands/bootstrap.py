@@ -11,7 +11,7 @@ from pgmq import get_embedded_install_sql, install_pgmq_sql
 from pgmq.install import get_embedded_sql_version
 
 from memory import bootstrap
-from memory.semantic import statistics
+from memory.search import english
 from resolution.decisions.policies import place_claims_at_upgrade
 from resolution.decisions.quarantine import quarantine_at_upgrade
 from resolution.resolver import schedule as resolver_schedule
@@ -41,7 +41,7 @@ class Command(BaseCommand):
             started = time.monotonic()
             count = bootstrap.load_dictionary(bootstrap.ZIPF_FLOOR if dictionary_floor is None else dictionary_floor)
             self.stdout.write(f"{count} in {time.monotonic() - started:.1f} s")
-        statistics.load_english()
+        english.load_lexemes()
         for what, added in (("dimensions", bootstrap.load_dimensions()), ("settings", bootstrap.load_config())):
             if added:
                 self.stdout.write(f"{what}: {added} added")

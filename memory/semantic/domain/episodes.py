@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from memory.domain.language.english import requests
-from memory.domain.recall.notes import find_content_words, says_something
-from memory.domain.recall.passages import only_asks
+from memory.domain.recall.notes import says_something
 from memory.domain.secrets.redaction import mask_in_steps
 from memory.domain.statement import make_storable
 from memory.domain.steps import Steps
@@ -16,8 +15,6 @@ from memory.domain.text.prose import mask_all_but_prose
 from memory.domain.text.quotations import find_quotations
 from memory.domain.text.sentences import MASK, SentenceFinder, find_code, mask
 from memory.domain.types import Span
-from memory.semantic.domain.extraction import read_memories
-from memory.semantic.domain.ranking.changes import find_subjects, opens_correction
 
 ROLES: Final = frozenset({"user", "assistant"})
 KEPT_MAX: Final = 4_000  # characters
@@ -26,9 +23,15 @@ QUOTED_MAX: Final = 500  # characters of each quotation, where a message is too 
 CONTENT_WORDS_MIN: Final = 3  # different ones
 ANSWER_MAX: Final = 120  # characters
 QUESTION_MAX: Final = 120  # characters
+# A message this short means little alone: it is embedded, and searched for, together with the user's message before it.
+SHORT_MAX: Final = 100  # characters
 GAP: Final = "[…]"  # stands for what is left out
 READ_MAX: Final = 20_000  # characters
 SECRET_MAX: Final = 5_000  # characters at the end of what was read that may be half a secret: a key of 4,096 bits
+
+# Names, titles and values that somebody puts in quotation marks are part of what they say; more is somebody else's.
+INLINE_QUOTATION_MAX: Final = 60  # characters
+_QUOTED_INLINE: Final = re.compile(r"[\"'“”„«»‘’][^\n]*[\"'“”„«»‘’]\Z")
 
 # How tools' results come in a user's message, where the framework knows no role for them.
 _TOOL_OUTPUT: Final = re.compile(
@@ -37,8 +40,6 @@ _TOOL_OUTPUT: Final = re.compile(
     re.IGNORECASE,
 )
 _SYSTEM: Final = re.compile(r"<(system[\w-]{0,40})>")
-_OWN: Final = re.compile(r"\W*(?:im|ive|(?:i|we|my|our)(?:['’]\w+)?) ", re.IGNORECASE)
-_NUMBER: Final = re.compile(r"(?<!\w)\d")
 _OFFERS: Final = re.compile(requests.OFFERS)
 _WORD: Final = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
@@ -92,24 +93,19 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     episode = shorten(episode)
     if has_content(mask(episode.text)):
         return episode
-    is_told = role == "user" and len(episode.text) <= ANSWER_MAX and MASK not in mask(episode.text)
-    if not is_told or tells_something(episode.text):
-        return episode if is_told else None
+    is_short = role == "user" and len(episode.text) <= ANSWER_MAX and MASK not in mask(episode.text)
+    if not is_short or not says_more_than_yes(episode.text):
+        return None
     question = find_question("".join(mask_in_steps(unwrap_answer(before)))) if before else ""
-    if not answers(episode.text, question):  # then it corrects what was said before, if anything: `sorry, at ten`
-        is_correction = opens_correction(episode.text) and not only_asks(episode.text)
-        return episode if is_correction and find_subjects(episode.text) is None else None
+    if not answers(episode.text, question):  # it may still correct what was said before: `sorry, at ten`
+        return episode
     return EpisodeText(make_storable(f'Asked "{question}": {episode.text}'))
 
 
-def tells_something(text: str) -> bool:
-    """Whether a short text is a statement of its author about themselves (`I'm vegan`, `my phone is a Fairphone`), or
-    one with a number (`the exam is on 8 May`)."""
-    if only_asks(text):
-        return False
-    words = len(find_content_words(text))
-    is_dated = words >= CONTENT_WORDS_MIN and _NUMBER.search(text) is not None
-    return is_dated or (words > 1 and _OWN.match(text) is not None) or bool(read_memories(text))
+def says_more_than_yes(text: str) -> bool:
+    """True if the text has a number or a word of content that is more than assent, thanks or `continue`."""
+    words = set(re.findall(r"[\w'’-]+", text.lower())) - requests.ASSENT - requests.TASKS
+    return any(word.isdigit() or says_something(word) for word in words)
 
 
 def find_question(said: str) -> str:
@@ -125,9 +121,8 @@ def find_question(said: str) -> str:
 
 def answers(text: str, question: str) -> bool:
     """Whether it tells something as the answer to a question, beyond a yes or no."""
-    words = [word for word in re.findall(r"[\w'’-]+", text.lower()) if word not in requests.ASSENT]
-    is_told = any(word.isdigit() or says_something(word) for word in words)
-    return bool(question) and is_told and "?" not in text and words[0] not in requests.TASKS
+    words = re.findall(r"[\w'’-]+", text.lower())
+    return bool(question) and "?" not in text and words[0] not in requests.TASKS
 
 
 def _without_system(said: str) -> str:
@@ -227,3 +222,13 @@ class _Within:
         while self._waiting and self._waiting[-1][1] <= at:
             self._waiting.pop()
         return bool(self._waiting) and self._waiting[-1][0] <= at
+
+
+def cut_out(text: str, quoted: Sequence[int]) -> str:
+    """The text without its quotations, of which start and end are given, but for short ones within a line."""
+    kept, end = [], 0
+    for start, stop in zip(quoted[::2], quoted[1::2], strict=True):
+        if stop - start > INLINE_QUOTATION_MAX or not _QUOTED_INLINE.match(text[start:stop]):
+            kept.append(text[end:start])
+            end = stop
+    return " ".join((*kept, text[end:])).strip() if quoted else text

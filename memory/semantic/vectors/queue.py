@@ -16,6 +16,7 @@ from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.llm.errors import LlmError, Misconfigured, Unavailable
 from memory.models import Config, Embedder, Episode, Memory, PendingEmbedding, TextKind
+from memory.semantic.domain.episodes import SHORT_MAX, cut_out
 from memory.semantic.vectors import builtin, embedders, schema
 from memory.semantic.vectors.calibration import BUILTIN_NOISE, measure_noise
 
@@ -47,6 +48,21 @@ STORE: Final = """
     WHERE EXISTS (SELECT FROM {kind} WHERE {kind}.id = made.id)
     ON CONFLICT (id) DO UPDATE SET embedder_id = excluded.embedder_id, vector = excluded.vector
 """
+# Without what a message only quotes. A short one means little alone: it is embedded together with the user's message
+# before it in its conversation, as it is searched for.
+TEXTS: Final[dict[str, str]] = {
+    TextKind.MEMORY: "SELECT id, text, ARRAY[]::int[], '' FROM memory WHERE id = ANY(%s)",
+    TextKind.EPISODE: f"""
+        SELECT said.id, said.text, said.quoted, coalesce(before.text, '')
+        FROM episode said LEFT JOIN LATERAL (
+            SELECT text FROM episode one
+            WHERE one.conversation = said.conversation AND one.id < said.id AND one.role = 'user'
+                AND one.agent = said.agent AND one.person = said.person
+            ORDER BY one.id DESC LIMIT 1
+        ) before ON said.role = 'user' AND length(said.text) < {SHORT_MAX}
+        WHERE said.id = ANY(%s)
+    """,
+}
 # Not what was said anew while it was embedded: then the trigger has set ``attempts`` back.
 FINISH: Final = """
     DELETE FROM pending_embedding waiting USING unnest(%(ids)s::bigint[], %(attempts)s::int[]) done (id, attempts)
@@ -215,8 +231,9 @@ def claim(kind: str, floor: int) -> list[Waiting]:
         attempts = dict(cursor.fetchall())
         if not attempts:
             return []
-        cursor.execute(f"SELECT id, text FROM {kind} WHERE id = ANY(%s)", [list(attempts)])
-        texts = dict(cursor.fetchall())
+        cursor.execute(TEXTS[kind], [list(attempts)])
+        rows = cursor.fetchall()
+    texts = {key: f"{before}\n{cut_out(text, quoted)}".strip() or text for key, text, quoted, before in rows}
     gone = [key for key in attempts if key not in texts]
     if gone:
         PendingEmbedding.objects.filter(kind=kind, row__in=gone).delete()

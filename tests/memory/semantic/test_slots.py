@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.semantic.domain.oneself import find_oneself
 from memory.semantic.domain.oppositions import Opposition, find_opposition
 from memory.semantic.domain.slots import (
     Slots,
@@ -130,52 +129,6 @@ def test_what_both_only_come_before_is_no_meeting() -> None:
 def test_signs_of_contradiction(one: str, other: str, sign: Opposition | None) -> None:
     assert find_opposition(one, other) == sign
     assert find_opposition(other, one) == sign
-
-
-@pytest.mark.parametrize(
-    ("question", "told", "untold"),
-    [
-        ("Where do I live?", "The user moved to Bergen in March.", "The user is vegetarian."),
-        ("What's my home town these days?", "The user lives in Tallinn.", "The user works as a nurse."),
-        ("What do I do for a living?", "The user works as a nurse.", "The user lives in Tallinn."),
-        ("Can you suggest a snack for me?", "The user is allergic to peanuts.", "The user moved to Bergen."),
-        ("How many children do I have?", "The user has three kids.", "The user grew up in Ghent."),
-        ("How do I back up my phone?", "The user's phone is a Fairphone 5.", "The user's laptop is a T480."),
-        ("what should I bake for my birthday", "The user is allergic to nuts.", "The user's phone is a Fairphone 5."),
-        ("Where am I from?", "The user comes from Ghent.", "The user asked to answer in Dutch from now on."),
-        ("Where do we live?", "The user lives in Bergen.", "The user is vegetarian."),
-    ],
-)
-def test_what_is_asked_of_oneself_is_told_in_other_words(question: str, told: str, untold: str) -> None:
-    assert find_oneself(question).is_told_by(told)
-    assert not find_oneself(question).is_told_by(untold)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What should I consider when I move to another city?",
-        "How do I move a file in the terminal?",
-        "How should I name variables in a short script?",
-        "How do I write a cover letter for a job as an analyst?",
-        "What do I do if the build fails?",
-        "Is it healthy to eat fish every day?",
-        "Where do we deploy?",
-        "Can you fix my code?",
-        "Who do I order tyres from?",
-    ],
-)
-def test_what_only_sounds_like_it_asks_nothing_of_oneself(question: str) -> None:
-    assert not find_oneself(question)
-
-
-def test_all_that_is_known_of_somebody_is_asked_for() -> None:
-    assert find_oneself("What do you know about me?").is_told_by("The user's phone is a Fairphone 5.")
-
-
-@pytest.mark.parametrize("question", ["Which editor do I prefer?", "What is my favourite colour?"])
-def test_preferences_are_asked_for(question: str) -> None:
-    assert find_oneself(question).is_preference
 
 
 @given(PREFERENCES)

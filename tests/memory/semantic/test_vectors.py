@@ -4,9 +4,8 @@ import pytest
 from django.db import connection
 
 from memory.llm.errors import Misconfigured
-from memory.models import Embedder, Episode, LanguageModel, LlmCall, Memory, PendingEmbedding
-from memory.semantic import statistics
-from memory.semantic.search import search
+from memory.models import Embedder, LanguageModel, LlmCall, Memory, PendingEmbedding
+from memory.search.service import search
 from memory.semantic.vectors import embedders, queue, schema
 from tests.memory.semantic.said import ANN, remembered, said
 from tests.standin import StandIn
@@ -71,10 +70,10 @@ def test_another_embedder_embeds_everything_anew_and_none_nothing(vectors, set_e
         set_embedder(f"model:{model.pk}")
 
         assert queue.embed_due() == 1
-        assert search(ANN, "kitten napping on a sofa")[0].text == CAT
+        assert search(ANN, "My cat naps on the couch.")[0].text == CAT
     [embedder] = Embedder.objects.all()  # the other has no vector left
     assert set(embedded("episode").values()) == {embedder.pk}
-    assert LlmCall.objects.filter(purpose="embed", cost__gt=0).count() == 5  # two texts, and three batches to calibrate it
+    assert LlmCall.objects.filter(purpose="embed", cost__gt=0).count() == 5  # two texts, three batches to calibrate
 
     set_embedder("none")
     said("Something else.")
@@ -142,16 +141,3 @@ def test_only_the_newest_episodes_keep_their_vectors(vectors, set_embedder, monk
 
     assert queue.prune_vectors() == 2
     assert set(embedded("episode")) == {episode.pk for episode in episodes[2:]}
-
-
-def test_frequent_words_are_counted_by_project() -> None:
-    for at in range(5):
-        said(f"The server {at} is slow.")
-    said("The server is fast.")
-
-    assert statistics.count_due() == 1
-    assert statistics.count_due() == 0
-    assert Episode.objects.count() == 6
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT lexeme, documents FROM lexeme_frequency ORDER BY documents DESC")
-        assert cursor.fetchall() == [("server", 6), ("slow", 5)]

@@ -70,5 +70,5 @@ OFFERS = (
 ASSENT = split_words(
     "yes yeah yep yup no nope nah ok okay sure fine good great thanks thank thx please right correct exactly true "
     "agreed done cool nice perfect go ahead do it that this maybe idk dunno both either neither whatever anything "
-    "nothing none"
+    "nothing none again"
 )

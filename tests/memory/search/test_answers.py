@@ -5,13 +5,13 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.semantic.domain.found import ANSWER_TOKENS, Found, answer_search
+from memory.search.results import ANSWER_TOKENS, Found, answer_search
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4000)
 
 
 def found(text: str, *, kind: str = "episode", said_at: float = 1.8e9, **more: object) -> Found:
-    base = Found("episode", 7, text, 1.0, said_at, "dobby", "user", "user", "", 0.9, 0.8, False, 0)
+    base = Found("episode", 7, text, 1.0, said_at, "dobby", "user", "user", "", score=0.9)
     return base._replace(kind=kind, **more)
 
 
@@ -34,9 +34,9 @@ def test_of_a_long_text_what_the_query_asks_for_is_told() -> None:
 
 
 def test_whose_words_they_are_and_how_sure_is_told() -> None:
-    note = found("x is y", kind="memory", role="", channel="quoted", is_disputed=True, earlier=2, said_at=0.0)
+    note = found("x is y", kind="memory", role="", channel="quoted", is_disputed=True, is_weak=True, said_at=0.0)
 
     (item,) = answer_search("x", [note])["items"]
 
-    assert (item["kind"], item["said_by"], item["disputed"], item["earlier"]) == ("memory", "quoted", True, 2)
+    assert (item["kind"], item["said_by"], item["disputed"], item["weak"]) == ("memory", "quoted", True, True)
     assert item["timestamp"] is None

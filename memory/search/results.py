@@ -1,32 +1,28 @@
-"""What a search has found, and what is told of it to whoever asked, within a budget: an answer stands in a prompt,
-too."""
+"""What a search returns, and how it is told to whoever asked, within a budget: the answer stands in a prompt, too."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from memory.domain.recall.notes import cut_around, find_content_words, make_harmless
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN
 from memory.domain.timing import is_dated
+from memory.domain.types import TripleIds
+from memory.search.request import Kind
+from memory.semantic.domain.episodes import cut_out
 
-FoundKind = Literal["memory", "episode"]
-Types = Literal["memories", "episodes", "both"]
-
-LEAST_CONFIDENCE: Final = 0.3  # of what is given on request
-LEAST_CONFIDENCE_UNASKED: Final = 0.5  # of what is given by itself: it must be above
-GIVEN_MAX: Final = 5  # of memories, and of episodes, by itself
 ANSWER_TOKENS: Final = 400
 EXCERPT_MAX: Final = 400  # characters of one text
 EXCERPT_MIN: Final = 60  # less tells nothing
 
 
 class Found(NamedTuple):
-    """A memory or an episode. ``said_at`` in seconds since the epoch (memory.domain.timing.is_dated tells whether that
-    is known). ``similarity`` to what was searched and ``score`` are from 0 to 1. ``earlier``: how many earlier ones,
-    which this one stands for, say something else."""
+    """A memory, an episode or a fact. ``said_at`` in seconds since the epoch (memory.domain.timing.is_dated tells
+    whether that is known). ``quoted``: start and end of each quotation in the text. ``similarity`` to the query and
+    ``score`` are from 0 to 1; ``is_weak``: it may well have nothing to do with the query."""
 
-    kind: FoundKind
+    kind: Kind
     id: int
     text: str
     confidence: float
@@ -35,17 +31,18 @@ class Found(NamedTuple):
     role: str
     channel: str
     category: str
-    score: float
-    similarity: float
-    is_disputed: bool
-    earlier: int
+    is_disputed: bool = False
+    quoted: tuple[int, ...] = ()
+    slot: str = ""
+    fact: TripleIds | None = None
+    score: float = 0.0
+    similarity: float = 0.0
+    is_weak: bool = False
 
-
-class Related(NamedTuple):
-    """What belongs to a prompt; each the best first."""
-
-    memories: Sequence[Found]
-    episodes: Sequence[Found]
+    @property
+    def own_text(self) -> str:
+        """What the speaker says in their own words."""
+        return cut_out(self.text, self.quoted)
 
 
 def answer_search(query: str, found: Iterable[Found], tokens: int = ANSWER_TOKENS) -> dict[str, Any]:
@@ -82,8 +79,8 @@ def _item(one: Found) -> dict[str, Any]:
     }
     if one.is_disputed:
         item["disputed"] = True
-    if one.earlier:
-        item["earlier"] = one.earlier
+    if one.is_weak:
+        item["weak"] = True
     return item
 
 

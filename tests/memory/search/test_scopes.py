@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.models import Config, Memory, Project
+from memory.search.service import search
 from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
-from memory.semantic.search import search
 from memory.semantic.vectors import queue
 from tests.memory.semantic.said import remembered, said
 
@@ -39,20 +39,20 @@ def scopes(vectors: None) -> list[Scope]:
 @given(
     data=st.data(),
     words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=5),
-    own_words_only=st.booleans(),
+    is_unasked=st.booleans(),
     types=st.sampled_from(["memories", "episodes", "both"]),
 )
-def test_nothing_of_another_scope_is_found(scopes, data, words, own_words_only, types) -> None:
+def test_nothing_of_another_scope_is_found(scopes, data, words, is_unasked, types) -> None:
     scope = data.draw(st.sampled_from(scopes))
 
-    found = search(scope, " ".join(words), types=types, limit=1_000, own_words_only=own_words_only)
+    found = search(scope, " ".join(words), types=types, limit=1_000, is_unasked=is_unasked)
 
     for each in found:
         if each.kind == "episode" or each.category in PERSONAL:
             assert each.text.endswith(f"of {scope}.")
         else:
             assert each.text.endswith(f"project={scope.project}).")
-        assert not own_words_only or each.role in ("", "user")
+        assert not is_unasked or each.role in ("", "user")
 
 
 def test_each_finds_its_own(scopes) -> None:

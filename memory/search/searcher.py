@@ -1,0 +1,181 @@
+"""Searches for prompts, from a server's event loop: over connections of its own, within a deadline, and for a few
+prompts at a time. A search that is late is left out of its prompt and counted."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import psycopg
+
+from memory.db.connections import Connection, first_line, open_connection
+from memory.domain.timing import LogThrottle
+from memory.search import ranking
+from memory.search.request import SearchRequest
+from memory.search.results import Found
+from memory.search.service import embed_query
+from memory.search.statement import CURRENT_EMBEDDER, FOR_THE_CONNECTION, VectorSpace, compose
+from memory.semantic.domain.scope import Scope
+from memory.semantic.vectors import builtin
+
+logger = logging.getLogger(__name__)
+
+NAME: Final = "search"
+IN_FLIGHT_MAX: Final = 4  # searches of a process, each with a connection of its own
+WAITING_SHARE: Final = 0.5  # of its deadline, which a search may wait for a connection where all are in use
+UNHURRIED_MS: Final = 500  # the deadline of a search that nobody waits for
+EMBEDDER_READ_S: Final = 2.0  # how often a process looks which embedder is current
+CONNECT_AGAIN_S: Final = 1.0
+LOG_EVERY_S: Final = 60.0
+
+
+@dataclass(slots=True)
+class SearchCounts:
+    """Of the searches: ``late`` ones met the deadline, ``skipped`` ones got no connection in time."""
+
+    asked: int = 0
+    answered: int = 0
+    found: int = 0
+    late: int = 0
+    skipped: int = 0
+    failed: int = 0
+
+
+class Searcher:
+    """``run`` keeps the connections while the server lives."""
+
+    def __init__(self, dsn: str) -> None:
+        self.counts = SearchCounts()
+        self._dsn = dsn
+        self.open_count = 0  # connections, in use or not
+        self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
+        self._deadlines: WeakKeyDictionary[Connection, int] = WeakKeyDictionary()  # that Postgres has, in milliseconds
+        self._space: VectorSpace | None = None
+        self._encoding = ThreadPoolExecutor(1, "encode-query")  # starts its thread with the first query
+        self._log = LogThrottle(LOG_EVERY_S)
+
+    @property
+    def is_connected(self) -> bool:
+        return not self._idle.empty()
+
+    async def run(self) -> None:
+        """Keeps the connections open until it is cancelled."""
+        await asyncio.gather(*(self._keep_connection() for _ in range(IN_FLIGHT_MAX)), self._follow_embedder())
+
+    async def _keep_connection(self) -> None:
+        while True:
+            try:
+                async with open_connection(self._dsn, NAME) as opened:
+                    await opened.execute(FOR_THE_CONNECTION)
+                    self._space = await _read_space(opened)
+                    self._idle.put_nowait(opened)
+                    self.open_count += 1
+                    try:
+                        while not opened.closed:  # noqa: ASYNC110 - a connection cannot be awaited while others use it
+                            await asyncio.sleep(CONNECT_AGAIN_S)
+                    finally:
+                        self.open_count -= 1
+            except (psycopg.Error, OSError) as error:
+                self._complain("search.not_connected", error)
+            await asyncio.sleep(CONNECT_AGAIN_S)
+
+    async def _follow_embedder(self) -> None:
+        while True:
+            await asyncio.sleep(EMBEDDER_READ_S)
+            try:
+                opened = await self._take(EMBEDDER_READ_S)
+            except TimeoutError:
+                continue
+            try:
+                self._space = await _read_space(opened)
+            except (psycopg.Error, OSError) as error:
+                self._complain("search.failed", error)
+            finally:
+                await self._put_back(opened)
+
+    async def find_related(
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
+    ) -> list[Found] | None:
+        """What users said themselves that belongs to the texts, but not from this conversation; None where it cannot
+        be told in time."""
+        self.counts.asked += 1
+        request = SearchRequest(scope, "\n".join(texts), is_unasked=True, conversation=conversation)
+        started = time.perf_counter()
+        try:
+            vector = await self._embed(request.text, deadline_ms / 1000)
+            left_s = deadline_ms / 1000 - (time.perf_counter() - started)
+            opened = await self._take(WAITING_SHARE * left_s)
+        except TimeoutError:
+            self.counts.skipped += 1
+            return None
+        try:
+            # A little longer than Postgres itself is given, which is to end its work first: then the connection lives.
+            async with asyncio.timeout(2 * left_s):
+                found = await self._search(opened, request, vector, deadline_ms)
+        except (psycopg.errors.QueryCanceled, TimeoutError):
+            self.counts.late += 1
+            return None
+        except psycopg.Error as error:
+            self.counts.failed += 1
+            self._complain("search.failed", error)
+            return None
+        finally:
+            await self._put_back(opened)
+        self.counts.answered += 1
+        self.counts.found += bool(found)
+        return found
+
+    async def _search(
+        self, opened: Connection, request: SearchRequest, vector: Sequence[float] | None, deadline_ms: int
+    ) -> list[Found]:
+        if self._deadlines.get(opened) != deadline_ms:
+            await opened.execute(f"SET statement_timeout = {deadline_ms:d}".encode())
+            self._deadlines[opened] = deadline_ms
+        space = self._space if vector is not None else None
+        statement, arguments = compose(request, space, vector)
+        # Prepared at once: it takes longer to plan than to run.
+        cursor = await opened.execute(statement.encode(), arguments, prepare=True)
+        results = ranking.read_rows(await cursor.fetchall())
+        noise = space.noise if space is not None else ranking.FULL_TEXT
+        return ranking.choose_unasked(results, noise, request.query, time.time())
+
+    async def _embed(self, text: str, timeout_s: float) -> Sequence[float] | None:
+        """In a thread, which leaves the event loop the interpreter while it encodes."""
+        if self._space is None:
+            return None
+        if self._space.name == builtin.NAME and not builtin.is_loaded():
+            builtin.load_in_background()
+            return None
+        async with asyncio.timeout(timeout_s):
+            embedding = asyncio.get_running_loop().run_in_executor(
+                self._encoding, embed_query, self._space.name, text, timeout_s
+            )
+            return await embedding
+
+    async def _take(self, within_s: float) -> Connection:
+        """Raises TimeoutError."""
+        if not self.open_count:
+            raise TimeoutError
+        async with asyncio.timeout(within_s):
+            while (opened := await self._idle.get()).closed:
+                pass
+        return opened
+
+    async def _put_back(self, opened: Connection) -> None:
+        if opened.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+            self._idle.put_nowait(opened)
+        else:  # it was cut off in the middle of its work: nobody knows how long that still takes
+            await opened.close()
+
+    def _complain(self, event: str, error: Exception) -> None:
+        if self._log.is_due(time.monotonic()):
+            logger.warning(event, extra={"error": first_line(error)})
+
+
+async def _read_space(opened: Connection) -> VectorSpace | None:
+    cursor = await opened.execute(CURRENT_EMBEDDER)
+    return VectorSpace.of(await cursor.fetchone())

@@ -1,0 +1,256 @@
+"""The one statement of a search. What users write reaches it only as parameters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memory.domain.text.tokenizer import find_words
+from memory.search.ranking import ASKS_ONLY, NO_VECTOR_WEIGHT, SHARE_WEIGHT, Noise
+from memory.search.request import Kind, SearchRequest
+from memory.semantic.domain import consolidation
+from memory.semantic.domain.scope import PERSONAL, Scope
+
+WORDS_MAX: Final = 40  # lexemes of a query that count, the rarest first
+NEEDLES_MAX: Final = 6  # of them, by which the full-text index is asked
+HITS_MAX: Final = 300  # texts that the index returns, of each kind
+NEAREST_MAX: Final = 40  # texts by their vectors, of each kind
+FOUND_MAX: Final = 24  # of each kind, best first, that are read whole
+EXACT_MAX: Final = 20_000  # texts in scope whose vectors are compared one by one; HNSW finds the nearest of more
+ENGLISH_MESSAGES: Final = 1_000_000  # of which english_lexeme counts those that have a lexeme
+ENDED_MAX: Final = 50  # superseded facts of the named concepts
+OWN_WORDS, OTHERS_WORDS = 0.8, 0.5  # confidence of a message: it is what somebody said, not what they said that it is
+
+# Set once a connection. The statement has no constants that a plan would depend on, and takes long to plan. HNSW has to
+# go on where the filter on a scope leaves too few of the nearest.
+FOR_THE_CONNECTION: Final = (
+    "SET jit = off; SET plan_cache_mode = force_generic_plan; SET random_page_cost = 1.1;"
+    "SET hnsw.iterative_scan = relaxed_order; SET hnsw.max_scan_tuples = 5000"
+)
+CURRENT_EMBEDDER: Final = """
+    SELECT id, name, dimensions, noise_mean, noise_deviation FROM embedder
+    WHERE is_current AND dimensions IS NOT NULL AND noise_deviation IS NOT NULL
+        AND to_regclass('episode_vector') IS NOT NULL
+"""
+_WORDS: Final = f"""
+    words AS MATERIALIZED (
+        SELECT weight / sum(weight) OVER () AS share, query::tsquery AS anybodys, (query || ':A')::tsquery AS own
+        FROM (
+            SELECT '''' || replace(replace(word.lexeme, '\\', '\\\\'), '''', '''''') || '''' AS query,
+                ln(1 + {ENGLISH_MESSAGES} / (coalesce(messages, 0) + 0.5)) AS weight
+            FROM unnest(to_tsvector('english', %(text)s)) word LEFT JOIN english_lexeme USING (lexeme)
+            ORDER BY weight DESC LIMIT {WORDS_MAX}
+        ) asked
+    ),
+    needles AS MATERIALIZED (
+        SELECT string_agg(own::text, ' | ')::tsquery AS own, string_agg(anybodys::text, ' | ')::tsquery AS anybodys
+        FROM (SELECT own, anybodys FROM words ORDER BY share DESC LIMIT {NEEDLES_MAX}) rarest
+    )
+"""
+# A user's message is visible if it is the speaker's own; the limit bounds what is compared one by one.
+_TEXTS: Final = f"""
+    own_{{kind}} AS MATERIALIZED (SELECT id FROM {{kind}} WHERE {{visible}} LIMIT {EXACT_MAX + 1}),
+    size_{{kind}} AS MATERIALIZED (SELECT count(*) AS texts FROM own_{{kind}}),
+    hit_{{kind}} AS MATERIALIZED (
+        SELECT id FROM {{kind}} WHERE lexemes @@ (SELECT {{column}} FROM needles) AND {{visible}} LIMIT {HITS_MAX}
+    ),
+    near_{{kind}} AS MATERIALIZED ({{near}}),
+    found_{{kind}} AS MATERIALIZED (
+        SELECT {{kind}}.id, {{cosine}} AS cosine, matched.share
+        FROM (SELECT id FROM hit_{{kind}} UNION SELECT id FROM near_{{kind}}) candidate
+        JOIN {{kind}} ON {{kind}}.id = candidate.id {{join}}
+        CROSS JOIN LATERAL (
+            SELECT coalesce(sum(words.share), 0)::float8 AS share FROM words WHERE {{kind}}.lexemes @@ words.{{column}}
+        ) matched
+        WHERE {{tells}}
+        ORDER BY coalesce({{cosine}} + {SHARE_WEIGHT} * matched.share, {NO_VECTOR_WEIGHT} * matched.share) DESC
+        LIMIT {FOUND_MAX}
+    )
+"""
+_NEAR: Final = f"""
+    (
+        SELECT own.id FROM own_{{kind}} own
+        JOIN {{kind}}_vector ON {{kind}}_vector.id = own.id AND embedder_id = {{embedder}}
+        WHERE (SELECT texts FROM size_{{kind}}) <= {EXACT_MAX} ORDER BY {{distance}} LIMIT {NEAREST_MAX}
+    ) UNION ALL (
+        SELECT {{kind}}.id FROM {{kind}}_vector JOIN {{kind}} ON {{kind}}.id = {{kind}}_vector.id
+        WHERE (SELECT texts FROM size_{{kind}}) > {EXACT_MAX} AND embedder_id = {{embedder}} AND {{visible}}
+        ORDER BY {{distance}} LIMIT {NEAREST_MAX}
+    )
+"""
+_MEMORIES: Final = """
+    SELECT 'memory', memory.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, '', channel, category,
+        is_disputed, found.cosine, found.share, ARRAY[]::int[], slot, ARRAY[]::text[], ARRAY[]::text[], NULL::json
+    FROM found_memory found JOIN memory ON memory.id = found.id
+"""
+# With each message the user's next one in its conversation, and what became of the memories that were made of it.
+_EPISODES: Final = f"""
+    SELECT 'episode', episode.id, text, CASE role WHEN 'user' THEN {OWN_WORDS} ELSE {OTHERS_WORDS} END::float8,
+        extract(epoch FROM said_at)::float8, agent, role, role, '', false,
+        found.cosine, found.share, quoted, '', made.told, made.withdrawn, next.message
+    FROM found_episode found JOIN episode ON episode.id = found.id
+    LEFT JOIN LATERAL (
+        SELECT json_build_array(one.id, one.text, extract(epoch FROM one.said_at)::float8, one.quoted) AS message
+        FROM episode one
+        WHERE one.conversation = episode.conversation AND one.id > episode.id AND one.role = 'user' AND {{visible_one}}
+        ORDER BY one.id LIMIT 1
+    ) next ON episode.role = 'user'
+    CROSS JOIN LATERAL (
+        SELECT array_agg(memory.text) FILTER (WHERE memory.status = 'active') AS told,
+            array_agg(memory.text) FILTER (WHERE memory.status IN ('superseded', 'invalid')) AS withdrawn
+        FROM memory_lineage line JOIN memory ON memory.id = line.memory_id
+        WHERE line.kind = 'episode' AND line.row = episode.id
+    ) made
+"""
+# Facts about a concept that the query names, and those that have it as their parent.
+_FACTS: Final = f"""
+    SELECT 'fact', edge_id, '', confidence, extract(epoch FROM said_at)::float8, agent, '', channel, '',
+        false, NULL::float8, matched.share, ARRAY[]::int[], '', ARRAY[]::text[], ARRAY[]::text[],
+        json_build_array(concept.token, parent.token, dimension.token, is_isa, concept.id, dimension.id, parent.id)
+    FROM (
+        SELECT urd.* FROM named JOIN urd ON urd.id = named.id
+        UNION
+        SELECT urd.* FROM named JOIN urd ON urd.parent_id = named.id
+    ) edge
+    JOIN soas concept ON concept.id = edge.id
+    JOIN soas parent ON parent.id = edge.parent_id
+    JOIN soas dimension ON dimension.id = edge.dim_id
+    CROSS JOIN LATERAL (
+        SELECT coalesce(sum(words.share), 0)::float8 AS share FROM words
+        WHERE to_tsvector('english', concat_ws(' ', concept.token, replace(dimension.token, '-', ' '), parent.token))
+            @@ words.anybodys
+    ) matched
+    WHERE edge.id <> edge.parent_id AND NOT concept.is_muted AND confidence >= %(least_confidence)s
+    ORDER BY matched.share DESC, confidence DESC LIMIT {FOUND_MAX}
+"""
+_NAMED: Final = """
+    named AS MATERIALIZED (
+        SELECT id FROM soas
+        WHERE token = ANY(string_to_array(%(tokens)s, ' ')) AND NOT is_muted AND (NOT is_common OR NOT %(is_unasked)s)
+    )
+"""
+_ENDED: Final = f"""
+    SELECT 'ended', 0, '', 0, 0, '', '', '', '', false, NULL, 0, ARRAY[]::int[], '', ARRAY[]::text[], ARRAY[]::text[],
+        json_agg(json_build_array(token, parent, until))
+    FROM (
+        SELECT concept.token, parent.token AS parent, extract(epoch FROM max(gone.at))::float8 AS until
+        FROM soas concept
+        JOIN edge_history gone ON gone.concept_id = concept.id AND gone.action IN ('retire', 'supersede')
+        JOIN soas parent ON parent.id = (gone.before ->> 'parent_id')::bigint
+        WHERE concept.token = ANY(string_to_array(%(tokens)s, ' '))
+            AND NOT EXISTS (SELECT FROM urd WHERE urd.id = concept.id AND urd.parent_id = parent.id)
+        GROUP BY concept.token, parent.token LIMIT {ENDED_MAX}
+    ) past
+"""
+_SIZES: Final = """
+    SELECT 'size', {sizes}::bigint, '', 0::float8, 0::float8, '', '', '', '', false, NULL::float8, 0::float8,
+        ARRAY[]::int[], '', ARRAY[]::text[], ARRAY[]::text[], NULL::json
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSpace:
+    """The current embedder: only vectors of the same one are compared."""
+
+    id: int
+    name: str
+    dimensions: int
+    noise: Noise
+
+    @classmethod
+    def of(cls, row: Sequence[Any] | None) -> "VectorSpace | None":
+        """From a row of CURRENT_EMBEDDER; None where there is none."""
+        if row is None:
+            return None
+        key, name, dimensions, mean, deviation = row
+        return cls(key, name, dimensions, Noise(mean, deviation))
+
+
+def compose(
+    request: SearchRequest, space: VectorSpace | None, vector: Sequence[float] | None
+) -> tuple[str, dict[str, Any]]:
+    """The statement and its parameters; without a vector of the query, what is found has no cosine."""
+    if vector is None or space is None or len(vector) != space.dimensions or not any(vector):
+        space = None
+    kinds = [kind for kind in request.kinds if kind != "fact"]
+    parts = [_WORDS]
+    parts += [_find_texts(request, kind, space) for kind in kinds]
+    selects = [_SIZES.format(sizes=" + ".join(f"(SELECT texts FROM size_{kind})" for kind in kinds) or "0")]
+    if "memory" in kinds:
+        selects.append(_MEMORIES.format(confidence=confidence()))
+    if "episode" in kinds:
+        selects += [_EPISODES.format(visible_one=visible("episode", request, table="one")), _ENDED]
+    if "fact" in request.kinds:
+        parts.append(_NAMED)
+        selects.append(_FACTS)
+    statement = f"WITH {', '.join(parts)} {' UNION ALL '.join(f'({select})' for select in selects)}"
+    arguments = request.arguments | {
+        "text": request.text,
+        "tokens": " ".join(sorted(find_words(request.text).tokens)),  # psycopg is slow with arrays of hundreds
+        "is_unasked": request.is_unasked,
+    }
+    if space is not None and vector is not None:
+        arguments["vector"] = f"[{','.join(f'{number:.4g}' for number in vector)}]"
+    return statement, arguments
+
+
+def _find_texts(request: SearchRequest, kind: Kind, space: VectorSpace | None) -> str:
+    own_label = request.is_unasked and kind == "episode"  # a memory's lexemes have no labels
+    sql = {
+        "kind": kind,
+        "visible": visible(kind, request),
+        "column": "own" if own_label else "anybodys",
+        "near": "SELECT 0::bigint AS id WHERE false",
+        "cosine": "NULL::float8",
+        "join": "",
+        "tells": "true",
+    }
+    if kind == "episode":  # what somebody once asked tells nobody anything
+        sql["tells"] = f"(role <> 'user' OR text !~ '^({ASKS_ONLY})$')"
+    if space is not None:
+        cast = f"halfvec({space.dimensions})"
+        distance = f"{kind}_vector.vector::{cast} <=> (SELECT %(vector)s::{cast})"
+        sql["near"] = _NEAR.format(kind=kind, embedder=space.id, distance=distance, visible=sql["visible"])
+        sql["cosine"] = f"(1 - ({distance}))"
+        sql["join"] = f"LEFT JOIN {kind}_vector ON {kind}_vector.id = {kind}.id AND embedder_id = {space.id}"
+    return _TEXTS.format(**sql)
+
+
+def visible(kind: Kind, request: SearchRequest, *, table: str = "") -> str:
+    """The condition on every text that is read. Parameters: those of ``SearchRequest.arguments``."""
+    column = f"{table or kind}."
+    spoken_by = f"{column}agent = %(agent)s AND {column}person = %(person)s"
+    conditions = [f"{column}{in_project(request.scope)}"]
+    if kind == "episode":
+        conditions.append(spoken_by)
+        if request.is_unasked:
+            conditions.append(f"{column}role = 'user'")
+    else:
+        personal = ", ".join(f"'{category}'" for category in sorted(PERSONAL))
+        conditions += [
+            f"({column}category NOT IN ({personal}) OR {spoken_by})",
+            f"{column}status = 'active'",
+            f"{confidence(table or kind)} {'>' if request.is_unasked else '>='} %(least_confidence)s",
+        ]
+        if request.is_unasked:
+            conditions.append(f"{column}channel NOT IN ('assistant', 'quoted')")
+    if request.conversation is not None:
+        conditions.append(f"{column}conversation IS DISTINCT FROM %(conversation)s")
+    return " AND ".join(conditions)
+
+
+def in_project(scope: Scope) -> str:
+    # Not IS NOT DISTINCT FROM, for which no index is used.
+    return "project_id IS NULL" if scope.project is None else f"project_id = {scope.project:d}"
+
+
+def confidence(table: str = "memory") -> str:
+    """SQL of a memory's confidence today: memory.semantic.store.current_confidence."""
+    categories, channels = (
+        ", ".join(f"'{each}'" for each in sorted(lasting))
+        for lasting in (consolidation.LASTING_CATEGORIES, consolidation.LASTING_CHANNELS)
+    )
+    days = f"greatest(extract(epoch FROM now() - {table}.last_updated)::float8 / 86400, 0)"
+    return (
+        f"CASE WHEN {table}.category IN ({categories}) OR {table}.channel IN ({channels}) THEN {table}.confidence"
+        f" ELSE {table}.confidence * exp(-{consolidation.DECAY} * {days}) END"
+    )
