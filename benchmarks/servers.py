@@ -112,7 +112,9 @@ def running(
     scratch_instance.stop_on_signals()  # whoever is started while we ignore them would ignore them, too
     started = time.monotonic()
     with log.open("ab") as errors:
-        process = subprocess.Popen(command, cwd=homes.PROJECT, env=environment, stderr=errors, start_new_session=True)
+        process = subprocess.Popen(
+            command, cwd=homes.PROJECT, env=environment, stdout=errors, stderr=errors, start_new_session=True
+        )
     try:
         if not is_listening(process, port):
             raise BenchmarkBroken(f"{name} did not start:\n{homes.log_tail(home, log.name)}")
