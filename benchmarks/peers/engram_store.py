@@ -1,7 +1,7 @@
 """What engram-proxy does while it is idle, done at once; run with the Python that has engram-proxy.
 
-``python engram_store.py``; standard input is JSON: ``database``; ``dates``, pairs of a user's text and when it was said,
-in seconds since 1970, oldest first; ``texts``, messages that somebody has sent before.
+``python engram_store.py``; standard input is JSON: ``database``; ``dates``, pairs of a user's text and when it was
+said, in seconds since 1970, oldest first; ``texts``, messages that somebody has sent before.
 """
 
 import asyncio

@@ -54,13 +54,13 @@ AIMS: Final = {FESTINGER: "less than engram-proxy"}
 
 Messages = list[dict[str, Any]]
 
-# Its words are weighted as a text's are, and its sentences stand beside each other: a search sorts them in as others.
+# Of the one client that has said something.
 EPISODES: Final = """
     INSERT INTO episode (digest, conversation, agent, person, role, text, lexemes, said_at)
-    SELECT sha256(('earlier' || n)::bytea), substr(sha256(('earlier' || n / %(of_one)s)::bytea), 1, 16), speaker.agent,
-        speaker.person, 'user', text, setweight(to_tsvector('english', text), 'A'),
+    SELECT sha256(('earlier' || n)::bytea), substr(sha256(('earlier' || n / %(of_one)s)::bytea), 1, 16), agent, person,
+        'user', said.text, setweight(to_tsvector('english', said.text), 'A'),
         now() - (%(count)s - n) * interval '10 minutes'
-    FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS said (text, n), (SELECT agent, person FROM episode LIMIT 1) speaker
+    FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS said (text, n), (SELECT agent, person FROM episode LIMIT 1) AS one
 """
 
 

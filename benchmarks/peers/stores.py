@@ -1,7 +1,5 @@
 """A system with an empty store of its own, which is talked to and then asked."""
 
-import os
-import shutil
 import subprocess
 import sys
 import time
@@ -79,6 +77,7 @@ class Store(ABC):
     @abstractmethod
     def talking(self) -> AbstractContextManager[Server]: ...
 
+    @abstractmethod
     def settle(self) -> None:
         """Returns when all that was said is dealt with."""
 
@@ -228,6 +227,8 @@ class EngramStore(Store):
     def talking(self) -> AbstractContextManager[Server]:
         return installed.engram(self.home, self.mock, self.database)
 
+    def settle(self) -> None: ...
+
     def finish(self, told: Sequence[Told]) -> None:
         dates = sorted((each for chat in told for each in chat.dates), key=lambda each: each[1])
         installed.work_on_engrams_store(self.database, dates=dates)
@@ -249,6 +250,8 @@ class OrmaStore(Store):
 
     def talking(self) -> AbstractContextManager[Server]:
         return installed.orma(self.home, self.mock, self.folder)
+
+    def settle(self) -> None: ...
 
     def finish(self, told: Sequence[Told]) -> None: ...
 

@@ -1,5 +1,5 @@
-"""The mock model server for a comparison: also of OpenAI's and Anthropic's protocols, with a model of ordinary size, and
-answers that a script decides.
+"""The mock model server for a comparison: also of OpenAI's and Anthropic's protocols, with a model of ordinary size,
+and answers that a script decides.
 
 ``python -m benchmarks.peers.upstream PORT``. ``PUT /answer`` sets what it answers from then on.
 """
