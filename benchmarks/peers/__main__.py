@@ -28,6 +28,7 @@ SPEED, WEEKS = "speed", "weeks"
 LACKS: Final[dict[str, Callable[[], str]]] = {
     "festinger": lambda: "",
     "engram": installed.find_lack_of_engram,
+    "engram-minilm": installed.find_lack_of_engram_minilm,
     "orma": installed.find_lack_of_orma,
     "litellm": installed.find_lack_of_litellm,
     "portkey": installed.find_lack_of_portkey,

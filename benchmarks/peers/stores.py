@@ -1,12 +1,13 @@
 """A system with an empty store of its own, which is talked to and then asked."""
 
+import sqlite3
 import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -216,31 +217,37 @@ def name_cause(why: dict[str, Any], kept: set[tuple[str, int]]) -> str:
 
 
 class EngramStore(Store):
-    """Its own questions teach it nothing: it makes memories only when it is idle, and then it is stopped."""
+    """What it is asked teaches it nothing: it makes memories only when it is idle, and by then it is stopped."""
 
     name = "engram-proxy"
+    has_vectors: ClassVar = False
 
     def __init__(self, home: Path, mock: Server) -> None:
         super().__init__(home, mock)
         self.database = home / f"engram-{next(NUMBERS)}.db"
 
     def talking(self) -> AbstractContextManager[Server]:
-        return installed.engram(self.home, self.mock, self.database)
+        return installed.engram(self.home, self.mock, self.database, has_vectors=self.has_vectors)
 
     def settle(self) -> None: ...
 
     def finish(self, told: Sequence[Told]) -> None:
         dates = sorted((each for chat in told for each in chat.dates), key=lambda each: each[1])
-        installed.work_on_engrams_store(self.database, dates=dates)
+        installed.work_on_engrams_store(self.home, self.database, has_vectors=self.has_vectors, dates=dates)
 
     def asking(self) -> AbstractContextManager[Server]:
-        return installed.engram(self.home, self.mock, self.database)
+        return self.talking()
+
+
+class EngramMiniLMStore(EngramStore):
+    name = "engram-proxy, MiniLM"
+    has_vectors = True
 
 
 class OrmaStore(Store):
-    """What it is asked is kept: each question is sent to a copy of the store, by the same process."""
+    """Keeps also what it is asked: a later request may be given an earlier one."""
 
-    name = "Orma"
+    name = "Orma, MiniLM"
     path = COMPLETIONS
 
     def __init__(self, home: Path, mock: Server) -> None:
@@ -253,10 +260,21 @@ class OrmaStore(Store):
 
     def settle(self) -> None: ...
 
-    def finish(self, told: Sequence[Told]) -> None: ...
+    def finish(self, told: Sequence[Told]) -> None:
+        with closing(sqlite3.connect(self.folder / "memory.db", isolation_level=None)) as connection:
+            for text, at in (each for chat in told for each in chat.dates):
+                connection.execute("UPDATE episodes SET created_at = ? WHERE text = ?", (at, text))
+            connection.execute(
+                "UPDATE sentences SET created_at = (SELECT created_at FROM episodes WHERE id = episode_id)"
+            )
 
     def asking(self) -> AbstractContextManager[Server]:
-        return installed.orma(self.home, self.mock, self.folder)
+        return self.talking()
 
 
-STORES: Final[dict[str, type[Store]]] = {"festinger": FestingerStore, "engram": EngramStore, "orma": OrmaStore}
+STORES: Final[dict[str, type[Store]]] = {
+    "festinger": FestingerStore,
+    "engram": EngramStore,
+    "engram-minilm": EngramMiniLMStore,
+    "orma": OrmaStore,
+}

@@ -1,10 +1,16 @@
 """``make bench-check``: a short run of everything that ``make bench`` measures. Not found by ``make test``, which it
 would keep busy for minutes: needed where benchmarks/ changes."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 
 from benchmarks import llm
-from tests.benchmarks.running import FACTS, TARGETS, Run, concepts
+from festinger_site.home import PROJECT
+from tests.benchmarks.running import FACTS, RUN_S, TARGETS, Run, concepts
+from tests.benchmarks.test_weeks import TOY
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +139,19 @@ def test_every_list_of_the_admin_is_opened_and_every_page_of_a_row(rows):
     assert {"memory.soas first", "memory.edge found", "resolution.decision filtered"} <= lists.keys()
     assert {"home", "memory.soas change typical", "resolution.run change typical"} <= others.keys()
     assert all(row["queries"] > 0 and row["p50 ms"] > 0 for row in (lists | others).values() if "of empty" in row)
+
+
+def test_festinger_is_measured_beside_others_that_may_be_missing(tmp_path):
+    (tmp_path / "toy.yaml").write_text(TOY)
+    options = ["--system", "festinger", "--weeks", tmp_path, "--rounds", "1", "--earlier", "50"]
+    command = [sys.executable, "-m", "benchmarks.peers", *options, "--json", tmp_path / "peers.json"]
+
+    subprocess.run(command, cwd=PROJECT, check=True, timeout=RUN_S)
+
+    report = json.loads((tmp_path / "peers.json").read_text())
+    rows = {name: figures["rows"] for name, figures in report["results"].items()}
+    assert list(rows["added"]) == ["bare forwarder", "Festinger"]
+    assert list(rows["rate"]) == ["direct", "bare forwarder", "Festinger"]
+    assert list(rows["weeks"]) == ["Festinger, a store a week", "Festinger, one store"]
+    assert all(row["needed"] == 3 and row["nothing"] == 1 for row in rows["weeks"].values())
+    assert [request["kind"] for request in report["requests"]] == ["single", "two", "newest", "nothing"] * 2
