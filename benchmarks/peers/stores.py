@@ -21,7 +21,7 @@ from benchmarks.database import count_words, fresh
 from benchmarks.peers import installed
 from benchmarks.peers.talking import CHAT, COMPLETIONS, Line
 from benchmarks.servers import Server, festinger
-from benchmarks.weeks import Given
+from benchmarks.weeks import Given, holds
 from benchmarks.write_path import program
 from festinger_site import home as homes
 from festinger_site.launcher import programs, scratch_instance
@@ -184,7 +184,7 @@ class FestingerStore(Store):
                 (kind, id)
                 for kind, query in KEPT.items()
                 for id, text in connection.execute(query.encode()).fetchall()
-                if Given(given.request, text).missing != list(given.request.values)
+                if any(holds(text, value) for value in given.missing)
             }
         return name_cause(why, kept)
 
@@ -204,7 +204,7 @@ WARM_UP: Final = {"role": "user", "content": "Good morning, is there anything th
 
 
 def name_cause(why: dict[str, Any], kept: set[tuple[str, int]]) -> str:
-    """``kept``: memories and episodes that hold a needed value."""
+    """``kept``: memories and episodes that hold a missing value."""
     if not kept:
         return "not kept"
     told = Counter(note["why"] for note in why.get("notes", ()) if (note["kind"], note["id"]) in kept)
@@ -212,7 +212,7 @@ def name_cause(why: dict[str, Any], kept: set[tuple[str, int]]) -> str:
     if reasons:
         return f"found but not given: {reasons[0]}"
     if told:
-        return "given in part"
+        return "given without the value"
     return "not found" if why.get("search") in ("found", "nothing found") else f"not searched: {why.get('search')}"
 
 

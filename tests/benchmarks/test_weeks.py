@@ -185,7 +185,7 @@ def test_a_cause_is_named_by_what_was_found_of_what_is_kept():
     assert name_cause(why, set()) == "not kept"
     assert name_cause(why, {("episode", 3)}) == "not found"
     assert name_cause(why, {("episode", 2)}) == "found but not given: no room"
-    assert name_cause(why, {("episode", 1)}) == "given in part"
+    assert name_cause(why, {("episode", 1)}) == "given without the value"
     assert name_cause({"search": "no answer in time"}, {("episode", 1)}) == "not searched: no answer in time"
 
 
