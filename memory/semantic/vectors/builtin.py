@@ -65,12 +65,15 @@ def open_encoder(home: Path) -> "Encoder":
 
 
 LOADER: Final = Loader()
-load_in_background = LOADER.load_in_background
 
 
 def load() -> None:
     """Loads it, unless it is loaded. Blocks. Raises LlmError."""
     LOADER.load()
+
+
+def load_in_background() -> None:
+    LOADER.load_in_background()
 
 
 def is_loaded() -> bool:

@@ -295,7 +295,7 @@ def embed_and_store(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> 
         if kind == TextKind.MEMORY:
             Memory.objects.filter(pk__in=ids).update(embedded_at=timezone.now())
         cursor.execute(FINISH, {"kind": kind, "ids": ids, "attempts": [waiting.attempts for waiting in batch]})
-    if embedder.failed_at is not None:
+    if embedder.last_error:
         embedder.failed_at, embedder.last_error = None, ""
         embedder.save(update_fields=["failed_at", "last_error"])
 

@@ -1,0 +1,28 @@
+"""The encoder in full precision, and as it is used; the published weights both are made from."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from memory.semantic.encoder.encoder import Encoder
+from memory.semantic.encoder.graph import build_graph
+from memory.semantic.encoder.model_file import find_model
+from memory.semantic.encoder.weights import Published, read_published
+
+
+@pytest.fixture(scope="session")
+def published() -> Published:
+    return read_published()
+
+
+@pytest.fixture(scope="session")
+def precise(published: Published, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    file: Path = tmp_path_factory.mktemp("encoder") / "precise.onnx"
+    file.write_bytes(build_graph(published.tensors, published.vocabulary).SerializeToString())
+    return Encoder(file)
+
+
+@pytest.fixture(scope="session")
+def encoder() -> Encoder:
+    return Encoder(find_model(settings.HOME))

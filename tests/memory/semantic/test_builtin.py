@@ -1,0 +1,181 @@
+"""The built-in embedder in a process, in the database, and where it cannot be used."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from memory.models import Embedder, PendingEmbedding
+from memory.semantic.encoder import weights
+from memory.semantic.encoder.errors import EncoderUnavailable
+from memory.semantic.encoder.model_file import FOLDER, MODEL
+from memory.semantic.search import search
+from memory.semantic.searcher import Searcher
+from memory.semantic.vectors import builtin, queue, schema
+from memory.semantic.vectors.calibration import BUILTIN_NOISE, measure_noise
+from memory.semantic.vectors.condition import CONDITION, read_condition
+from memory.semantic.vectors.embedders import BUILTIN
+from tests.memory.semantic.said import ANN, said
+from tests.waiting import eventually, eventually_here
+
+CAT = "My cat sleeps on the couch."
+LOADED_S = 120  # on a busy machine, where the file has to be made
+
+
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> builtin.Loader:
+    """As in a process that has not needed it yet."""
+    loader = builtin.Loader()
+    monkeypatch.setattr(builtin, "LOADER", loader)
+    return loader
+
+
+def tell_health() -> str | None:
+    """The error in the part about the search."""
+    with connection.cursor() as cursor:
+        cursor.execute(CONDITION)
+        error: str | None = read_condition(cursor.fetchone(), BUILTIN).as_json()["error"]
+        return error
+
+
+# --- in a process ---
+
+
+def test_a_server_searches_without_it_until_it_is_loaded_and_then_off_its_event_loop(
+    unloaded: builtin.Loader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+    embed_query = builtin.embed_query
+
+    def record(text: str) -> list[float]:
+        threads.append(threading.get_ident())
+        return embed_query(text)
+
+    async def ask_twice() -> tuple[Sequence[float] | None, Sequence[float] | None]:
+        searcher = Searcher("")
+        first = await searcher._embed(builtin.NAME, CAT)
+        assert await eventually_here(builtin.is_loaded, within_s=LOADED_S)
+        return first, await searcher._embed(builtin.NAME, CAT)
+
+    monkeypatch.setattr(builtin, "embed_query", record)
+
+    assert asyncio.run(ask_twice()) == (None, embed_query(CAT))
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+def test_what_failed_in_the_background_is_not_tried_again_at_once(
+    unloaded: builtin.Loader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[Path] = []
+
+    def fail(home: Path) -> None:
+        tries.append(home)
+        raise EncoderUnavailable("It is gone.")
+
+    monkeypatch.setattr(builtin, "find_model", fail)
+
+    unloaded.load_in_background()
+    assert eventually(lambda: tries, within_s=LOADED_S)
+    unloaded.load_in_background()
+
+    assert not eventually(lambda: len(tries) > 1, within_s=0.2)
+
+
+# --- in the database ---
+
+
+@pytest.mark.django_db
+def test_texts_of_an_earlier_embedder_are_embedded_anew(vectors, set_embedder) -> None:
+    set_embedder("builtin")
+    cat = said(CAT)
+    earlier = Embedder.objects.create(name="builtin wordllama 256", dimensions=256, is_current=True)
+    schema.add_index(earlier)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO episode_vector VALUES (%s, %s, array_fill(0.0625::real, ARRAY[256])::vector::halfvec)",
+            [cat.pk, earlier.pk],
+        )
+    PendingEmbedding.objects.all().delete()
+
+    assert queue.embed_due() == 1
+
+    [embedder] = Embedder.objects.all()  # the earlier one has no vector left
+    assert (embedder.name, embedder.dimensions) == (builtin.NAME, 384)
+    assert search(ANN, "kitten napping on a sofa", types="episodes")[0].id == cat.pk
+
+
+@pytest.mark.django_db
+def test_its_noise_is_known_from_the_start_and_as_measured(vectors, set_embedder) -> None:
+    set_embedder("builtin")
+    queue.embed_due()
+
+    embedder = Embedder.objects.get()
+
+    assert (embedder.noise_mean, embedder.noise_deviation) == BUILTIN_NOISE
+    assert measure_noise(builtin.embed) == pytest.approx(BUILTIN_NOISE, abs=0.002)
+
+
+@pytest.mark.django_db
+def test_a_command_measures_the_noise(vectors, set_embedder, capsys) -> None:
+    set_embedder("builtin")
+    queue.embed_due()
+    Embedder.objects.update(noise_mean=None, noise_deviation=None)
+
+    call_command("calibrate_embedder")
+
+    assert capsys.readouterr().out == f"{builtin.NAME}: mean 0.051, deviation 0.079\n"
+    assert Embedder.objects.get().noise_deviation == pytest.approx(BUILTIN_NOISE.deviation, abs=0.002)
+
+
+@pytest.mark.django_db
+def test_without_an_embedder_there_is_no_noise_to_measure(vectors, set_embedder) -> None:
+    set_embedder("none")
+
+    with pytest.raises(CommandError, match="There is no embedder"):
+        call_command("calibrate_embedder")
+
+
+# --- where it cannot be used ---
+
+
+@pytest.mark.django_db
+def test_without_its_weights_words_go_on_and_health_tells_why(
+    vectors, set_embedder, unloaded: builtin.Loader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lack(home: Path) -> None:
+        raise EncoderUnavailable(weights.MISSING)
+
+    monkeypatch.setattr(builtin, "find_model", lack)
+    set_embedder("builtin")
+    said(CAT)
+
+    assert queue.embed_due() == 0
+
+    assert tell_health() == weights.MISSING
+    assert [each.text for each in search(ANN, "cats")] == [CAT]
+
+
+@pytest.mark.django_db
+def test_a_changed_file_is_told_by_health_until_it_is_made_anew(
+    vectors, set_embedder, unloaded: builtin.Loader, tmp_path: Path, settings
+) -> None:
+    settings.HOME = tmp_path
+    builtin.load()
+    unloaded.encoder = None
+    file = tmp_path / FOLDER / MODEL
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    set_embedder("builtin")
+    said(CAT)
+
+    assert queue.embed_due() == 0
+    assert f"{file} was changed" in (tell_health() or "")
+
+    call_command("embed", "--rebuild")
+
+    assert tell_health() is None
+    assert search(ANN, "kitten napping on a sofa", types="episodes")[0].text == CAT
