@@ -227,7 +227,7 @@ def test_it_concludes_memories_from_related_messages_and_they_are_undone(model: 
     ("standing", "status"),
     [
         ("The staging cluster of the team is at Hetzner, in Nuremberg.", None),
-        ("The team's staging cluster is not at Hetzner in Nuremberg.", "candidate"),
+        ("The team's staging cluster is at Hetzner, not in Nuremberg.", "candidate"),
     ],
 )
 def test_what_is_known_is_not_doubled_and_what_is_disputed_waits(
@@ -247,16 +247,16 @@ def test_what_is_known_is_not_doubled_and_what_is_disputed_waits(
 def test_each_speaker_is_asked_about_alone_and_those_whose_words_are_not_kept_never(model: LlmServer) -> None:
     for scope in (ANN, BOB):
         for text in (MOVED, NODES):
-            hear(f"{text} Said by {scope.speaker.person}.", scope=scope)
+            hear(f"By {scope.speaker.person}: {text}", scope=scope)
     for text in (MOVED, NODES):
-        hear(f"{text} Said by carol.", scope=Scope(Speaker("silent")))
+        hear(f"By carol: {text}", scope=Scope(Speaker("silent")))
     Agent.objects.create(name="silent", token_hash="0" * 64, episodes="off")
     embedded()
 
     run()
 
     prompts = [asked.prompt for asked in asked_for(model, "extract")]
-    assert sorted(sum(name in prompt for name in ("by ann", "by bob")) for prompt in prompts) == [1, 1]
+    assert sorted(sum(name in prompt for name in ("By ann", "By bob")) for prompt in prompts) == [1, 1]
     assert not any("carol" in prompt for prompt in prompts)
     configure(episodes="off")
     hear("The staging cluster at Hetzner got a fourth node.")
@@ -298,7 +298,7 @@ def test_a_night_asks_so_often_and_who_waits_comes_first_in_the_next(model: LlmS
     configure(extraction_max_calls=1)
     for scope in (ANN, BOB):
         for text in (MOVED, NODES):
-            hear(f"{text} Said by {scope.speaker.person}.", scope=scope)
+            hear(f"By {scope.speaker.person}: {text}", scope=scope)
     embedded()
 
     run()
