@@ -26,6 +26,7 @@ help:
 	@echo "make bench-llm   a small model, which is built first: its time to the first token, and what it makes of a block"
 	@echo "make bench-peers   beside other proxies: what each adds to a prompt's way, what it gives (ARGS='--only weeks')"
 	@echo "make screenshots   pictures of the admin's pages, for the docs, with Chromium"
+	@echo "make encoder   the weights of the built-in embedder, where they could not be installed"
 	@echo "make secrets   the passwords and keys that docker compose needs, once"
 
 # exec: the launcher itself is make's child, so that a signal to make reaches it.

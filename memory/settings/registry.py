@@ -254,8 +254,9 @@ class Tuning:
         REMEMBERING,
         "builtin",
         "What turns memories and messages into vectors, so that they are found by what they mean. builtin: a small"
-        " model that comes with Festinger; upstream:MODEL: one of the upstream's, such as upstream:nomic-embed-text;"
-        " model:ID: a language model by its id; none: only their words count. After a change all are made anew.",
+        " English model that comes with Festinger; upstream:MODEL: one of the upstream's, such as"
+        " upstream:nomic-embed-text; model:ID: a language model by its id; none: only their words count. After a change"
+        " all are made anew.",
     )
     vector_episodes_max: Annotated[int, Field(ge=1_000, le=10_000_000)] = setting(
         REMEMBERING,

@@ -48,7 +48,7 @@ def remove_model(home: Path) -> None:
 
 
 def make_apart(home: Path) -> None:
-    """In a process of its own, since making it takes some 500 MB, which a process would keep."""
+    """In a process of its own, since making it takes some 670 MB, of which a process would keep much."""
     try:
         made = subprocess.run(
             [sys.executable, "-m", __name__, str(home)],

@@ -2,7 +2,6 @@
 Digests tell that they are the published ones."""
 
 import hashlib
-import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -30,7 +29,7 @@ DIGESTS: Final = {  # sha256
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-MISSING: Final = "The package with the weights of the built-in embedder is not installed (requirements-encoder.txt)."
+MISSING: Final = "The weights of the built-in embedder are not installed: make encoder, see requirements-encoder.txt."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +75,15 @@ def read_tensors(content: bytes) -> dict[str, NDArray[np.float32]]:
     start = 8 + int.from_bytes(content[:8], "little")
     header: dict[str, dict[str, Any]] = json.loads(content[8:start])
     header.pop("__metadata__", None)
-    return {
-        name: np.frombuffer(
-            content[start + entry["data_offsets"][0] : start + entry["data_offsets"][1]], dtype="<f4"
-        ).reshape(entry["shape"])
-        for name, entry in header.items()
-        if entry["dtype"] == "F32"
-    }
+    tensors = {}
+    for name, entry in header.items():
+        if entry["dtype"] == "F32":
+            begin, end = entry["data_offsets"]
+            numbers = np.frombuffer(content, dtype="<f4", count=(end - begin) // 4, offset=start + begin)
+            tensors[name] = numbers.reshape(entry["shape"])
+    return tensors
 
 
 def read_vocabulary(content: bytes) -> list[str]:
-    ids: dict[str, int] = json.load(io.BytesIO(content))["model"]["vocab"]
+    ids: dict[str, int] = json.loads(content)["model"]["vocab"]
     return sorted(ids, key=ids.__getitem__)
