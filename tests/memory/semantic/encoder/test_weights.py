@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from django.conf import settings
 
 from memory.semantic.encoder import weights
 from memory.semantic.encoder.errors import EncoderUnavailable
@@ -38,6 +39,12 @@ def test_the_published_tensors_are_read(published: Published) -> None:
     assert len(published.tensors) == 103
     assert published.tensors["embeddings.word_embeddings.weight"].shape == (len(published.vocabulary), 384)
     assert all(np.isfinite(tensor).all() for tensor in published.tensors.values())
+
+
+def test_the_packages_are_those_that_are_installed_in_the_same_order() -> None:
+    lines = (settings.PROJECT / "requirements-encoder.txt").read_text().splitlines()
+
+    assert tuple(line.partition("==")[0] for line in lines if not line.startswith("#")) == PACKAGES
 
 
 def test_without_a_package_it_tells_which_file_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
