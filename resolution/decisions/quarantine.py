@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from django.db import connection
-from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from memory.db.connections import chunks
@@ -30,7 +28,7 @@ from resolution.decisions.snapshots import (
     take_names,
     take_surroundings,
 )
-from resolution.decisions.suspects import PORTION, Suspect, Suspects, find_own_names, find_unvouched
+from resolution.decisions.suspects import PORTION, Suspect, Suspects, find_own_names
 from resolution.intake.candidates import QUARANTINED, CandidateBook
 from resolution.intake.open_claims import OPEN, rebase
 from resolution.models import Claim, DecidedTriple, Decision, Run
@@ -65,19 +63,6 @@ def quarantine(found: Suspects, actor: Actor, trigger: Run.Trigger, note: str) -
     Run.objects.filter(pk=run.pk).update(counts=counts, ended_at=timezone.now())
     run.refresh_from_db()
     return run
-
-
-def quarantine_at_upgrade() -> Run | None:
-    """Facts from before such statements became candidates are candidates, too: once, at the first start after that
-    version was installed. The run, or None where there is nothing to do."""
-    if Run.objects.filter(trigger=Run.Trigger.UPGRADE).exists():
-        return None
-    since = MigrationRecorder(connection).migration_qs.get(app="memory", name="0014_channels").applied
-    found = find_unvouched(since)
-    if not found.facts:
-        return None
-    note = "Only models, tools and pages had stated these facts: they wait until somebody vouches for them."
-    return quarantine(found, Actor("festinger", Source.FESTINGER), Run.Trigger.UPGRADE, note)
 
 
 def describe_quarantine(agent: str, since: datetime | None) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memory.db.connections import chunks
-from memory.domain.channels import SURE, TENTATIVE, Channel, is_weaker
+from memory.domain.channels import SURE, Channel, is_weaker
 from memory.domain.formatting import format_count
 from memory.domain.timing import FIRST_DATED, is_dated
 from memory.domain.voices import voice_of
@@ -101,20 +101,6 @@ def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
             if suspect is not None:
                 found.facts.append(suspect)
     found.memories = find_memories(agent, since, partial(_is_voice, agent, registered))
-    return found
-
-
-def find_unvouched(before: datetime) -> Suspects:
-    """What only models, tools and pages have ever stated, first before that time."""
-    found = Suspects()
-    edges = Edge.objects.filter(channel__in=TENTATIVE).exclude(source=Source.FESTINGER)
-    for portion in chunks(_in_words(edges), PORTION):
-        statements = _find_statements(portion)
-        for edge in portion:
-            heard = statements[_key(edge)]
-            is_old = (heard[0].at if heard else edge.said_at) < before
-            if is_old and all(one.channel in TENTATIVE for one in heard):
-                found.facts.append(Suspect(edge, heard[-1].words if heard else ""))
     return found
 
 

@@ -7,20 +7,19 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.utils import timezone
 
 from memory.domain.channels import Channel
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.timing import undate
 from memory.graph.store import Attribution
-from memory.models import Agent, Alias, Edge, Memory, MemoryHistory, Soas, Source
+from memory.models import Agent, Alias, Edge, Memory, MemoryHistory, Source
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution.decisions import sides
 from resolution.decisions.aliases import name_concept
 from resolution.decisions.merging import merge
-from resolution.decisions.quarantine import quarantine, quarantine_at_upgrade
+from resolution.decisions.quarantine import quarantine
 from resolution.decisions.suspects import find_suspects
 from resolution.decisions.undo import undo_run
 from resolution.memories.remarks import Remark
@@ -357,26 +356,3 @@ def test_what_only_its_memory_disputed_is_as_sure_as_before() -> None:
     undo_run(run.pk, OPERATOR)
     mine.refresh_from_db()
     assert mine.is_disputed
-
-
-def test_at_the_upgrade_what_nobody_vouches_for_becomes_a_candidate_once() -> None:
-    say(FACT, "dobby")
-    say(BAD, "dobby")
-    long_ago = timezone.now() - timedelta(days=900)
-    Edge.objects.filter(dim__token="runs-on").update(channel="assistant", said_at=long_ago)
-    with connection.cursor() as cursor:  # its statement, as migration 0014 left it
-        cursor.execute("SET LOCAL session_replication_role = replica")
-        cursor.execute(
-            "UPDATE edge_history SET channel = 'assistant', at = %s WHERE dim_id = %s",
-            [long_ago, Soas.objects.get(token="runs-on").pk],
-        )
-        cursor.execute("SET LOCAL session_replication_role = origin")
-
-    run = quarantine_at_upgrade()
-
-    assert run is not None
-    assert facts() == {FACT}
-    assert (run.trigger, run.counts["quarantined"]) == ("upgrade", 1)
-    undo_run(run.pk, OPERATOR)
-    assert facts() == {FACT, BAD}
-    assert quarantine_at_upgrade() is None

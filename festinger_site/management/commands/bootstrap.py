@@ -13,7 +13,6 @@ from pgmq.install import get_embedded_sql_version
 from memory import bootstrap
 from memory.search import english
 from resolution.decisions.policies import place_claims_at_upgrade
-from resolution.decisions.quarantine import quarantine_at_upgrade
 from resolution.resolver import schedule as resolver_schedule
 
 
@@ -49,10 +48,6 @@ class Command(BaseCommand):
         for name in bootstrap.load_groups():
             self.stdout.write(f"group {name}: permissions added")
         resolver_schedule.keep()
-        if (run := quarantine_at_upgrade()) is not None:
-            self.stdout.write(
-                f"{run.counts['quarantined']} facts that nobody vouches for are candidates now: run {run.pk}"
-            )
         if placed := place_claims_at_upgrade():
             self.stdout.write(f"{placed} conflicts settled: their dimensions keep all facts now")
         if install_pgmq():
