@@ -1,6 +1,6 @@
 """Keeps a cache in step with Postgres: a full load, then the changes that triggers announce.
 
-Payloads on the channel ``festinger`` (memory/migrations/0002): ``<table>:<key>,<key>...`` names rows,
+Payloads on the channel ``festinger`` (sql/functions.sql): ``<table>:<key>,<key>...`` names rows,
 ``reload:<table>`` a whole table, ``reload:*`` everything, ``barrier:<id>`` a waiting caller, and
 ``signal:<name>:<what>`` a message of another package to its counterparts in the other processes.
 """

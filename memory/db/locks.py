@@ -12,7 +12,7 @@ from django.db import Error, connection
 class Lock(IntEnum):
     """The first of the two numbers of a lock; the second says which one of its kind."""
 
-    DIMENSION = 74  # by the dimension's id; the trigger that refuses cycles takes it, too (migration 0002)
+    DIMENSION = 74  # by the dimension's id; the trigger that refuses cycles takes it, too (sql/functions.sql)
     VOCABULARY = 75  # flushers that update the same words in another order would deadlock; pruning deletes words
     JOB = 76  # by the hash of the job's name
     LLM_CALLS = 77  # between counting the calls of a day and adding one

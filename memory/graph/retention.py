@@ -26,7 +26,7 @@ CALLS_KEPT = timedelta(days=400)
 WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
 RECENT = timedelta(days=30)  # words that were met since stay, as long as others can go
 
-# Rows of one transaction. Over 2,000 touched words make every process load its cache anew (migration 0002).
+# Rows of one transaction. Over 2,000 touched words make every process load its cache anew (sql/functions.sql).
 BATCH = 1_900
 PAUSE_S = 0.1  # between two batches, so that other writers get their turn
 RUN_S = 20.0  # of one run, so that a worker stops soon; the next run goes on

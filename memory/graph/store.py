@@ -88,7 +88,7 @@ def find_closing_edge(ids: TripleIds, read: Callable[[set[int]], Iterable[Edge]]
     """The edge that the triple would close to a cycle: the last step on a way up from its parent to its concept. None
     where all ways end elsewhere. ``read`` finds the edges of concepts in the dimension, by default with a query for
     each step."""
-    # The trigger of migration 0031 has the last word, for it sees every write. Here one learns which edge it is about.
+    # The trigger urd_acyclic has the last word, for it sees every write. Here one learns which edge it is about.
     edges = Edge.objects.filter(dim_id=ids.dim_id).select_related(*WORDS)
     level, passed = {ids.parent_id}, set[int]()
     while level:
@@ -276,8 +276,9 @@ def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "", keeps_all
 
 def lock_dimensions(dim_ids: Iterable[int]) -> None:
     """Until the end of the transaction nobody else can fill a slot of these dimensions."""
-    # The trigger that refuses cycles takes this lock, too (migration 0002). Whoever takes it first, for all dimensions
-    # at once, and only then reads and locks rows, sees what the others have committed, and cannot deadlock with them.
+    # The trigger that refuses cycles takes this lock, too (sql/functions.sql). Whoever takes it first, for all
+    # dimensions at once, and only then reads and locks rows, sees what the others have committed, and cannot deadlock
+    # with them.
     lock_until_commit(Lock.DIMENSION, dim_ids)
 
 

@@ -129,8 +129,8 @@ class Soas(models.Model):
 
 
 class Alias(models.Model):
-    """Another name of a concept. Triggers (migration 0021) keep its word out of the graph: facts are about the concept,
-    and the concept is no alias itself."""
+    """Another name of a concept. Triggers (sql/triggers.sql) keep its word out of the graph: facts are about the
+    concept, and the concept is no alias itself."""
 
     soas = models.OneToOneField(Soas, models.PROTECT, primary_key=True, db_column="id", related_name="alias")
     concept = models.ForeignKey(Soas, models.PROTECT, related_name="aliases")
@@ -174,7 +174,7 @@ class Dimension(models.Model):
         " as it is. The newer wins: what was said later stands at once, the other goes into the history. Keep all: a"
         " concept may have several facts here, which stand beside each other.",
     )  # fmt: skip
-    # What the facts refer to: Postgres carries a change of it to all of them, or refuses it (migration 0031).
+    # What the facts refer to: Postgres carries a change of it to all of them, or refuses it (sql/triggers.sql).
     is_additive = models.GeneratedField(
         expression=Q(on_collision="keep_all"),  # type: ignore[arg-type]  # a condition is an expression, too
         output_field=models.BooleanField(),
@@ -220,7 +220,7 @@ class Edge(models.Model):
     )  # fmt: skip
     is_additive = models.BooleanField(
         default=False, db_default=False, editable=False,
-        help_text="Whether its dimension keeps all: with it a foreign key to the dimension (migration 0031).",
+        help_text="Whether its dimension keeps all: with it a foreign key to the dimension (sql/triggers.sql).",
     )  # fmt: skip
     is_isa = models.BooleanField()
     confidence = models.FloatField(default=1.0, db_default=1.0)
@@ -297,7 +297,7 @@ class Edge(models.Model):
 
 
 class EdgeHistory(models.Model):
-    """What happened to an edge. Append-only: triggers refuse changes (migrations 0002 and 0015)."""
+    """What happened to an edge. Append-only: triggers refuse changes (sql/triggers.sql)."""
 
     # Without a foreign key to the edge, which may be gone: the history tells of it by its slot.
 

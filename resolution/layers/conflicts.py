@@ -1,5 +1,5 @@
 """Opens conflicts between facts, memories and project state, and closes those that are none any more. What is a member
-of an open one is marked as disputed, by triggers (migration 0019), whoever opens or closes it."""
+of an open one is marked as disputed, by triggers (sql/triggers.sql), whoever opens or closes it."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence

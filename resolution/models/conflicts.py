@@ -52,7 +52,7 @@ SAYS: Final = WholeWords(Unjoined("text"))  # of a member
 
 class Conflict(models.Model):
     """What contradicts each other. About the slot of an edge it is open while one of its claims is: a trigger keeps it
-    in step with the rows of ``resolution_queue`` (migration 0011). The other kinds belong to resolution/layers."""
+    in step with the rows of ``resolution_queue`` (sql/triggers.sql). The other kinds belong to resolution/layers."""
 
     class Kind(models.TextChoices):
         EDGE_SLOT = "edge_slot", "two facts of one place"

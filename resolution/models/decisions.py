@@ -116,7 +116,7 @@ class Decision(models.Model):
 
     kind = models.CharField(max_length=12, choices=Kind)
     claim = models.ForeignKey(
-        Claim, models.PROTECT, null=True, related_name="decisions",
+        Claim, models.PROTECT, null=True, related_name="decisions", db_index=False,
         help_text="What it is about; nothing for what is about a concept: a quarantine, a merge.",
     )  # fmt: skip
     conflict = models.ForeignKey(
@@ -135,7 +135,10 @@ class Decision(models.Model):
 
     class Meta:
         db_table = "decision"
-        indexes = [models.Index(fields=["-at"], name="decision_newest_first")]
+        indexes = [
+            models.Index(fields=["-at"], name="decision_newest_first"),
+            models.Index(fields=["claim"], name="decision_claim_id_index"),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(

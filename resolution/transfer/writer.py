@@ -24,7 +24,7 @@ from resolution.models import CollisionType, DecidedTriple
 from resolution.transfer.lines import AliasLine, ConflictLine, DecidedLine, FactLine
 from resolution.transfer.report import Report, ReportProgress
 
-# More than 2,000 rows in one statement are announced as one reload (migration 0002 of memory), and no portion of a
+# More than 2,000 rows in one statement are announced as one reload (sql/functions.sql), and no portion of a
 # large import should make the caches read its rows one by one.
 FACTS_AT_ONCE: Final = 5_000
 LINES_AT_ONCE: Final = 1_000

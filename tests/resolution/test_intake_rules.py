@@ -1,15 +1,13 @@
 """The rules of placing beyond the plain slot: voices, the newer wins, lineage, and what was decided before."""
 
 from datetime import timedelta
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from memory.graph import store
-from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
+from memory.models import Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.models import Claim, DecidedTriple
 from tests.resolution.worlds import say
@@ -64,20 +62,6 @@ class TestVoices:
         say("gnommoweb isa repo type", "winky")
         say("gnommoweb isa repo type", "winky")
         assert edge().is_corroborated
-
-    def test_the_upgrade_takes_from_the_history_which_facts_were_corroborated(self) -> None:
-        Agent.objects.create(name="dobby", token_hash="0" * 64)
-        for agent in ("dobby", "winky"):
-            say("gnommoweb isa repo type", agent)
-        for agent in ("winky", "kreacher"):  # without a token, anybody may have said both
-            say("kvasir isa repo type", agent)
-        Edge.objects.update(is_corroborated=False)
-
-        with connection.cursor() as cursor:
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-            cursor.execute(import_module("memory.migrations.0016_corroborated_facts").FILL)
-
-        assert [edge().is_corroborated, edge("kvasir").is_corroborated] == [True, False]
 
     def test_a_confirmation_moves_the_times_but_never_back(self) -> None:
         say("gnommoweb isa repo type", at=NOW)

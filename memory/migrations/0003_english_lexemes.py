@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0042_noise_of_embedders"),
+        ("memory", "0002_noise_of_embedders"),
     ]
 
     operations = [

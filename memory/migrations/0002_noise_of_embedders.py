@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0041_word_indexes_sorted_early"),
+        ("memory", "0001_initial"),
     ]
 
     operations = [

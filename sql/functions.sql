@@ -1,0 +1,424 @@
+-- The functions of a migrated database. No migration reads this file: each carries the SQL that it runs, and
+-- tests/test_sql_files.py compares the two (docs/decisions/013-migrations.md).
+
+-- === memory: the graph ===
+
+-- Refuse an edge that would close a ring in its dimension (urd_acyclic).
+--
+-- The lock comes first: without it two transactions that insert opposite edges each miss the other's row and both
+-- commit. 74 is Lock.DIMENSION in memory/db/locks.py. In an additive dimension a concept has several parents, and
+-- all ancestors are visited level by level, each once. Elsewhere each step is one look into the unique index of
+-- (id, dim_id): a set-based walk would be planned once for a small table and kept while a bulk load makes it large.
+-- No chain is as long as the bound; it only ends a walk that a ring, stored with the trigger switched off, would
+-- make endless.
+CREATE FUNCTION urd_refuse_ring() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    ancestor integer := NEW.parent_id;
+    above integer;
+    level integer[] := ARRAY[NEW.parent_id];
+    passed integer[] := '{}';
+    is_ring boolean := false;
+BEGIN
+    PERFORM pg_advisory_xact_lock(74, NEW.dim_id);
+    IF NEW.id = NEW.parent_id THEN
+        RETURN NEW;
+    END IF;
+    -- A change of the dimension's policy moves no fact.
+    IF TG_OP = 'UPDATE' AND (NEW.id, NEW.parent_id, NEW.dim_id) = (OLD.id, OLD.parent_id, OLD.dim_id) THEN
+        RETURN NEW;
+    END IF;
+    IF NEW.is_additive THEN
+        WHILE level IS NOT NULL AND NOT is_ring LOOP
+            is_ring := NEW.id = ANY (level);
+            passed := passed || level;
+            SELECT array_agg(DISTINCT parent_id) INTO level FROM urd
+                WHERE id = ANY (level) AND dim_id = NEW.dim_id AND edge_id <> NEW.edge_id AND parent_id <> id
+                  AND parent_id <> ALL (passed);
+        END LOOP;
+    ELSE
+        FOR step IN 1 .. 1000000 LOOP
+            is_ring := ancestor = NEW.id;
+            EXIT WHEN is_ring;
+            SELECT parent_id INTO above FROM urd
+                WHERE id = ancestor AND dim_id = NEW.dim_id AND edge_id <> NEW.edge_id;
+            EXIT WHEN NOT FOUND OR above = ancestor;
+            ancestor := above;
+        END LOOP;
+    END IF;
+    IF is_ring THEN
+        RAISE EXCEPTION 'concept % already contains % in dimension %', NEW.id, NEW.parent_id, NEW.dim_id
+            USING ERRCODE = '23514', CONSTRAINT = 'urd_acyclic', TABLE = 'urd', SCHEMA = TG_TABLE_SCHEMA;
+    END IF;
+    RETURN NEW;
+END $$;
+
+-- Refuse an alias of an alias, and an alias for a word that has edges.
+--
+-- The locks of the words come first: of two transactions that would break a rule together, the second waits for the
+-- first and sees what it has committed. Writers of edges lock the words of the edge, too (urd_refuse_aliases).
+CREATE FUNCTION alias_refuse_chains() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM soas WHERE id = NEW.id FOR UPDATE;
+    PERFORM FROM soas WHERE id = NEW.concept_id FOR KEY SHARE;
+    IF EXISTS (SELECT FROM alias WHERE id = NEW.concept_id OR concept_id = NEW.id) THEN
+        RAISE EXCEPTION 'an alias leads to a concept, not to another alias'
+            USING ERRCODE = '23514', CONSTRAINT = 'alias_names_a_concept', TABLE = 'alias';
+    END IF;
+    IF EXISTS (SELECT FROM urd WHERE id = NEW.id) OR EXISTS (SELECT FROM urd WHERE parent_id = NEW.id)
+            OR EXISTS (SELECT FROM urd WHERE dim_id = NEW.id) THEN
+        RAISE EXCEPTION 'word % has edges, and cannot be an alias', NEW.id
+            USING ERRCODE = '23514', CONSTRAINT = 'alias_has_no_edges', TABLE = 'alias';
+    END IF;
+    RETURN NEW;
+END $$;
+
+-- Refuse edges of a word that is an alias: they belong to its concept.
+CREATE FUNCTION urd_refuse_aliases() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    words integer[];
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        SELECT array_agg(DISTINCT word) INTO words
+        FROM new_rows, LATERAL (VALUES (id), (parent_id), (dim_id)) AS named (word);
+    ELSE
+        SELECT array_agg(DISTINCT word) INTO words
+        FROM new_rows AS now JOIN old_rows AS was USING (edge_id),
+             LATERAL (VALUES (now.id), (now.parent_id), (now.dim_id)) AS named (word)
+        WHERE (now.id, now.parent_id, now.dim_id) <> (was.id, was.parent_id, was.dim_id);
+    END IF;
+    PERFORM FROM soas WHERE id = ANY(words) ORDER BY id FOR KEY SHARE;
+    IF EXISTS (SELECT FROM alias WHERE id = ANY(words)) THEN
+        RAISE EXCEPTION 'an alias has no edges: they are those of its concept'
+            USING ERRCODE = '23514', CONSTRAINT = 'alias_has_no_edges', TABLE = 'urd';
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- Refuse changes of an append-only table, unless the transaction has set festinger.redacting to take a secret out
+-- of it, which only memory/db/redaction.py does. It cannot be deleted from or truncated in any case.
+CREATE FUNCTION festinger_refuse_rewriting() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND current_setting('festinger.redacting', true) = 'on' THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION '% is append-only', TG_TABLE_NAME
+        USING ERRCODE = '23514', CONSTRAINT = TG_TABLE_NAME || '_is_append_only', TABLE = TG_TABLE_NAME;
+END $$;
+
+-- === memory: announcements of changes, which every process's cache listens to (memory/cache/sync.py) ===
+
+-- Announce rows of a table by their keys.
+--
+-- A payload of 8,000 bytes aborts the writer's transaction; 500 keys of up to 11 characters stay below 6,000. Over
+-- 2,000 keys, reloading the table is cheaper than reading the rows.
+CREATE FUNCTION festinger_announce(table_name text, keys text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF cardinality(keys) > 2000 THEN
+        PERFORM pg_notify('festinger', 'reload:' || table_name);
+        RETURN;
+    END IF;
+    FOR chunk IN 1 .. coalesce(cardinality(keys), 0) BY 500 LOOP
+        PERFORM pg_notify(
+            'festinger', table_name || ':' || array_to_string(keys[chunk : chunk + 499], ','));
+    END LOOP;
+END $$;
+
+-- Announce the rows of a statement. The trigger's argument names the key column.
+CREATE FUNCTION festinger_announce_rows() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    keys text[];
+    tables text := CASE TG_OP
+        WHEN 'INSERT' THEN 'SELECT * FROM new_rows'
+        WHEN 'DELETE' THEN 'SELECT * FROM old_rows'
+        ELSE 'SELECT * FROM old_rows UNION ALL SELECT * FROM new_rows' END;
+BEGIN
+    EXECUTE format('SELECT array_agg(DISTINCT %I::text) FROM (%s) AS touched', TG_ARGV[0], tables) INTO keys;
+    PERFORM festinger_announce(TG_TABLE_NAME, keys);
+    RETURN NULL;
+END $$;
+
+-- Announce that a table is to be read again as a whole.
+CREATE FUNCTION festinger_announce_reload() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('festinger', 'reload:' || TG_TABLE_NAME);
+    RETURN NULL;
+END $$;
+
+-- Announce new words that a process has to know. A word that a message brought is announced once it rises
+-- (memory/ingest/vocabulary.py); a word that the graph added has no encounters yet.
+CREATE FUNCTION festinger_announce_new_words() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM festinger_announce('soas', (
+        SELECT array_agg(id::text) FROM new_rows
+        WHERE encounter_count = 0 OR is_common OR is_muted OR novelty > 0 OR asked_count > 0));
+    RETURN NULL;
+END $$;
+
+-- Announce words whose flags changed, not those that were only counted. asked_at is among them, because other
+-- processes must not ask about the same concept again at once.
+CREATE FUNCTION festinger_announce_soas_flags() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM festinger_announce('soas', (
+        SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)
+        WHERE (new_rows.is_common, new_rows.is_muted, new_rows.novelty, new_rows.asked_at) IS DISTINCT FROM (old_rows.is_common, old_rows.is_muted, old_rows.novelty, old_rows.asked_at)));
+    RETURN NULL;
+END $$;
+
+-- Announce memories whose text, state or owner changed: a process may have put them into a prompt, and whoever was
+-- given one may no longer be allowed to see it.
+CREATE FUNCTION festinger_announce_memories() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM festinger_announce('memory', (
+        SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)
+        WHERE (new_rows.text, new_rows.status, new_rows.is_disputed, new_rows.project_id, new_rows.category, new_rows.agent, new_rows.person) IS DISTINCT FROM (old_rows.text, old_rows.status, old_rows.is_disputed, old_rows.project_id, old_rows.category, old_rows.agent, old_rows.person)));
+    RETURN NULL;
+END $$;
+
+-- Announce an episode. For each row, not for each statement: episodes are marked as read and as embedded all the
+-- time, and their texts hardly ever change.
+CREATE FUNCTION festinger_announce_episode() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM festinger_announce('episode', ARRAY[NEW.id::text]);
+    RETURN NULL;
+END $$;
+
+-- === memory: search ===
+
+-- Queue texts whose vector is missing or out of date. New rows by statement, because messages come in batches.
+CREATE FUNCTION text_awaits_its_vector() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF TG_OP = 'INSERT' THEN
+            INSERT INTO pending_embedding (kind, row) SELECT TG_TABLE_NAME, id FROM added ON CONFLICT DO NOTHING;
+        ELSE
+            -- A worker that has read the old text must not take the row away.
+            INSERT INTO pending_embedding (kind, row) VALUES (TG_TABLE_NAME, NEW.id)
+            ON CONFLICT (kind, row) DO UPDATE SET attempts = 0, next_attempt_at = now(), last_error = '';
+        END IF;
+        RETURN NULL;
+    END $$;
+
+-- === resolution: conflicts on slots: a conflict and its claims (resolution_queue) are kept in step, whoever writes ===
+
+-- Put a new claim into the open conflict of its slot, or open one.
+CREATE FUNCTION claim_joins_its_conflict() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    found bigint;
+    is_open boolean := NEW.status IN ('pending', 'proposed');
+BEGIN
+    IF is_open THEN
+        SELECT id INTO found FROM conflict
+        WHERE concept_id = NEW.concept_id AND dim_id = NEW.dim_id AND slot_kind = 'edge_slot' AND status = 'open';
+    END IF;
+    IF found IS NULL THEN
+        INSERT INTO conflict (slot_kind, slot_key, concept_id, dim_id, status, priority, detected_at, resolved_at)
+        SELECT 'edge_slot', jsonb_build_object('concept', concept.token, 'dimension', dim.token), concept.id, dim.id,
+               CASE WHEN is_open THEN 'open' WHEN NEW.status = 'resolved' THEN 'resolved' ELSE 'dismissed' END,
+               NEW.priority, coalesce(NEW.created_at, statement_timestamp()), NEW.resolved_at
+        FROM soas AS concept, soas AS dim WHERE concept.id = NEW.concept_id AND dim.id = NEW.dim_id
+        RETURNING id INTO found;
+    END IF;
+    NEW.conflict_id := found;
+    RETURN NEW;
+END $$;
+
+-- Add new claims to the members of their conflicts and raise the conflicts' priority.
+CREATE FUNCTION claims_become_members() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO conflict_member (conflict_id, kind, object_id, trust, support)
+    SELECT conflict_id, 'claim', id, 2, jsonb_build_array(jsonb_build_array(agent, channel)) FROM added;
+    UPDATE conflict SET priority = high.priority
+    FROM (SELECT conflict_id, max(priority) AS priority FROM added GROUP BY conflict_id) AS high
+    WHERE conflict.id = high.conflict_id AND conflict.priority < high.priority;
+    RETURN NULL;
+END $$;
+
+-- Derive status, priority and resolution of conflicts from their claims.
+CREATE FUNCTION conflicts_follow(touched bigint[]) RETURNS void LANGUAGE sql AS $$
+    UPDATE conflict SET
+        status = CASE WHEN now.is_open THEN 'open' WHEN now.is_resolved THEN 'resolved' ELSE 'dismissed' END,
+        priority = now.priority,
+        resolved_at = CASE WHEN now.is_open THEN NULL ELSE now.resolved_at END,
+        resolution = CASE WHEN now.is_open THEN NULL ELSE now.resolution END
+    FROM (
+        SELECT conflict_id, bool_or(status IN ('pending', 'proposed')) AS is_open,
+               bool_or(status = 'resolved') AS is_resolved,
+               coalesce(max(priority) FILTER (WHERE status IN ('pending', 'proposed')), max(priority)) AS priority,
+               max(resolved_at) AS resolved_at,
+               (array_agg(resolution ORDER BY resolved_at DESC NULLS LAST, id DESC))[1] AS resolution
+        FROM resolution_queue WHERE conflict_id = ANY(touched) GROUP BY conflict_id
+    ) AS now
+    WHERE conflict.id = now.conflict_id
+$$;
+
+-- Update conflicts whose claims changed. A claim that is reopened while its slot has another open conflict by then
+-- becomes a member of that one; conflicts between layers about the same fact do not count.
+CREATE FUNCTION conflicts_follow_their_claims() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    touched bigint[];
+BEGIN
+    SELECT array_agg(DISTINCT now.conflict_id) INTO touched FROM now JOIN was ON was.id = now.id
+    WHERE (now.status, now.priority, now.resolved_at, now.resolution)
+          IS DISTINCT FROM (was.status, was.priority, was.resolved_at, was.resolution);
+    IF touched IS NULL THEN
+        RETURN NULL;
+    END IF;
+    UPDATE conflict_member SET conflict_id = other.id
+    FROM now JOIN was ON was.id = now.id
+    JOIN conflict AS own ON own.id = now.conflict_id AND own.status <> 'open'
+    JOIN conflict AS other ON other.concept_id = now.concept_id AND other.dim_id = now.dim_id AND other.status = 'open'
+        AND other.slot_kind = 'edge_slot'
+    WHERE now.status IN ('pending', 'proposed') AND conflict_member.kind = 'claim' AND object_id = now.id;
+    UPDATE resolution_queue SET conflict_id = conflict_member.conflict_id
+    FROM now, conflict_member
+    WHERE resolution_queue.id = now.id AND conflict_member.kind = 'claim' AND object_id = now.id
+      AND conflict_member.conflict_id <> now.conflict_id;
+    SELECT array_agg(DISTINCT conflict_id) INTO touched FROM resolution_queue
+    WHERE conflict_id = ANY(touched) OR id IN (SELECT id FROM now);
+    PERFORM conflicts_follow(touched);
+    RETURN NULL;
+END $$;
+
+-- Remove deleted claims from their conflicts, and conflicts without claims.
+CREATE FUNCTION claims_leave_their_conflicts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM conflict_member USING gone WHERE kind = 'claim' AND object_id = gone.id;
+    DELETE FROM conflict USING gone WHERE conflict.id = gone.conflict_id
+        AND NOT EXISTS (SELECT FROM resolution_queue WHERE conflict_id = conflict.id);
+    PERFORM conflicts_follow((SELECT array_agg(DISTINCT conflict_id) FROM gone));
+    RETURN NULL;
+END $$;
+
+-- === resolution: conflicts between layers ===
+
+-- True if what a member refers to is current.
+CREATE FUNCTION conflict_member_stands(member_kind text, member_id bigint) RETURNS boolean STABLE LANGUAGE sql AS $$
+    SELECT CASE member_kind
+        WHEN 'memory' THEN EXISTS (SELECT FROM memory WHERE id = member_id AND status = 'active')
+        WHEN 'edge' THEN EXISTS (SELECT FROM urd WHERE edge_id = member_id)
+        WHEN 'project_state' THEN EXISTS (SELECT FROM project_state WHERE id = member_id AND status = 'active')
+        WHEN 'edge_history' THEN true
+        ELSE false END
+$$;
+
+-- Close conflicts as moot. Returns how many were open.
+CREATE FUNCTION conflicts_close_moot(touched bigint[]) RETURNS bigint LANGUAGE sql AS $$
+    WITH closed AS (
+        UPDATE conflict SET status = 'resolved', resolved_at = statement_timestamp(), resolution = jsonb_build_object(
+            'decision', 'moot', 'reason', 'What contradicted each other no longer stands beside each other.')
+        WHERE id = ANY(touched) AND status = 'open' AND slot_kind <> 'edge_slot'
+        RETURNING id
+    )
+    SELECT count(*) FROM closed
+$$;
+
+-- Close those conflicts of the given rows that have fewer than two current members, or lost the member that was
+-- asked about.
+CREATE FUNCTION conflicts_settle_moot(gone_kind text, gone bigint[]) RETURNS void LANGUAGE sql AS $$
+    SELECT conflicts_close_moot(array_agg(id)) FROM conflict
+    WHERE status = 'open' AND slot_kind <> 'edge_slot'
+      AND id IN (SELECT conflict_id FROM conflict_member WHERE kind = gone_kind AND object_id = ANY(gone))
+      AND (
+        (SELECT count(*) FROM conflict_member AS member
+         WHERE member.conflict_id = conflict.id AND conflict_member_stands(kind, object_id)) < 2
+        OR EXISTS (SELECT FROM conflict_member AS member
+                   WHERE member.conflict_id = conflict.id AND is_asked AND NOT conflict_member_stands(kind, object_id)))
+$$;
+
+-- True if an open conflict is about the row.
+CREATE FUNCTION conflict_member_is_disputed(member_kind text, member_id bigint)
+    RETURNS boolean STABLE LANGUAGE sql AS $$
+    SELECT EXISTS (SELECT FROM conflict_member JOIN conflict ON conflict.id = conflict_id
+                   WHERE kind = member_kind AND object_id = member_id AND status = 'open')
+$$;
+
+-- Set is_disputed on the members of conflicts. Facts have no such column: each process's cache reads open conflicts
+-- together with the queue. By arrays of keys: joined with the members, Postgres goes through all memories and facts
+-- where it has no statistics.
+CREATE FUNCTION conflict_members_are_marked(touched bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    memories bigint[] := ARRAY(SELECT object_id FROM conflict_member
+                               WHERE kind = 'memory' AND conflict_id = ANY(touched));
+    states bigint[] := ARRAY(SELECT object_id FROM conflict_member
+                             WHERE kind = 'project_state' AND conflict_id = ANY(touched));
+    facts bigint[] := ARRAY(SELECT object_id FROM conflict_member WHERE kind = 'edge' AND conflict_id = ANY(touched));
+BEGIN
+    UPDATE memory SET is_disputed = NOT is_disputed
+    WHERE id = ANY(memories) AND status = 'active' AND is_disputed <> conflict_member_is_disputed('memory', id);
+    UPDATE project_state SET is_disputed = NOT is_disputed
+    WHERE id = ANY(states) AND status = 'active' AND is_disputed <> conflict_member_is_disputed('project_state', id);
+    PERFORM festinger_announce('resolution_queue', (
+        SELECT array_agg(DISTINCT id::text) FROM urd WHERE edge_id = ANY(facts)));
+END $$;
+
+-- Mark the members that were added to a conflict; claims are not marked.
+CREATE FUNCTION new_members_are_marked() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    touched bigint[] := (SELECT array_agg(DISTINCT conflict_id) FROM added WHERE kind <> 'claim');
+BEGIN
+    IF touched IS NOT NULL THEN
+        PERFORM conflict_members_are_marked(touched);
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- Mark the members of a conflict that was opened or closed.
+CREATE FUNCTION members_follow_their_conflict() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM conflict_members_are_marked(ARRAY[NEW.id]);
+    RETURN NULL;
+END $$;
+
+-- === resolution: rows that go: deleted facts, superseded project state, forgotten memories ===
+
+-- Close conflicts that deleted facts leave moot. Memories that are replaced are handled by the code that replaces
+-- them: what they disputed may be disputed by others.
+CREATE FUNCTION facts_leave_their_conflicts() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    touched bigint[] := (SELECT array_agg(edge_id) FROM gone
+                         WHERE EXISTS (SELECT FROM conflict_member WHERE kind = 'edge' AND object_id = edge_id));
+BEGIN
+    IF touched IS NOT NULL THEN
+        PERFORM conflicts_settle_moot('edge', touched);
+        PERFORM festinger_announce('resolution_queue', (
+            SELECT array_agg(DISTINCT id::text) FROM gone WHERE edge_id = ANY(touched)));
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- Close conflicts that superseded project state leaves moot.
+CREATE FUNCTION state_leaves_its_conflicts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM conflicts_settle_moot('project_state', ARRAY[OLD.id]);
+    RETURN NULL;
+END $$;
+
+-- Remove forgotten memories from conflicts: whoever has a memory forgotten wants its words gone from there, too.
+CREATE FUNCTION forgotten_memories_leave_their_conflicts() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    touched bigint[] := (SELECT array_agg(DISTINCT conflict_id) FROM conflict_member JOIN gone ON gone.id = object_id
+                         WHERE kind = 'memory');
+BEGIN
+    IF touched IS NULL THEN
+        RETURN NULL;
+    END IF;
+    PERFORM conflicts_settle_moot('memory', (SELECT array_agg(id) FROM gone));
+    UPDATE conflict_member SET conflicts_with_id = NULL FROM conflict_member AS higher JOIN gone ON gone.id = object_id
+    WHERE higher.kind = 'memory' AND conflict_member.conflicts_with_id = higher.id;
+    DELETE FROM conflict_member USING gone WHERE kind = 'memory' AND object_id = gone.id;
+    RETURN NULL;
+END $$;
+
+-- Remove the words of forgotten memories from questions.
+CREATE FUNCTION forgotten_memories_are_asked_about_no_more() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE conflict SET question = 'What this asked about was forgotten.'
+    WHERE slot_kind = 'narrative' AND id IN (
+        SELECT conflict_id FROM conflict_member JOIN gone ON gone.id = object_id WHERE kind = 'memory');
+    RETURN NULL;
+END $$;
+
+-- Remove the slots of forgotten memories.
+CREATE FUNCTION forgotten_memories_meet_nothing() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM layer_slot USING gone WHERE kind = 'memory' AND object_id = gone.id;
+    RETURN NULL;
+END $$;
