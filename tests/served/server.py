@@ -23,9 +23,7 @@ STOP_S = 10
 
 def new_database(server: str, name: str) -> str:
     """A migrated and bootstrapped database beside the tests' own; its address."""
-    parts = conninfo_to_dict(server)
-    query = "&".join(f"{key}={value}" for key, value in parts.items() if key not in ("dbname", "user", "password"))
-    url = f"postgresql://{parts.get('user', '')}:{parts.get('password', '')}@/{name}?{query}"
+    url = make_url(server, name)
     with psycopg.connect(server, autocommit=True) as admin:
         prepared = admin.execute("SELECT FROM pg_database WHERE datname = %s", [PREPARED]).fetchone()
         admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
@@ -33,6 +31,13 @@ def new_database(server: str, name: str) -> str:
     if prepared is None:
         prepare_database(url)
     return url
+
+
+def make_url(server: str, name: str) -> str:
+    """The address of another database of the same server."""
+    parts = conninfo_to_dict(server)
+    query = "&".join(f"{key}={value}" for key, value in parts.items() if key not in ("dbname", "user", "password"))
+    return f"postgresql://{parts.get('user', '')}:{parts.get('password', '')}@/{name}?{query}"
 
 
 def manage(*arguments: str, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -101,7 +101,7 @@ def test_a_make_target_of_the_pages_exists(target):
     assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE)
 
 
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"manage\.py ([a-z_]+)", "\n".join(PAGES.values())))))
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"manage\.py ([a-z0-9_]+)", "\n".join(PAGES.values())))))
 def test_a_management_command_of_the_pages_exists(command):
     assert command in get_commands()
 

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from festinger_site import adoption
 from festinger_site.launcher import preflight
 from festinger_site.launcher.console import say, tell_operator
 from festinger_site.management.commands.bootstrap import Command as Bootstrap
@@ -77,8 +78,10 @@ def offer_config(file: Path) -> None:
 
 
 def migrate() -> None:
+    """Raises LaunchFailed where the database is not of this version or an earlier one."""
     # ``migrate`` would compare all permissions and content types even where there is nothing to apply.
     executor = MigrationExecutor(connection)
+    adoption.check_known(executor.loader)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if plan:
         print(f"database: applying {len(plan)} migrations", file=sys.stderr, flush=True)

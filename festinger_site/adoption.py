@@ -1,0 +1,73 @@
+"""The takeover of databases of version 0.1.0, whose migrations were squashed: the tables are the same, the migrations
+that Django has recorded there are not. See docs/decisions/013-migrations.md."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from django.db import connection, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from festinger_site.launcher.preflight import LaunchFailed
+
+Names = frozenset[tuple[str, str]]  # app and migration
+
+# All that version 0.1.0 has applied, in that order: each line an app and a migration.
+LIST: Final = Path(__file__).with_name("migrations_of_0_1_0.txt")
+OLD: Final = frozenset((app, name) for app, name in map(str.split, LIST.read_text().splitlines()))
+APPS: Final = ("memory", "proxy", "resolution")
+INITIAL: Final = frozenset((app, "0001_initial") for app in APPS)
+
+
+class NotAdoptable(Exception):
+    """This is not a database of version 0.1.0. The message, for the operator, says why."""
+
+
+def check_known(loader: MigrationLoader) -> None:
+    """Raises LaunchFailed where the database has migrations that this version does not have."""
+    unknown = _select_own(loader.applied_migrations) - set(loader.disk_migrations)
+    if unknown and unknown <= OLD:
+        raise LaunchFailed(
+            "This database is of version 0.1.0. Make a backup, then let this version take it over, once:"
+            " manage.py adopt_0_1_0"
+        )
+    if unknown:
+        raise LaunchFailed(
+            f"This database is of a newer version of Festinger, which has migrations that this one does not know:"
+            f" {_format(unknown)}. Start that version, or restore a backup from before it."
+        )
+
+
+def adopt() -> None:
+    """Records the initial migrations in place of the old ones. Raises NotAdoptable, and then has changed nothing."""
+    recorder = MigrationRecorder(connection)
+    if not recorder.has_table():
+        raise NotAdoptable("This database is empty: there is nothing to take over.")
+    with transaction.atomic(), connection.cursor() as cursor:
+        # A migrate that somebody runs by hand does not know the preparation lock.
+        cursor.execute("LOCK TABLE django_migrations IN EXCLUSIVE MODE")
+        _check_adoptable(_select_own(recorder.applied_migrations()))
+        recorder.migration_qs.filter(app__in=APPS).delete()
+        for app, name in sorted(INITIAL):
+            recorder.record_applied(app, name)
+
+
+def _check_adoptable(applied: Names) -> None:
+    if not applied & (OLD - INITIAL):
+        raise NotAdoptable("This database is not of version 0.1.0: there is nothing to take over.")
+    differences = {"it lacks": OLD - applied, "it has besides": applied - OLD}
+    told = [f"{what} {_format(names)}" for what, names in differences.items() if names]
+    if told:
+        raise NotAdoptable(
+            f"This database is not as version 0.1.0 leaves it: {'; '.join(told)}. Nothing was changed. Start version"
+            " 0.1.0 with it once, or restore a backup, then try again."
+        )
+
+
+def _select_own(applied: Iterable[tuple[str, str]]) -> Names:
+    return frozenset(name for name in applied if name[0] in APPS)
+
+
+def _format(names: Names) -> str:
+    return ", ".join(f"{app} {name}" for app, name in sorted(names))
