@@ -39,8 +39,9 @@ def check_known(loader: MigrationLoader) -> None:
         )
 
 
-def adopt() -> None:
-    """Records the initial migrations in place of the old ones. Raises NotAdoptable, and then has changed nothing."""
+def adopt() -> bool:
+    """Records the initial migrations in place of the old ones. Returns True if ``episodes`` was a question that nobody
+    had answered, which is "off" now. Raises NotAdoptable, and then has changed nothing."""
     recorder = MigrationRecorder(connection)
     if not recorder.has_table():
         raise NotAdoptable("This database is empty: there is nothing to take over.")
@@ -51,6 +52,9 @@ def adopt() -> None:
         recorder.migration_qs.filter(app__in=APPS).delete()
         for app, name in sorted(INITIAL):
             recorder.record_applied(app, name)
+        # Nothing was kept until an operator answered, and a value that is no longer known would count as the default.
+        cursor.execute("UPDATE config SET value = 'off' WHERE key = 'episodes' AND value = 'ask'")
+        return bool(cursor.rowcount)
 
 
 def _check_adoptable(applied: Names) -> None:

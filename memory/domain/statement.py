@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from memory.domain.channels import TENTATIVE, Channel, channel_of_role, is_weaker
+from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.cues.matches import CueMatch
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.judging import Manner
@@ -134,8 +134,7 @@ def decode(line: bytes) -> Statement | None:
     """None for what is no statement: a torn line, or somebody else's."""
     try:
         fields = orjson.loads(line)
-        channel = channel_of_role(fields["role"]).value  # for a journal of an earlier version
-        observed = Statement(**{"channel": channel} | fields | {"key": bytes.fromhex(fields["key"])})
+        observed = Statement(**fields | {"key": bytes.fromhex(fields["key"])})
     except (ValueError, TypeError, KeyError):
         return None
     return observed if tuple(map(type, observed)) == TYPES else None

@@ -6,9 +6,6 @@ from typing import Any
 
 from django.db import models
 
-from memory.domain.channels import channel_of
-from memory.models import Edge
-
 Snapshot = dict[str, Any]
 
 PLAIN = (str, int, float)
@@ -33,8 +30,6 @@ def _encode(value: Any) -> Any:
 def read_snapshot(model: type[models.Model], snapshot: Snapshot) -> dict[str, Any]:
     """The values as the fields of the model take them."""
     values = dict(snapshot)
-    if model is Edge and "channel" not in values:  # kept by an earlier version
-        values["channel"] = channel_of(values["source"])
     for name, value in snapshot.items():
         field = model._meta.get_field(name)
         if value is not None and isinstance(field, models.DateTimeField):

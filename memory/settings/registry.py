@@ -234,12 +234,12 @@ class Tuning:
     recency_half_life_days: Annotated[float, Field(ge=0.01, le=36500)] = setting(
         RECOLLECTING, 14.0, "After how many days out of sight a concept's priority is halved."
     )
-    episodes: Literal["on", "off", "all", "ask"] = setting(
+    episodes: Literal["on", "off", "all"] = setting(
         REMEMBERING,
         "on",
         "on: what users and models say is kept, secrets masked, and found again by the same person; of agents without a"
         " token only on this machine. all: of all agents without a token, too. off: nothing more is kept; what is"
-        " kept goes with manage.py forget. ask: off until an operator answers on the home page.",
+        " kept goes with manage.py forget.",
     )
     episode_days: Annotated[int, Field(ge=1, le=36_500)] = setting(
         REMEMBERING, 90, "For how many days what was said is kept; memories made from it stay."

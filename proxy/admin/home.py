@@ -169,6 +169,5 @@ class HourlyFiguresAdmin(ReadOnly, Page):
             path("health/", self.admin_site.admin_view(health), name="proxy_home_health"),
             path("precision/", self.admin_site.admin_view(precision), name="proxy_home_precision"),
             path("charts/", self.admin_site.admin_view(charts), name="proxy_charts"),
-            path("remember/", self.admin_site.admin_view(retention.answer), name="proxy_home_remember"),
         ]
         return [*own, *super().get_urls()]

@@ -77,9 +77,8 @@ async def read_injections(
             # A block without text may still tell what was asked (placement ``system``).
             shown = (ShownFact(*fact) for fact in content["facts"])
             facts = tuple(fact._replace(rivals=tuple(fact.rivals)) for fact in shown)
-            # Rows of an earlier version have neither.
-            notes = tuple(ShownNote(*note) for note in content.get("notes", ()))
-            states = tuple(ShownState(*state) for state in content.get("states", ()))
+            notes = tuple(ShownNote(*note) for note in content["notes"])
+            states = tuple(ShownState(*state) for state in content["states"])
             block = Block(text, facts, tuple(content["questions"]), notes, states)
             yield Injection(bytes(conversation), others, bytes(place), block, system, at)
 

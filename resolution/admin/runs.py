@@ -46,7 +46,6 @@ WAYS = {
     Run.Trigger.COMMAND: "by a command",
     Run.Trigger.ADMIN: "in the admin",
     Run.Trigger.QUARANTINE: "a quarantine",
-    Run.Trigger.UPGRADE: "the upgrade",
     Run.Trigger.MERGE: "a change of names",
     Run.Trigger.CONSOLIDATE: "the memories' consolidation",
     Run.Trigger.SWEEP: "a search across the layers",

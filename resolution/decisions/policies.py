@@ -4,11 +4,9 @@ from typing import Final
 
 from django.db.models import Count, F
 
-from memory.db.transactions import in_transaction
-from memory.graph import store
 from memory.models import Edge
 from resolution.intake.open_claims import OPEN, rebase
-from resolution.models import Claim, CollisionType
+from resolution.models import Claim
 
 NAMED_MAX: Final = 5  # concepts that a refusal names
 
@@ -33,17 +31,3 @@ def rebase_claims(dim_id: int) -> int:
     for slot in sorted(set(waiting.values_list("concept_id", "dim_id"))):
         rebase(slot, fill=True)
     return before - waiting.count()
-
-
-def place_claims_at_upgrade() -> int:
-    """What waits for a decision between parents that may stand beside each other by now needs none; how many."""
-    waiting = Claim.objects.filter(dim__dimension__is_additive=True, status__in=OPEN)
-    among = waiting.exclude(collision_type__in=[CollisionType.CYCLE, CollisionType.RETRACTION])
-    dim_ids = sorted(set(among.values_list("dim_id", flat=True)))
-    return sum(_lock_and_rebase(dim_id) for dim_id in dim_ids)
-
-
-@in_transaction
-def _lock_and_rebase(dim_id: int) -> int:
-    store.lock_dimensions([dim_id])
-    return rebase_claims(dim_id)

@@ -27,17 +27,15 @@ class Run(models.Model):
         COMMAND = "command"
         ADMIN = "admin"
         QUARANTINE = "quarantine"
-        UPGRADE = "upgrade"
         MERGE = "merge"
         CONSOLIDATE = "consolidate"
         SWEEP = "sweep"
         DETECT = "detect"
 
-    # Runs that take out what was stated, and those that do not decide about conflicts: all others are the resolver's.
-    QUARANTINES = (Trigger.QUARANTINE, Trigger.UPGRADE)
     # These go on beside a run of the resolver.
     BESIDE = (Trigger.CONSOLIDATE, Trigger.SWEEP, Trigger.DETECT)
-    OTHERS = (*QUARANTINES, Trigger.MERGE, *BESIDE)
+    # Runs that do not decide about conflicts: all others are the resolver's.
+    OTHERS = (Trigger.QUARANTINE, Trigger.MERGE, *BESIDE)
 
     trigger = models.CharField(max_length=12, choices=Trigger)
     actor = models.CharField(max_length=120, blank=True, default="", db_default="")
@@ -78,7 +76,6 @@ class Run(models.Model):
                         "command",
                         "admin",
                         "quarantine",
-                        "upgrade",
                         "merge",
                         "consolidate",
                         "sweep",

@@ -12,7 +12,7 @@ from memory.models import Dimension, Edge, Soas, Source
 from resolution import transfer
 from resolution.decisions import DecisionError, decide
 from resolution.decisions.merging import merge
-from resolution.decisions.policies import explain_refusal, place_claims_at_upgrade, rebase_claims
+from resolution.decisions.policies import explain_refusal, rebase_claims
 from resolution.decisions.quarantine import quarantine
 from resolution.decisions.retirement import put_back, retire_one
 from resolution.decisions.suspects import find_suspects
@@ -201,7 +201,7 @@ def test_what_waited_for_a_decision_stands_once_the_dimension_keeps_all() -> Non
     tech = claim.dim_id
 
     Dimension.objects.filter(pk=tech).update(on_collision="keep_all")
-    assert place_claims_at_upgrade() == 1
+    assert rebase_claims(tech) == 1
 
     claim.refresh_from_db()
     assert claim.status == "resolved"

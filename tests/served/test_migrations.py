@@ -43,7 +43,7 @@ DESCRIBE = """
     FROM pg_proc AS p JOIN pg_language AS l ON l.oid = prolang WHERE pronamespace = 'public'::regnamespace
         AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = p.oid AND deptype = 'e')
 """
-# A cat that was spoken of and remembered, a fact with its history, a conflict about it.
+# A cat that was spoken of and remembered, a fact with its history, a conflict about it, a run of a kind that is gone.
 HELD = """
     INSERT INTO episode (digest, conversation, agent, role, text, lexemes, said_at)
         VALUES (sha256('cat'), substr(sha256('talk'), 1, 16), 'hermione', 'user', 'My cat is called Grimalkin.',
@@ -58,6 +58,7 @@ HELD = """
     INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,
         incoming_confidence, incoming_source, channel, collision_type, agent)
         VALUES (1, 4, 2, 3, false, 0.8, 'gutask', 'gutask', 'ispart_ispart', 'dobby');
+    INSERT INTO run (trigger, mode, status, counts) VALUES ('upgrade', '', 'done', '{}');
 """
 FIND_HELD = """
     SELECT (SELECT string_agg(text, '') FROM episode), (SELECT string_agg(text, '') FROM memory),
@@ -103,4 +104,5 @@ def test_what_0_1_0_has_stored_is_there_after_the_takeover(address: str) -> None
         assert "let this version take it over, once: manage.py adopt_0_1_0" in refused.value.stderr
         assert "instead of the 78 migrations of version 0.1.0, memory 0001_initial, proxy 0001_initial" in told
         assert connection.execute(FIND_HELD).fetchall() == held
+        assert connection.execute("SELECT trigger FROM run").fetchall() == [("quarantine",)]
         assert held == [("My cat is called Grimalkin.", "The user's cat is called Grimalkin.", "nginx", 1, "open")]

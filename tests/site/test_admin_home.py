@@ -5,7 +5,6 @@ from datetime import timedelta
 from html import unescape
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 from django.urls import reverse
@@ -118,24 +117,6 @@ def test_the_page_says_what_is_kept_of_what_is_said(operator: Client) -> None:
 
     Config.objects.filter(key="episodes").update(value="off")
     assert "Nothing more is kept. There is still 1 episode. Switch it on" in text(page(operator))
-
-
-@pytest.mark.parametrize("chosen", ["on", "off"])
-def test_after_an_upgrade_an_operator_is_asked_whether_it_is_to_be_kept(
-    operator: Client, viewer: Client, chosen: str
-) -> None:
-    Config.objects.filter(key="episodes").update(value="ask")
-    address = reverse("admin:proxy_home_remember")
-    assert "May Festinger keep what is said?" in page(operator)
-    assert address not in page(viewer)
-    assert viewer.post(address, {"keep": chosen}).status_code == 403
-
-    operator.post(address, {"keep": chosen})
-    assert operator.post(address, {"keep": "on"}, follow=True).status_code == 200  # somebody else was first
-
-    assert Config.tuning().episodes == chosen
-    assert LogEntry.objects.get(object_id="episodes").change_message == f"episodes: ask -> {chosen}"
-    assert "May Festinger keep what is said?" not in page(operator)
 
 
 def test_what_waits_is_counted_and_the_next_ones_lead_to_the_desk(operator: Client) -> None:

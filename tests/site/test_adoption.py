@@ -3,12 +3,14 @@
 A whole one is taken over in tests/served/test_migrations.py."""
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from festinger_site import adoption
 from festinger_site.launcher.preflight import LaunchFailed
+from memory.models import Config
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +47,16 @@ def test_a_database_of_0_1_0_is_taken_over_once() -> None:
         adoption.adopt()
 
 
+@pytest.mark.parametrize(("episodes", "becomes"), [("ask", "off"), ("on", "on"), ("all", "all")])
+def test_where_nobody_has_said_that_messages_may_be_kept_none_are(episodes: str, becomes: str) -> None:
+    Config.objects.update_or_create(key="episodes", defaults={"value": episodes})
+    record(adoption.OLD)
+
+    assert adoption.adopt() == (episodes == "ask")
+
+    assert Config.objects.get(key="episodes").value == becomes
+
+
 @pytest.mark.parametrize(
     ("names", "difference"),
     [
@@ -77,6 +89,8 @@ def test_a_database_of_0_1_0_is_refused_before_the_takeover(names: adoption.Name
 
     with pytest.raises(LaunchFailed, match=r"of version 0\.1\.0\. Make a backup, .*: manage\.py adopt_0_1_0"):
         adoption.check_known(MigrationLoader(connection))
+    with pytest.raises(CommandError, match=r"manage\.py adopt_0_1_0"):
+        call_command("migrate", verbosity=0)
 
 
 def test_a_database_of_a_newer_version_is_refused() -> None:

@@ -14,11 +14,15 @@ class Command(BaseCommand):
     def handle(self, **_: Any) -> None:
         try:
             with hold_preparation_lock():
-                adoption.adopt()
+                was_unanswered = adoption.adopt()
         except adoption.NotAdoptable as refused:
             raise CommandError(str(refused)) from refused
         initial = ", ".join(f"{app} {name}" for app, name in sorted(adoption.INITIAL))
         self.stdout.write(
             f"Taken over: instead of the {len(adoption.OLD)} migrations of version 0.1.0, {initial} are recorded as"
-            " applied. Nothing else was changed. Start Festinger as usual."
+            " applied. What is stored was not changed. Start Festinger as usual."
         )
+        if was_unanswered:
+            self.stdout.write(
+                "Nobody has answered whether what is said may be kept: nothing is. To change that, set episodes to on."
+            )

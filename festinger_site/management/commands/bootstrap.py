@@ -12,7 +12,6 @@ from pgmq.install import get_embedded_sql_version
 
 from memory import bootstrap
 from memory.search import english
-from resolution.decisions.policies import place_claims_at_upgrade
 from resolution.resolver import schedule as resolver_schedule
 
 
@@ -48,8 +47,6 @@ class Command(BaseCommand):
         for name in bootstrap.load_groups():
             self.stdout.write(f"group {name}: permissions added")
         resolver_schedule.keep()
-        if placed := place_claims_at_upgrade():
-            self.stdout.write(f"{placed} conflicts settled: their dimensions keep all facts now")
         if install_pgmq():
             self.stdout.write("broker: PGMQ installed")
         return bootstrap.create_first_operator()

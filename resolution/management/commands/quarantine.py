@@ -69,7 +69,7 @@ class Command(BaseCommand):
             )
 
     def take_back(self, run_id: int, actor: Actor) -> None:
-        if not Run.objects.filter(pk=run_id, trigger__in=Run.QUARANTINES).exists():
+        if not Run.objects.filter(pk=run_id, trigger=Run.Trigger.QUARANTINE).exists():
             raise CommandError(f"Run {run_id} is no quarantine.")
         try:
             report = undo.undo_run(run_id, actor, "quarantine taken back")
