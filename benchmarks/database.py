@@ -65,14 +65,10 @@ def remember_nothing(database: str) -> None:
         connection.execute("UPDATE config SET value = '0' WHERE key = 'recall_share'")
 
 
-def count_words(home: Path, database: str) -> None:
-    """What a worker, and Postgres, do each minute: without it a search knows of no word whether it is rare."""
+def analyze(database: str) -> None:
+    """Postgres' own statistics, which its planner goes by."""
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("ANALYZE")
-    counting = "import django; django.setup(); from memory.semantic import statistics; statistics.count_due()"
-    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
-    environment |= {"DATABASE_URL": database, "DJANGO_SETTINGS_MODULE": "festinger_site.settings"}
-    subprocess.run([sys.executable, "-c", counting], cwd=homes.PROJECT, env=environment, check=True)
 
 
 def address(home: Path, database: str) -> str:

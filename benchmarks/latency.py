@@ -12,7 +12,7 @@ from statistics import median, quantiles
 
 from benchmarks import prompts
 from benchmarks.client import Connection
-from benchmarks.database import count_words, fresh, remember_nothing
+from benchmarks.database import analyze, fresh, remember_nothing
 from benchmarks.figures import Figures, Rows
 from benchmarks.loop import run
 from benchmarks.plan import Plan
@@ -67,7 +67,7 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
         targets = targets_of(running, lambda headers: prompts.fresh(headers=headers, seed=1))
         targets.insert(3, Target(FACTS_ONLY, facts_only, prompts.fresh(seed=1), recalls=True))
         targets.insert(4, Target(RESENT, running.festinger, prompts.resent(), recalls=True))
-        warmed_up = partial(count_words, home, running.database)
+        warmed_up = partial(analyze, running.database)
         samples, seen = run(sample(targets, running.model.port, plan.rounds, warmed_up=warmed_up))
     yield Figures("latency", TITLE, rows(samples), {FESTINGER: AIM_SEARCHED, FACTS_ONLY: AIM}, seen)
 

@@ -78,7 +78,6 @@ def store(talks: Sequence[Talk], embedder: str) -> list[list[int]]:
     from django.db import connection
 
     from memory.models import Config
-    from memory.semantic import statistics
     from memory.semantic.vectors import queue
     from resolution.memories.reading import read_due
 
@@ -105,7 +104,6 @@ def store(talks: Sequence[Talk], embedder: str) -> list[list[int]]:
             ids.append(own[: len(talk.lines)])
         cursor.execute("ANALYZE")
     read_due(seconds=MINUTE_S)
-    statistics.count_due()
     while queue.embed_due():
         pass
     return ids
@@ -146,7 +144,7 @@ def name_row(talk: Talk, is_held_out: bool) -> str:
 
 
 def judge_asked(row: dict[str, list[bool]], number: int, asked: Asked, evidence: set[int], outdated: set[int]) -> None:
-    from memory.semantic.search import search
+    from memory.search.service import search
 
     found = search(scope_of(number), asked.text, types="episodes", limit=FIRST)
     is_there = any(each.id in evidence for each in found)
@@ -159,9 +157,9 @@ def judge_asked(row: dict[str, list[bool]], number: int, asked: Asked, evidence:
 
 
 def find_unasked(number: int, prompt: str) -> Sequence[Any]:
-    from memory.semantic.search import search
+    from memory.search.service import search
 
-    return search(scope_of(number), prompt, limit=FIRST, own_words_only=True, least_confidence=0.5)
+    return search(scope_of(number), prompt, limit=FIRST, is_unasked=True)
 
 
 def list_sources(found: Sequence[Any]) -> set[int]:

@@ -103,7 +103,6 @@ def main() -> None:
 
 def fill(dsn: str, memories: int, episodes: int) -> None:
     from memory.models import Embedder
-    from memory.semantic import statistics
     from memory.semantic.vectors import builtin, schema
 
     known = {"dimensions": DIMENSIONS, "is_current": True}
@@ -118,7 +117,6 @@ def fill(dsn: str, memories: int, episodes: int) -> None:
         connection.execute(AFTER)
         schema.add_index(embedder)
         connection.execute("VACUUM ANALYZE")
-    statistics.count_due()
 
 
 def measure_all(dsn: str) -> dict[str, dict[str, float]]:
@@ -153,7 +151,7 @@ def percentiles(samples: Sequence[float]) -> dict[str, float]:
 
 
 async def measure_unasked(dsn: str, random: Random) -> dict[str, dict[str, float]]:
-    from memory.semantic.searcher import Searcher
+    from memory.search.searcher import Searcher
 
     searcher = Searcher(dsn)
     keeping = asyncio.create_task(searcher.run())
@@ -197,8 +195,7 @@ async def ask(searcher: Any, random: Random) -> float:
 
 
 def measure_asked(random: Random) -> dict[str, float]:
-    from memory.semantic.search import search
-
+    from memory.search.service import search
     from memory.semantic.domain.scope import Scope, Speaker
 
     times = []

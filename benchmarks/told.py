@@ -211,7 +211,6 @@ def main() -> None:
     import django
 
     django.setup()
-    from memory.semantic import statistics
     from memory.semantic.vectors import queue
     from resolution.memories.reading import due, read_due
     from resolution.workers.observations import settle_due
@@ -219,7 +218,6 @@ def main() -> None:
     settle_due()
     while due().exists():
         read_due()
-    statistics.count_due()
     while queue.embed_due():
         pass
 

@@ -1,5 +1,5 @@
 """The takeover of databases of version 0.1.0, whose migrations were squashed: the tables are the same, the migrations
-that Django has recorded there are not. See docs/decisions/013-migrations.md."""
+that Django has recorded there are not. See docs/decisions/014-migrations.md."""
 
 from collections.abc import Iterable
 from pathlib import Path

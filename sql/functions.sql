@@ -1,5 +1,5 @@
 -- The functions of a migrated database. No migration reads this file: each carries the SQL that it runs, and
--- tests/test_sql_files.py compares the two (docs/decisions/013-migrations.md).
+-- tests/test_sql_files.py compares the two (docs/decisions/014-migrations.md).
 
 -- === memory: the graph ===
 

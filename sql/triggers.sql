@@ -1,5 +1,5 @@
 -- The triggers of a migrated database, and what else its models cannot express. No migration reads this file: each
--- carries the SQL that it runs, and tests/test_sql_files.py compares the two (docs/decisions/013-migrations.md).
+-- carries the SQL that it runs, and tests/test_sql_files.py compares the two (docs/decisions/014-migrations.md).
 
 -- === memory: the graph ===
 

@@ -20,7 +20,7 @@ import psycopg
 from wordfreq import get_frequency_dict
 
 from benchmarks.client import CONTENT_LENGTH, END_OF_HEAD, BenchmarkBroken, Connection
-from benchmarks.database import count_words, fresh
+from benchmarks.database import analyze, fresh
 from benchmarks.figures import Figures, Rows
 from benchmarks.latency import timed
 from benchmarks.loop import run
@@ -229,7 +229,7 @@ def start_festinger(home: Path, mock: Server, stack: ExitStack, texts: Sequence[
         values = {"texts": list(texts), "count": len(texts), "of_one": OF_A_CONVERSATION}
         connection.execute(EPISODES.encode(), values)
     embed(home, database)
-    count_words(home, database)
+    analyze(database)
     return Way(FESTINGER, stack.enter_context(festinger(home, mock.url, database)))
 
 

@@ -17,7 +17,7 @@ import orjson
 import psycopg
 
 from benchmarks.client import HOST, BenchmarkBroken
-from benchmarks.database import count_words, fresh
+from benchmarks.database import analyze, fresh
 from benchmarks.peers import installed
 from benchmarks.peers.talking import CHAT, COMPLETIONS, Line
 from benchmarks.servers import Server, festinger
@@ -138,7 +138,7 @@ class FestingerStore(Store):
         if told:
             self.set_dates(told)
         self._manage("consolidate")
-        count_words(self.home, self.database)
+        analyze(self.database)
 
     def set_dates(self, told: Sequence[Told]) -> None:
         """Moves each time back as far as the chat that it was in."""

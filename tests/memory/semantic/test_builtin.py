@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from memory.semantic.search import search
+from memory.semantic.searcher import Searcher
 
 from memory.models import Embedder, PendingEmbedding
 from memory.semantic.encoder import weights
 from memory.semantic.encoder.errors import EncoderUnavailable
 from memory.semantic.encoder.model_file import FOLDER, MODEL
-from memory.semantic.search import search
-from memory.semantic.searcher import Searcher
 from memory.semantic.vectors import builtin, queue, schema
 from memory.semantic.vectors.calibration import BUILTIN_NOISE, measure_noise
 from memory.semantic.vectors.condition import CONDITION, read_condition
