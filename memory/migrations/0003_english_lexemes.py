@@ -9,10 +9,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RemoveField(
-            model_name="textstatistics",
-            name="project",
-        ),
         migrations.CreateModel(
             name="EnglishLexeme",
             fields=[

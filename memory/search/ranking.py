@@ -16,7 +16,7 @@ from memory.search.results import Found
 LINES_MAX: Final = 6  # given unasked, of all kinds together
 SHARE_WEIGHT: Final = 0.25  # of the share of the query's words that a text has, beside its cosine
 NO_VECTOR_WEIGHT: Final = 0.8  # the same of a text without a vector
-LEAST_FACTOR: Final = 1.35  # k: how many deviations above chance the best text has to be, for each sqrt(2 ln N)
+LEAST_FACTOR: Final = 1.3  # k: how many deviations above chance the best text has to be, for each sqrt(2 ln N)
 FACT_SHARE: Final = 0.5  # of the words of a prompt that a fact must have: then the prompt asks for it
 WEAK: Final = 0.75  # of the least likeness: enough for a text that comes with a better one, or that is asked for
 DAY: Final = 86_400.0

@@ -137,7 +137,7 @@ class Tuning:
         RECOLLECTING, 200, "Memories in one block, in model tokens of four characters; they come beside the facts."
     )
     recollection_max_episode_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
-        RECOLLECTING, 200, "What was said elsewhere, in one block, in model tokens of four characters."
+        RECOLLECTING, 300, "What was said elsewhere, in one block, in model tokens of four characters."
     )
     recollection_max_total_tokens: Annotated[int, Field(ge=0, le=100_000)] = setting(
         RECOLLECTING, 1500, "Length of all blocks of one conversation, in model tokens of four characters."

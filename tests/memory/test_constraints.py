@@ -83,6 +83,7 @@ BAD_ROWS = [
             ("project_state_is_archived_when_it_holds_no_more", {"status": "gone"}, None),
         )
     ),
+    BadRow("english_lexeme_messages_are_counted", "english_lexeme", {"messages": -1}),
     BadRow("asked_search_found_is_counted", "asked_search", {"found": -1}),
     BadRow("extraction_mark_unique", "extraction_mark", beside={}),
     BadRow("given_note_unique", "given_note", beside={}),

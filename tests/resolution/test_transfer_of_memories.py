@@ -24,7 +24,8 @@ from memory.models import (
     Project,
     ProjectState,
 )
-from memory.semantic import copies, search, store, uniting
+from memory.search.service import search
+from memory.semantic import copies, store, uniting
 from memory.semantic.copies import EpisodeCopy
 from memory.semantic.domain.episodes import EpisodeText
 from memory.semantic.domain.scope import Scope, Speaker
@@ -196,7 +197,7 @@ def test_what_is_imported_is_marked_so_is_in_the_history_and_waits_for_its_vecto
     assert kinds == [Memory.objects.count(), 3]
     assert not Episode.objects.filter(read_at=None).exists()  # nobody says it anew
     project = Project.objects.get()
-    found = search.search(Scope(HARRY, project.pk), "what was said of postgres")
+    found = search(Scope(HARRY, project.pk), "what was said of postgres")
     assert {"memory", "episode"} == {one.kind for one in found}
 
 

@@ -7,8 +7,6 @@ from typing import Final, Literal, NamedTuple
 from memory.domain.text.function_words import is_closed_class
 
 NOTE_CHARACTERS_MAX: Final = 300
-# To these, sentences are added around the one that is wanted: what a long message says besides takes up the room.
-_AROUND: Final = 200
 DISPUTED: Final = " (disputed)"
 CUT: Final = "…"
 
@@ -141,8 +139,8 @@ def cut_around(text: str, wanted: Collection[str], length_max: int) -> str:
     sentences = _SENTENCE_END.split(text)
     counts = [len(find_content_words(sentence).intersection(wanted)) for sentence in sentences]
     first = last = max(range(len(sentences)), key=lambda index: counts[index])
-    size, room = len(sentences[first]), min(length_max - 2 * (len(CUT) + 1), _AROUND)
-    if size > length_max - 2 * (len(CUT) + 1):
+    size, room = len(sentences[first]), length_max - 2 * (len(CUT) + 1)
+    if size > room:
         return _cut_within(sentences[first], wanted, length_max)
     while True:
         # What follows explains more than what comes before.

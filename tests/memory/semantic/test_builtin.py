@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
-from memory.semantic.search import search
-from memory.semantic.searcher import Searcher
 
 from memory.models import Embedder, PendingEmbedding
+from memory.search.searcher import Searcher
+from memory.search.service import search
 from memory.semantic.encoder import weights
 from memory.semantic.encoder.errors import EncoderUnavailable
 from memory.semantic.encoder.model_file import FOLDER, MODEL
