@@ -2,18 +2,11 @@
 
 import gc
 import weakref
-from collections.abc import Iterator
 
 import pytest
 
 from memory.collector import GROWTH, SurvivorFreezer
-
-
-@pytest.fixture(autouse=True)
-def _unfrozen() -> Iterator[None]:
-    gc.collect()
-    yield
-    gc.unfreeze()
+from tests.fresh_process import call_in_fresh_process
 
 
 @pytest.mark.parametrize(
@@ -23,16 +16,16 @@ def _unfrozen() -> Iterator[None]:
 def test_what_survives_a_long_full_collection_is_frozen_in_calm(
     long_s: float, generation: int, is_calm: bool, is_frozen: bool
 ) -> None:
-    freezer, kept = SurvivorFreezer(lambda: is_calm, long_s), [[number] for number in range(1_000)]
-    before = gc.get_freeze_count()
+    assert call_in_fresh_process(freezes, long_s, generation, is_calm) is is_frozen
 
-    gc.callbacks.append(freezer)
-    try:
-        gc.collect(generation)
-    finally:
-        gc.callbacks.remove(freezer)
 
-    assert (gc.get_freeze_count() >= before + len(kept)) is is_frozen
+def freezes(long_s: float, generation: int, is_calm: bool) -> bool:
+    kept, before = [[number] for number in range(1_000)], gc.get_freeze_count()
+    gc.callbacks.append(SurvivorFreezer(lambda: is_calm, long_s))
+
+    gc.collect(generation)
+
+    return gc.get_freeze_count() >= before + len(kept)
 
 
 class Ring:
@@ -43,21 +36,23 @@ class Ring:
 
 
 def test_what_refers_to_itself_and_was_frozen_is_freed_when_much_more_is_frozen() -> None:
-    freezer, ring = SurvivorFreezer(lambda: True, 0.0), Ring()
-    is_there = weakref.ref(ring)
+    call_in_fresh_process(freeze_and_free_ring)
 
-    gc.callbacks.append(freezer)
-    try:
-        gc.collect()
-        del ring
-        gc.collect()
-        assert is_there() is not None  # frozen
-        kept = [[number] for number in range(int(gc.get_freeze_count() * (GROWTH - 1)) + 1)]
-        gc.collect()
-        assert gc.get_freeze_count() == 0
-        gc.collect()
-    finally:
-        gc.callbacks.remove(freezer)
+
+def freeze_and_free_ring() -> None:
+    ring = Ring()
+    is_there = weakref.ref(ring)
+    gc.callbacks.append(SurvivorFreezer(lambda: True, 0.0))
+    gc.disable()  # no collections but these
+
+    gc.collect()
+    del ring
+    gc.collect()
+    assert is_there() is not None  # frozen
+    kept = [[number] for number in range(int(gc.get_freeze_count() * (GROWTH - 1)) + 1)]
+    gc.collect()
+    assert gc.get_freeze_count() == 0
+    gc.collect()
 
     assert is_there() is None
     assert gc.get_freeze_count() > len(kept)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from itertools import islice
+from math import inf
 from types import SimpleNamespace
 
 import pytest
@@ -167,7 +168,7 @@ def test_what_is_learned_in_steps_is_what_is_learned_at_once() -> None:
     encounters = Encounters(Cache(), observed.extend)
     text = "Dobby ISA worker of the Glitch University.\n" + "Zorblat is a fine café, isn't it? Ask it.\n" * 2_000
     message = Message("user", text)
-    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache)))
+    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance(100_000, inf)))
     finish(encounters.observe(ONE, [(message, reading)], NOW, "dobby"))
 
     asyncio.run(encounters.learn())
@@ -205,7 +206,7 @@ def test_prompts_go_on_while_a_long_message_is_learned_from(monkeypatch: pytest.
     monkeypatch.setattr(encounters_module, "REST_S", 0.0)
     encounters = Encounters(Cache())
     message = Message("user", "Zorblat is the service of Dobby.\n" * 3_000)
-    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache)))
+    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance(100_000, inf)))
     finish(encounters.observe(ONE, [(message, reading)], NOW))
 
     async def turns_of_others() -> int:
@@ -223,7 +224,7 @@ def test_learning_that_is_cut_short_begins_anew(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(encounters_module, "REST_S", 0.0)
     encounters = Encounters(Cache())
     message = Message("user", "Zorblat is the service of Dobby.\n" * 3_000)
-    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance.of(encounters.cache)))
+    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance(100_000, inf)))
     finish(encounters.observe(ONE, [(message, reading)], NOW))
 
     async def cut_short() -> None:
@@ -263,7 +264,7 @@ def test_a_message_that_is_read_later_states_nothing_later() -> None:
         Message("user", f"Dobby runs on {host}. " + "Word soup is served. " * 3_000) for host in ("Docker", "Podman")
     ]
     for turn in range(2):
-        readings = finish(reader.read_within(said, Allowance.of(encounters.cache)))
+        readings = finish(reader.read_within(said, Allowance(100_000, inf)))
         finish(encounters.observe(ONE, zip(said, readings, strict=True), NOW + 10 * turn, "dobby"))
         asyncio.run(encounters.learn())
 

@@ -66,7 +66,9 @@ class StepwiseTurns(Turns):
 
 class Enriching:
     def __init__(self, turns: Turns | None = None, searcher: RelatedFinder | None = None) -> None:
-        self.cache = Cache(loaded_at=1.0, tuning=Tuning(zero_hit_max=0, recollection_style="compact"))
+        # The longest deadlines: a busy machine changes no outcome.
+        unhurried = Tuning(recall_deadline_ms=2_000, enrichment_max_ms=10_000)
+        self.cache = Cache(loaded_at=1.0, tuning=replace(unhurried, zero_hit_max=0, recollection_style="compact"))
         for number, word in enumerate(WORDS, 1):
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0))
         self.events = Written()
