@@ -84,6 +84,12 @@ class StandIn:
     def clear(self) -> None:
         self._client.delete("/standin/requests")
 
+    def load_only(self, model: str) -> None:
+        """Unload all other models."""
+        for loaded in self._client.get("/api/ps").json()["models"]:
+            self._client.post("/api/generate", json={"model": loaded["name"], "keep_alive": 0})
+        self._client.post("/api/generate", json={"model": model})
+
     def kill(self) -> None:
         """Die at once, in the middle of every answer; new connections are refused."""
         self._process.kill()

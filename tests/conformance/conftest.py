@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Iterator
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,30 @@ def knowing(database: str) -> Iterator[Side]:
 
 
 @pytest.fixture(scope="package")
-def litellm() -> Iterator[Any]:
+def litellm_and_its_logging() -> Iterator[tuple[Any, set[Future[Any]]]]:
     """With the price list of its package: the newest one would come from the network."""
+    logging: set[Future[Any]] = set()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         import litellm
-    litellm.suppress_debug_info = True
-    yield litellm
+        from litellm.litellm_core_utils.thread_pool_executor import BoundedLoggingThreadPoolExecutor as Executor
+
+        submit = Executor.submit
+
+        def note(executor: Any, *work: Any, **more: Any) -> Future[Any]:
+            logging.add(future := submit(executor, *work, **more))
+            return future
+
+        patch.setattr(Executor, "submit", note)
+        litellm.suppress_debug_info = True
+        yield litellm, logging
     gc.collect()  # while its warnings are still let pass
+
+
+@pytest.fixture
+def litellm(litellm_and_its_logging: tuple[Any, set[Future[Any]]]) -> Iterator[Any]:
+    """Waits at the end for its logging threads, which ask for details of models: the next test would see it."""
+    litellm, logging = litellm_and_its_logging
+    yield litellm
+    wait(logging)
+    logging.clear()

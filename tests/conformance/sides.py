@@ -35,6 +35,8 @@ class Side:
 
     def run(self, call: Call, *, besides: tuple[str, ...] = ()) -> "Seen":
         """``besides``: paths that are asked for at no certain time, and not looked at."""
+        self.tap.answers()  # to what was asked after the last call had returned
+        self.ollama.load_only("llama3")  # some calls are made to one of the two sides only
         self.ollama.clear()
         outcome = outcome_of(call, self.tap.url)
         answers = [answer for answer in self.tap.answers() if not answer.asked.endswith(besides)]
