@@ -172,8 +172,8 @@ def test_the_command_writes_markdown_in_which_nothing_said_is_syntax(
 ) -> None:
     teach("p05.frame", "invar", "material")
     conflict = Edge.objects.get(concept__token="p05.frame")
-    settle(project, "decision", "frame_material", "*wood* [x](http://evil)", ADA)
-    sides = [Member("edge", conflict.pk, "invar"), Member("project_state", 1, "wood")]
+    state = settle(project, "decision", "frame_material", "*wood* [x](http://evil)", ADA).row
+    sides = [Member("edge", conflict.pk, "invar"), Member("project_state", state.pk, "wood")]
     number = open_conflict("cross_layer", {"words": ["frame"]}, sides, project="p05")
 
     call_command("mirror", "p05", "--since", "2020-01-01")
@@ -182,8 +182,9 @@ def test_the_command_writes_markdown_in_which_nothing_said_is_syntax(
     assert written.startswith(
         "# Interferometer\n\n1 value, 1 concept, 0 memories, 1 open question. Slug: p05.\n\n## Changed since"
     )
-    assert "- **frame material**: \\*wood\\* \\[x\\](http://evil) *changed* (ada, " in written
-    assert f"- **p05.frame**\n  - material: invar **⚠ disputed** (conflict {number}) *changed*\n" in written
+    disputed = f"**⚠ disputed** (conflict {number})"
+    assert f"- **frame material**: \\*wood\\* \\[x\\](http://evil) {disputed} *changed* (ada, " in written
+    assert f"- **p05.frame**\n  - material: invar {disputed} *changed*\n" in written
     with pytest.raises(CommandError, match="no project p06"):
         call_command("mirror", "p06")
 

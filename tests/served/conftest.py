@@ -79,10 +79,11 @@ def raw_server(database: str, raw_upstream: RawUpstream) -> Iterator[Served]:
 
 
 @pytest.fixture
-def model(raw_upstream: RawUpstream) -> RawUpstream:
+def model(raw_upstream: RawUpstream) -> Iterator[RawUpstream]:
     """Behind ``raw_server``; answers OK until it is told otherwise."""
     raw_upstream.clear()
-    return raw_upstream
+    yield raw_upstream
+    raw_upstream.clear()  # the next test may ask ``raw_server`` only
 
 
 @pytest.fixture

@@ -1,8 +1,11 @@
 """A model server that breaks off, hangs up, answers too early or goes away: what the client sees of it."""
 
+import fcntl
 import os
 import socket
 import struct
+import sys
+import termios
 import threading
 from select import select
 from weakref import WeakSet
@@ -26,6 +29,7 @@ from tests.served.wire import (
     says,
     says_and_closes,
 )
+from tests.waiting import eventually
 
 PROMPT = b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
 PATHS = ["/api/chat", "/v1/chat/completions"]
@@ -179,6 +183,7 @@ def test_what_comes_between_two_answers_is_taken_for_none(port: int, model: RawU
         connection.sendall(OK)
         has_answer.acquire()
         connection.sendall(late)
+        assert eventually(lambda: has_arrived(connection), within_s=PATIENCE_S)
         has_more.release()
 
     model.script = script
@@ -186,6 +191,14 @@ def test_what_comes_between_two_answers_is_taken_for_none(port: int, model: RawU
         assert ask(port, request_).status == 200
         has_answer.release()
         assert has_more.acquire(timeout=PATIENCE_S)
+
+
+def has_arrived(connection: socket.socket) -> bool:
+    """True if the system of the other side has all that was sent; elsewhere than on Linux, that it was sent."""
+    if sys.platform != "linux":
+        return True
+    unacknowledged = fcntl.ioctl(connection, termios.TIOCOUTQ, struct.pack("i", 0))
+    return struct.unpack("i", unacknowledged) == (0,)
 
 
 def test_after_the_first_byte_of_an_answer_it_is_not_asked_again(port: int, model: RawUpstream) -> None:
