@@ -387,15 +387,17 @@ def test_it_stops_without_waiting_for_the_next_look_and_leaves_no_thread(file: P
     assert watcher.LOOK_MS == 60_000
     before = set(threading.enumerate())
 
-    async def run() -> None:
+    async def run() -> set[threading.Thread]:
         task = asyncio.create_task(opened(file).run())
-        await asyncio.sleep(0.3)
+        started = await eventually_here(lambda: set(threading.enumerate()) - before, within_s=WITHIN_S)
+        assert started
         task.cancel()
         async with asyncio.timeout(WITHIN_S):
             await asyncio.gather(task, return_exceptions=True)
+        return started
 
-    asyncio.run(run())
-    assert eventually(lambda: set(threading.enumerate()) <= before, within_s=WITHIN_S)
+    started = asyncio.run(run())
+    assert eventually(lambda: started.isdisjoint(threading.enumerate()), within_s=WITHIN_S)
 
 
 def test_the_watcher_is_of_the_kind_that_is_notified() -> None:
