@@ -5,8 +5,8 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -40,7 +40,6 @@ KINDS: Final = (RESENT, TOOL, ASSISTANT, SHORT, LONG)
 AT_ONCE: Final = (RESENT, SHORT)
 BATCH: Final = 40  # requests a system and round, on one connection
 BATCH_AT_ONCE: Final = 160
-WARM_UP: Final = 20
 SHORT_CHARACTERS, LONG_CHARACTERS = 150, 2048
 EARLIER_CHARACTERS: Final = (40, 300)
 OF_A_CONVERSATION: Final = 10
@@ -53,7 +52,14 @@ RATIO_TITLE: Final = "the same, as a multiple of what {of} adds"
 RATE_TITLE: Final = "requests a second, {connections} connections"
 AIMS: Final = {FESTINGER: "less than engram-proxy"}
 
-Messages = list[dict[str, Any]]
+TOOL_CALL: Final[dict[str, Any]] = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}],
+}
+TOOL_RESULT: Final = {"role": "tool", "tool_call_id": "call_1"}
+
+Messages = Sequence[Mapping[str, Any]]
 
 # Of the one client that has said something.
 EPISODES: Final = """
@@ -136,56 +142,69 @@ def rate_rows(ways: Sequence[Way], rates: dict[str, dict[str, list[float]]]) -> 
 
 async def sample_times(ways: Sequence[Way], kind: str, rounds: int) -> dict[str, list[float]]:
     """Of each way, each round's median."""
+    lines = [(way, way.requests(kind)) for way in ways]
     found = defaultdict(list)
-    with ExitStack() as stack:
-        lines = []
-        for way in ways:
-            connection = await ChunkedConnection.open(way.server.port)
-            stack.callback(connection.close)
-            lines.append((way.name, connection, way.requests(kind)))
-            await timed(connection, list(islice(lines[-1][2], WARM_UP)))
-        for _ in range(rounds):
-            for name, connection, requests in lines:
-                found[name].append(median(await timed(connection, list(islice(requests, BATCH)))))
+    for way, requests in lines:
+        await time_batch(way, requests)
+    for _ in range(rounds):
+        for way, requests in lines:
+            found[way.name].append(await time_batch(way, requests))
     return found
+
+
+async def time_batch(way: Way, requests: Iterator[bytes]) -> float:
+    """The median of a round, in milliseconds; the first prompt is not timed."""
+    async with connected(way, 1) as [connection]:
+        await timed(connection, list(islice(requests, 1)))
+        return median(await timed(connection, list(islice(requests, BATCH))))
 
 
 async def sample_rates(ways: Sequence[Way], kind: str, rounds: int) -> dict[str, list[float]]:
+    lines = [(way, way.requests(kind)) for way in ways]
     found = defaultdict(list)
-    with ExitStack() as stack:
-        lines = []
-        for way in ways:
-            connections = [await ChunkedConnection.open(way.server.port) for _ in range(CONNECTIONS)]
-            for connection in connections:
-                stack.callback(connection.close)
-            lines.append((way.name, connections, way.requests(kind)))
-            await rate(connections, list(islice(lines[-1][2], CONNECTIONS)))
-        for _ in range(rounds):
-            for name, connections, requests in lines:
-                found[name].append(await rate(connections, list(islice(requests, BATCH_AT_ONCE))))
+    for _ in range(rounds):
+        for way, requests in lines:
+            async with connected(way, CONNECTIONS) as connections:
+                await rate(connections, list(islice(requests, CONNECTIONS)))
+                found[way.name].append(await rate(connections, list(islice(requests, BATCH_AT_ONCE))))
     return found
+
+
+@asynccontextmanager
+async def connected(way: Way, count: int) -> AsyncIterator[list[ChunkedConnection]]:
+    """For one batch: servers close a connection that stands still while others have their turn."""
+    connections = [await ChunkedConnection.open(way.server.port) for _ in range(count)]
+    try:
+        yield connections
+    finally:
+        for connection in connections:
+            connection.close()
 
 
 # --- what is sent ---
 
 
 def conversations(kind: str) -> Iterator[Messages]:
-    """The prompts of a kind, always the same ones. All but new messages are of one conversation."""
-    random = Random(kind)
-    question = says("user", english(random, SHORT_CHARACTERS))
-    history = [question, says("assistant", english(random, 300)), says("user", english(random, SHORT_CHARACTERS))]
+    """The prompts of a kind, always the same ones. Of new messages each begins a conversation; the others have a new
+    one each round, and all kinds the same ones: it matters what is found for its last message."""
+    random, histories = Random(kind), Random("conversations")
     while True:
-        match kind:
-            case "resent":
-                yield history
-            case "tool":
-                call = {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
-                asked = {"role": "assistant", "content": "", "tool_calls": [call]}
-                yield [*history, asked, {"role": "tool", "tool_call_id": "call_1", "content": english(random, 600)}]
-            case "assistant":
-                yield [*history, says("assistant", english(random, 300))]
-            case _:
-                yield [says("user", english(random, SHORT_CHARACTERS if kind == SHORT else LONG_CHARACTERS))]
+        history = write_history(histories)
+        for _ in range(1 + BATCH):
+            match kind:
+                case "resent":
+                    yield history
+                case "tool":
+                    yield [*history, TOOL_CALL, {**TOOL_RESULT, "content": english(random, 600)}]
+                case "assistant":
+                    yield [*history, says("assistant", english(random, 300))]
+                case _:
+                    yield [says("user", english(random, SHORT_CHARACTERS if kind == SHORT else LONG_CHARACTERS))]
+
+
+def write_history(random: Random) -> Messages:
+    roles = {"user": SHORT_CHARACTERS, "assistant": 300}
+    return [says(role, english(random, roles[role])) for role in ("user", "assistant", "user")]
 
 
 def earlier_texts() -> Iterator[str]:
