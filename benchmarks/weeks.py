@@ -58,8 +58,8 @@ class Chat:
     messages: tuple[Message, ...]
 
     def turns(self) -> Iterator[tuple[list[Message], str]]:
-        """For each message of the user: what the client sends, oldest first, and the answer; empty where the script
-        has none."""
+        """Yield for each message of the user what the client sends, oldest first, and the answer; empty where the
+        script has none."""
         for place, message in enumerate(self.messages):
             if message.role == "user":
                 following = self.messages[place + 1 : place + 2]
@@ -86,7 +86,7 @@ class Week:
     requests: tuple[Request, ...]
 
     def users_messages(self) -> list[Message]:
-        """In the order in which they were sent."""
+        """Return them in the order in which they were sent."""
         chats = sorted(self.chats, key=lambda chat: chat.at)
         return [message for chat in chats for message in chat.messages if message.role == "user"]
 
@@ -146,12 +146,12 @@ def parse_request(content: Mapping[str, Any]) -> Request:
 
 
 def alternatives_of(content: Iterable[str | Sequence[str]]) -> tuple[Alternatives, ...]:
-    """A string stands for itself alone."""
+    """Take a string for the only alternative."""
     return tuple((each,) if isinstance(each, str) else tuple(each) for each in content)
 
 
 def moment(text: str) -> datetime:
-    """Of no zone: only the distances count."""
+    """Drop the time zone: only the distances count."""
     return datetime.fromisoformat(text).replace(tzinfo=None)
 
 

@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def find_systems(wanted: Iterable[str]) -> Iterator[str]:
-    """Those that can be measured; says why others cannot."""
+    """Yield those that can be measured; say why others cannot."""
     for system in wanted:
         if lack := LACKS[system]():
             print(f"{system}: skipped, {lack}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What engram-proxy does while it is idle, done at once; run with the Python that has engram-proxy.
+"""The work that engram-proxy does while it is idle, done at once; run with the Python that has engram-proxy.
 
 ``python engram_store.py``; standard input is JSON: ``database``; ``dates``, pairs of a user's text and when it was
 said, in seconds since 1970, oldest first; ``texts``, messages that somebody has sent before.
@@ -41,7 +41,7 @@ async def main() -> None:
 
 
 async def fill(store: Store, recall: Recall, texts: list[str]) -> None:
-    """As its summarizer does without a language model."""
+    """Store the texts as its summarizer does without a language model."""
     store.db.execute("PRAGMA synchronous=OFF")
     for number, text in enumerate(texts):
         session = uuid.uuid5(uuid.NAMESPACE_OID, str(number // OF_A_CONVERSATION)).hex[:16]
@@ -55,7 +55,7 @@ async def fill(store: Store, recall: Recall, texts: list[str]) -> None:
 
 
 def set_dates(db: Any, dates: list[tuple[str, float]]) -> None:
-    """Episodes, and what was made of them: as if it had been made at once."""
+    """Date the episodes, and what was made of them as if it had been made at once."""
     dated = set[int]()
     for text, at in dates:
         found = [row["id"] for row in db.execute("SELECT id FROM episodes WHERE user_text=? ORDER BY id", (text,))]

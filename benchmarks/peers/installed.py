@@ -1,4 +1,4 @@
-"""What Festinger is compared with: where it is installed, how each is started, and why one cannot be."""
+"""Installed rivals: where they are, how each is started, and why one cannot be."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ DIRECTLY: Final = {"NO_PROXY": HOST, "no_proxy": HOST}
 
 
 def find_lack_of_engram() -> str:
-    """Why it cannot be measured; empty where it can."""
+    """Return the reason why it cannot be measured; empty where it can be."""
     return "" if (VENV / "bin" / "engram").exists() else NOT_INSTALLED
 
 
@@ -71,8 +71,8 @@ def upstream(home: Path) -> AbstractContextManager[Server]:
 
 @contextmanager
 def engrams_models(home: Path, *, has_vectors: bool) -> Iterator[dict[str, str]]:
-    """What of engram-proxy's environment says where its models are. It gets none to summarise with, and makes do
-    without. Its embedding model is Ollama's all-minilm, or there is none: words alone."""
+    """Yield the part of engram-proxy's environment that says where its models are. There is none to summarise with: it
+    makes do without. Its embedding model is Ollama's all-minilm, or there is none: words alone."""
     port = scratch_instance.free_port()
     environment = {"ENGRAM_SERVICES": f"http://{HOST}:{port}", "ENGRAM_EMBED_MODEL": "all-minilm"}
     if has_vectors:
@@ -93,7 +93,7 @@ def engram(home: Path, mock: Server, database: Path, *, has_vectors: bool) -> It
 
 
 def work_on_engrams_store(home: Path, database: Path, *, has_vectors: bool, **work: object) -> None:
-    """As engram_store.py has it. Raises BenchmarkBroken."""
+    """Run engram_store.py. Raises BenchmarkBroken."""
     with engrams_models(home, has_vectors=has_vectors) as models:
         done = subprocess.run(
             [PYTHON, ENGRAM_STORE],
@@ -107,7 +107,7 @@ def work_on_engrams_store(home: Path, database: Path, *, has_vectors: bool, **wo
 
 
 def orma(home: Path, mock: Server, folder: Path) -> AbstractContextManager[Server]:
-    """Without a model for the night: what was said is found as it was said."""
+    """Start Orma without a model for the night: it finds what was said as it was said."""
     port = scratch_instance.free_port()
     command = [str(PYTHON), str(MINILM), "orma", str(port), f"{mock.url}/v1"]
     return running("orma", home, port, "", command, ORMA_DIR=str(folder), **DIRECTLY)
@@ -131,5 +131,5 @@ def portkey(home: Path, mock: Server) -> AbstractContextManager[Server]:
 
 
 def portkeys_headers(mock: Server) -> str:
-    """Whole lines, each with its end."""
+    """Return whole lines, each with its end."""
     return f"x-portkey-provider: ollama\r\nx-portkey-custom-host: {mock.url}\r\n"

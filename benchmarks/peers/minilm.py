@@ -27,7 +27,7 @@ def folder(package: str) -> Path:
 
 
 class MiniLM:
-    """As Orma calls one."""
+    """An embedder with the interface of Orma's."""
 
     dim = DIMENSIONS
 
@@ -41,7 +41,7 @@ class MiniLM:
         self._tokenizer.no_padding()
 
     def embed(self, texts: list[str]) -> Any:
-        """One vector a text, of length 1."""
+        """Return one vector a text, of length 1."""
         return np.array([self._embed(text) for text in texts], np.float32).reshape(-1, DIMENSIONS)
 
     def _embed(self, text: str) -> Any:

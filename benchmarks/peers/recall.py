@@ -1,5 +1,5 @@
-"""What the model gets of weeks of conversations, by system: each week in a store of its own, all weeks in one, and
-requests that need nothing in a store of what applications send."""
+"""Evidence that the model gets of weeks of conversations, by system: each week in a store of its own, all weeks in one,
+and requests that need nothing in a store of what applications send."""
 
 import sys
 import time
@@ -79,7 +79,7 @@ def tell(text: str) -> None:
 
 
 def in_order(scores: dict[str, Score]) -> dict[str, Score]:
-    """By store, then by system."""
+    """Sort by store, then by system."""
     kinds = (OWN_STORE, ONE_STORE, APPLICATIONS)
     return dict(sorted(scores.items(), key=lambda item: [item[0].endswith(kind) for kind in kinds], reverse=True))
 
@@ -101,7 +101,7 @@ def try_store(store: Store, kind: str, weeks: Sequence[Week], scores: dict[str, 
 
 
 def send_chat(store: Store, line: Line, chat: Chat, asked: datetime) -> Told:
-    """Turn by turn, as a client does: each prompt with all that was said before."""
+    """Send turn by turn, as a client does: each prompt with all that was said before."""
     mock = Line(store.mock.port)
     started = time.time()
     back_s = (asked - chat.at).total_seconds()
@@ -152,7 +152,7 @@ def try_applications(
 
 
 def read_applications(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Paths and bodies of requests as applications have sent them, but for streams."""
+    """Yield paths and bodies of requests as applications have sent them, but for streams."""
     for file in sorted(folder.glob("*.jsonl")):
         for line in file.read_bytes().splitlines():
             sent = orjson.loads(line)

@@ -1,5 +1,5 @@
-"""What each proxy adds to a prompt's way, and how many it forwards a second, by what is new in the prompt. The systems
-take turns, so that a noisy machine hits all alike."""
+"""Time that each proxy adds to a prompt, and prompts that it forwards a second, by what is new in the prompt. The
+systems take turns, so that a noisy machine hits all alike."""
 
 import subprocess
 import sys
@@ -72,7 +72,7 @@ EPISODES: Final = """
 
 
 class ChunkedConnection(Connection):
-    """Also takes answers that tell no length."""
+    """A connection that also takes answers without a length."""
 
     def _read_head(self) -> None:
         head_end = self._unread.find(END_OF_HEAD)
@@ -96,7 +96,7 @@ class Way:
         return DIRECT if self.path == CHAT else DIRECT_COMPLETIONS
 
     def requests(self, kind: str) -> Iterator[bytes]:
-        """The same ones for all ways."""
+        """Yield the same ones for all ways."""
         for messages in conversations(kind):
             yield post(self.path, orjson.dumps({"model": "mock", "messages": messages, "stream": False}), self.headers)
 
@@ -121,7 +121,7 @@ def measure(home: Path, systems: Sequence[str], rounds: int, earlier: int) -> It
 
 
 def added_rows(ways: Sequence[Way], times: dict[str, dict[str, list[float]]]) -> Rows:
-    """Each round against the same round's direct way."""
+    """Compare each round with the same round's direct way."""
     rows: Rows = {}
     for way in ways:
         if way.name != way.direct:
@@ -141,7 +141,7 @@ def rate_rows(ways: Sequence[Way], rates: dict[str, dict[str, list[float]]]) -> 
 
 
 async def sample_times(ways: Sequence[Way], kind: str, rounds: int) -> dict[str, list[float]]:
-    """Of each way, each round's median."""
+    """Return each round's median, by way."""
     lines = [(way, way.requests(kind)) for way in ways]
     found = defaultdict(list)
     for way, requests in lines:
@@ -153,7 +153,7 @@ async def sample_times(ways: Sequence[Way], kind: str, rounds: int) -> dict[str,
 
 
 async def time_batch(way: Way, requests: Iterator[bytes]) -> float:
-    """The median of a round, in milliseconds; the first prompt is not timed."""
+    """Return the median of a round, in milliseconds; the first prompt is not timed."""
     async with connected(way, 1) as [connection]:
         await timed(connection, list(islice(requests, 1)))
         return median(await timed(connection, list(islice(requests, BATCH))))
@@ -172,7 +172,7 @@ async def sample_rates(ways: Sequence[Way], kind: str, rounds: int) -> dict[str,
 
 @asynccontextmanager
 async def connected(way: Way, count: int) -> AsyncIterator[list[ChunkedConnection]]:
-    """For one batch: servers close a connection that stands still while others have their turn."""
+    """Open connections for one batch: servers close one that stands still while others have their turn."""
     connections = [await ChunkedConnection.open(way.server.port) for _ in range(count)]
     try:
         yield connections
@@ -185,8 +185,8 @@ async def connected(way: Way, count: int) -> AsyncIterator[list[ChunkedConnectio
 
 
 def conversations(kind: str) -> Iterator[Messages]:
-    """The prompts of a kind, always the same ones. Of new messages each begins a conversation; the others have a new
-    one each round, and all kinds the same ones: it matters what is found for its last message."""
+    """Yield the prompts of a kind, always the same ones. Each new message begins a conversation; the other kinds have a
+    new one each round, all of them the same one: it matters what is found for its last message."""
     random, histories = Random(kind), Random("conversations")
     while True:
         history = write_history(histories)
@@ -214,7 +214,7 @@ def earlier_texts() -> Iterator[str]:
 
 
 def english(random: Random, characters: int) -> str:
-    """Sentences of words as frequent as in English."""
+    """Write sentences of words as frequent as in English."""
     words, weights = vocabulary()
     text = ""
     while len(text) < characters:
@@ -225,7 +225,7 @@ def english(random: Random, characters: int) -> str:
 
 @cache
 def vocabulary() -> tuple[list[str], list[float]]:
-    """Words, and the sums of their frequencies so far."""
+    """Return words, and the sums of their frequencies so far."""
     total, words, sums = 0.0, [], []
     for word, frequency in islice(get_frequency_dict("en").items(), WORDS):
         if word.isalpha() and word.isascii():
@@ -239,7 +239,7 @@ def vocabulary() -> tuple[list[str], list[float]]:
 
 
 def start_festinger(home: Path, mock: Server, stack: ExitStack, texts: Sequence[str]) -> Way:
-    """The proxy alone, as the others are measured without what they do when they are idle."""
+    """Start the proxy alone, as the others are measured without what they do when they are idle."""
     database = fresh(home)
     with festinger(home, mock.url, database) as proxy:
         Line(proxy.port).post(CHAT, {"model": "mock", "messages": next(conversations(LONG)), "stream": False})

@@ -80,17 +80,17 @@ class Store(ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """Returns when all that was said is dealt with."""
+        """Return when all that was said is dealt with."""
 
     @abstractmethod
     def finish(self, told: Sequence[Told]) -> None:
-        """Between talking and asking: everything gets its date, and what is done at night is done."""
+        """Give everything its date, and do what is done at night; between talking and asking."""
 
     @abstractmethod
     def asking(self) -> AbstractContextManager[Server]: ...
 
     def find_cause(self, server: Server, given: Given, answer_headers: dict[str, str]) -> str:
-        """Why something needed is missing; empty where nobody knows."""
+        """Return the cause of a miss; empty where nobody knows."""
         return ""
 
 
@@ -141,7 +141,7 @@ class FestingerStore(Store):
         analyze(self.database)
 
     def set_dates(self, told: Sequence[Told]) -> None:
-        """Moves each time back as far as the chat that it was in."""
+        """Move each time back as far as the chat that it was in."""
         ends = [*(chat.started for chat in told[1:]), time.time() + PATIENCE_S]
         with self.connect() as connection, connection.transaction():
             connection.execute("SET LOCAL session_replication_role = replica")  # nothing is announced
@@ -170,7 +170,7 @@ class FestingerStore(Store):
 
     @contextmanager
     def asking(self) -> Iterator[Server]:
-        """Without a worker: nothing is learned of what is asked."""
+        """Run the proxy without a worker: nothing is learned of what is asked."""
         with festinger(self.home, self.mock.url, self.database) as proxy:
             for _ in range(2):  # the first one loads what reads the questions
                 Line(proxy.port).post(self.path, {"model": "mock", "messages": [WARM_UP]}, self.headers)
@@ -190,7 +190,7 @@ class FestingerStore(Store):
 
     @staticmethod
     def _find_why(line: Line, request: str) -> dict[str, Any]:
-        """Empty where it is not known within a second."""
+        """Return what /why tells; empty where it is not known within a second."""
         for _ in range(10):
             status, content = line.get(f"/why/{request}")
             if status == 200:
@@ -217,7 +217,7 @@ def name_cause(why: dict[str, Any], kept: set[tuple[str, int]]) -> str:
 
 
 class EngramStore(Store):
-    """What it is asked teaches it nothing: it makes memories only when it is idle, and by then it is stopped."""
+    """Learns nothing of what it is asked: it makes memories only when it is idle, and by then it is stopped."""
 
     name = "engram-proxy"
     has_vectors: ClassVar = False

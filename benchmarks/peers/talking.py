@@ -20,7 +20,7 @@ class Line:
         self._connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_S)
 
     def post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The answer's headers, in lower case. Raises BenchmarkBroken for one that is no success."""
+        """Return the answer's headers, in lower case. Raises BenchmarkBroken for one that is no success."""
         status, content, answered = self._ask("POST", path, orjson.dumps(body), headers or {})
         if status != 200:
             raise BenchmarkBroken(f"POST {path}: {status} {content[:200]!r}")
@@ -30,7 +30,7 @@ class Line:
         self._ask("PUT", path, text.encode(), {})
 
     def get(self, path: str) -> tuple[int, bytes]:
-        """Status and body."""
+        """Return status and body."""
         status, content, _ = self._ask("GET", path, None, {})
         return status, content
 
@@ -48,7 +48,7 @@ class Line:
 
 
 def find_injected(sent: Sequence[str], arrived: Mapping[str, Any]) -> str:
-    """All text of the prompt that arrived, less the texts that the client sent. Raises BenchmarkBroken where one of
+    """Return all text of the prompt that arrived, less the texts that the client sent. Raises BenchmarkBroken where one of
     these is not in it as it was sent."""
     texts = [message["content"] for message in arrived["messages"]]
     for own in sent:

@@ -57,7 +57,7 @@ PROMPTS: Final = {
 
 
 class Script:
-    """What is answered now, ready for each protocol."""
+    """The current answer, ready for each protocol."""
 
     def __init__(self) -> None:
         self.say("Understood. " * 20)

@@ -1,4 +1,4 @@
-"""How weeks of conversations are read and scored: a toy week, whose figures can be counted by hand."""
+"""Reading and scoring weeks of conversations: a toy week, whose figures can be counted by hand."""
 
 from datetime import datetime
 
