@@ -48,8 +48,8 @@ class Line:
 
 
 def find_injected(sent: Sequence[str], arrived: Mapping[str, Any]) -> str:
-    """Return all text of the prompt that arrived, less the texts that the client sent. Raises BenchmarkBroken where one of
-    these is not in it as it was sent."""
+    """Return all text of the prompt that arrived, less the texts that the client sent. Raises BenchmarkBroken where one
+    of these is not in it as it was sent."""
     texts = [message["content"] for message in arrived["messages"]]
     for own in sent:
         place = next((place for place, text in enumerate(texts) if own in text), None)
