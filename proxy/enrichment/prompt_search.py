@@ -33,9 +33,10 @@ from proxy.enrichment.turns import Turn
 logger = logging.getLogger(__name__)
 
 TEXT_MAX: Final = 2_000  # characters of a message that are searched for: its beginning and its end
-# So long a message for which something was found is taken for resent when it comes again, and not for asked once more:
+# So long a message that was searched for is taken for resent when it comes again, and not for asked once more:
 # the last message of a prompt, and one behind which an answer has begun.
 RESENT_S: Final = 10.0
+NOT_FOUND_S: Final = 1.0  # the same where nothing was found: people ask once more when somebody has told
 CONTINUED_S: Final = 600.0
 SEARCHED_MAX: Final = 50_000  # messages that are known to have been searched for
 WAITING_MAX: Final = 64  # searches for next turns, one at a time
@@ -168,8 +169,8 @@ class PromptSearch:
         found: list[ShownNote] = []
         if lookup.task is not None:
             related = await self._await(lookup, lookup.task)
-            if lookup.outcome != FOUND:  # people ask once more, in a new chat, when somebody has told
-                self._searched.pop(lookup.asked, None)
+            if lookup.outcome != FOUND:
+                self._searched[lookup.asked] = lookup.started - RESENT_S + NOT_FOUND_S
             if related is not None and lookup.outcome == FOUND:
                 lookup.found = show(related, lookup.texts, lookup.scope)
                 lookup.facts = tuple(each.fact for each in related if each.fact is not None)
@@ -246,7 +247,7 @@ class PromptSearch:
     # --- whose message it is ---
 
     def _is_new(self, lookup: Lookup, following: Sequence[Message]) -> bool:
-        """Whether nobody has answered the message yet, and this process has found nothing for it lately. Later more may
+        """True if nobody has answered the message yet, and this process has not searched for it lately. Later more may
         be known."""
         if any(message.role not in ("assistant", "system") for message in following):
             return False

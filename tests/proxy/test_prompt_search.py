@@ -145,6 +145,7 @@ def test_resent_prompts_and_tool_results_ask_nothing_and_keep_what_they_were_giv
 def test_who_asks_the_same_in_another_chat_or_later_is_answered(
     proxy: Enriching, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(prompt_search, "NOT_FOUND_S", 0)
     rows, library.rows = library.rows, []
     Chat(proxy).says(QUESTION)
     library.rows = rows
