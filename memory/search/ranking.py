@@ -100,22 +100,18 @@ def read_rows(rows: Iterable[Sequence[Any]]) -> Results:
 
 def choose_unasked(results: Results, noise: Noise, query: str, now: float) -> list[Found]:
     """What is added to a prompt, the best first: no text unless one is more alike than by chance, then also those that
-    are nearly so, and what the user said next, which often answers or corrects it."""
+    are nearly so, and what the user said right after the best one: it often answers or corrects it."""
     least = least_likeness(noise, results.texts)
     ranked = rank(results, query, now, own_words=True)
     facts = [each.found for each in ranked if each.found.kind == "fact" and each.share >= FACT_SHARE]
     texts = [each for each in ranked if each.found.kind != "fact" and each.likeness >= WEAK * least]
     if not texts or texts[0].likeness < least:
         return facts
-    followers = [each.next._replace(text=each.next.own_text, quoted=()) for each in texts if each.next is not None]
     lines = [each.found for each in texts]
-    if texts[0].next is not None:
-        lines.insert(1, followers[0])
-    distinct: dict[tuple[str, int], Found] = {}
-    for found in [*lines, *followers]:
-        if found.text:
-            distinct.setdefault((found.kind, found.id), found)
-    return [*facts, *list(distinct.values())[:LINES_MAX]]
+    if (follower := texts[0].next) is not None and follower.own_text:
+        others = [found for found in lines[1:] if (found.kind, found.id) != (follower.kind, follower.id)]
+        lines = [lines[0], follower._replace(text=follower.own_text, quoted=()), *others]
+    return [*facts, *lines[:LINES_MAX]]
 
 
 def choose_asked(results: Results, noise: Noise, query: str, now: float, limit: int) -> list[Found]:

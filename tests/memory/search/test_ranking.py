@@ -63,11 +63,13 @@ def test_what_the_user_said_next_comes_with_the_best_text() -> None:
     answer = candidate(8, None).found
     best = candidate(7, LEAST + 0.2, next=answer)
     others = [candidate(key, LEAST, next=candidate(key + 1, None).found) for key in range(20, 40, 2)]
+    also_found = candidate(8, LEAST + 0.1)
 
-    found = choose_unasked(results(*others, best), NOISE, "?", 1.0)
+    found = choose_unasked(results(*others, also_found, best), NOISE, "?", 1.0)
 
     assert ids(found)[:2] == [7, 8]
-    assert len(found) == LINES_MAX
+    assert len(set(ids(found))) == len(found) == LINES_MAX
+    assert not any(key % 2 for key in ids(found)[2:])
 
 
 def test_words_count_beside_the_vector_and_alone_where_there_is_none() -> None:
