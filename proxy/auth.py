@@ -108,6 +108,18 @@ def identify(
     )
 
 
+def pose_as(cache: Cache, agent: str, person: str = "", project: int | None = None) -> Caller:
+    """The caller of a prompt that the agent sends from this machine, with its token where it has one; in its own
+    project if no other is given."""
+    token = cache.agents_by_name.get(agent.casefold())
+    off: dict[Switch, str] = dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
+    if why := _find_why_not_kept(cache, token, {}, is_local=True, is_astray=False):
+        off["remember"] = why
+    if token is not None:
+        agent, project = token.name, project if project is not None else token.project
+    return Caller(agent, token, True, off, person=speakers.clean_person(person), project=project)
+
+
 def scope_of(cache: Cache, caller: Caller, payload: Mapping[str, Any], project: str = "") -> Scope:
     """For whom a call of Festinger's own endpoints remembers and searches: in the project that it names, else in that
     of its header or token. Raises NotAllowed."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
@@ -17,13 +18,19 @@ from memory.domain.channels import TENTATIVE
 from memory.domain.cues.extractor import CueMatch, SpeechAct
 from memory.domain.cues.refusals import find_refusals
 from memory.domain.formatting import format_count, format_fact, format_triple
-from memory.domain.recall.notes import render_note
 from memory.domain.statement import Statement
+from memory.domain.steps import finish
 from memory.domain.types import NAMES
+from memory.llm.errors import LlmError
+from memory.models import Episode
 from memory.models.graph import CHANNELS
-from memory.recall.recollect import Recollection
 from memory.search.searcher import Searcher
+from memory.semantic import episode_writer
+from memory.semantic.episode_writer import compose_heard, is_kept
+from memory.semantic.vectors import builtin
+from memory.semantic.vectors.embedders import BUILTIN
 from proxy import runtime
+from proxy.auth import Caller
 from proxy.config_file.watcher import apply_overrides, environment, read_at
 from proxy.domain.formats import FORMATS, guess_path
 from proxy.domain.formats.streams import parse_object
@@ -32,6 +39,7 @@ from proxy.enrichment.turns import Turns
 from proxy.upstream.client import Upstream
 from proxy.upstream.modelfiles import Modelfiles
 from resolution.intake.assertions import Outcome
+from resolution.memories.reading import foresee as foresee_memories
 from resolution.workers.observations import foresee
 
 CONNECT_S: Final = 5.0
@@ -57,6 +65,20 @@ BECAME: Final = {
     "over_quota": "is not stored",
     "invalid": "is not stored",
 }
+
+# The same of a sentence that is remembered.
+REMEMBERED: Final = {
+    "created": "becomes a memory",
+    "promoted": "becomes a memory",
+    "confirmed": "is remembered already",
+    "candidate": "waits among the candidates",
+    "outdated": "is kept, but something newer holds",
+    "retracted": "is taken back",
+    "dismissed": "is not remembered: it was taken back before",
+    "unknown": "takes nothing back: nothing like it is remembered",
+    "over_quota": "is not remembered: a quota is exhausted",
+}
+KEPT: Final = "is kept as an episode"
 
 # The same of what is taken back.
 RETRACTED: Final = {
@@ -90,15 +112,15 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """``concepts``: each with why it is in or out; ``remembered``: the same of memories and episodes; ``untold``:
-    sentences that might seem to state something, and why they do not."""
+    """``concepts``: each with why it is in or out; ``remembered``: messages and sentences that would be kept as
+    episodes and memories, and what would become of each, None for whoever may not see them; ``untold``: sentences that
+    might seem to state something, and why they do not."""
 
     run: DryRun
     path: str
-    block: str
     place: str
     concepts: tuple[tuple[str, str], ...]
-    remembered: tuple[tuple[str, str], ...]
+    remembered: tuple[tuple[str, str], ...] | None
     stated: tuple[Stated, ...]
     untold: tuple[tuple[str, str], ...]
 
@@ -126,19 +148,19 @@ def read_body(text: str, path: str = "") -> tuple[str, bytes]:
     return path, body
 
 
-def explain_in_server(path: str, body: bytes, agent: str, *, searches: bool) -> Explanation:
-    """With what this server process knows. Call it in a thread of the server. ``searches``: memories and episodes, for
-    those who may see them."""
+async def run_in_server(path: str, body: bytes, caller: Caller, *, searches: bool = True) -> DryRun:
+    """With what this server process knows. ``searches``: memories and episodes, for those who may see them."""
     current = runtime.current()
+    parts = current.cache, current.modelfiles, current.enricher.loops, current.enricher.turns
+    searcher = current.searcher if searches else None
+    return await run_dry(*parts, searcher, path=path, body=body, caller=caller)
 
-    async def run() -> DryRun:
-        enricher = current.enricher
-        parts = current.cache, current.modelfiles, enricher.loops, enricher.turns
-        searcher = current.searcher if searches else None
-        return await run_dry(*parts, searcher, path=path, body=body, agent=agent)
 
-    # The cache is the event loop's own, and this runs there.
-    return explain(current.cache, async_to_sync(run)(), path)
+def explain_in_server(path: str, body: bytes, caller: Caller, *, searches: bool) -> Explanation:
+    """Call it in a thread of the server."""
+    # The cache is the event loop's own, and the dry run is there.
+    run = async_to_sync(run_in_server)(path, body, caller, searches=searches)
+    return explain(runtime.current().cache, run, path, searches=searches)
 
 
 async def read_graph() -> Cache:
@@ -148,8 +170,11 @@ async def read_graph() -> Cache:
     return cache
 
 
-async def run_alone(cache: Cache, path: str, body: bytes, agent: str) -> DryRun:
+async def run_alone(cache: Cache, path: str, body: bytes, caller: Caller) -> DryRun:
     """In a process that serves nothing, with a cache of its own. Raises RulesMistakes."""
+    if cache.tuning.embedder == BUILTIN:
+        with suppress(LlmError):  # as a server, which then searches by words
+            await asyncio.to_thread(builtin.load)
     rules = apply_overrides(read_at(settings.CONFIG_FILE).rules(), environment())
     upstream = Upstream(rules.upstream.url, rules.upstream.connect_timeout_s)
     modelfiles, searcher = Modelfiles(upstream), Searcher(settings.DATABASE_URL)
@@ -160,7 +185,7 @@ async def run_alone(cache: Cache, path: str, body: bytes, agent: str) -> DryRun:
                 while not searcher.is_connected:  # noqa: ASYNC110 - it tells nobody
                     await asyncio.sleep(0.01)
         return await run_dry(
-            cache, modelfiles, lambda: rules.loops, Turns(), searcher, path=path, body=body, agent=agent
+            cache, modelfiles, lambda: rules.loops, Turns(), searcher, path=path, body=body, caller=caller
         )
     finally:
         connecting.cancel()
@@ -169,19 +194,18 @@ async def run_alone(cache: Cache, path: str, body: bytes, agent: str) -> DryRun:
         await upstream.aclose()
 
 
-def explain(cache: Cache, run: DryRun, path: str) -> Explanation:
-    """Asks the database what would become of the statements."""
+def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> Explanation:
+    """Asks the database what would become of the statements, and with ``searches`` of what is to be remembered."""
     statements = [statement for heard in run.heard for statement in heard.statements]
     outcomes = dict(zip(map(_key_of, statements), foresee(statements), strict=True))
-    recollection = run.placed.recollection if run.placed is not None else Recollection()
-    concepts = sorted(recollection.reasons.items(), key=lambda one: (one[1] not in ("recalled", "asked"), one))
+    reasons = run.recollection.reasons
+    concepts = sorted(reasons.items(), key=lambda one: (one[1] not in ("recalled", "asked"), one))
     return Explanation(
         run=run,
         path=path,
-        block=run.placed.text if run.placed is not None else "",
         place=_describe_place(run),
-        concepts=(*concepts, *_find_unsalient(cache, run, recollection)),
-        remembered=tuple(_describe_found(run, recollection)),
+        concepts=(*concepts, *_find_unsalient(cache, run)),
+        remembered=tuple(_describe_remembered(cache, run)) if searches else None,
         stated=tuple(stated for heard in run.heard for stated in _describe_stated(heard, outcomes)),
         untold=tuple(
             (refusal.sentence, refusal.why)
@@ -203,18 +227,45 @@ def _describe_place(run: DryRun) -> str:
     return "before the system text" if run.prompt.has_system else "in a system message of its own, at the top"
 
 
-def _describe_found(run: DryRun, recollection: Recollection) -> Iterator[tuple[str, str]]:
-    """Each memory and episode as a line, and why it is in or out."""
-    if run.lookup is not None:
-        reasons = run.lookup.reasons | recollection.notes
-        yield from ((render_note(note), reasons.get(note.key, "")) for note in run.lookup.found)
+def _describe_remembered(cache: Cache, run: DryRun) -> Iterator[tuple[str, str]]:
+    """Asks the database what would become of what the messages say."""
+    episodes = [row for heard in run.heard if (row := _compose_episode(cache, heard)) is not None]
+    yield from ((row.text, KEPT) for row in episodes)
+    for remark, outcome in foresee_memories(episodes):
+        became = REMEMBERED[outcome.status]
+        if outcome.superseded:
+            became += f", in the place of: {' '.join(memory.text for memory in outcome.superseded)}"
+        if outcome.disputed:
+            became += f", and contradicts: {' '.join(memory.text for memory in outcome.disputed)}"
+        yield remark.text, became
 
 
-def _find_unsalient(cache: Cache, run: DryRun, recollection: Recollection) -> Iterator[tuple[str, str]]:
+def _compose_episode(cache: Cache, heard: HeardMessage) -> Episode | None:
+    """As a row that is not stored; None for a message that would not be kept."""
+    if heard.scope is None or not is_kept(heard.message):
+        return None
+    said = episode_writer.HeardMessage.of(heard.scope, heard.message)
+    kept = finish(compose_heard(cache, said))
+    if kept is None:
+        return None
+    (agent, person), project = said.scope
+    return Episode(
+        agent=agent,
+        person=person,
+        project_id=project,
+        role=said.role,
+        text=kept.text,
+        quoted=[place for span in kept.quoted for place in span],
+        conversation=said.key[:16],
+        said_at=datetime.fromtimestamp(heard.message.at, UTC),
+    )
+
+
+def _find_unsalient(cache: Cache, run: DryRun) -> Iterator[tuple[str, str]]:
     """The names that are no concept yet, and why nothing is recalled or asked about them."""
     names = {name for heard in run.heard for name in heard.reading.names - heard.reading.parts}
     needed = round(10**cache.tuning.saliency_read_threshold)
-    for name in sorted(names - recollection.reasons.keys())[:NAMES_MAX]:
+    for name in sorted(names - run.recollection.reasons.keys())[:NAMES_MAX]:
         row = cache.soas_by_token.get(name)
         if row is not None and row.is_muted:
             yield name, "muted"

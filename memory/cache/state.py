@@ -6,7 +6,7 @@ Postgres; tests fill the dicts directly. Only the event loop's thread touches it
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from memory.cache.audience import AgentRow, Audience, ProjectRow
@@ -73,12 +73,21 @@ class Cache:
         return replace(
             self,
             is_fork=True,
+            soas_by_token=dict(self.soas_by_token),
+            risen=RecentlySalient(),
             expectations=self.expectations.copy(),
             claimed=dict(self.claimed),
             provisional={slot: dict(until) for slot, until in self.provisional.items()},
             pending_conflicts=set(self.pending_conflicts),
             pending_by_concept_dim=set(self.pending_by_concept_dim),
         )
+
+    def copy_rows(self, names: Set[str]) -> None:
+        """Gives a fork rows of its own for these names, in which it may count."""
+        rows = self.soas_by_token
+        for name in rows.keys() & names:
+            own = replace(rows[name])
+            rows |= dict.fromkeys((name, self.soas_by_id[own.id], *self.spellings.get(own.id, ())), own)
 
     def __post_init__(self) -> None:
         self.put_agents(self.agents)

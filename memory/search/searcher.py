@@ -98,11 +98,18 @@ class Searcher:
                 await self._put_back(opened)
 
     async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
+        self,
+        scope: Scope,
+        texts: Sequence[str],
+        conversation: bytes,
+        *,
+        deadline_ms: int,
+        counts: SearchCounts | None = None,
     ) -> list[Found] | None:
         """What users said themselves that belongs to the texts, but not from this conversation; None where it cannot
-        be told in time."""
-        self.counts.asked += 1
+        be told in time. ``counts``: where it is counted, if not among the searches for prompts."""
+        counts = counts or self.counts
+        counts.asked += 1
         request = SearchRequest(scope, "\n".join(texts), is_unasked=True, conversation=conversation)
         started = time.perf_counter()
         try:
@@ -110,23 +117,23 @@ class Searcher:
             left_s = deadline_ms / 1000 - (time.perf_counter() - started)
             opened = await self._take(WAITING_SHARE * left_s)
         except TimeoutError:
-            self.counts.skipped += 1
+            counts.skipped += 1
             return None
         try:
             # A little longer than Postgres itself is given, which is to end its work first: then the connection lives.
             async with asyncio.timeout(2 * left_s):
                 found = await self._search(opened, request, vector, deadline_ms)
         except (psycopg.errors.QueryCanceled, TimeoutError):
-            self.counts.late += 1
+            counts.late += 1
             return None
         except psycopg.Error as error:
-            self.counts.failed += 1
+            counts.failed += 1
             self._complain("search.failed", error)
             return None
         finally:
             await self._put_back(opened)
-        self.counts.answered += 1
-        self.counts.found += bool(found)
+        counts.answered += 1
+        counts.found += bool(found)
         return found
 
     async def _search(

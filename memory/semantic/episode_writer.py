@@ -18,7 +18,7 @@ import psycopg
 from memory.cache.loader import Pace
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, columns, first_line, open_connection
-from memory.domain.steps import finish
+from memory.domain.steps import Steps, finish
 from memory.domain.timing import LogThrottle, undate
 from memory.domain.types import Message
 from memory.ingest.extraction import NewMessage
@@ -134,7 +134,7 @@ class EpisodeWriter:
 
     def keep(self, scope: Scope, message: NewMessage) -> None:
         """Takes the message, once. Call it on the event loop's thread; never blocks."""
-        if message.reading.role not in ROLES or message.is_quoted:
+        if not is_kept(message):
             return
         mark = hash((scope, message.key))
         if mark in self._taken:
@@ -208,10 +208,9 @@ class EpisodeWriter:
         pace = Pace(SLICE_S, REST_S)
         for heard in batch:
             try:
-                said = unwrap_readable(self.cache, Message(heard.role, heard.text))
-                steps = compose_episode(said.text, said.role, heard.before)
+                steps = compose_heard(self.cache, heard)
                 # Streams must not wait for a step of a long one.
-                is_long = len(said.text) > KEPT_MAX
+                is_long = len(heard.text) > KEPT_MAX
                 episode = await asyncio.to_thread(finish, steps) if is_long else await pace.run(steps)
             except Exception:  # one bad message must not keep the others from being stored
                 self.dropped += 1
@@ -252,6 +251,17 @@ class EpisodeWriter:
         self._connection = None
         with suppress(psycopg.Error, OSError):
             await self._lifetime.aclose()
+
+
+def is_kept(message: NewMessage) -> bool:
+    """True if messages of its kind become episodes."""
+    return message.reading.role in ROLES and not message.is_quoted
+
+
+def compose_heard(cache: Cache, heard: HeardMessage) -> Steps[EpisodeText | None]:
+    """What is kept of the message; None where it says too little."""
+    said = unwrap_readable(cache, Message(heard.role, heard.text))
+    return compose_episode(said.text, said.role, heard.before)
 
 
 async def _leave_out_known(connection: Connection, batch: Sequence[HeardMessage]) -> list[HeardMessage]:

@@ -1,5 +1,6 @@
-"""The page *Try a text*: what a text or a whole request would be given, and would teach. Nothing is stored."""
+"""The page *Try a text*: what a text or a whole request would be given, and would leave behind. Nothing is stored."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from django.contrib import admin
@@ -10,7 +11,10 @@ from django.urls import path
 from django.views.decorators.http import require_http_methods
 
 from memory.admin.base import add_pages
-from memory.models import Agent
+from memory.models import Agent, Project
+from memory.semantic.domain.scope import PERSON_MAX
+from proxy import runtime
+from proxy.auth import pose_as
 from proxy.domain.formats import FORMATS
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
 from proxy.explanation import Explanation, Untriable, explain_in_server, read_body
@@ -33,6 +37,8 @@ BADGES: Final = {
     "inserted": "good", "confirmed": "good", "superseded": "good", "retired": "good", "conflict": "bad",
     "candidate": "warn", "over_quota": "warn",
 }  # fmt: skip
+# Whichever agent and person they choose: only for whoever may see what is remembered of all of them.
+SEES_REMEMBERED: Final = ("memory.view_memory", "memory.view_episode", "memory.view_projectstate")
 
 
 @require_http_methods(["GET", "POST"])
@@ -42,6 +48,9 @@ def try_text(request: HttpRequest) -> HttpResponse:
     text = request.POST.get("text", "")[:TEXT_MAX].replace("\r\n", "\n")  # as browsers end lines
     kind = request.POST.get("kind", "user")
     agent = request.POST.get("agent", "").strip()[:AGENT_MAX]
+    person, project = request.POST.get("person", "").strip()[:PERSON_MAX], request.POST.get("project", "")
+    searches = request.user.has_perms(SEES_REMEMBERED)
+    projects = list(Project.objects.order_by("slug").values_list("pk", "slug")) if searches else []
     context: dict[str, Any] = {
         "title": "Try a text",
         "text": text,
@@ -50,24 +59,31 @@ def try_text(request: HttpRequest) -> HttpResponse:
         "agent": agent,
         "nobody": NOBODY,
         "agents": Agent.objects.order_by("name").values_list("name", flat=True),
+        "person": person,
+        "project": project,
+        "projects": projects,
+        "searches": searches,
     }
     if request.method == "POST":
+        chosen = next((pk for pk, _ in projects if str(pk) == project), None)
         try:
-            # Whichever agent they choose: only whoever may see what is remembered of all of them.
-            searches = request.user.has_perms(["memory.view_memory", "memory.view_episode"])
-            context |= show(look_at(text, kind, agent or NOBODY, searches=searches))
+            context |= show(look_at(text, kind, agent or NOBODY, person, chosen, searches=searches))
         except Untriable as mistake:
             context["mistake"] = str(mistake)
     return render(request, "proxy/trial.html", {**admin.site.each_context(request), **context})
 
 
-def look_at(text: str, kind: str, agent: str, *, searches: bool) -> Explanation:
+def look_at(text: str, kind: str, agent: str, person: str, project: int | None, *, searches: bool) -> Explanation:
     """Raises Untriable."""
     if not text.strip():
         raise Untriable("There is no text to try.")
     if kind in ROLES:
-        return explain_in_server(TEXT_PATH, write_prompt(text, kind), agent, searches=searches)
-    return explain_in_server(*read_body(text, kind if kind in FORMATS else ""), agent, searches=searches)
+        place, body = TEXT_PATH, write_prompt(text, kind)
+    else:
+        place, body = read_body(text, kind if kind in FORMATS else "")
+    caller = pose_as(runtime.current().cache, agent, person, project)
+    caller = caller if searches else replace(caller, project=None)
+    return explain_in_server(place, body, caller, searches=searches)
 
 
 def show(told: Explanation) -> dict[str, Any]:

@@ -37,7 +37,6 @@ router = Router(tags=["memory"])
 
 Category = Literal["identity", "preference", "project", "episodic", "other"]
 SLUG_MAX = 64
-TYPES: dict[str, Types] = {"memories": "memories", "facts": "memories", "episodes": "episodes", "both": "both"}
 # Of answers that are no error: what became of what was said.
 STATUS = {
     "created": 201, "promoted": 201, "confirmed": 200, "outdated": 200, "retracted": 200, "candidate": 202,
@@ -47,6 +46,9 @@ TOLD = {
     "unknown": "Nothing like it is remembered of you.",
     "dismissed": "It was taken back before.",
 }
+
+
+SEARCH_TYPES = "memories: what is remembered; episodes: what was said; facts: of the graph, and memories; both: all."
 
 
 class Asked(Schema):
@@ -72,9 +74,7 @@ class GraduationIn(Schema):
 
 class SearchIn(Asked):
     query: str = Field(min_length=1, max_length=QUERY_CHARACTERS, examples=["which version is our billing database?"])
-    search_type: Literal["memories", "episodes", "both", "facts"] = Field(
-        "both", description="memories: what is remembered; episodes: what was said. facts is another word for memories."
-    )
+    search_type: Types = Field("both", description=SEARCH_TYPES)
     limit: int = Field(5, ge=1, le=20)
 
 
@@ -119,10 +119,11 @@ async def remember_for(caller: Caller, said: MemoryIn) -> Remembered:
             raise BadDecision(str(mistake)) from mistake
 
 
-@router.post("/search_memory", summary="Search what was said and what is remembered")
+@router.post("/search_memory", summary="Search what was said, what is remembered, and facts")
 async def post_search_memory(request: ASGIRequest, asked: SearchIn) -> dict[str, Any]:
-    """What belongs to the query of what this speaker may be told, the best first, in at most 400 tokens. `said_by`
-    tells whose words they are: a model's (`assistant`) and quoted ones are given only here."""
+    """What belongs to the query of what this speaker may be told, the best first, in at most 400 tokens; nothing where
+    nothing does. `kind` is `fact`, `memory` or `episode`; `weak` marks what may well have nothing to do with the query.
+    `said_by` tells whose words they are: a model's (`assistant`) and quoted ones are given only here."""
     return await search_for(caller_with(request, "agent"), asked)
 
 
@@ -131,7 +132,7 @@ async def search_for(caller: Caller, asked: SearchIn) -> dict[str, Any]:
     scope = scope_of(runtime.current().cache, caller, {"user": asked.user}, asked.project)
 
     def run() -> list[Found]:
-        found = search(scope, asked.query, types=TYPES[asked.search_type], limit=asked.limit)
+        found = search(scope, asked.query, types=asked.search_type, limit=asked.limit)
         agent, person = scope.speaker
         AskedSearch.objects.create(agent=agent, person=person, project_id=scope.project, found=len(found))
         return found

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from ninja import NinjaAPI, Schema
+from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
 from psycopg import DataError, Error
@@ -20,28 +21,27 @@ from memory import bounds
 from memory.domain.cues.matches import describe_match
 from memory.domain.fact_syntax import FactMistake
 from memory.domain.steps import finish
-from memory.domain.types import Message
-from memory.ingest.reader import Reader
-from memory.recall.mentions import Mentions
-from memory.recall.recollect import recollect
-from memory.recall.states import ProjectPrompt
 from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
 from proxy.api.decisions import router as decisions
 from proxy.api.facts import router as facts
+from proxy.api.memories import Asked
 from proxy.api.memories import router as memories
 from proxy.api.names import router as names
 from proxy.api.passthrough import target
 from proxy.api.project_state import router as project_state
 from proxy.api.runs import router as runs
 from proxy.api.visibility import sees_words_of
-from proxy.auth import Caller, caller_of, require
+from proxy.auth import Caller, caller_of, require, scope_of
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
 from proxy.domain.json_outline import is_heavy
+from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
 from proxy.enrichment.pipeline import Enriched
+from proxy.enrichment.prompt_search import describe_given
 from proxy.errors import BadRequest, DatabaseAway, NotFound, ProxyError, map_database_error
+from proxy.explanation import run_in_server
 from proxy.health.findings import describe_cache, is_ready, report_health
 from proxy.upstream.relay import Relay
 
@@ -134,7 +134,7 @@ for path, wire in FORMATS.items():
 # --- Festinger's own endpoints ---
 
 
-class TextIn(Schema):
+class TextIn(Asked):
     text: str
     role: Literal["user", "assistant", "system", "tool"] = "user"
     model: str = ""
@@ -155,24 +155,27 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
 
 @api.post("/recollect", summary="What would be recalled", tags=["memory"])
 async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
-    """What would be recalled for a text, in the style for the model if one is named, and why each salient concept is
-    in or out. Nothing is counted."""
+    """What a new chat that begins with the text would be given: the block that its prompt would get, in the style for
+    the model if one is named, and why each salient concept, and each value of the project, memory and episode that was
+    looked at, is in or out (`notes`). Nothing is stored or counted."""
     caller = caller_of(runtime.current().cache, request.scope)
     require(caller, "agent")
     return await recollect_text(caller, said)
 
 
 async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
-    current, within = runtime.current(), ProjectPrompt(caller.project, said.text)
-    turn = current.enricher.turns.begin()
-    reading = await turn.run(Reader(current.cache).read_in_steps(Message(said.role, said.text)))
-    mentions = Mentions.of([reading])
-    recollection = recollect(current.cache, mentions, time.time(), model=said.model, within=within)
-    return {
-        "block": recollection.block.text,
-        "style": recollection.style,
-        "concepts": list_reasons(recollection.reasons),
-        "cues": [describe_match(triple) for triple in reading.triples or ()],
+    """Raises NotAllowed."""
+    scope = scope_of(runtime.current().cache, caller, {"user": said.user}, said.project)
+    asking = replace(caller, person=scope.speaker.person, project=scope.project, is_astray=False)
+    run = await run_in_server(TEXT_PATH, write_prompt(said.text, said.role, said.model), asking)
+    told = describe_given(run.lookup, run.placed)
+    return told | {
+        "block": run.block,
+        "style": run.recollection.style,
+        "concepts": list_reasons(run.recollection.reasons),
+        "cues": [describe_match(triple) for heard in run.heard for triple in heard.reading.triples or ()],
+        "notes": [{"kind": key.kind, "id": key.id, "text": line, "why": why} for key, line, why in run.notes],
+        "restrictions": run.restrictions,
     }
 
 

@@ -1,20 +1,25 @@
 """What would become of a request: the pipeline of prompts itself, on stand-ins for all that a prompt changes."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from memory.cache.state import Cache
-from memory.domain.recall.notes import NoteKey
+from memory.domain.recall.notes import NoteKey, render_note
+from memory.domain.recall.project_state import render_state
 from memory.domain.statement import Statement
 from memory.domain.switches import Restrictions
 from memory.domain.types import SoasRow
 from memory.ingest.encounters import Encounters
 from memory.ingest.extraction import NewMessage, extract_statements
 from memory.ingest.reader import Reader, Reading, read_rest
-from proxy.auth import OFF_FOR_AGENT, Caller
+from memory.recall.recollect import Recollection
+from memory.search.results import Found
+from memory.search.searcher import SearchCounts, Searcher
+from memory.semantic.domain.scope import Scope
+from proxy.auth import Caller
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt
 from proxy.domain.loops.mitigations import Intervention
@@ -22,23 +27,33 @@ from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Counts, Enricher
 from proxy.enrichment.placement import BlockPlacer, Placed
-from proxy.enrichment.prompt_search import Lookup, PromptSearch, RelatedFinder
+from proxy.enrichment.prompt_search import Lookup, PromptSearch
 from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events, Given
 from proxy.telemetry.write_behind import Row
 from proxy.upstream.modelfiles import Modelfiles
 
-SEARCH_MS = 1_000  # nobody's prompt waits
-TEXT_PATH = "/api/chat"  # how a mere text is asked about
+SEARCH_MS: Final = 5_000  # no model waits for it
+TEXT_PATH: Final = "/api/chat"  # how a mere text is asked about
+
+
+class LookedAt(NamedTuple):
+    """A value of the project, a memory or an episode: its line in a block, and why it is in or out."""
+
+    key: NoteKey
+    line: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
 class HeardMessage:
-    """A message that would be new, what would be learned from it, and its text as it is read."""
+    """A message that would be new, what would be learned from it, and its text as it is read. ``scope``: for whom it
+    would be kept, None for nobody."""
 
     message: NewMessage
     text: str
     statements: tuple[Statement, ...]
+    scope: Scope | None
 
     @property
     def reading(self) -> Reading:
@@ -50,21 +65,26 @@ class DryRun:
     """What would become of a request in a conversation that begins with it. ``prompt`` is None where it would go on as
     it is; ``step``: what would be done against a loop; ``answer``: in place of the model's."""
 
-    agent: str
     body: bytes  # as it would be sent
     prompt: Prompt | None
     placed: Placed | None
+    recollection: Recollection
     heard: tuple[HeardMessage, ...]
     step: str = ""
     answer: bytes = b""
     unread_characters: int = 0
     restrictions: Restrictions = field(default_factory=dict)  # what is not done, and why
     lookup: Lookup | None = None  # of memories and episodes
+    notes: tuple[LookedAt, ...] = ()
+
+    @property
+    def block(self) -> str:
+        return self.placed.text if self.placed is not None else ""
 
 
 @dataclass(slots=True)
 class _Listener(Encounters):
-    """Hears what is new, and counts nothing."""
+    """Hears what is new, and counts it in the fork only."""
 
     heard: list[NewMessage] = field(default_factory=list)
 
@@ -73,6 +93,9 @@ class _Listener(Encounters):
 
     def _add(self, message: NewMessage) -> None:
         self.heard.append(message)
+        # A name may become salient by this very message.
+        self.cache.copy_rows(message.counted)
+        self._count(message.counted, message.at)
 
 
 class _Placer(BlockPlacer):
@@ -83,6 +106,9 @@ class _Placer(BlockPlacer):
     def place(self, *said: Any, **more: Any) -> Placed:
         self.placed = super().place(*said, **more)
         return self.placed
+
+    def _modelfile_of(self, prompt: Prompt) -> str | None:
+        return None if prompt.has_system else self._modelfiles.recall_system(prompt.model)
 
 
 class _Events(Events):
@@ -102,9 +128,23 @@ class _Events(Events):
         pass
 
 
+@dataclass(frozen=True, slots=True)
+class _UncountedFinder:
+    """Searches as prompts do, without counting it among their searches."""
+
+    searcher: Searcher
+
+    async def find_related(
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
+    ) -> list[Found] | None:
+        find = self.searcher.find_related
+        return await find(scope, texts, conversation, deadline_ms=deadline_ms, counts=SearchCounts())
+
+
 def write_prompt(text: str, role: str, model: str = "") -> bytes:
     """The body for TEXT_PATH of a request that says nothing but the text."""
-    return orjson.dumps({"model": model, "messages": [{"role": role, "content": text}]})
+    sayable = text.encode("utf-8", "replace").decode()
+    return orjson.dumps({"model": model, "messages": [{"role": role, "content": sayable}], "stream": False})
 
 
 async def run_dry(
@@ -112,16 +152,19 @@ async def run_dry(
     modelfiles: Modelfiles,
     loops: Callable[[], Loops],
     turns: Turns,
-    searcher: RelatedFinder | None = None,
+    searcher: Searcher | None,
     *,
     path: str,
     body: bytes,
-    agent: str,
+    caller: Caller,
 ) -> DryRun:
-    """Changes nothing. Call it on the event loop that keeps the cache."""
+    """Does for the request all that is done for the caller's prompts, and changes nothing. Call it on the event loop
+    that keeps the cache. ``searcher`` is None for whoever may not see what is remembered."""
     fork = cache.fork()
     conversations, encounters, events = Conversations(), _Listener(fork), _Events()
     placer = _Placer(fork, conversations, modelfiles)
+    finder = _UncountedFinder(searcher) if searcher is not None else None
+    kept: dict[bytes, Scope] = {}
     enricher = Enricher(
         cache=fork,
         reader=Reader(fork),
@@ -132,29 +175,43 @@ async def run_dry(
         events=events,
         loops=loops,
         counts=Counts(),
-        prompt_search=PromptSearch(fork, conversations, searcher, deadline_ms=SEARCH_MS),
+        prompt_search=PromptSearch(fork, conversations, finder, deadline_ms=SEARCH_MS),
+        keep=lambda scope, message: kept.update({message.key: scope}),
         turns=turns,
     )
-    # As its token would have it; an agent that is not registered has no settings.
-    token = next((row for row in cache.agents.values() if row.name == agent), None)
-    off = dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
-    project = token.project if token is not None else None
-    done = await enricher.enrich(path, body, Caller(agent, token, is_local=True, restrictions=off, project=project))
+    done = await enricher.enrich(path, body, caller)
     turn, heard = turns.begin(), []
     for message in encounters.heard:
         text = message.reading.text  # secrets are blanked when all is read
         await turn.run(read_rest(fork, message.reading))
-        heard.append(HeardMessage(message, text, tuple(extract_statements(fork, message))))
+        statements = []
+        for statement in extract_statements(fork, message):
+            statements.append(statement)
+            await turn.step()
+        heard.append(HeardMessage(message, text, tuple(statements), kept.get(message.key)))
         await turn.step()
+    placed, model = placer.placed, done.prompt.model if done.prompt is not None else ""
+    recollection = placed.recollection if placed is not None else Recollection(style=fork.tuning.style_for(model))
     return DryRun(
-        agent=agent,
         body=done.body,
         prompt=done.prompt,
-        placed=placer.placed,
+        placed=placed,
+        recollection=recollection,
         heard=tuple(heard),
         step=done.step,
         answer=done.answer[1] if done.answer is not None else b"",
         unread_characters=events.event.get("unread_characters", 0),
         restrictions=events.event.get("restrictions", {}),
         lookup=done.lookup,
+        notes=tuple(_list_notes(fork, done.lookup, recollection, caller.project)),
     )
+
+
+def _list_notes(
+    cache: Cache, lookup: Lookup | None, recollection: Recollection, project: int | None
+) -> Iterator[LookedAt]:
+    """In the order in which they were looked at."""
+    lines = {note.key: render_note(note) for note in (lookup.found if lookup is not None else ())}
+    lines |= {NoteKey("state", key): render_state(row) for key, row in cache.states.of(project).rows.items()}
+    for key, why in ((lookup.reasons if lookup is not None else {}) | recollection.notes).items():
+        yield LookedAt(key, lines.get(key, ""), why)

@@ -4,7 +4,7 @@ rights; for whom they speak, the request's token and headers say, never the mode
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core.serializers.json import DjangoJSONEncoder
@@ -15,13 +15,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memory.domain.fact_syntax import FactMistake
 from memory.models.semantic import MEMORY_CHARACTERS
-from memory.search.request import QUERY_CHARACTERS
+from memory.search.request import QUERY_CHARACTERS, Types
 from proxy.api.changes import apply_for
 from proxy.api.conflicts import ConflictQuery, list_for
 from proxy.api.decisions import decide_whole, decided_out
 from proxy.api.facts import STATUS as FACT_STATUS
 from proxy.api.facts import describe_outcome, teach
 from proxy.api.memories import (
+    SEARCH_TYPES,
     SLUG_MAX,
     STATUS,
     Category,
@@ -56,9 +57,7 @@ class ProjectArguments(Arguments):
 
 class SearchArguments(ProjectArguments):
     query: str = Field(min_length=1, max_length=QUERY_CHARACTERS, description="What to look for, in natural language.")
-    search_type: Literal["memories", "episodes", "both", "facts"] = Field(
-        "both", description="memories: what is remembered; episodes: what was said. facts is another word for memories."
-    )
+    search_type: Types = Field("both", description=SEARCH_TYPES)
     limit: int = Field(5, ge=1, le=20, description="How many results at most.")
 
 
@@ -75,8 +74,8 @@ class FactArguments(Arguments):
     )
 
 
-class TextArguments(Arguments):
-    text: str = Field(max_length=TEXT_MAX, description="A text that names what is to be recalled.")
+class TextArguments(ProjectArguments):
+    text: str = Field(max_length=TEXT_MAX, description="The first message of a chat.")
 
 
 class StateArguments(ProjectArguments):
@@ -142,7 +141,7 @@ async def iknowthat(caller: Caller, given: FactArguments) -> dict[str, Any]:
 
 
 async def recall(caller: Caller, given: TextArguments) -> dict[str, Any]:
-    return await recollect_text(caller, TextIn(text=given.text))
+    return await recollect_text(caller, TextIn(**given.model_dump()))
 
 
 async def project_state(caller: Caller, given: StateArguments) -> dict[str, Any]:
@@ -184,8 +183,9 @@ TOOLS: Final[dict[str, Tool]] = {
     "search_memory": Tool(
         search_memory,
         SearchArguments,
-        "Search what was said in earlier conversations and what is remembered of the user and the project. Use it"
-        " before you say that you do not know something the user may have told before.",
+        "Search what was said in earlier conversations, what is remembered of the user and the project, and facts. Use"
+        " it before you say that you do not know something the user may have told before. Items marked weak may well"
+        " have nothing to do with the query.",
     ),
     "remember": Tool(
         remember,
@@ -201,7 +201,11 @@ TOOLS: Final[dict[str, Tool]] = {
         " 'kvasir runs on tyr'. A contradiction is not stored, but answered with what is known.",
         changes=True,
     ),
-    "recall": Tool(recall, TextArguments, "What is known about the names in a text: short facts, as prompts get them."),
+    "recall": Tool(
+        recall,
+        TextArguments,
+        "What a new chat that begins with a text would be given from memory: facts, memories and earlier messages.",
+    ),
     "project_state": Tool(
         project_state,
         StateArguments,

@@ -80,6 +80,11 @@ class Modelfiles:
                 QUESTIONS.count_bite()
         return None if known is None else known.system
 
+    def recall_system(self, model: str) -> str | None:
+        """The same, from what is known, without asking for it."""
+        known = self._known.get(model)
+        return None if known is None else known.system
+
     def forget(self) -> None:
         """Something that changes models passed through."""
         self._known.clear()

@@ -4,24 +4,24 @@ claimed, and a claim ends by itself when its lease is over."""
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import Error, InterfaceError, OperationalError, connection
+from django.db import Error, InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from memory.db.claims import IS_DUE, RETRY_AFTER, claim_statement
 from memory.db.connections import first_line
-from memory.db.transactions import run_transaction
+from memory.db.transactions import in_transaction, run_transaction
 from memory.domain.channels import READ_TRUST, Channel
 from memory.models import Episode, Memory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain.extraction import read_memories
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution.memories.remarks import Remark
-from resolution.memories.service import take_in
+from resolution.memories.service import Remembered, take_in
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +49,15 @@ def read_due(seconds: float = RUN_S) -> int:
     if outcomes:
         logger.info("memories.read", extra={"episodes": count, "outcomes": dict(outcomes)})
     return count
+
+
+@in_transaction
+def foresee(rows: Sequence[Episode]) -> list[tuple[Remark, Remembered]]:
+    """What would become of what these messages say, which are no rows yet, in their order. Nothing is stored."""
+    remarks = [remark for row in rows for remark in _find_remarks(row)]
+    outcomes = take_in(remarks, is_metered=True)
+    transaction.set_rollback(True)
+    return list(zip(remarks, outcomes, strict=True))
 
 
 def _read_together(rows: list[Episode]) -> Counter[str]:

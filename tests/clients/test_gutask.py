@@ -516,3 +516,37 @@ def test_what_was_not_decided_ends_with_the_reason(festinger: Festinger) -> None
     assert gutask("answer", "7", "yes", url=festinger.url).returncode == 2
     for words in ("resolve 7", "resolve seven memory:5", "answer 7 perhaps", "dismiss", "undo"):
         assert gutask(*words.split(), url=festinger.url).returncode == 2
+
+
+def test_what_was_found_is_told_by_kind_and_what_is_weak_or_disputed_is_marked(festinger: Festinger) -> None:
+    said = {"text": "We moved it to nas-nine.", "timestamp": "2026-03-04T10:20:30+00:00", "said_by": "user"}
+    items = [
+        {"kind": "fact", "id": 3, "text": "billing runs on tyr-1."},
+        {"kind": "memory", "id": 5, "text": "The backup is made at night.", "disputed": True},
+        {"kind": "episode", "id": 9, **said},
+        {"kind": "episode", "id": 8, **said, "timestamp": None, "weak": True},
+        {"kind": "memory", "id": 4, "text": "Lunch is at noon.", "disputed": True, "weak": True},
+    ]
+    festinger.answers(200, {"items": items, "count": 5})
+
+    found = gutask("search", "where", "is", "billing?", url=festinger.url)
+
+    assert festinger.asked == [("POST", "/search_memory", {"query": "where is billing?"})]
+    assert (found.returncode, found.stdout.splitlines()) == (
+        0,
+        [
+            "fact 3: billing runs on tyr-1.",
+            "memory 5: The backup is made at night. (disputed)",
+            "2026-03-04 user: We moved it to nas-nine.",
+            "earlier user: We moved it to nas-nine. (weak)",
+            "memory 4: Lunch is at noon. (disputed) (weak)",
+        ],
+    )
+
+
+def test_a_search_that_finds_nothing_says_so(festinger: Festinger) -> None:
+    festinger.answers(200, {"items": [], "count": 0})
+
+    found = gutask("search", "zebra", url=festinger.url)
+
+    assert (found.returncode, found.stdout) == (0, "Nothing was found.\n")

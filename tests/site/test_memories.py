@@ -12,6 +12,8 @@ from django.utils import timezone
 from memory import bootstrap
 from memory.domain.channels import Channel
 from memory.domain.timing import undate
+from memory.domain.types import TripleIds
+from memory.graph import store as graph
 from memory.models import Config, Episode, Memory, MemoryHistory, Project, Source
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
@@ -196,6 +198,22 @@ def test_a_search_as_an_agent_finds_what_that_agent_is_given(operator: Client) -
     assert "billing database was moved" in own
     assert ("rebase workflow" in own, "rebase workflow" in others) == (True, False)
     assert "billing database was moved" in others  # what concerns no person is for all
+
+
+def test_a_search_lists_facts_with_their_concepts_and_what_is_weak_under_a_line(operator: Client) -> None:
+    ids = graph.ensure_tokens(["zwiebel", "runs-on", "tyr-1"])
+    graph.ensure_dimension(ids["runs-on"], is_isa=False)
+    by = graph.Attribution("ann", Source.OPERATOR, 1.0, timezone.now())
+    place = TripleIds(ids["zwiebel"], ids["runs-on"], ids["tyr-1"])
+    graph.insert(graph.new_edge(place, False, by), by)
+    remember("Remember that tyr-1 stands in a cellar with no lift, no light and a low ceiling.")
+    asked = {"query": "What runs on tyr-1?", "types": "both", "agent": "dobby", "person": "harry", "project": ""}
+
+    page = " ".join(operator.post(f"{PAGE}search/", asked).content.decode().split())
+
+    fact, line, weak = (page.index(each) for each in ("zwiebel runs on tyr-1.", "Weak: these may", "in a cellar"))
+    assert fact < line < weak
+    assert f'href="/admin/memory/soas/{ids["zwiebel"]}/change/"' in page
 
 
 def test_who_may_only_look_is_offered_nothing_and_refused_what_is_posted(client: Client) -> None:

@@ -17,6 +17,7 @@ from memory.domain.cues.matches import describe_match
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import NAMES, Message
 from memory.ingest.reader import unwrap_message
+from proxy.auth import pose_as
 from proxy.config_file.parser import RulesMistakes
 from proxy.domain.formats import FORMATS
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
@@ -38,6 +39,8 @@ class Command(BaseCommand):
         parser.add_argument("--path", choices=tuple(FORMATS), help="where the request goes (default: by its fields)")
         parser.add_argument("--role", choices=ROLES, default="user", help="who says the text (default: %(default)s)")
         parser.add_argument("--agent", default="explain", help="the agent that sends it (default: %(default)s)")
+        parser.add_argument("--person", default="", help="the person for whom the agent speaks")
+        parser.add_argument("--project", metavar="SLUG", help="the project (default: the agent's own)")
         parser.add_argument(
             "--jsonl",
             action="store_true",
@@ -45,7 +48,17 @@ class Command(BaseCommand):
         )
 
     def handle(
-        self, *, text: str | None, request: str | None, path: str | None, role: str, agent: str, jsonl: bool, **_: Any
+        self,
+        *,
+        text: str | None,
+        request: str | None,
+        path: str | None,
+        role: str,
+        agent: str,
+        person: str,
+        project: str | None,
+        jsonl: bool,
+        **_: Any,
     ) -> None:
         if request is not None and (text is not None or jsonl):
             raise CommandError("--request takes the place of a text and of --jsonl")
@@ -67,8 +80,9 @@ class Command(BaseCommand):
             self.batch(cache, sys.stdin if lines is None else lines, role)
         else:
             assert path is not None
+            caller = pose_as(cache, agent, person, None if project is None else find_project(cache, project))
             try:
-                run = asyncio.run(run_alone(cache, path, body, agent))
+                run = asyncio.run(run_alone(cache, path, body, caller))
             except RulesMistakes as mistakes:
                 raise CommandError(mistakes.as_lines(settings.CONFIG_FILE)) from None
             self.show(cache, explain(cache, run, path))
@@ -90,7 +104,8 @@ class Command(BaseCommand):
         self.section("learned", (f"{stated.fact}: {stated.became}" for stated in told.stated))
         self.section("not learned", (f"{sentence}: {why}" for sentence, why in told.untold))
         self.section("concepts", (f"{word}: {why}" for word, why in told.concepts))
-        self.section("remembered", (f"{line}: {why}" for line, why in told.remembered))
+        self.section("remembered", (f"{text}: {became}." for text, became in told.remembered or ()))
+        self.section("found", (f"{note.line}: {note.why}" for note in told.run.notes))
         self.section("block", list_block(told))
 
     def section(self, title: str, lines: Iterable[str]) -> None:
@@ -108,6 +123,14 @@ def read_file(name: str) -> str:
         raise CommandError(f"{name}: {error.strerror}") from error
 
 
+def find_project(cache: Cache, slug: str) -> int:
+    """Raises CommandError."""
+    project = cache.projects.get(slug.lower())
+    if project is None:
+        raise CommandError(f"there is no project {slug!r}")
+    return project.id
+
+
 def list_block(told: Explanation) -> Iterator[str]:
     if told.run.prompt is None:
         yield f"(none: {told.path} forwards such a request as it is)"
@@ -115,7 +138,9 @@ def list_block(told: Explanation) -> Iterator[str]:
         yield f"(no {what}: {why})"
     if told.run.step:
         yield f"(a loop: {told.run.step})"
-    yield from told.block.splitlines()
+    if told.run.lookup is not None:
+        yield f"(the search: {told.run.lookup.outcome})"
+    yield from told.run.block.splitlines()
     if told.place:
         yield f"({told.place})"
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from memory.admin.base import link
 from memory.domain.timing import is_dated
-from memory.models import Agent, Episode, Memory, Project
+from memory.models import Agent, Episode, Memory, Project, Soas
 from memory.search.request import QUERY_CHARACTERS, Types
 from memory.search.results import Found, answer_search
 from memory.search.service import search
@@ -24,9 +24,10 @@ LIMIT: Final = 20
 NOBODY: Final = "anonymous@127.0.0.1"
 GIVEN: Final = 5  # where an agent names no limit
 TYPES: Final[dict[Types, tuple[str, tuple[str, ...]]]] = {
-    "both": ("memories and episodes", ("memory.view_memory", "memory.view_episode")),
+    "both": ("facts, memories and episodes", ("memory.view_edge", "memory.view_memory", "memory.view_episode")),
     "memories": ("memories", ("memory.view_memory",)),
     "episodes": ("episodes", ("memory.view_episode",)),
+    "facts": ("facts and memories", ("memory.view_edge", "memory.view_memory")),
 }
 INPUT: Final = {"class": "fst-input", "autocomplete": "off"}
 
@@ -71,12 +72,18 @@ def search_page(request: HttpRequest) -> HttpResponse:
         scope = Scope(speaker, asked["project"].pk if asked["project"] else None)
         found = search(scope, asked["query"], types=asked["types"], limit=LIMIT)
         told = answer_search(asked["query"], found[:GIVEN])["items"]
-        context["found"] = [describe(one, is_told=at < len(told)) for at, one in enumerate(found)]
+        rows = [describe(one, is_told=at < len(told)) for at, one in enumerate(found)]
+        context["found"] = rows
+        context["first_weak"] = next((row for row in rows if row["one"].is_weak), None)
     return render(request, "resolution/search_memories.html", context)
 
 
 def describe(one: Found, *, is_told: bool) -> dict[str, Any]:
-    row: Memory | Episode = (Memory if one.kind == "memory" else Episode)(pk=one.id)
+    row: Memory | Episode | Soas
+    if one.fact is not None:
+        row = Soas(pk=one.fact.concept_id)
+    else:
+        row = (Memory if one.kind == "memory" else Episode)(pk=one.id)
     return {
         "one": one,
         "link": link(row, one.text),
