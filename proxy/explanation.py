@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import ceil
 from typing import Any, Final
 
 import orjson
@@ -264,7 +265,7 @@ def _compose_episode(cache: Cache, heard: HeardMessage) -> Episode | None:
 def _find_unsalient(cache: Cache, run: DryRun) -> Iterator[tuple[str, str]]:
     """The names that are no concept yet, and why nothing is recalled or asked about them."""
     names = {name for heard in run.heard for name in heard.reading.names - heard.reading.parts}
-    needed = round(10**cache.tuning.saliency_read_threshold)
+    needed = ceil(10**cache.tuning.saliency_read_threshold)
     for name in sorted(names - run.recollection.reasons.keys())[:NAMES_MAX]:
         row = cache.soas_by_token.get(name)
         if row is not None and row.is_muted:

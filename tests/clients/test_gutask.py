@@ -232,6 +232,13 @@ class TestRecall:
 
         assert (run.returncode, run.stdout) == (0, "Nothing is known about that.\n")
 
+    def test_nothing_is_told_with_the_reason_where_recall_is_off(self, festinger):
+        festinger.answers(200, {"block": "", "restrictions": {"recall": "off in the address"}})
+
+        run = gutask("recall", "dobby", url=festinger.url)
+
+        assert (run.returncode, run.stdout) == (0, "Nothing would be added: recall is off in the address.\n")
+
     def test_a_terminal_without_the_letters_gets_question_marks(self, festinger):
         festinger.answers(200, {"block": "a — b"})
 

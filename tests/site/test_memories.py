@@ -13,11 +13,12 @@ from memory import bootstrap
 from memory.domain.channels import Channel
 from memory.domain.timing import undate
 from memory.domain.types import TripleIds
-from memory.graph import store as graph
 from memory.models import Config, Episode, Memory, MemoryHistory, Project, Source
+from memory.search.results import Found
 from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution.actors import Actor
+from resolution.admin.memories import searching
 from resolution.consolidation import night
 from resolution.memories import service
 from resolution.memories.remarks import compose
@@ -200,20 +201,33 @@ def test_a_search_as_an_agent_finds_what_that_agent_is_given(operator: Client) -
     assert "billing database was moved" in others  # what concerns no person is for all
 
 
-def test_a_search_lists_facts_with_their_concepts_and_what_is_weak_under_a_line(operator: Client) -> None:
-    ids = graph.ensure_tokens(["zwiebel", "runs-on", "tyr-1"])
-    graph.ensure_dimension(ids["runs-on"], is_isa=False)
-    by = graph.Attribution("ann", Source.OPERATOR, 1.0, timezone.now())
-    place = TripleIds(ids["zwiebel"], ids["runs-on"], ids["tyr-1"])
-    graph.insert(graph.new_edge(place, False, by), by)
-    remember("Remember that tyr-1 stands in a cellar with no lift, no light and a low ceiling.")
+def test_a_search_lists_facts_with_their_concepts_and_what_is_weak_under_a_line(
+    operator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weak = remember("Remember that tyr-1 stands in a cellar.")
+    at = timezone.now().timestamp()
+    found = [
+        Found("fact", 7, "zwiebel runs on tyr-1.", 0.9, at, "dobby", "", "operator", "", fact=TripleIds(3, 4, 5)),
+        Found("memory", weak.pk, weak.text, 0.8, at, "dobby", "", "user", "project", is_weak=True),
+    ]
+    monkeypatch.setattr(searching, "search", lambda scope, query, *, types, limit: found)
     asked = {"query": "What runs on tyr-1?", "types": "both", "agent": "dobby", "person": "harry", "project": ""}
 
-    page = " ".join(operator.post(f"{PAGE}search/", asked).content.decode().split())
+    page = operator.post(f"{PAGE}search/", asked).content.decode()
 
-    fact, line, weak = (page.index(each) for each in ("zwiebel runs on tyr-1.", "Weak: these may", "in a cellar"))
-    assert fact < line < weak
-    assert f'href="/admin/memory/soas/{ids["zwiebel"]}/change/"' in page
+    fact, line, memory = (page.index(each) for each in ("zwiebel runs on tyr-1.", "Weak: these may", "in a cellar"))
+    assert fact < line < memory
+    assert 'href="/admin/memory/soas/3/change/"' in page
+
+
+def test_whose_memories_a_text_is_tried_with_is_chosen_by_who_may_see_them(operator: Client, client: Client) -> None:
+    viewer = User.objects.create_user("luna", is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_edge"))
+    client.force_login(viewer)
+
+    for may_see, page in ((True, see(operator, "/admin/try/")), (False, see(client, "/admin/try/"))):
+        assert ('name="person"' in page, 'name="project"' in page) == (may_see, may_see)
+        assert ("Shown without memories, episodes and project state" in page) != may_see
 
 
 def test_who_may_only_look_is_offered_nothing_and_refused_what_is_posted(client: Client) -> None:
