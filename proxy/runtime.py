@@ -87,6 +87,7 @@ class Runtime:
         self.coherence.follow("injection", InjectionFollower(self.conversations))
         for kind in STANDING:  # after what is shown
             self.coherence.follow(kind, NoteFollower(self.cache, self.conversations, kind))
+        self.coherence.follow("episode_vector", self.searcher.matrices)
         self.coherence.subscribe(TRIPS, lambda told: guard.remember(read_trip(told)))
         self.settings_file.subscribe(self._follow)
         self._follow(self.settings_file.rules)

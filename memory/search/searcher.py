@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -15,12 +15,24 @@ import psycopg
 from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.timing import LogThrottle
 from memory.search import ranking
+from memory.search.matrices import Matrices
 from memory.search.request import SearchRequest
 from memory.search.results import Found
 from memory.search.service import embed_query
-from memory.search.statement import CURRENT_EMBEDDER, FOR_THE_CONNECTION, VectorSpace, compose
+from memory.search.statement import (
+    CURRENT_EMBEDDER,
+    EXACT_MAX,
+    FOR_THE_CONNECTION,
+    NEAREST_MAX,
+    Nearest,
+    VectorSpace,
+    compose,
+)
 from memory.semantic.domain.scope import Scope
 from memory.semantic.vectors import builtin
+
+if TYPE_CHECKING:
+    from memory.search.matrix import Matrix
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +47,8 @@ LOG_EVERY_S: Final = 60.0
 
 @dataclass(slots=True)
 class SearchCounts:
-    """Of the searches: ``late`` ones met the deadline, ``skipped`` ones got no connection in time."""
+    """Of the searches: ``late`` ones met the deadline, ``skipped`` ones got no connection in time, for ``compared``
+    ones the process itself held the vectors."""
 
     asked: int = 0
     answered: int = 0
@@ -43,6 +56,18 @@ class SearchCounts:
     late: int = 0
     skipped: int = 0
     failed: int = 0
+    compared: int = 0
+
+
+class Compared(NamedTuple):
+    """The vector of a query in its space, and what is nearest to it, where the process holds all it may be."""
+
+    space: VectorSpace | None
+    vector: Sequence[float] | None
+    nearest: Nearest | None
+
+
+NOTHING_COMPARED: Final = Compared(None, None, None)
 
 
 class Searcher:
@@ -50,6 +75,7 @@ class Searcher:
 
     def __init__(self, dsn: str) -> None:
         self.counts = SearchCounts()
+        self.matrices = Matrices(dsn)
         self._dsn = dsn
         self.open_count = 0  # connections, in use or not
         self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
@@ -64,7 +90,8 @@ class Searcher:
 
     async def run(self) -> None:
         """Keeps the connections open until it is cancelled."""
-        await asyncio.gather(*(self._keep_connection() for _ in range(IN_FLIGHT_MAX)), self._follow_embedder())
+        keeping = (self._keep_connection() for _ in range(IN_FLIGHT_MAX))
+        await asyncio.gather(*keeping, self._follow_embedder(), self.matrices.run())
 
     async def _keep_connection(self) -> None:
         while True:
@@ -113,7 +140,7 @@ class Searcher:
         request = SearchRequest(scope, "\n".join(texts), is_unasked=True, conversation=conversation)
         started = time.perf_counter()
         try:
-            vector = await self._embed(request.text, deadline_ms / 1000)
+            space, vector, nearest = await self._compare(request, deadline_ms / 1000)
             left_s = deadline_ms / 1000 - (time.perf_counter() - started)
             opened = await self._take(WAITING_SHARE * left_s)
         except TimeoutError:
@@ -122,7 +149,7 @@ class Searcher:
         try:
             # A little longer than Postgres itself is given, which is to end its work first: then the connection lives.
             async with asyncio.timeout(2 * left_s):
-                found = await self._search(opened, request, vector, deadline_ms)
+                results = await self._search(opened, compose(request, space, vector, nearest), deadline_ms)
         except (psycopg.errors.QueryCanceled, TimeoutError):
             counts.late += 1
             return None
@@ -133,35 +160,36 @@ class Searcher:
         finally:
             await self._put_back(opened)
         counts.answered += 1
+        counts.compared += nearest is not None
+        noise = space.noise if space is not None else ranking.FULL_TEXT
+        found = ranking.choose_unasked(results, noise, request.query, time.time())
         counts.found += bool(found)
         return found
 
     async def _search(
-        self, opened: Connection, request: SearchRequest, vector: Sequence[float] | None, deadline_ms: int
-    ) -> list[Found]:
+        self, opened: Connection, composed: tuple[str, dict[str, Any]], deadline_ms: int
+    ) -> ranking.Results:
         if self._deadlines.get(opened) != deadline_ms:
             await opened.execute(f"SET statement_timeout = {deadline_ms:d}".encode())
             self._deadlines[opened] = deadline_ms
-        space = self._space if vector is not None else None
-        statement, arguments = compose(request, space, vector)
+        statement, arguments = composed
         # Prepared at once: it takes longer to plan than to run.
         cursor = await opened.execute(statement.encode(), arguments, prepare=True)
-        results = ranking.read_rows(await cursor.fetchall())
-        noise = space.noise if space is not None else ranking.FULL_TEXT
-        return ranking.choose_unasked(results, noise, request.query, time.time())
+        return ranking.read_rows(await cursor.fetchall())
 
-    async def _embed(self, text: str, timeout_s: float) -> Sequence[float] | None:
-        """In a thread, which leaves the event loop the interpreter while it encodes."""
-        if self._space is None:
-            return None
-        if self._space.name == builtin.NAME and not builtin.is_loaded():
+    async def _compare(self, request: SearchRequest, timeout_s: float) -> Compared:
+        """In a thread, which leaves the event loop the interpreter while it encodes and compares."""
+        space = self._space
+        if space is not None and space.name == builtin.NAME and not builtin.is_loaded():
             builtin.load_in_background()
-            return None
+            space = None
+        if space is None:
+            return NOTHING_COMPARED
+        matrix = self.matrices.find(request.scope, space)
         async with asyncio.timeout(timeout_s):
-            embedding = asyncio.get_running_loop().run_in_executor(
-                self._encoding, embed_query, self._space.name, text, timeout_s
+            return await asyncio.get_running_loop().run_in_executor(
+                self._encoding, compare, request, space, matrix, timeout_s
             )
-            return await embedding
 
     async def _take(self, within_s: float) -> Connection:
         """Raises TimeoutError."""
@@ -186,3 +214,13 @@ class Searcher:
 async def _read_space(opened: Connection) -> VectorSpace | None:
     cursor = await opened.execute(CURRENT_EMBEDDER)
     return VectorSpace.of(await cursor.fetchone())
+
+
+def compare(request: SearchRequest, space: VectorSpace, matrix: "Matrix | None", timeout_s: float) -> Compared:
+    """Blocks."""
+    vector = embed_query(space.name, request.text, timeout_s)
+    if vector is None:
+        return NOTHING_COMPARED
+    if matrix is None or len(matrix) > EXACT_MAX or len(vector) != space.dimensions:
+        return Compared(space, vector, None)
+    return Compared(space, vector, Nearest(*matrix.nearest(vector, request.conversation, NEAREST_MAX), matrix.newest))

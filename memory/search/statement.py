@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memory.domain.text.tokenizer import find_words
 from memory.search.ranking import ASKS_ONLY, NO_VECTOR_WEIGHT, SHARE_WEIGHT, Noise
@@ -36,7 +36,7 @@ _WORDS: Final = f"""
         SELECT weight / sum(weight) OVER () AS share, query::tsquery AS anybodys, (query || ':A')::tsquery AS own
         FROM (
             SELECT '''' || replace(replace(word.lexeme, '\\', '\\\\'), '''', '''''') || '''' AS query,
-                ln(1 + {ENGLISH_MESSAGES} / (coalesce(messages, 0) + 0.5)) AS weight
+                ln(1 + {ENGLISH_MESSAGES} / (coalesce(messages, 0) + 0.5::float8)) AS weight
             FROM unnest(to_tsvector('english', %(text)s)) word LEFT JOIN english_lexeme USING (lexeme)
             ORDER BY weight DESC LIMIT {WORDS_MAX}
         ) asked
@@ -47,9 +47,19 @@ _WORDS: Final = f"""
     )
 """
 # A user's message is visible if it is the speaker's own; the limit bounds what is compared one by one.
-_TEXTS: Final = f"""
+_OWN: Final = f"""
     own_{{kind}} AS MATERIALIZED (SELECT id FROM {{kind}} WHERE {{visible}} LIMIT {EXACT_MAX + 1}),
-    size_{{kind}} AS MATERIALIZED (SELECT count(*) AS texts FROM own_{{kind}}),
+    size_{{kind}} AS MATERIALIZED (SELECT count(*) AS texts FROM own_{{kind}})
+"""
+# Where the process holds the vectors, it has compared and counted them; those that came since only count.
+_COUNTED: Final = f"""
+    size_{{kind}} AS MATERIALIZED (
+        SELECT %(texts)s + count(*) AS texts
+        FROM (SELECT FROM {{kind}} WHERE {{visible}} AND id > %(newest)s LIMIT {EXACT_MAX}) newer
+    )
+"""
+_TEXTS: Final = f"""
+    {{own}},
     hit_{{kind}} AS MATERIALIZED (
         SELECT id FROM {{kind}} WHERE lexemes @@ (SELECT {{column}} FROM needles) AND {{visible}} LIMIT {HITS_MAX}
     ),
@@ -59,7 +69,7 @@ _TEXTS: Final = f"""
         FROM (SELECT id FROM hit_{{kind}} UNION SELECT id FROM near_{{kind}}) candidate
         JOIN {{kind}} ON {{kind}}.id = candidate.id {{join}}
         CROSS JOIN LATERAL (
-            SELECT coalesce(sum(words.share), 0)::float8 AS share FROM words WHERE {{kind}}.lexemes @@ words.{{column}}
+            SELECT coalesce(sum(words.share), 0) AS share FROM words WHERE {{kind}}.lexemes @@ words.{{column}}
         ) matched
         WHERE {{tells}}
         ORDER BY coalesce({{cosine}} + {SHARE_WEIGHT} * matched.share, {NO_VECTOR_WEIGHT} * matched.share) DESC
@@ -76,6 +86,9 @@ _NEAR: Final = f"""
         WHERE (SELECT texts FROM size_{{kind}}) > {EXACT_MAX} AND embedder_id = {{embedder}} AND {{visible}}
         ORDER BY {{distance}} LIMIT {NEAREST_MAX}
     )
+"""
+_COMPARED: Final = """
+    SELECT id FROM {kind} WHERE id = ANY(string_to_array(%(nearest)s, ' ')::bigint[]) AND {visible}
 """
 _MEMORIES: Final = """
     SELECT 'memory', memory.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, '', channel, category,
@@ -115,7 +128,7 @@ _FACTS: Final = f"""
     JOIN soas parent ON parent.id = edge.parent_id
     JOIN soas dimension ON dimension.id = edge.dim_id
     CROSS JOIN LATERAL (
-        SELECT coalesce(sum(words.share), 0)::float8 AS share FROM words
+        SELECT coalesce(sum(words.share), 0) AS share FROM words
         WHERE to_tsvector('english', concat_ws(' ', concept.token, replace(dimension.token, '-', ' '), parent.token))
             @@ words.anybodys
     ) matched
@@ -165,15 +178,24 @@ class VectorSpace:
         return cls(key, name, dimensions, Noise(mean, deviation))
 
 
+class Nearest(NamedTuple):
+    """The episodes that are nearest to a query, in no order; how many were compared, and the newest of all."""
+
+    ids: Sequence[int]
+    texts: int
+    newest: int
+
+
 def compose(
-    request: SearchRequest, space: VectorSpace | None, vector: Sequence[float] | None
+    request: SearchRequest, space: VectorSpace | None, vector: Sequence[float] | None, nearest: Nearest | None = None
 ) -> tuple[str, dict[str, Any]]:
-    """The statement and its parameters; without a vector of the query, what is found has no cosine."""
+    """The statement and its parameters; without a vector of the query, what is found has no cosine. Postgres compares
+    the vectors of episodes where ``nearest`` is None."""
     if vector is None or space is None or len(vector) != space.dimensions or not any(vector):
-        space = None
+        space = nearest = None
     kinds = [kind for kind in request.kinds if kind != "fact"]
     parts = [_WORDS]
-    parts += [_find_texts(request, kind, space) for kind in kinds]
+    parts += [_find_texts(request, kind, space, nearest if kind == "episode" else None) for kind in kinds]
     selects = [_SIZES.format(sizes=" + ".join(f"(SELECT texts FROM size_{kind})" for kind in kinds) or "0")]
     if "memory" in kinds:
         selects.append(_MEMORIES.format(confidence=confidence()))
@@ -190,14 +212,18 @@ def compose(
     }
     if space is not None and vector is not None:
         arguments["vector"] = f"[{','.join(f'{number:.4g}' for number in vector)}]"
+    if nearest is not None:
+        ids = " ".join(map(str, nearest.ids))
+        arguments |= {"nearest": ids, "texts": nearest.texts, "newest": nearest.newest}
     return statement, arguments
 
 
-def _find_texts(request: SearchRequest, kind: Kind, space: VectorSpace | None) -> str:
+def _find_texts(request: SearchRequest, kind: Kind, space: VectorSpace | None, nearest: Nearest | None) -> str:
     own_label = request.is_unasked and kind == "episode"  # a memory's lexemes have no labels
     sql = {
         "kind": kind,
-        "visible": visible(kind, request),
+        "visible": (seen := visible(kind, request)),
+        "own": (_OWN if nearest is None else _COUNTED).format(kind=kind, visible=seen),
         "column": "own" if own_label else "anybodys",
         "near": "SELECT 0::bigint AS id WHERE false",
         "cosine": "NULL::float8",
@@ -209,7 +235,8 @@ def _find_texts(request: SearchRequest, kind: Kind, space: VectorSpace | None) -
     if space is not None:
         cast = f"halfvec({space.dimensions})"
         distance = f"{kind}_vector.vector::{cast} <=> (SELECT %(vector)s::{cast})"
-        sql["near"] = _NEAR.format(kind=kind, embedder=space.id, distance=distance, visible=sql["visible"])
+        near = _NEAR if nearest is None else _COMPARED
+        sql["near"] = near.format(kind=kind, embedder=space.id, distance=distance, visible=seen)
         sql["cosine"] = f"(1 - ({distance}))"
         sql["join"] = f"LEFT JOIN {kind}_vector ON {kind}_vector.id = {kind}.id AND embedder_id = {space.id}"
     return _TEXTS.format(**sql)

@@ -25,6 +25,16 @@ MAKE_TABLES: Final = """
         embedder_id bigint NOT NULL REFERENCES embedder,
         vector halfvec NOT NULL
     );
+    -- Processes hold the vectors of messages (memory/search/matrices.py).
+    CREATE TRIGGER episode_vector_announce_insert AFTER INSERT ON episode_vector REFERENCING NEW TABLE AS new_rows
+        FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
+    CREATE TRIGGER episode_vector_announce_update AFTER UPDATE ON episode_vector
+        REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+        FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
+    CREATE TRIGGER episode_vector_announce_delete AFTER DELETE ON episode_vector REFERENCING OLD TABLE AS old_rows
+        FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
+    CREATE TRIGGER episode_vector_announce_truncate AFTER TRUNCATE ON episode_vector
+        FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
 """
 VERSIONS: Final = "SELECT installed_version, default_version FROM pg_available_extensions WHERE name = %s"
 
