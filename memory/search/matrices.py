@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 NAME: Final = "vectors"
 BYTES_MAX: Final = 64 * 2**20
 SCOPE_BYTES: Final = 1_000  # of each, besides its matrix
-SLICE: Final = 500  # rows that are read at a time: 1 ms of the event loop
+SLICE: Final = 250  # rows that are read at a time, within 2 ms of the event loop
 WAITING_MAX: Final = 64  # scopes to be loaded
 FULL: Final = bounds.define("vectors", "speakers whose vectors made room for others', over 64 MiB")
 
@@ -32,7 +32,7 @@ _VECTORS: Final = """
 """
 _SLICE: Final = f"""
     SELECT episode.id, conversation, vector {_VECTORS} AND {{visible}} AND episode.id < %(before)s
-    ORDER BY episode.id DESC LIMIT {SLICE}
+    ORDER BY episode.id DESC LIMIT %(slice)s
 """
 _CHANGED: Final = f"""
     SELECT agent, person, project_id, episode.id, conversation, vector {_VECTORS}
@@ -117,7 +117,12 @@ class Matrices:
 
         request = SearchRequest(scope, "", is_unasked=True)
         statement = _SLICE.format(visible=visible("episode", request))
-        arguments = request.arguments | {"embedder": space.id, "dimensions": space.dimensions, "before": 2**62}
+        arguments = request.arguments | {
+            "embedder": space.id,
+            "dimensions": space.dimensions,
+            "before": 2**62,
+            "slice": SLICE,
+        }
         parts: list[Matrix] = []
         rows: Sequence[tuple[Any, ...]] = [()] * SLICE
         while len(rows) == SLICE and sum(map(len, parts)) <= EXACT_MAX:
