@@ -25,7 +25,7 @@ from benchmarks.plan import Plan
 from festinger_site import home as homes
 from festinger_site.launcher import scratch_instance
 
-WORDS = 100_000  # different ones; the n-th is n times rarer than the first
+FIRST, WORDS = 30, 100_000  # ranks of words, the n-th n times rarer than the first: stop words are not searched for
 COMMON = 18_000  # of them, about as many as Festinger knows the frequency of
 SPEAKERS = 500  # besides the one who has said half of it, and
 OWN = 10_000  # the one who has said so many messages last, a hundredth of all at most
@@ -52,10 +52,11 @@ AIMS = {
 # As a replica it runs no triggers: nothing of this waits to be embedded.
 BEFORE = "SET session_replication_role = replica; DROP INDEX episode_words; DROP INDEX memory_words"
 WORD = "translate(left(md5(rank::text), 4 + rank %% 7), '0123456789', 'ghijklmnop')"
+RANK = f"floor({FIRST} * ({WORDS} / {FIRST}) ^ random())::int"
 SAY = f"""
     SELECT n, (
         SELECT string_agg({WORD}, ' ')
-        FROM (SELECT floor({WORDS} ^ random())::int + n * 0 AS rank FROM generate_series(1, 8 + n %% 16)) drawn
+        FROM (SELECT {RANK} + n * 0 AS rank FROM generate_series(1, 8 + n %% 16)) drawn
     ) AS text, CASE
         WHEN n > %(count)s - least(2 * {OWN}, %(count)s / 50) THEN 'agent-own'
         WHEN n / 40 %% 2 = 0 THEN 'agent-0'
@@ -78,8 +79,8 @@ MEMORIES = f"""
 """
 FREQUENCIES = f"""
     INSERT INTO english_lexeme (lexeme, messages)
-    SELECT lexeme, max(1e6 * (1 - (1 - ln((rank + 1) / rank::float8) / ln({WORDS})) ^ 15.5))::int
-    FROM generate_series(1, {COMMON}) rank CROSS JOIN LATERAL unnest(to_tsvector('english', {WORD.replace("%%", "%")}))
+    SELECT lexeme, max(1e6 * (1 - (1 - ln((rank + 1) / rank::float8) / ln({WORDS} / {FIRST})) ^ 15.5))::int
+    FROM generate_series({FIRST}, {COMMON}) rank, unnest(to_tsvector('english', {WORD.replace("%%", "%")}))
     GROUP BY lexeme ON CONFLICT DO NOTHING
 """
 VECTORS = f"""
@@ -150,7 +151,7 @@ def measure_all(dsn: str) -> dict[str, dict[str, float]]:
 
 
 def prompt(random: Random) -> str:
-    ranks = [int(WORDS ** random.random()) for _ in range(random.randint(6, 20))]
+    ranks = [int(FIRST * (WORDS / FIRST) ** random.random()) for _ in range(random.randint(6, 20))]
     from hashlib import md5
 
     words = []

@@ -24,7 +24,7 @@ BYTES_MAX: Final = 64 * 2**20
 SCOPE_BYTES: Final = 1_000  # of each, besides its matrix
 SLICE: Final = 250  # rows that are read at a time, within 2 ms of the event loop
 WAITING_MAX: Final = 64  # scopes to be loaded
-FULL: Final = bounds.define("vectors", "speakers whose vectors made room for others', over 64 MiB")
+FULL: Final = bounds.define("held_vectors", "speakers whose vectors made room for those of others, 64 MiB in all")
 
 _VECTORS: Final = """
     FROM episode JOIN episode_vector ON episode_vector.id = episode.id

@@ -276,7 +276,7 @@ def confidence(table: str = "memory") -> str:
         ", ".join(f"'{each}'" for each in sorted(lasting))
         for lasting in (consolidation.LASTING_CATEGORIES, consolidation.LASTING_CHANNELS)
     )
-    days = f"greatest(extract(epoch FROM now() - {table}.last_updated)::float8 / 86400, 0)"
+    days = f"greatest(date_part('epoch', now() - {table}.last_updated) / 86400, 0)"  # extract is slow: it is numeric
     return (
         f"CASE WHEN {table}.category IN ({categories}) OR {table}.channel IN ({channels}) THEN {table}.confidence"
         f" ELSE {table}.confidence * exp(-{consolidation.DECAY} * {days}) END"
