@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,7 @@ NAME: Final = "vectors"
 BYTES_MAX: Final = 64 * 2**20
 SCOPE_BYTES: Final = 1_000  # of each, besides its matrix
 SLICE: Final = 250  # rows that are read at a time, within 2 ms of the event loop
+RESTS: Final = 4  # times as long as the last load took: where more speakers are served than fit, they are loaded often
 WAITING_MAX: Final = 64  # scopes to be loaded
 FULL: Final = bounds.define("held_vectors", "speakers whose vectors made room for those of others, 64 MiB in all")
 
@@ -77,6 +79,7 @@ class Matrices:
             changed, space = self._loading.get(scope), self._space
             if changed is None or space is None:
                 continue
+            started = time.monotonic()
             try:
                 async with open_connection(self._dsn, NAME) as connection:
                     await self._load(connection, scope, space, changed)
@@ -84,6 +87,7 @@ class Matrices:
                 logger.warning("vectors.not_loaded", extra={"error": first_line(error)})
             if self._loading.get(scope) is changed:
                 del self._loading[scope]
+            await asyncio.sleep(RESTS * (time.monotonic() - started))
 
     async def load(self, connection: Connection) -> None:
         """Drops all: announcements may have been lost."""

@@ -51,12 +51,16 @@ _OWN: Final = f"""
     own_{{kind}} AS MATERIALIZED (SELECT id FROM {{kind}} WHERE {{visible}} LIMIT {EXACT_MAX + 1}),
     size_{{kind}} AS MATERIALIZED (SELECT count(*) AS texts FROM own_{{kind}})
 """
-# Where the process holds the vectors, it has compared and counted them; those that came since only count.
-_COUNTED: Final = f"""
-    size_{{kind}} AS MATERIALIZED (
-        SELECT %(texts)s + count(*) AS texts
-        FROM (SELECT FROM {{kind}} WHERE {{visible}} AND id > %(newest)s LIMIT {EXACT_MAX}) newer
-    )
+# Where the process holds the vectors, it has compared and counted them, but for those of the last moments.
+_COMPARED: Final = f"""
+    newer_{{kind}} AS MATERIALIZED (
+        SELECT id FROM {{kind}} WHERE {{visible}} AND id > %(newest)s ORDER BY id DESC LIMIT {EXACT_MAX}
+    ),
+    size_{{kind}} AS MATERIALIZED (SELECT %(texts)s + count(*) AS texts FROM newer_{{kind}})
+"""
+_NEAR_COMPARED: Final = f"""
+    SELECT id FROM {{kind}} WHERE id = ANY(string_to_array(%(nearest)s, ' ')::bigint[]) AND {{visible}}
+    UNION ALL (SELECT id FROM newer_{{kind}} LIMIT {NEAREST_MAX})
 """
 _TEXTS: Final = f"""
     {{own}},
@@ -86,9 +90,6 @@ _NEAR: Final = f"""
         WHERE (SELECT texts FROM size_{{kind}}) > {EXACT_MAX} AND embedder_id = {{embedder}} AND {{visible}}
         ORDER BY {{distance}} LIMIT {NEAREST_MAX}
     )
-"""
-_COMPARED: Final = """
-    SELECT id FROM {kind} WHERE id = ANY(string_to_array(%(nearest)s, ' ')::bigint[]) AND {visible}
 """
 _MEMORIES: Final = """
     SELECT 'memory', memory.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, '', channel, category,
@@ -223,7 +224,7 @@ def _find_texts(request: SearchRequest, kind: Kind, space: VectorSpace | None, n
     sql = {
         "kind": kind,
         "visible": (seen := visible(kind, request)),
-        "own": (_OWN if nearest is None else _COUNTED).format(kind=kind, visible=seen),
+        "own": (_OWN if nearest is None else _COMPARED).format(kind=kind, visible=seen),
         "column": "own" if own_label else "anybodys",
         "near": "SELECT 0::bigint AS id WHERE false",
         "cosine": "NULL::float8",
@@ -235,7 +236,7 @@ def _find_texts(request: SearchRequest, kind: Kind, space: VectorSpace | None, n
     if space is not None:
         cast = f"halfvec({space.dimensions})"
         distance = f"{kind}_vector.vector::{cast} <=> (SELECT %(vector)s::{cast})"
-        near = _NEAR if nearest is None else _COMPARED
+        near = _NEAR if nearest is None else _NEAR_COMPARED
         sql["near"] = near.format(kind=kind, embedder=space.id, distance=distance, visible=seen)
         sql["cosine"] = f"(1 - ({distance}))"
         sql["join"] = f"LEFT JOIN {kind}_vector ON {kind}_vector.id = {kind}.id AND embedder_id = {space.id}"

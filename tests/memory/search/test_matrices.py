@@ -113,6 +113,20 @@ def test_what_is_held_is_found_and_follows_what_is_said_and_forgotten(followed: 
     asyncio.run(run())
 
 
+def test_what_came_since_is_found_before_it_is_announced(followed: str) -> None:
+    async def run() -> None:
+        first = await say("The cat sleeps.")
+        async with searching(followed) as searcher:
+            await hold(searcher, ANN, [first])
+            matrix = searcher.matrices._held[ANN]
+            await say("The payment store runs on version 17.")
+            await eventually(lambda: len(searcher.matrices._held[ANN]) == 2)
+            searcher.matrices._held[ANN] = matrix
+            assert await find(searcher) == ["The payment store runs on version 17."]
+
+    asyncio.run(run())
+
+
 def test_what_another_embedder_made_is_dropped(followed: str) -> None:
     async def run() -> None:
         key = await say(DATABASE)
