@@ -22,7 +22,6 @@ from memory.domain.formatting import format_fact
 from memory.domain.types import SEED_DIMENSIONS
 from memory.semantic.domain.consolidation import NEAR_COSINE
 from memory.semantic.domain.scope import PERSONAL
-from memory.semantic.vectors import builtin
 from resolution.domain import detective_prompt, tiers
 from resolution.domain.story import StoryLine, StoryRow, sort_lines, split_batches
 
@@ -100,6 +99,8 @@ def _replace_facts(lines: Sequence[StoryLine]) -> Iterator[StoryLine]:
 
 def find_near(lines: Sequence[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     """The pairs of active memories that the embedder that comes built in takes for alike."""
+    from memory.semantic.vectors import builtin  # late: it needs Django to be set up
+
     told = [line for line in lines if line.is_active and line.row.kind == "memory"]
     vectors = builtin.embed([line.text for line in told])
     cosine = {

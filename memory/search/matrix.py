@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK: Final = 512  # rows that are compared at a time: as floats they fit the processor's cache
+BLOCK: Final = 256  # rows that are compared at a time: as floats they fit the processor's cache
 MOST: Final = 127  # of an 8-bit number
 HEADER: Final = 2  # 16-bit numbers before those of a halfvec, as Postgres sends it
 
