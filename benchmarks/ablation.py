@@ -142,8 +142,7 @@ def give(asked: Asked, constants: dict[str, Any]) -> str:
     try:
         for name, value in constants.items():
             setattr(ranking, name, value)
-        noise = ranking.Noise(*BUILTIN_NOISE)
-        found = ranking.choose_unasked(ranking.read_rows(asked.rows), noise, asked.request.text, time.time())
+        found = ranking.choose_unasked(ranking.read_rows(asked.rows), BUILTIN_NOISE, asked.request.text, time.time())
         cache = Cache()
         notes, _ = choose_notes(cache, show(found, [asked.request.text], Scope(Speaker("x"))), NOTHING, (), 1_500)
         return "\n".join(map(render_note, notes))

@@ -1,17 +1,18 @@
 """Decides what of the texts that were found is given, and in which order. Each constant was chosen on the weeks in
-``benchmarks/weeks`` and ``benchmarks/retrieval_weeks.txt``; docs/decisions/018 has what each is worth."""
+``benchmarks/weeks`` and ``benchmarks/retrieval_weeks.txt``; docs/decisions/015-one-search.md has what each is worth."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from memory.domain.formatting import phrase, tells_dimension
 from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_memory
 from memory.domain.text.sentences import SentenceFinder, iter_passages
 from memory.domain.types import TripleIds
 from memory.search.results import Found
+from memory.semantic.vectors.calibration import Noise
 
 LINES_MAX: Final = 6  # given unasked, of all kinds together
 SHARE_WEIGHT: Final = 0.25  # of the share of the query's words that a text has, beside its cosine
@@ -23,13 +24,6 @@ DAY: Final = 86_400.0
 ASKS_ONLY: Final = r"\s*(\w+[!,.]\s+)?([^.!?]*\?)+\s*"  # for Postgres, too, which leaves such messages out
 _ASKS_ONLY: Final = re.compile(ASKS_ONLY)
 RECENCY_HALF_LIFE_S: Final = 30 * DAY
-
-
-class Noise(NamedTuple):
-    """The cosine between a query and texts that have nothing to do with it: mean and standard deviation."""
-
-    mean: float
-    deviation: float
 
 
 FULL_TEXT: Final = Noise(0.05, 0.08)  # where there is no embedder, so that the least share of words grows the same way

@@ -320,7 +320,6 @@ def test_a_project_is_named_by_whom_it_is_open_to(agent: AgentRow | None, named:
         ("on", "off", "10.0.0.7", b"", OFF_FOR_AGENT),
         ("off", "on", "10.0.0.7", b"", None),
         ("off", None, "127.0.0.1", b"", OFF_IN_SETTINGS),
-        ("ask", "default", "127.0.0.1", b"", OFF_IN_SETTINGS),
         ("all", "on", "127.0.0.1", b"No", OFF_IN_REQUEST),
     ],
 )

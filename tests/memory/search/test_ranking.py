@@ -9,7 +9,6 @@ from memory.search.ranking import (
     LINES_MAX,
     WEAK,
     Candidate,
-    Noise,
     Results,
     asks_only,
     choose_asked,
@@ -18,6 +17,7 @@ from memory.search.ranking import (
     least_likeness,
 )
 from memory.search.results import Found
+from memory.semantic.vectors.calibration import Noise
 
 NOISE = Noise(0.05, 0.08)
 LEAST = least_likeness(NOISE, 100)

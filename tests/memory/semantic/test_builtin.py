@@ -10,9 +10,12 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from memory.models import Embedder, PendingEmbedding
+from memory.search.request import SearchRequest
 from memory.search.searcher import Searcher
 from memory.search.service import search
+from memory.search.statement import VectorSpace
 from memory.semantic.encoder import weights
+from memory.semantic.encoder.encoder import DIMENSIONS
 from memory.semantic.encoder.errors import EncoderUnavailable
 from memory.semantic.encoder.model_file import FOLDER, MODEL
 from memory.semantic.vectors import builtin, queue, schema
@@ -57,9 +60,11 @@ def test_a_server_searches_without_it_until_it_is_loaded_and_then_off_its_event_
 
     async def ask_twice() -> tuple[Sequence[float] | None, Sequence[float] | None]:
         searcher = Searcher("")
-        first = await searcher._embed(builtin.NAME, CAT)
+        searcher._space = VectorSpace(1, builtin.NAME, DIMENSIONS, BUILTIN_NOISE)
+        request = SearchRequest(ANN, CAT)
+        first = await searcher._compare(request, LOADED_S)
         assert await eventually_here(builtin.is_loaded, within_s=LOADED_S)
-        return first, await searcher._embed(builtin.NAME, CAT)
+        return first.vector, (await searcher._compare(request, LOADED_S)).vector
 
     monkeypatch.setattr(builtin, "embed_query", record)
 
