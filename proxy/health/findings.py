@@ -20,6 +20,7 @@ from memory.cache.state import Cache
 from memory.db.connections import fetch_rows, first_line
 from memory.llm import call_log
 from memory.models import Config, LanguageModel
+from memory.semantic.vectors import builtin
 from memory.semantic.vectors.condition import CONDITION, Condition, read_condition
 from memory.settings import registry
 from memory.settings.registry import Tuning
@@ -136,7 +137,11 @@ async def report_health(current: Runtime) -> dict[str, Any]:
     return {
         "ready": is_ready(current),
         "version": settings.VERSION,
-        "process": {"pid": os.getpid(), "tasks": len(asyncio.all_tasks())},
+        "process": {
+            "pid": os.getpid(),
+            "tasks": len(asyncio.all_tasks()),
+            "has_encoder": builtin.is_loaded(),
+        },
         "config": {
             "path": str(config.path),
             "exists": config.is_there,

@@ -10,24 +10,33 @@ from benchmarks.misuse import AT_ONCE, AWAY, BODY_MAX_BYTES, KINDS, drive
 from benchmarks.soak import ALLOCATOR, settled, state_of
 from tests.served.server import Served
 from tests.standin import StandIn
+from tests.waiting import eventually
 
 REQUESTS = 3 * AT_ONCE  # of each kind: were each of them to leave a file or a task behind, that is seen
 WARM_UP = AT_ONCE
+LOADED_S = 120  # where the encoder's file has to be made, on a busy machine
 
 
 @pytest.fixture(scope="module")
 def proxy(database: str, upstream: StandIn) -> Iterator[Served]:
     settings = ALLOCATOR | {"FESTINGER_MAX_BODY_BYTES": str(BODY_MAX_BYTES)}
     served = Served(upstream=upstream.url, database=database, **settings)
-    yield served.wait_ready()
+    yield wait_settled(served)
     served.stop()
 
 
 @pytest.fixture(scope="module")
 def alone(database: str) -> Iterator[Served]:
     served = Served(upstream="http://127.0.0.1:9", database=database, **ALLOCATOR)
-    yield served.wait_ready()
+    yield wait_settled(served)
     served.stop()
+
+
+def wait_settled(served: Served) -> Served:
+    """The encoder, which is loaded in the background, takes files and memory of its own."""
+    served.wait_ready()
+    assert eventually(lambda: served.client.get("/health").json()["process"]["has_encoder"], within_s=LOADED_S)
+    return served
 
 
 @pytest.mark.parametrize("kind", KINDS)
