@@ -1,4 +1,4 @@
-# What docker-compose.yml runs as proxy, worker, beat and prepare.
+# What docker-compose.yml runs as proxy, worker and prepare.
 FROM python:3.12.11-slim-bookworm
 
 LABEL org.opencontainers.image.title="Festinger" \

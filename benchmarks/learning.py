@@ -24,7 +24,7 @@ FACTS = 10  # per round
 PATIENCE_S = 60.0
 POLL_S = 0.005
 PAUSE_S = 0.2  # at most; no two statements find the timers alike
-TITLE = "from a prompt that states a new fact until it is recalled, with proxy, worker and beat"
+TITLE = "from a prompt that states a new fact until it is recalled, with proxy and worker"
 ALONE, AMONG = "one at a time", f"among {PER_SECOND} others a second"
 AIM = "p50 <= 500 ms, p99 <= 2,000 ms"
 HEAD = "POST {} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"

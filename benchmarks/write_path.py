@@ -1,4 +1,4 @@
-"""All of the write path, as ``make run`` starts it: the proxy, a worker and beat, and a Postgres that waits for its
+"""All of the write path, as ``make run`` starts it: the proxy, a worker, and a Postgres that waits for its
 disk."""
 
 import os
@@ -96,7 +96,6 @@ def write_path(home: Path, policy: str = "queue") -> Iterator[WritePath]:
         proxy = stack.enter_context(festinger(home, mock.url, database))
         teach(proxy)
         commands = {program.name: program.command for program in programs.own_programs(HOST, proxy.port)}
-        stack.enter_context(program(home, "beat", commands["beat"], database))
         worker = stack.enter_context(program(home, "worker", commands["worker"], database))
         path = WritePath(mock, proxy, database, psutil.Process(worker.pid))
         run(say(proxy.port, [prompt([FIRST.sentence])]))

@@ -1,4 +1,4 @@
-"""The Celery application: ``celery -A festinger_site worker|beat``.
+"""The Celery application: ``celery -A festinger_site worker``.
 
 A message only wakes a worker up; the tables are the queue of record. So the broker may lose or repeat any message.
 """
@@ -12,6 +12,7 @@ from django.conf import settings
 from memory.outbox.wakeup import send_wakeup
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")  # Django's: they would import every page of the admin
 
 app = Celery("festinger")
 app.config_from_object("django.conf:settings", namespace="CELERY")

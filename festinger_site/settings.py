@@ -2,6 +2,7 @@
 (proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
 
 import hashlib
+import os
 from datetime import timedelta
 
 from festinger_site import home
@@ -15,6 +16,7 @@ ENVIRONMENT = read_environment()
 PROJECT = home.PROJECT
 HOME = home.path()
 JOURNAL = HOME / "journal"
+IS_LAUNCHED = "FESTINGER_SUPERVISED" in os.environ  # by the launcher, which also starts a worker
 
 # --- the proxy -----------------------------------------------------------------------------------------
 FESTINGER_HOST = ENVIRONMENT.FESTINGER_HOST
@@ -47,7 +49,7 @@ FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHand
 INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # its pages are found by urls.py: only a server needs them
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -9,6 +9,8 @@ from proxy.api.routes import api
 handler404 = "festinger_site.server.error_views.not_found"
 handler500 = "festinger_site.server.error_views.server_error"
 
+admin.autodiscover()
+
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("admin", RedirectView.as_view(url="/admin/")),

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
@@ -38,6 +39,14 @@ class Process:
         return cls(name, socket.gethostname(), os.getpid())
 
 
+# What an earlier process of this machine has left is told by its pid.
+LIVELY_WORKERS = """
+    SELECT host, pid FROM heartbeat
+    WHERE name = %s AND at > clock_timestamp() - 1.5 * make_interval(secs => %s)
+"""
+LOOK_AGAIN_S = 0.1
+
+
 def give_sign(process: Process) -> None:
     """Raises django.db.Error."""
     _execute(GIVE_SIGN, process)
@@ -69,6 +78,20 @@ def prune_silent(now: datetime) -> int:
 def _execute(query: str, process: Process, **more: object) -> None:
     with connection.cursor() as cursor:
         cursor.execute(query, asdict(process) | more)
+
+
+async def wait_for_worker(dsn: str) -> None:
+    """Returns when a worker gives signs of life, on whichever machine."""
+    here = socket.gethostname()
+    while True:
+        with suppress(psycopg.Error, OSError):
+            async with open_connection(dsn, "worker") as opened:
+                while True:
+                    cursor = await opened.execute(LIVELY_WORKERS, [Heartbeat.WORKER, PULSE_S])
+                    if any(host != here or psutil.pid_exists(pid) for host, pid in await cursor.fetchall()):
+                        return
+                    await asyncio.sleep(LOOK_AGAIN_S)
+        await asyncio.sleep(LOOK_AGAIN_S)
 
 
 class ServerPulse:

@@ -2,12 +2,15 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from celery import bootsteps, shared_task
+from django.conf import settings
 from django.db import Error, connection
 from django.utils import timezone
 
+from memory.beat import Beat, make_scheduler
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.graph import retention
@@ -48,19 +51,27 @@ def embed() -> None:
 
 
 class Pulse(bootsteps.StartStopStep):
-    """Writes the worker's heartbeat row."""
+    """Runs the worker's beat, and writes the worker's heartbeat row while that beat is alive."""
 
-    # In place of Celery's own events and remote control, which do not work over PGMQ. By the timer of the main process:
-    # its children may be busy for minutes.
+    # In place of Celery's own events and remote control, which do not work over PGMQ. By the worker's timer: what does
+    # the tasks may be busy for minutes.
     requires = {"celery.worker.components:Timer"}
 
     def start(self, worker: Any) -> None:
+        self._beat = Beat(partial(make_scheduler, worker.app), settings.DATABASE_URL)
+        self._beat.start()
         self._write(forget_ended)
-        self._write(give_sign)
-        worker.timer.call_repeatedly(PULSE_S, self._write, (give_sign,))
+        self._give_sign()
+        worker.timer.call_repeatedly(PULSE_S, self._give_sign)
 
     def stop(self, worker: Any) -> None:
+        self._beat.stop()
         self._write(forget)
+
+    def _give_sign(self) -> None:
+        # Without a sign the worker is replaced, and its beat with it.
+        if not self._beat.is_stalled():
+            self._write(give_sign)
 
     def _write(self, change: Callable[[Process], None]) -> None:
         try:
@@ -68,4 +79,4 @@ class Pulse(bootsteps.StartStopStep):
         except Error:
             pass  # Postgres is away; the row's age says so
         finally:
-            connection.close()  # this is the main process: its children must not inherit the connection
+            connection.close()  # of the timer's thread

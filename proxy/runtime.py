@@ -3,13 +3,14 @@
 import asyncio
 import gc
 import logging
+from contextlib import suppress
 from functools import partial
 
 from django.apps import apps
 from django.conf import settings
 
 from memory.apps import MemoryConfig
-from memory.heartbeats import ServerPulse
+from memory.heartbeats import ServerPulse, wait_for_worker
 from memory.ingest.encounters import Encounters
 from memory.ingest.flusher import Flusher
 from memory.ingest.reader import Reader
@@ -41,6 +42,7 @@ TRIPS = "trips"
 SETTLE = "resolution.tasks.settle_observations"
 READ_EPISODES = "resolution.tasks.read_episodes"
 LOAD_EMBEDDER_AFTER_S = 1.0  # then the server listens: its libraries hold the interpreter for some 50 ms
+WORKER_S = 60.0  # then it is ready without one: prompts do not need it
 LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 
 
@@ -78,6 +80,7 @@ class Runtime:
         )
         self.flusher = Flusher(self.cache, self.encounters, settings.DATABASE_URL, self._store_heard)
         self.pulse = ServerPulse(settings.DATABASE_URL)
+        self.has_worker = not settings.IS_LAUNCHED
         self._tasks: list[asyncio.Task[None]] = []
         self._telling: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references to tasks
 
@@ -98,7 +101,7 @@ class Runtime:
         writers = (self.outbox, self.episodes, self.flusher, self.events, self.injection_log)
         parts = (self.settings_file, self.coherence, self.encounters, self.searcher, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
-        self._tasks.append(asyncio.create_task(self._load_embedder()))
+        self._tasks += [asyncio.create_task(self._load_embedder()), asyncio.create_task(self._find_worker())]
         await self.coherence.tried.wait()
         if self.cache.loaded_at is not None:
             await self.flusher.remember_seen()
@@ -135,6 +138,14 @@ class Runtime:
         await asyncio.sleep(LOAD_EMBEDDER_AFTER_S)
         if self.cache.tuning.embedder == BUILTIN:
             builtin.load_in_background()
+
+    async def _find_worker(self) -> None:
+        """The worker starts together with the server: what is taught before it is there would wait for it."""
+        if not self.has_worker:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(WORKER_S):
+                    await wait_for_worker(settings.DATABASE_URL)
+            self.has_worker = True
 
     def _follow(self, rules: Rules) -> None:
         """The upstream moves to where the rules say it is."""

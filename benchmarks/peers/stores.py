@@ -113,8 +113,7 @@ class FestingerStore(Store):
         with ExitStack() as stack:
             proxy = stack.enter_context(festinger(self.home, self.mock.url, self.database))
             commands = {each.name: each.command for each in programs.own_programs(HOST, proxy.port)}
-            for name in ("beat", "worker"):
-                stack.enter_context(program(self.home, name, commands[name], self.database))
+            stack.enter_context(program(self.home, "worker", commands["worker"], self.database))
             yield proxy
             self.settle()
 

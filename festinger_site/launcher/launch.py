@@ -88,16 +88,19 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
         preflight.check_exposure(site.ENVIRONMENT, site.FESTINGER_HOST)
         preflight.check_port(site.FESTINGER_HOST, site.FESTINGER_PORT)
         supervisor = stops.enter_context(database(home, site))
-        operator = prepare(home)
+        was_prepared = preflight.is_prepared(site.DATABASE_URL, site.INSTALLED_APPS)
+        operator = None if was_prepared else prepare(home)
     try:
-        supervisor.start("proxy")
+        supervisor.start("proxy", "worker")
         report = wait_ready(supervisor, site)
-        # Not before: they would take the processor from the proxy.
-        supervisor.start("worker", "beat")
         announce(site, report)
     finally:
         # Also where the rest fails: only its hash is stored, and the next start has no new one.
-        tell_operator(operator)
+        if operator:
+            tell_operator(operator)
+    if was_prepared:
+        # Nothing waits for what it adds, such as a schedule that was deleted, or that a newer version brings.
+        tell_operator(prepare(home))
     watch = StallWatch(supervisor, site)
     while True:
         supervisor.check_alive()

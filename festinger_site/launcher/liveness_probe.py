@@ -1,4 +1,4 @@
-"""Health checks of containers: ``python -m festinger_site.launcher.liveness_probe proxy|worker|beat`` exits with 0 if
+"""Health checks of containers: ``python -m festinger_site.launcher.liveness_probe proxy|worker`` exits with 0 if
 that part is alive, or with 1 and a line that says why not. It runs every few seconds, so it leaves Django out (a fifth
 of the processor time of a ``manage.py`` command), and it never starts a database.
 """
@@ -27,7 +27,7 @@ LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where to reach what listens 
 
 def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="check_alive", description="Ends with 0 if that part of Festinger is alive.")
-    parser.add_argument("part", choices=("proxy", "worker", "beat"))
+    parser.add_argument("part", choices=("proxy", "worker"))
     oldest_help = "the oldest sign of life, in s (default: %(default)s)"
     parser.add_argument("--within", type=float, default=OLDEST_S, metavar="S", help=oldest_help)
     asked = parser.parse_args(words)

@@ -1,6 +1,6 @@
 """The command lines of the supervised processes.
 
-``python -m festinger_site.launcher.programs proxy|worker|beat`` becomes that program, for a container or a service
+``python -m festinger_site.launcher.programs proxy|worker`` becomes that program, for a container or a service
 manager that watches it in place of supervisord.
 """
 
@@ -33,14 +33,13 @@ def programs(home: Path, host: str, port: int) -> list[Program]:
 
 def own_programs(host: str, port: int) -> list[Program]:
     celery = [sys.executable, "-m", "celery", "-A", "festinger_site"]
-    # A run of the resolver and the explaining of concepts can each keep one busy: the third is for statements.
-    worker = ["worker", "--concurrency=3", "--hostname=worker@festinger", "--loglevel=INFO"]
+    # A run of the resolver and the explaining of concepts can each keep one busy: the third is for statements. Threads,
+    # since they mostly wait for Postgres or a model: each process would have an encoder of its own.
+    worker = ["worker", "--pool=threads", "--concurrency=3", "--hostname=worker@festinger", "--loglevel=INFO"]
     # Remote control, which these would need, does not work over PGMQ; the heartbeat is a row.
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     return [
         Program("worker", [*celery, *worker], stop_wait_s=7),
-        # No file for its pid: one left by a crash may name another process by now, and beat would refuse to start.
-        Program("beat", [*celery, "beat", "--pidfile=", "--loglevel=INFO"], stop_wait_s=2),
         Program("proxy", uvicorn(host, port), stop_wait_s=7),
     ]
 

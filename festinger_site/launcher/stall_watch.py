@@ -21,11 +21,10 @@ from festinger_site.launcher.supervision import NO_ANSWER, Supervisor
 EVERY_S: Final = 15.0
 FAULTS_MAX: Final = 4  # probes in a row
 YOUNG_S: Final = 120.0  # what has just been started may still be loading
-# A sign of life comes every 10 s; that of beat by way of a worker, behind all that the worker has to do.
-OLDEST_S: Final = {"proxy": 90.0, "worker": 90.0, "beat": 300.0}
+OLDEST_S: Final = 90.0  # a sign of life comes every 10 s; a worker gives none while its beat stands still
 FRESH_S: Final = 30.0
 SIGNS: Final = """
-    SELECT name, pid, extract(epoch FROM now() - at)::float8 FROM heartbeat WHERE host = %s OR host = ''
+    SELECT name, pid, extract(epoch FROM now() - at)::float8 FROM heartbeat WHERE host = %s
 """
 
 
@@ -52,18 +51,18 @@ def find_faults(answers: bool, signs: Iterable[LifeSign], is_ours: Callable[[str
     cannot be asked. ``is_ours``: whether a process belongs to a program."""
     faults = [] if answers else [Stalled("proxy", "does not answer")]
     youngest: dict[str, float] = {}
-    known = [sign for sign in signs if not sign.pid or is_ours(sign.name, sign.pid)]
+    known = [sign for sign in signs if is_ours(sign.name, sign.pid)]
     for sign in known:
         youngest[sign.name] = min(sign.age_s, youngest.get(sign.name, sign.age_s))
     for sign in known:
-        if sign.age_s <= OLDEST_S[sign.name]:
+        if sign.age_s <= OLDEST_S:
             continue
         why = f"has given no sign of life for {sign.age_s:.0f} s"
         if sign.name == "proxy":
             # One of several: a single one is asked, because its signs also end when Postgres is too slow for it.
             if youngest["proxy"] < FRESH_S:
                 faults.append(Stalled("proxy", why, sign.pid))
-        elif sign.name == "worker" or youngest.get("worker", OLDEST_S["worker"]) < FRESH_S:
+        else:
             faults.append(Stalled(sign.name, why))
     return faults
 

@@ -4,8 +4,9 @@ number."""
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
+import psycopg
 from django.db import Error, connection
 
 
@@ -24,6 +25,8 @@ class Lock(IntEnum):
 # Parameters: the lock and its second numbers, ascending: who takes several in one order cannot deadlock.
 UNTIL_COMMIT: Final = "SELECT pg_advisory_xact_lock(%s, number) FROM unnest(%s::int[]) AS number"
 
+TRY_JOB: Final = "SELECT pg_try_advisory_lock(%s, hashtext(%s))"
+
 
 def lock_until_commit(lock: Lock, numbers: Iterable[int] = (0,)) -> None:
     """Waits for the lock, which the caller's transaction then holds to its end."""
@@ -31,11 +34,17 @@ def lock_until_commit(lock: Lock, numbers: Iterable[int] = (0,)) -> None:
         cursor.execute(UNTIL_COMMIT, [lock, sorted(set(numbers))])
 
 
+def try_job_lock_on(holder: psycopg.Connection[Any], job: str) -> bool:
+    """True if no other process does this job; until this connection ends, none can begin it."""
+    row = holder.execute(TRY_JOB, [Lock.JOB, job]).fetchone()
+    return row == (True,)
+
+
 @contextmanager
 def try_job_lock(job: str) -> Iterator[bool]:
     """True where no other process does this job; until the end, none can begin it."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [Lock.JOB, job])
+        cursor.execute(TRY_JOB, [Lock.JOB, job])
         (is_alone,) = cursor.fetchone()
     try:
         yield is_alone

@@ -123,8 +123,9 @@ class Findings:
 
 
 def is_ready(current: Runtime) -> bool:
-    """Whether prompts are forwarded and recalled for: also while Postgres or the upstream is away."""
-    return current.cache.loaded_at is not None
+    """True if prompts are recalled for, and what they teach is placed soon. It stays so while Postgres, the upstream or
+    the worker is away."""
+    return current.cache.loaded_at is not None and current.has_worker
 
 
 async def report_health(current: Runtime) -> dict[str, Any]:

@@ -175,7 +175,7 @@ def judge_beat(found: Findings) -> Assessment:
     return (
         WARNING if age_s is not None and age_s <= SILENT_S else BAD,
         f"No heartbeat from beat {silence}: scheduled runs do not start, and old data is not deleted.",
-        f"Look at {LOGS.format('beat')}, and whether the schedule “pulse of beat” is enabled.",
+        f"Look at {LOGS.format('worker')}, and whether the schedule “pulse of beat” is enabled.",
     )
 
 

@@ -1,5 +1,6 @@
 """The graph, what is disputed in it, and what was decided, in the admin."""
 
+from memory.admin import settings_audit
 from resolution.admin import (
     candidates,
     concepts,
@@ -14,6 +15,7 @@ from resolution.admin import (
     runs,
     transfer,
 )
+from resolution.resolver import schedule
 
 __all__ = [
     "candidates",
@@ -29,3 +31,6 @@ __all__ = [
     "runs",
     "transfer",
 ]
+
+# Beat's row follows the setting at once; what changes it elsewhere than in the admin is noticed within a minute.
+settings_audit.followers[schedule.SETTING] = schedule.keep

@@ -14,7 +14,7 @@ from django.utils import timezone
 from psycopg.conninfo import make_conninfo
 
 from memory.graph.store import constraint_of
-from memory.heartbeats import Process, ServerPulse, forget, forget_ended, give_sign, prune_silent
+from memory.heartbeats import Process, ServerPulse, forget, forget_ended, give_sign, prune_silent, wait_for_worker
 from memory.models import Heartbeat
 from tests.waiting import LOOK_AGAIN_S
 
@@ -120,3 +120,22 @@ def test_a_server_process_goes_on_where_postgres_is_away() -> None:
     pulse = ServerPulse("postgresql://nobody@127.0.0.1:9/nowhere")
 
     asyncio.run(pulse.write_last())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_server_finds_a_worker_that_gives_signs_and_none_that_has_died(dsn: str) -> None:
+    this = Process.this("worker")
+    give_sign(Process("worker", this.host, ended_process()))
+    silent_for(Process("worker", "elsewhere", 1), timedelta(seconds=16))
+    give_sign(Process.this("proxy"))
+
+    async def is_found(within_s: float) -> bool:
+        try:
+            await asyncio.wait_for(wait_for_worker(dsn), within_s)
+        except TimeoutError:
+            return False
+        return True
+
+    assert not asyncio.run(is_found(1))
+    give_sign(this)
+    assert asyncio.run(is_found(30))

@@ -1,4 +1,4 @@
-"""A whole Festinger: proxies, a worker and beat as processes, with a database and a home of their own."""
+"""A whole Festinger: proxies and a worker as processes, with a database and a home of their own."""
 
 import hashlib
 import json
@@ -70,7 +70,7 @@ def register_agents(run: Callable[..., object], *agents: str) -> None:
 
 
 class Festinger:
-    """``name`` is that of its database. ``start`` starts its parts: worker, beat, proxy0, proxy1 ..."""
+    """``name`` is that of its database. ``start`` starts its parts: worker, proxy0, proxy1 ..."""
 
     def __init__(self, own: OwnPostgres, name: str, upstream: StandIn, *, proxies: int = 1, **environment: str) -> None:
         self.own = own
@@ -86,7 +86,7 @@ class Festinger:
 
     @property
     def parts(self) -> list[str]:
-        return ["worker", "beat", *(f"proxy{number}" for number in range(len(self.ports)))]
+        return ["worker", *(f"proxy{number}" for number in range(len(self.ports)))]
 
     @property
     def proxies(self) -> list[Served]:
@@ -188,7 +188,7 @@ class Festinger:
     # --- waiting ---
 
     def wait(self, claim: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
-        """Until it holds. Raises AssertionError with what the worker and beat said last."""
+        """Until it holds. Raises AssertionError with what the worker said last."""
         deadline = time.monotonic() + patience_s
         while not claim():
             self._restart_ended()

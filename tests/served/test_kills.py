@@ -31,7 +31,7 @@ AGAIN_S = 0.05  # until a client sends its next request, or one that failed agai
 PATIENCE_S = 300.0  # the lease of a worker that died is waited for, too
 eventually = partial(waiting.eventually, within_s=PATIENCE_S)
 BOTH = "postgres, then proxy0"
-VICTIMS = ("worker", "beat", "proxy0", "postgres", BOTH)
+VICTIMS = ("worker", "proxy0", "postgres", BOTH)
 CERTAIN, BOTH_SAY = 0.9, 0.905  # the confidence of what one agent says with an operator, and of what two say
 NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
 SEED = random.randrange(2**32) if NIGHT else 20260131

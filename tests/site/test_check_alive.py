@@ -66,12 +66,12 @@ def test_a_young_sign_of_life_is_enough(database):
 
 
 def test_an_old_sign_of_life_is_not_enough(database):
-    give_sign(Process("beat"))
+    give_sign(Process.this("worker"))
     with psycopg.connect(database) as other:
         other.execute("UPDATE heartbeat SET at = now() - interval '100 seconds'")
 
-    assert complaint("beat", OLDEST_S) == "has given no sign of life for 100 s"
-    assert complaint("beat", 200) == ""
+    assert complaint("worker", OLDEST_S) == "has given no sign of life for 100 s"
+    assert complaint("worker", 200) == ""
 
 
 def test_a_container_asks_for_the_worker_in_it_and_not_for_another(database):
@@ -137,7 +137,7 @@ def said_by(tmp_path, *words: str, **variables: str) -> str:
 
 
 NOWHERE = "postgresql://u:hunter2@127.0.0.1:9/name"
-NO_PART = "usage: python -m festinger_site.launcher.programs worker|beat|proxy"
+NO_PART = "usage: python -m festinger_site.launcher.programs worker|proxy"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from tests.site.composed import (
 
 FILE = compose(FESTINGER_SECRETS="./secrets")
 SERVICES = FILE["services"]
-OWN = ("prepare", "proxy", "worker", "beat")
+OWN = ("prepare", "proxy", "worker")
 SECRETS = re.findall(r'env\.secret\("(\w+)"\)', (PROJECT / "festinger_site" / "settings.py").read_text())
 LASTING = sorted(set(SERVICES) - {"prepare"})
 
@@ -51,7 +51,7 @@ def test_what_runs_once_is_neither_asked_nor_started_again():
     assert SERVICES["prepare"]["restart"] == "no"
 
 
-@pytest.mark.parametrize("name", ["proxy", "worker", "beat"])
+@pytest.mark.parametrize("name", ["proxy", "worker"])
 def test_the_programs_wait_for_a_database_that_is_prepared(name):
     assert SERVICES[name]["depends_on"] == {
         "prepare": {"condition": "service_completed_successfully"},

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 
 ONCE_S = 120
 FILE = compose(FESTINGER_SECRETS="./secrets")["services"]
-PROGRAMS = ("proxy", "worker", "beat")
+PROGRAMS = ("proxy", "worker")
 HAS_REDIS = bool(shutil.which("redis-server") and shutil.which("redis-cli") and importlib.util.find_spec("redis"))
 
 
@@ -237,7 +237,6 @@ def test_prepare_shows_the_password_of_the_first_operator_once(prepared):
     [
         ("proxy", "proxy: does not answer on port"),
         ("worker", "worker: has given no sign of life yet"),
-        ("beat", "beat: has given no sign of life yet"),
     ],
 )
 def test_what_was_not_started_is_not_healthy(prepared, name, why_not):

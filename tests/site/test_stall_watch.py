@@ -18,13 +18,11 @@ def names(faults: list[Stalled]) -> list[tuple[str, int]]:
     [
         (True, [], []),
         (False, [], [("proxy", 0)]),
-        (True, [("proxy", 1, 5.0), ("worker", 2, 5.0), ("beat", 0, 60.0)], []),
+        (True, [("proxy", 1, 5.0), ("worker", 2, 60.0)], []),
         (True, [("proxy", 1, 500.0)], []),  # it answers: Postgres may be too slow for its signs
         (True, [("proxy", 1, 500.0), ("proxy", 3, 5.0)], [("proxy", 1)]),
         (True, [("proxy", 9, 500.0), ("proxy", 3, 5.0)], []),  # not ours: it died long ago
-        (True, [("worker", 2, 100.0), ("beat", 0, 400.0)], [("worker", 0)]),
-        (True, [("worker", 2, 5.0), ("beat", 0, 400.0)], [("beat", 0)]),
-        (True, [("beat", 0, 400.0)], []),  # no worker writes its signs
+        (True, [("worker", 2, 100.0)], [("worker", 0)]),
     ],
 )
 def test_what_one_look_finds(answers: bool, signs: list[tuple[str, int, float]], expected: list[Any]) -> None:
