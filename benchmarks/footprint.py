@@ -33,7 +33,7 @@ from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster, scratch_instance, supervision
 from festinger_site.launcher.liveness_probe import health
 
-PROMPTS = 1_000
+PROMPTS, PROMPTS_A_ROUND = 1_000, 50
 EPISODES_MAX = 10_000
 PATIENCE_S = 600
 POLL_S = 0.02
@@ -50,6 +50,7 @@ KINDS = {
     "worker": "worker",
     "launcher": "festinger_site.launcher.launch",
 }
+START, ALL = "warm start", "all"
 ANSWERS, READY, TAUGHT, CPU = "answers s", "ready s", "taught s", "CPU s"
 START_AIM, MEMORY_AIM = "ready and taught <= 8 s", "after PSS MB <= 700"
 
@@ -105,19 +106,19 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
             first.wait(lambda: is_ready(first), "readiness")
             fill_apart(own, episodes)
         starts = [time_start(own, mock.url, number) for number in range(plan.part(of=4))]
-        columns = {name: median(start[name] for start in starts) for name in starts[0]}
-        yield Figures("warm_start", f"a start of a home that exists, {len(starts)} times", {"warm start": columns},
-                      {"warm start": START_AIM})  # fmt: skip
+        row = {name: median(start[name] for start in starts) for name in starts[0]}
+        yield Figures("warm start", f"of a home that exists, {len(starts)} times", {START: row}, {START: START_AIM})
         with launched(own, mock.url) as festinger:
             festinger.wait(lambda: is_ready(festinger), "readiness")
             run(say(festinger.port, [prompt([Statement("mimsy", "wabe", "membership").sentence])]))
             time.sleep(IDLE_S)
             idle = weigh(festinger)
-            run(say(festinger.port, islice(prompts.fresh(seed=5), min(PROMPTS, plan.rounds * 50))))
+            said = min(PROMPTS, plan.rounds * PROMPTS_A_ROUND)
+            run(say(festinger.port, islice(prompts.fresh(seed=5), said)))
             festinger.wait(lambda: is_done(own), "the end of the work")
             after = weigh(festinger)
-        title = f"memory of all processes with {episodes:,} messages stored, idle and after {PROMPTS:,} prompts"
-        yield Figures("memory", title, table(idle, after), {"all": MEMORY_AIM})
+        title = f"of all processes with {episodes:,} messages stored, idle and after {said:,} prompts"
+        yield Figures("memory", title, table(idle, after), {ALL: MEMORY_AIM})
 
 
 @contextmanager
@@ -181,7 +182,7 @@ def table(idle: Mapping[str, tuple[int, float]], after: Mapping[str, tuple[int, 
         kind: {"processes": count, "idle PSS MB": idle.get(kind, (0, 0.0))[1], "after PSS MB": size}
         for kind, (count, size) in sorted(after.items(), key=lambda item: -item[1][1])
     }
-    rows["all"] = {column: sum(row[column] for row in rows.values()) for column in next(iter(rows.values()))}
+    rows[ALL] = {column: sum(row[column] for row in rows.values()) for column in next(iter(rows.values()))}
     return rows
 
 

@@ -33,7 +33,8 @@ def test_the_json_has_the_figures_of_everything_measured(run, rows):
     if llm.missing():
         of_conversations = of_conversations.replace("prefix_time answers answers_held_out ", "")
     of_the_write_path = "placing busy learning found consolidation"
-    of_large = "scale reload changes start retrieval search encoding encoding_quality admin_lists admin_pages"
+    of_large = "scale reload changes start retrieval search encoding encoding_quality warm_start"
+    of_large += " memory admin_lists admin_pages"
     of_large += " stories detecting"
     of_layers = "sweep placing_with_layers remembering_with_layers"
     figures = f"{of_prompts} {of_conversations} cues linear recalling {of_the_write_path} {of_large} {of_layers}"

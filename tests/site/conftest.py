@@ -1,11 +1,14 @@
 """What tests of the site share."""
 
 import pytest
+from django.contrib import admin
 from django.test import Client
 
 from tests.worlds import Login, module_db
 
 __all__ = ["module_db"]
+
+admin.autodiscover()  # for whoever asks which pages there are before the first request
 
 
 @pytest.fixture

@@ -333,6 +333,20 @@ def test_killed_but_for_some_of_its_programs_it_starts_again_and_replaces_them(p
 
 
 @pytest.mark.slow
+def test_a_later_start_is_ready_with_its_worker_and_then_adds_what_is_missing(place, run):
+    with postgres_cluster.connect(run.home, homes.DATABASE) as client:
+        client.execute("DELETE FROM django_celery_beat_periodictask WHERE name = 'figures of the hour'")
+    run.stop()
+
+    again = place.start()
+
+    assert "worker" in again.health()["database"]["heartbeat_ages_s"]
+    with postgres_cluster.connect(again.home, homes.DATABASE) as client:
+        added = "SELECT name FROM django_celery_beat_periodictask WHERE name = 'figures of the hour'"
+        wait_until(lambda: client.execute(added).fetchone(), START_S)
+
+
+@pytest.mark.slow
 def test_a_killed_supervisord_takes_all_down_with_a_word_about_it(run):
     psutil.Process(run.process.pid).children()[0].kill()
 

@@ -37,7 +37,6 @@ KNOWN = (f"{WORD} is a repo.", f"{WORD} is part of glitch_university.")
 OTHER_WORD = "kvasir"
 STATEMENT = f"Note that {OTHER_WORD} is a service of Glitch University."
 ID_TIMEOUT_S = 10
-WORKER_TIMEOUT_S = 60
 HTTP_TIMEOUT_S = 10
 
 STORED, CONFLICT = 0, 3  # gutask's exit statuses
@@ -66,14 +65,6 @@ class Model:
         if system != {"role": "system", "content": SYSTEM}:
             raise NotShown(f"the system message should arrive unchanged, and is: {system}")
         return str(user["content"])
-
-    def wait_for_worker(self) -> None:
-        # It starts after the proxy. What is said before is learned as well, but later than the demo claims.
-        deadline = time.monotonic() + WORKER_TIMEOUT_S
-        while "worker" not in self.http.get(f"{self.url}/health").json()["database"]["heartbeat_ages_s"]:
-            if time.monotonic() > deadline:
-                raise NotShown(f"the worker should have started, and has not after {WORKER_TIMEOUT_S} s.")
-            time.sleep(0.2)
 
     def wait_until_known(self, word: str) -> float:
         """Seconds until the word can be recalled or asked about. Asking that counts nothing."""
@@ -162,7 +153,6 @@ class Command(BaseCommand):
         self.prompt(model, NEXT_MESSAGE, expected=decided)
 
         self.title("6. It learns by itself")
-        model.wait_for_worker()
         self.show_command(as_curl(model.url, STATEMENT))
         model.hears(STATEMENT)
         waited = model.wait_until_known(OTHER_WORD)
