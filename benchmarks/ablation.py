@@ -1,4 +1,4 @@
-"""What each constant of the search is worth, on the weeks of ``benchmarks/weeks``.
+"""Measures what each constant of the search is worth, on the weeks of ``benchmarks/weeks``.
 
 ``python -m benchmarks.ablation`` stores the weeks once, each for a speaker of its own and all for one, and evaluates
 all requests with one constant changed at a time.

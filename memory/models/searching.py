@@ -1,4 +1,4 @@
-"""What the search keeps beside the texts: what turns them into vectors, what waits for that, how common words are.
+"""Tables of the search beside the texts: embedders, the queue of texts to embed, frequencies of English words.
 
 The vectors stand in tables of their own, which are only there where Postgres has the extension ``vector``
 (memory/semantic/vectors/schema.py).
@@ -22,7 +22,7 @@ IS_TEXT_KIND = Q(kind__in=["memory", "episode"])
 
 
 class Embedder(models.Model):
-    """What turned texts into vectors: only vectors of the same one are compared."""
+    """An embedder that turned texts into vectors: only vectors of the same one are compared."""
 
     name = models.CharField(max_length=200, help_text="The setting, and for a language model its name.")
     dimensions = models.IntegerField(null=True, blank=True, help_text="Empty until the first vector is there.")
@@ -98,7 +98,7 @@ class AskedSearch(models.Model):
 
 
 class EnglishLexeme(models.Model):
-    """How common a word is in English: rare words of a query count for more. The rarest have no row."""
+    """A stemmed English word and its frequency: rare words of a query count for more. The rarest have no row."""
 
     lexeme = models.TextField(primary_key=True)
     messages = models.IntegerField(help_text="That have it, of a million short ones.")

@@ -1,4 +1,4 @@
-"""Which of the memories and episodes that were found for a prompt go into its block."""
+"""Chooses the memories and episodes of a block among those that were found for its prompt."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -59,8 +59,8 @@ def choose_notes(
 
 
 def contradicts_facts(cache: Cache, text: str) -> bool:
-    """Whether it states of a concept with facts what is none of them, or takes back what is one: somebody has said
-    otherwise since, and a block must not contradict itself."""
+    """True if the text states something of a concept that is none of its facts, or takes back one of them: somebody has
+    said otherwise since, and a block must not contradict itself."""
     for match in find_cues(text, vocabulary=cache):
         subject, parent = cache.canonical(match.subject), cache.canonical(match.parent)
         if match.is_hedged or match.dimension == NAMES or not cache.is_concept(subject):
@@ -82,7 +82,7 @@ def renew_note(cache: Cache, note: ShownNote) -> ShownNote | None:
 
 
 def still_hold(cache: Cache, notes: Iterable[ShownNote]) -> bool:
-    """Whether all of them would still be shown as they were."""
+    """True if all of them would still be shown as they were."""
     changed = cache.changed_notes
     return not changed or all(
         (state := changed[note.key]) is not None and state.holds(note) for note in notes if note.key in changed

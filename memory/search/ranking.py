@@ -93,8 +93,8 @@ def read_rows(rows: Iterable[Sequence[Any]]) -> Results:
 
 
 def choose_unasked(results: Results, noise: Noise, query: str, now: float) -> list[Found]:
-    """What is added to a prompt, the best first: no text unless one is more alike than by chance, then also those that
-    are nearly so, and what the user said right after the best one: it often answers or corrects it."""
+    """Choose what is added to a prompt, the best first: no text unless one is more alike than by chance, then also
+    those that are nearly so, and what the user said right after the best one: it often answers or corrects it."""
     least = least_likeness(noise, results.texts)
     ranked = rank(results, query, now, own_words=True)
     facts = [each.found for each in ranked if each.found.kind == "fact" and each.share >= FACT_SHARE]

@@ -1,4 +1,4 @@
-"""What a search returns, and how it is told to whoever asked, within a budget: the answer stands in a prompt, too."""
+"""Results of a search, and the answer to whoever asked, within a budget: the answer is part of a prompt, too."""
 
 import json
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class Found(NamedTuple):
 
     @property
     def own_text(self) -> str:
-        """What the speaker says in their own words."""
+        """The speaker's own words, without quotations."""
         return cut_out(self.text, self.quoted)
 
 

@@ -47,7 +47,7 @@ LOG_EVERY_S: Final = 60.0
 
 @dataclass(slots=True)
 class SearchCounts:
-    """Of the searches: ``late`` ones met the deadline, ``skipped`` ones got no connection in time, for ``compared``
+    """Counts of searches: ``late`` ones met the deadline, ``skipped`` ones got no connection in time, for ``compared``
     ones the process itself held the vectors."""
 
     asked: int = 0
@@ -133,8 +133,8 @@ class Searcher:
         deadline_ms: int,
         counts: SearchCounts | None = None,
     ) -> list[Found] | None:
-        """What users said themselves that belongs to the texts, but not from this conversation; None where it cannot
-        be told in time. ``counts``: where it is counted, if not among the searches for prompts."""
+        """Find what users said themselves, outside of this conversation, that belongs to the texts; None if that takes
+        too long. ``counts``: where it is counted, if not among the searches for prompts."""
         counts = counts or self.counts
         counts.asked += 1
         request = SearchRequest(scope, "\n".join(texts), is_unasked=True, conversation=conversation)

@@ -17,7 +17,7 @@ EMBEDDING_S = 3.0  # for the vector of a query; without it, full text answers
 
 
 def search(scope: Scope, query: str, *, types: Types = "both", limit: int = 5, is_unasked: bool = False) -> list[Found]:
-    """What the scope may see that belongs to the query, the best first."""
+    """Find what belongs to the query among what the scope may see, the best first."""
     request = SearchRequest(scope, query, types, is_unasked)
     with connection.cursor() as cursor:
         cursor.execute(CURRENT_EMBEDDER)

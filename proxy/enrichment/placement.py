@@ -1,4 +1,4 @@
-"""Where recollections go in a prompt, and which blocks stay in it."""
+"""Places recollections in a prompt, and decides which blocks stay in it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +22,9 @@ NO_PLACE = "no place for it in this prompt"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What belongs to the last message of a user in a prompt. ``message`` tells it within its conversation, ``before``
-    the one before it. ``is_short``: the message only makes sense after that one. ``found`` and ``facts``: what was
-    searched for it just now, the best first."""
+    """Search results for the last message of a user in a prompt. ``message`` tells it within its conversation,
+    ``before`` the one before it. ``is_short``: the message only makes sense after that one. ``found`` and ``facts``:
+    what was searched for it just now, the best first."""
 
     message: bytes
     before: bytes = b""
@@ -46,7 +46,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What is put into a prompt. ``is_shown``: whether the recollection is in it, for it may have found no place."""
+    """The edit of a prompt. ``is_shown``: True if the recollection is in it, which may have found no place."""
 
     edit: Edit
     recollection: Recollection

@@ -1,4 +1,4 @@
-"""What was said elsewhere, for a prompt: memories and episodes that belong to the new message of a user.
+"""Searches memories and episodes for the new message of a user in a prompt.
 
 The search is the one query that a prompt may wait for. It runs beside the rest of the enrichment, and has a deadline:
 what comes later is left out. While the model answers, the last two messages are searched together, for the next turn.
@@ -82,7 +82,7 @@ class Lookup:
 
     @property
     def asked(self) -> tuple[Scope, bytes, bytes]:
-        """Who asks what, and where."""
+        """The key under which a search is remembered: who asked what, and where."""
         return self.scope, self.behind, self.message
 
 
@@ -162,7 +162,7 @@ class PromptSearch:
         return lookup
 
     async def finish(self, lookup: Lookup, thread: bytes, messages: Sequence[Message], turn: Turn) -> Wanted | None:
-        """What was found in time, to be placed in the conversation with this key; None where it is to get nothing."""
+        """Wait for the search until its deadline; return what to place in the conversation with this key, or None."""
         lookup.thread = thread
         if lookup.outcome == NOT_IN_SHARE:
             return None
@@ -211,7 +211,7 @@ class PromptSearch:
         return related
 
     async def _compare(self, lookup: Lookup, messages: Sequence[Message], turn: Turn) -> list[ShownNote]:
-        """Those of the notes that were found whose words the prompt does not have already."""
+        """Leave out the notes whose words are in the prompt already."""
         left, room = lookup.found, COMPARED_MAX
         for message in reversed(messages) if left else ():
             if (room := room - len(message.text)) < 0 or not left:
@@ -270,7 +270,7 @@ class PromptSearch:
 
 
 def find_last_of_users(messages: Sequence[Message], readings: Sequence[MaybeReading]) -> list[int]:
-    """Where the last two messages of users are, the last one first."""
+    """Indexes of the last two messages of users, the last one first."""
     found: list[int] = []
     for index in range(len(messages) - 1, -1, -1):
         reading, message = readings[index], messages[index]
@@ -283,7 +283,7 @@ def find_last_of_users(messages: Sequence[Message], readings: Sequence[MaybeRead
 
 
 def find_own_words(text: str) -> str:
-    """What of a user's message is searched for."""
+    """The part of a user's message that is searched for, without quotations."""
     if len(text) > 2 * TEXT_MAX:
         text = f"{text[:TEXT_MAX]}\n{text[-TEXT_MAX:]}"
     own = without_quotations(text).strip()

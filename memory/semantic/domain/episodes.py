@@ -1,4 +1,4 @@
-"""What of a message is kept as an episode: what somebody says in it and what they quote, without code and secrets."""
+"""Composes episodes: the text of a message with its quotations, without long code and secrets."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,7 +53,7 @@ class EpisodeText(NamedTuple):
 
     @property
     def own(self) -> str:
-        """What is not quoted."""
+        """The text without the quotations."""
         starts = [0, *(end for _, end in self.quoted)]
         ends = [*(start for start, _ in self.quoted), len(self.text)]
         return "\n".join(self.text[start:end] for start, end in zip(starts, ends, strict=True))
@@ -120,7 +120,7 @@ def find_question(said: str) -> str:
 
 
 def answers(text: str, question: str) -> bool:
-    """Whether it tells something as the answer to a question, beyond a yes or no."""
+    """True if the text answers the question, and asks or orders nothing itself."""
     words = re.findall(r"[\w'’-]+", text.lower())
     return bool(question) and "?" not in text and words[0] not in requests.TASKS
 
@@ -141,7 +141,7 @@ def _without_system(said: str) -> str:
 
 
 def has_content(text: str) -> bool:
-    """Whether there are enough words in it that are no grammar."""
+    """True if the text has enough different content words."""
     found = set()
     for word in _WORD.finditer(text):
         lower = word[0].lower().replace("’", "'")
@@ -213,7 +213,7 @@ def _find_long_code(text: str, prose: str, quoted: Sequence[Span]) -> Iterator[S
 
 
 class _Within:
-    """Whether places, asked about in ascending order, are within one of the spans, which ascend."""
+    """Tells for places in ascending order if they are within one of the ascending spans."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self._waiting = list(reversed(spans))

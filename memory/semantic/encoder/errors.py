@@ -1,4 +1,4 @@
-"""What can go wrong with the encoder."""
+"""Errors of the encoder."""
 
 
 class EncoderUnavailable(Exception):

@@ -11,7 +11,7 @@ TEXTS: Final = Path(__file__).parent / "calibration"
 
 
 class Noise(NamedTuple):
-    """Of the cosine of chance: its mean, and its standard deviation, which is over 0."""
+    """Mean and standard deviation (over 0) of the cosine between a query and texts that have nothing to do with it."""
 
     mean: float
     deviation: float

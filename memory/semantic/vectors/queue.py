@@ -107,7 +107,7 @@ def embed_due(most: float = inf) -> int:
 
 
 def is_due(kind: str | None = None) -> bool:
-    """Whether a text waits whose time has come."""
+    """True if a text is due."""
     due = PendingEmbedding.objects.filter(next_attempt_at__lte=Now())
     return (due if kind is None else due.filter(kind=kind)).exists()
 
@@ -147,7 +147,7 @@ def follow_setting() -> Embedder | None:
 
 @transaction.atomic
 def change_embedder(name: str) -> Embedder:
-    """What is embedded stays until its new vector is there, but is compared with nothing."""
+    """Make another embedder current. Old vectors stay until they are replaced, but are compared with nothing."""
     Embedder.objects.filter(is_current=True).update(is_current=False)
     known = {"is_current": True, "last_error": "", "failed_at": None}
     if name == builtin.NAME:
@@ -241,7 +241,7 @@ def claim(kind: str, floor: int) -> list[Waiting]:
 
 
 def embed_batch(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> bool:
-    """Whether the embedder does its work: a single text that it refuses is put off, and says nothing about it."""
+    """True if the embedder works. A single text that it refuses is put off, which says nothing about the embedder."""
     try:
         embed_and_store(embedder, kind, batch)
         return True
