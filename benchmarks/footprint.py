@@ -93,7 +93,9 @@ class Launched:
         try:
             body = recollect(f"Look at {statement.concept}.").partition(b"\r\n\r\n")[2]
             connection.request("POST", "/recollect", body, {"Content-Type": "application/json"})
-            return statement.parent in orjson.loads(connection.getresponse().read())["block"]
+            # As a fact, which a worker has placed: the message itself is found before.
+            line = f"\n{statement.concept}: [{statement.dimension}] {statement.parent}\n"
+            return line in orjson.loads(connection.getresponse().read())["block"]
         finally:
             connection.close()
 
@@ -204,3 +206,4 @@ if __name__ == "__main__":
     fill(os.environ["DATABASE_URL"], memories=100, episodes=int(sys.argv[1]))
     with psycopg.connect(os.environ["DATABASE_URL"]) as connection:
         connection.execute("UPDATE episode SET read_at = said_at")
+        connection.execute("UPDATE config SET value = 'compact' WHERE key = 'recollection_style'")
