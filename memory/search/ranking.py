@@ -17,6 +17,7 @@ from memory.semantic.vectors.calibration import Noise
 LINES_MAX: Final = 6  # given unasked, of all kinds together
 SHARE_WEIGHT: Final = 0.25  # of the share of the query's words that a text has, beside its cosine
 NO_VECTOR_WEIGHT: Final = 0.8  # the same of a text without a vector
+TEXTS_MIN: Final = 20  # a smaller store counts as one of so many: the floor was measured on stores of 18 texts and more
 LEAST_FACTOR: Final = 1.3  # k: how many deviations above chance the best text has to be, for each sqrt(2 ln N)
 FACT_SHARE: Final = 0.5  # of the words of a prompt that a fact must have: then the prompt asks for it
 WEAK: Final = 0.75  # of the least likeness: enough for a text that comes with a better one, or that is asked for
@@ -62,7 +63,7 @@ class Results:
 def least_likeness(noise: Noise, texts: int) -> float:
     """The likeness from which on a text hardly is as alike by chance. Of many chance likenesses the best one is larger,
     too: the expected maximum of N normal deviates is about sqrt(2 ln N) deviations above their mean."""
-    return noise.mean + LEAST_FACTOR * noise.deviation * sqrt(2 * log(max(texts, 2)))
+    return noise.mean + LEAST_FACTOR * noise.deviation * sqrt(2 * log(max(texts, TEXTS_MIN)))
 
 
 def read_rows(rows: Iterable[Sequence[Any]]) -> Results:

@@ -50,6 +50,9 @@ class NotShown(Exception):
     """A step does not show what it should. The message says what was expected, and what came."""
 
 
+HEADERS = {"X-Festinger-Remember": "no"}
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
     """The stand-in's model ``echo``, asked through Festinger at ``url``."""
@@ -59,7 +62,7 @@ class Model:
 
     def hears(self, message: str) -> str:
         """What reached the model of this message of a user, with all that was added to it."""
-        answer = self.http.post(f"{self.url}/api/chat", json=as_request(message))
+        answer = self.http.post(f"{self.url}/api/chat", json=as_request(message), headers=HEADERS)
         answer.raise_for_status()
         system, user = json.loads(answer.json()["message"]["content"])
         if system != {"role": "system", "content": SYSTEM}:
@@ -89,7 +92,8 @@ def as_curl(url: str, message: str) -> str:
         .replace('{"role"', '\n      {"role"')
         .replace(", \n", ",\n")
     )
-    return f"curl {url}/api/chat -d '{body}'"
+    headers = " ".join(f"-H '{name}: {value}'" for name, value in HEADERS.items())
+    return f"curl {url}/api/chat {headers} -d '{body}'"
 
 
 class Command(BaseCommand):
@@ -162,7 +166,10 @@ class Command(BaseCommand):
         )
 
     def meet(self, model: Model) -> None:
-        self.line(f"Four prompts name {WORD}. The first of them:")
+        self.line(
+            f"Four prompts name {WORD}. (The header keeps their words out of later prompts: this is about facts.)"
+        )
+        self.line("The first of them:")
         self.show_command(as_curl(model.url, FOUR_MESSAGES[0]))
         for message in FOUR_MESSAGES:
             if model.hears(message) != message:
