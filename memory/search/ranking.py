@@ -12,7 +12,7 @@ from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_memory
 from memory.domain.text.sentences import SentenceFinder, iter_passages
 from memory.domain.types import TripleIds
 from memory.search.results import Found
-from memory.semantic.vectors.calibration import Noise
+from memory.semantic.domain.noise import Noise
 
 LINES_MAX: Final = 6  # given unasked, of all kinds together
 SHARE_WEIGHT: Final = 0.25  # of the share of the query's words that a text has, beside its cosine

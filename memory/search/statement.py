@@ -8,8 +8,8 @@ from memory.domain.text.tokenizer import find_words
 from memory.search.ranking import ASKS_ONLY, NO_VECTOR_WEIGHT, SHARE_WEIGHT
 from memory.search.request import Kind, SearchRequest
 from memory.semantic.domain import consolidation
+from memory.semantic.domain.noise import Noise
 from memory.semantic.domain.scope import PERSONAL, Scope
-from memory.semantic.vectors.calibration import Noise
 
 WORDS_MAX: Final = 40  # lexemes of a query that count, the rarest first
 NEEDLES_MAX: Final = 6  # of them, by which the full-text index is asked

@@ -3,18 +3,12 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Final, NamedTuple
+from typing import Final
 
 from memory.llm.errors import Unreadable
+from memory.semantic.domain.noise import Noise
 
 TEXTS: Final = Path(__file__).parent / "calibration"
-
-
-class Noise(NamedTuple):
-    """Mean and standard deviation (over 0) of the cosine between a query and texts that have nothing to do with it."""
-
-    mean: float
-    deviation: float
 
 
 # Measured by manage.py calibrate_embedder. Of the questions and messages of different people in

@@ -17,7 +17,7 @@ from memory.search.ranking import (
     least_likeness,
 )
 from memory.search.results import Found
-from memory.semantic.vectors.calibration import Noise
+from memory.semantic.domain.noise import Noise
 
 NOISE = Noise(0.05, 0.08)
 LEAST = least_likeness(NOISE, 100)

@@ -1,0 +1,10 @@
+"""The likeness that an embedder sees by chance."""
+
+from typing import NamedTuple
+
+
+class Noise(NamedTuple):
+    """Mean and standard deviation (over 0) of the cosine between a query and texts that have nothing to do with it."""
+
+    mean: float
+    deviation: float
