@@ -180,9 +180,10 @@ class Festinger:
     def teach(self, fact: str, *, agent: str = "dobby", proxy: int = 0) -> Any:
         return self.proxies[proxy].client.post("/iknowthat", json={"fact": fact}, headers=headers_of(agent))
 
-    def would_recall(self, text: str) -> list[str]:
-        """What each proxy would recall for the text; nothing is counted."""
-        answers = [proxy.client.post("/recollect", json={"text": text}) for proxy in self.proxies]
+    def would_recall(self, text: str, agent: str = "") -> list[str]:
+        """What each proxy would recall for the text, of this agent if one is named; nothing is counted."""
+        headers = headers_of(agent) if agent else {}
+        answers = [proxy.client.post("/recollect", json={"text": text}, headers=headers) for proxy in self.proxies]
         return [answer.json()["block"] for answer in answers]
 
     # --- waiting ---

@@ -53,7 +53,7 @@ def test_a_plain_prompt_is_tokenised_counted_recalled_and_answered(whole: Festin
 
 
 def asked_about(whole: Festinger) -> list[str]:
-    return whole.would_recall("What is the Hogsmeade Station?")
+    return whole.would_recall("Take a look at Hogsmeade Station.", agent="dobby")  # who has taught
 
 
 def test_a_cue_is_placed_and_recalled_with_the_next_prompt(whole: Festinger, llm: LlmServer) -> None:

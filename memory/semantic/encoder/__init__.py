@@ -1,1 +1,7 @@
 """A sentence encoder of the size of all-MiniLM-L6-v2: text -> word pieces -> a vector of 384 numbers of length 1."""
+
+import os
+
+# Before anything here imports onnxruntime: it would report its use to its makers, and leave a file in the temporary
+# folder.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
