@@ -68,4 +68,6 @@ class Run:
 
 
 def concepts(block: str) -> list[str]:
-    return sorted(line.partition(":")[0] for line in block.splitlines()[1:-1])
+    """The concepts of its facts; what was said before has a date in place of one."""
+    names = (line.partition(":")[0] for line in block.splitlines()[1:-1])
+    return sorted(name for name in names if not name.endswith(" user"))
