@@ -167,8 +167,9 @@ def test_each_note_is_told_with_why_it_is_in_or_out(server: Served, zero: dict[s
 
 
 def test_nobody_is_shown_what_another_has_said(server: Served, zero: dict[str, str]) -> None:
-    others = recollect(server)
-    persons = recollect(server, headers=zero, user="eve")
+    asked = "Is the backup of quokkadb made at night?"
+    others = recollect(server, text=asked)
+    persons = recollect(server, headers=zero, user="eve", text=asked)
 
     assert "at night" in others["block"]
     assert "at night" in persons["block"]
