@@ -79,9 +79,9 @@ def store(speaker: str, some: Sequence[Week]) -> None:
 
     from memory.db.connections import columns
     from memory.domain.steps import finish
+    from memory.learning.episode_writer import INSERT, HeardMessage
     from memory.semantic.domain.episodes import compose_episode
     from memory.semantic.domain.scope import Scope, Speaker
-    from memory.semantic.episode_writer import INSERT, HeardMessage
 
     rows = []
     for week in some:

@@ -24,7 +24,7 @@ from festinger_site import home as homes
 from memory.cache.state import Cache
 from memory.domain.recall.rendering import Block, ShownFact, render_block, render_facts
 from memory.domain.types import Message
-from memory.ingest.reader import Reading, digest_message
+from memory.learning.reader import Reading, digest_message
 from proxy.domain.formats.base import Part, Prompt, Role
 from proxy.domain.prefixes import Thread
 from proxy.enrichment.conversations import Conversations

@@ -11,7 +11,7 @@ from benchmarks.plan import Plan
 from benchmarks.reading import microseconds
 from memory.cache.state import Cache
 from memory.domain.types import Message
-from memory.ingest.reader import Reader
+from memory.learning.reader import Reader
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
 

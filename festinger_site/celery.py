@@ -9,7 +9,7 @@ import os
 from celery import Celery, signals
 from django.conf import settings
 
-from memory.outbox.wakeup import send_wakeup
+from memory.learning.wakeup import send_wakeup
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")  # Django's: they would import every page of the admin

@@ -6,7 +6,7 @@
     run/                    sockets, where their path is short enough
     config.yaml             what operators may change while it runs (proxy/config_file/watcher.py)
     config.last_good.yaml   its last valid version
-    journal/                what is to be learned while Postgres is away (memory/outbox/journal.py)
+    journal/                what is to be learned while Postgres is away (memory/learning/journal.py)
     uploads/                files that wait to be imported (resolution/transfer/uploads.py)
     supervisor/  log/       supervisord's configuration, and what the processes say
     *.lock                  who runs, starts or uses this home (launcher/home_locks.py)

@@ -22,12 +22,12 @@ from memory.domain.formatting import format_count, format_fact, format_triple
 from memory.domain.statement import Statement
 from memory.domain.steps import finish
 from memory.domain.types import NAMES
+from memory.learning import episode_writer
+from memory.learning.episode_writer import compose_heard, is_kept
 from memory.llm.errors import LlmError
 from memory.models import Episode
 from memory.models.graph import CHANNELS
 from memory.search.searcher import Searcher
-from memory.semantic import episode_writer
-from memory.semantic.episode_writer import compose_heard, is_kept
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
 from proxy import runtime

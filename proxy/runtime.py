@@ -11,13 +11,13 @@ from django.conf import settings
 
 from memory.apps import MemoryConfig
 from memory.heartbeats import ServerPulse, wait_for_worker
-from memory.ingest.encounters import Encounters
-from memory.ingest.flusher import Flusher
-from memory.ingest.reader import Reader
-from memory.outbox.outbox import Outbox
-from memory.outbox.wakeup import send_wakeup
+from memory.learning.encounters import Encounters
+from memory.learning.episode_writer import EpisodeWriter
+from memory.learning.flusher import Flusher
+from memory.learning.outbox import Outbox
+from memory.learning.reader import Reader
+from memory.learning.wakeup import send_wakeup
 from memory.search.searcher import Searcher
-from memory.semantic.episode_writer import EpisodeWriter
 from memory.semantic.forgetting import FORGOTTEN
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN

@@ -145,7 +145,7 @@ BEGIN
 END $$;
 
 -- Announce new words that a process has to know. A word that a message brought is announced once it rises
--- (memory/ingest/vocabulary.py); a word that the graph added has no encounters yet.
+-- (memory/learning/vocabulary.py); a word that the graph added has no encounters yet.
 CREATE FUNCTION festinger_announce_new_words() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM festinger_announce('soas', (

@@ -20,8 +20,8 @@ from memory.db.connections import open_connection
 from memory.domain.secrets.known import KnownSecret
 from memory.domain.secrets.redaction import MARK
 from memory.domain.statement import Statement, decode, encode
+from memory.learning.journal import Journal
 from memory.models import PendingEmbedding
-from memory.outbox.journal import Journal
 from tests.bad_rows import add_words, catch_violation, insert, run
 from tests.memory import test_constraints as memory
 from tests.memory.conftest import dsn

@@ -37,7 +37,7 @@ SOAS = """
     FROM soas
 """
 # What a prompt can be told or asked about, and what the facts about that are made of. Of the rest there are too many:
-# a word is read once it rises (memory/ingest/vocabulary.py).
+# a word is read once it rises (memory/learning/vocabulary.py).
 # Joined, not asked of each word: for many facts Postgres would go through all of them again and again.
 KEPT = """JOIN (
     SELECT id FROM soas

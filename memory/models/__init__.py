@@ -1,6 +1,6 @@
 """What is known and heard. Every rule is a named constraint of the database; a trigger refuses cycles.
 
-The graph is written by memory/graph/store.py, what was heard by memory/ingest/flusher.py; operators edit ``config``
+The graph is written by memory/graph/store.py, what was heard by memory/learning/flusher.py; operators edit ``config``
 and the flags of ``soas`` in the admin.
 """
 

@@ -19,7 +19,7 @@ from memory.domain.statement import is_reopened, select_statements
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import EdgeRow, Triple, TripleIds
 from memory.domain.voices import voice_of
-from memory.ingest.reader import Reading
+from memory.learning.reader import Reading
 
 
 def anticipate(

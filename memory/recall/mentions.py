@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
 from memory.domain.types import SoasRow
-from memory.ingest.reader import Reading
+from memory.learning.reader import Reading
 
 # None for a message beyond the request's allowance, which is read when it is resent.
 MaybeReading = Reading | None

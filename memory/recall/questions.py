@@ -11,8 +11,8 @@ from memory.domain.recall.askable import may_be_asked
 from memory.domain.recall.rendering import Block
 from memory.domain.recall.selection import SalientConcept, by_priority
 from memory.domain.steps import finish
-from memory.ingest.reader import Reading, find_hidden, find_stated
-from memory.ingest.speech import Speech, read_speech
+from memory.learning.reader import Reading, find_hidden, find_stated
+from memory.learning.speech import Speech, read_speech
 from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
 

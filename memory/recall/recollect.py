@@ -32,7 +32,7 @@ from memory.domain.recall.selection import (
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
-from memory.ingest.reader import Reading
+from memory.learning.reader import Reading
 from memory.recall.mentions import Mentions, filter_salient
 from memory.recall.notes import choose_notes, still_hold
 from memory.recall.questions import ANYBODY, Asking, choose_askable

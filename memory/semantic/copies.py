@@ -11,7 +11,7 @@ from memory.db.connections import columns, fetch_rows
 from memory.models import Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain.episodes import EpisodeText
 from memory.semantic.domain.scope import PERSONAL, Scope
-from memory.semantic.episode_writer import LEXEMES
+from memory.semantic.lexemes import LEXEMES
 from memory.semantic.store import Action, Change, describe_change, take_snapshot
 
 # For each text the memory that says it: what is of a person for themselves, the rest for all of the project. In SQL,

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from memory.domain.secrets.known import KnownSecret
 from memory.domain.secrets.redaction import MARK
 from memory.semantic.domain.episodes import EpisodeText, leave_out, shorten
-from memory.semantic.episode_writer import LEXEMES
+from memory.semantic.lexemes import LEXEMES
 
 FIND: Final = "SELECT id, text, quoted FROM episode WHERE text ~* ANY (%s) FOR UPDATE"
 UPDATE: Final = f"""

@@ -53,7 +53,7 @@ def digest_of_part(part: Part, digest: bytes) -> bytes:
 
 
 def digests_of_beginnings(message: Message, ends: Sequence[int]) -> Iterator[bytes]:
-    """As memory.ingest.reader.digest_message has them for the beginnings of the message, up to each of ``ends``,
+    """As memory.learning.reader.digest_message has them for the beginnings of the message, up to each of ``ends``,
     ascending."""
     hashed = blake2b(digest_size=SIZE, person=message.role.encode()[:16])
     start = 0

@@ -12,9 +12,9 @@ from memory.domain.recall.project_state import render_state
 from memory.domain.statement import Statement
 from memory.domain.switches import Restrictions
 from memory.domain.types import SoasRow
-from memory.ingest.encounters import Encounters
-from memory.ingest.extraction import NewMessage, extract_statements
-from memory.ingest.reader import Reader, Reading, read_rest
+from memory.learning.encounters import Encounters
+from memory.learning.extraction import NewMessage, extract_statements
+from memory.learning.reader import Reader, Reading, read_rest
 from memory.recall.recollect import Recollection
 from memory.search.results import Found
 from memory.search.searcher import SearchCounts, Searcher

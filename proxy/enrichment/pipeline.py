@@ -17,9 +17,9 @@ from memory.cache.state import Cache
 from memory.domain.steps import Steps
 from memory.domain.switches import Restrictions
 from memory.domain.types import Message
-from memory.ingest.encounters import Encounters
-from memory.ingest.extraction import NewMessage
-from memory.ingest.reader import Allowance, Reader, Reading, digest_message
+from memory.learning.encounters import Encounters
+from memory.learning.extraction import NewMessage
+from memory.learning.reader import Allowance, Reader, Reading, digest_message
 from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import Recollection, recollect

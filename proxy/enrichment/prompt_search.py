@@ -19,7 +19,7 @@ from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_wor
 from memory.domain.text.quotations import without_quotations
 from memory.domain.timing import is_dated
 from memory.domain.types import Message, TripleIds
-from memory.ingest.reader import unwrap_readable
+from memory.learning.reader import unwrap_readable
 from memory.recall.mentions import MaybeReading
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS

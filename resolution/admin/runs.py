@@ -16,8 +16,8 @@ from django.views.decorators.http import require_GET
 
 from memory.admin.base import BoundedPaginator, Page, ReadOnly, column, next_page
 from memory.domain.formatting import format_count, format_duration
+from memory.learning.wakeup import Waker, send_wakeup
 from memory.models import LanguageModel, MemoryHistory
-from memory.outbox.wakeup import Waker, send_wakeup
 from memory.templatetags.times import ago
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes

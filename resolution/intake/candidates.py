@@ -51,7 +51,7 @@ class CandidateBook:
     def vouch(self, assertion: Assertion) -> Assertion | None:
         """The statement as it may be placed, where a second model has come to the same by itself, or a user believes it
         in another conversation, too; else None."""
-        # Echoes do not get here: what a model only read is no voice of its own (memory/ingest/extraction.py).
+        # Echoes do not get here: what a model only read is no voice of its own (memory/learning/extraction.py).
         said = assertion.attribution
         row = self._rows.get(assertion.triple)
         if row is None or row.state != Candidate.State.OPEN:

@@ -11,8 +11,8 @@ from functools import partial
 from django.db import transaction
 
 from memory import llm
+from memory.learning.wakeup import Waker, send_wakeup
 from memory.models import Config
-from memory.outbox.wakeup import Waker, send_wakeup
 from resolution import decisions
 from resolution.actors import Actor
 from resolution.domain.verdicts import Verdict, VerdictMistake, read_verdict

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from memory.domain.channels import Channel
-from memory.ingest.echoes import QUOTED_MAX
-from memory.ingest.extraction import extract_statements
-from memory.ingest.reader import ENVELOPE_MAX, MARKED_TEXT_MAX
+from memory.learning.echoes import QUOTED_MAX
+from memory.learning.extraction import extract_statements
+from memory.learning.reader import ENVELOPE_MAX, MARKED_TEXT_MAX
 from tests.memory.test_heard import heard, world
 
 SAYS = "As I see it, kvasiron runs on Tyr_Machine."

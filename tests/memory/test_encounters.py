@@ -14,9 +14,9 @@ from memory.domain.statement import Statement
 from memory.domain.steps import finish
 from memory.domain.timing import is_dated
 from memory.domain.types import Message, SoasRow
-from memory.ingest import encounters as encounters_module
-from memory.ingest.encounters import READINGS_MAX, Encounters
-from memory.ingest.reader import Allowance, Reader, Reading
+from memory.learning import encounters as encounters_module
+from memory.learning.encounters import READINGS_MAX, Encounters
+from memory.learning.reader import Allowance, Reader, Reading
 
 NOW = 1_800_000_000.0
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
@@ -155,7 +155,7 @@ def test_a_message_that_cannot_be_learned_from_holds_up_no_other(
             raise ValueError(reading.words)
         yield
 
-    monkeypatch.setattr("memory.ingest.encounters.read_rest", learn)
+    monkeypatch.setattr("memory.learning.encounters.read_rest", learn)
     hear(encounters, "poison", "zorblat")
     asyncio.run(encounters.learn())
 

@@ -20,11 +20,11 @@ from memory.db.connections import Connection, open_connection
 from memory.domain.steps import finish
 from memory.domain.types import Message, SoasRow
 from memory.graph.store import ensure_tokens
-from memory.ingest.encounters import Encounters
-from memory.ingest.extraction import NewMessage
-from memory.ingest.flusher import Flusher
-from memory.ingest.reader import Reader
-from memory.ingest.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT, VocabularyWriter
+from memory.learning.encounters import Encounters
+from memory.learning.extraction import NewMessage
+from memory.learning.flusher import Flusher
+from memory.learning.reader import Reader
+from memory.learning.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT, VocabularyWriter
 from memory.settings.registry import Tuning
 
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
@@ -202,7 +202,7 @@ def test_what_a_clock_puts_into_the_future_is_now(dsn: str, monkeypatch: pytest.
 
 def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a long outage it can be more than Postgres takes in the time of one transaction."""
-    monkeypatch.setattr("memory.ingest.flusher.PORTION_BYTES", 1)
+    monkeypatch.setattr("memory.learning.flusher.PORTION_BYTES", 1)
     turns = 0
 
     class Breaking(VocabularyWriter):
@@ -213,7 +213,7 @@ def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pyt
                 raise TimeoutError
             await super().count_words(connection, new)
 
-    monkeypatch.setattr("memory.ingest.flusher.VocabularyWriter", Breaking)
+    monkeypatch.setattr("memory.learning.flusher.VocabularyWriter", Breaking)
 
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
@@ -254,7 +254,7 @@ def test_evidence_that_fails_costs_no_count(dsn: str, monkeypatch: pytest.Monkey
     async def fail(*_: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr("memory.ingest.snippet_store.store_snippets", fail)
+    monkeypatch.setattr("memory.learning.snippet_store.store_snippets", fail)
 
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()
@@ -290,7 +290,7 @@ def test_a_flush_under_way_is_finished_when_the_server_stops(dsn: str) -> None:
 def test_the_last_flush_does_not_wait_for_ever(
     dsn: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("memory.ingest.flusher.LAST_WRITE_S", 0.1)
+    monkeypatch.setattr("memory.learning.flusher.LAST_WRITE_S", 0.1)
 
     async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
         process = await start()

@@ -14,7 +14,7 @@ from memory.domain.recall.saliency import saliency
 from memory.domain.steps import finish
 from memory.domain.timing import is_dated
 from memory.domain.types import EdgeRow, Message, SoasRow, TripleIds
-from memory.ingest.extraction import (
+from memory.learning.extraction import (
     NewMessage,
     extract_statements,
     find_confirmed,
@@ -22,8 +22,8 @@ from memory.ingest.extraction import (
     select_first_named,
     select_often_named,
 )
-from memory.ingest.reader import Allowance, Reader, read_rest
-from memory.ingest.snippet_store import find_sentences
+from memory.learning.reader import Allowance, Reader, read_rest
+from memory.learning.snippet_store import find_sentences
 from tests.steps import count_steps
 
 NOW = round(time.time(), 6)  # as statements are dated

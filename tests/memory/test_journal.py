@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.outbox.journal import Journal, claim, next_lines
+from memory.learning.journal import Journal, claim, next_lines
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_new_file_that_somebody_took_for_a_left_one_is_made_anew(
 
 
 def test_a_killed_process_leaves_its_file_to_the_others(folder: Path) -> None:
-    writer = "import sys; from pathlib import Path; from memory.outbox.journal import Journal;"
+    writer = "import sys; from pathlib import Path; from memory.learning.journal import Journal;"
     writer += " j = Journal(Path(sys.argv[1]));"
     writer += "j.append([b'line 0']); print('written', flush=True); sys.stdin.read()"
     process = subprocess.Popen(
@@ -159,7 +159,7 @@ def test_a_write_that_breaks_off_leaves_no_half_line(folder: Path, monkeypatch: 
 
     journal = Journal(folder)
     journal.append(lines(1))
-    monkeypatch.setattr("memory.outbox.journal.write_whole", full)
+    monkeypatch.setattr("memory.learning.journal.write_whole", full)
 
     with pytest.raises(OSError, match="No space left"):
         journal.append(lines(3, start=1))

@@ -10,7 +10,7 @@ from memory.cache.loader import BATCH_ROWS, Touched, load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
 from memory.domain.types import RulingRow, SoasRow
-from memory.ingest.encounters import Encounters
+from memory.learning.encounters import Encounters
 
 NOW = 1_800_000_000.0
 WORLD = """

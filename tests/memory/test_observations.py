@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 from memory.domain.statement import Statement, encode
-from memory.outbox import outbox as module
-from memory.outbox.buffer import Backlog
-from memory.outbox.journal import Journal, next_lines
-from memory.outbox.outbox import Outbox
+from memory.learning import outbox as module
+from memory.learning.buffer import Backlog
+from memory.learning.journal import Journal, next_lines
+from memory.learning.outbox import Outbox
 from tests import waiting
 from tests.served.postgres import OwnPostgres
 
@@ -307,7 +307,7 @@ def test_while_postgres_is_away_statements_go_to_the_journal_and_then_to_the_tab
 def test_a_postgres_that_stands_still_stops_nothing_from_being_safe_soon(
     own: OwnPostgres, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.outbox.table.WRITE_S", 0.6)
+    monkeypatch.setattr("memory.learning.table.WRITE_S", 0.6)
     own.run("TRUNCATE observation")
 
     async def run() -> None:

@@ -10,7 +10,7 @@ from memory.domain.recall.notes import NOTE_CHARACTERS_MAX
 from memory.domain.recall.project_state import ShownState, render_state, show_state
 from memory.domain.recall.rendering import NOTHING, Block
 from memory.domain.types import Message
-from memory.ingest.reader import Reader
+from memory.learning.reader import Reader
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect, still_holds
 from memory.recall.states import ProjectPrompt

@@ -15,7 +15,7 @@ from memory.domain.text.portions import split_for_reading
 from memory.domain.text.tokenizer import find_known_words, find_words, tokenise
 from memory.domain.text.unicode import normal_text
 from memory.domain.types import EdgeRow, Message, SoasRow
-from memory.ingest.reader import (
+from memory.learning.reader import (
     CUE_SENTENCES_MAX,
     MARKED_TEXT_MAX,
     TOO_MANY_STATEMENTS,

@@ -16,8 +16,8 @@ from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
 from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, RulingRow, SoasRow
-from memory.ingest.encounters import Encounters
-from memory.ingest.reader import Allowance, Reader
+from memory.learning.encounters import Encounters
+from memory.learning.reader import Allowance, Reader
 from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
 from memory.recall.questions import Asking

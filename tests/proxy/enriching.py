@@ -11,8 +11,8 @@ from memory.cache.state import Cache
 from memory.domain.recall.notes import NoteKey
 from memory.domain.switches import Restrictions
 from memory.domain.types import EdgeRow, SoasRow
-from memory.ingest.encounters import Encounters
-from memory.ingest.reader import Reader
+from memory.learning.encounters import Encounters
+from memory.learning.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.auth import Caller
 from proxy.domain.config_schema import Loops

@@ -12,7 +12,7 @@ from memory.cache.state import Cache
 from memory.domain.recall.rendering import Block
 from memory.domain.steps import finish
 from memory.domain.types import Message, SoasRow
-from memory.ingest.reader import Allowance, Reader, complete_reading
+from memory.learning.reader import Allowance, Reader, complete_reading
 from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning
 from proxy.domain.prefixes import SHARED_MIN, Thread

@@ -9,7 +9,7 @@ from memory.cache.state import Cache
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, render_block, render_questions
 from memory.domain.recall.saliency import DAY
 from memory.domain.types import EdgeRow, Message, SoasRow
-from memory.ingest.reader import Reader
+from memory.learning.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.domain.formats.base import GAP, Edit, Part
 from proxy.domain.prefixes import SHARED_MIN, Thread

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memory.cache.state import Cache
 from memory.domain.recall.notes import NoteKey, NoteState, ShownNote, render_note
 from memory.domain.types import EdgeRow, Message, SoasRow
-from memory.ingest.reader import Reader, Reading
+from memory.learning.reader import Reader, Reading
 from memory.settings.registry import Tuning
 from proxy.domain import formats
 from proxy.domain.formats.base import WireFormat

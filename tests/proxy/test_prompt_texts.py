@@ -9,7 +9,7 @@ import pytest
 
 from memory.domain.secrets.redaction import MARK
 from memory.graph import retention
-from memory.ingest.reader import Reading
+from memory.learning.reader import Reading
 from memory.models import Config
 from proxy import tasks
 from proxy.domain.formats.base import Part

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from memory.domain.types import Message
-from memory.ingest.reader import digest_message
+from memory.learning.reader import digest_message
 from proxy.domain.formats.base import Part, Prompt, Role
 from proxy.domain.prefixes import Thread
 

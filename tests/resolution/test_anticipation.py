@@ -15,7 +15,7 @@ from memory.domain.cues.extractor import CueMatch, SpeechAct
 from memory.domain.statement import select_statements
 from memory.domain.types import EdgeRow, RulingRow, SoasRow, TripleIds
 from memory.graph import store
-from memory.ingest.reader import Reading
+from memory.learning.reader import Reading
 from memory.models import Dimension, Edge, Observation, Soas, Source
 from memory.recall.anticipation import anticipate
 from resolution.models import DecidedTriple

@@ -13,7 +13,7 @@ from memory.cache.sync import CHANNEL
 from memory.db.redaction import Redaction
 from memory.domain.formatting import format_count
 from memory.domain.secrets.known import KnownSecret
-from memory.outbox.redaction import redact_journals
+from memory.learning.redaction import redact_journals
 from memory.semantic.redaction import redact_episodes
 
 UNTOUCHED = (

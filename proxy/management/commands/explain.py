@@ -16,7 +16,7 @@ from memory.domain.cues.extractor import CueMatch, find_cues
 from memory.domain.cues.matches import describe_match
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import NAMES, Message
-from memory.ingest.reader import unwrap_message
+from memory.learning.reader import unwrap_message
 from proxy.auth import pose_as
 from proxy.config_file.parser import RulesMistakes
 from proxy.domain.formats import FORMATS

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.statement import Statement, size_of
-from memory.outbox.buffer import Backlog, WaitingStatement
+from memory.learning.buffer import Backlog, WaitingStatement
 
 
 def statement(number: int, length: int = 0) -> Statement:

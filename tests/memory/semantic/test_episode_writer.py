@@ -10,11 +10,11 @@ import pytest
 
 from memory.cache.state import Cache
 from memory.domain.types import Message
-from memory.ingest.extraction import NewMessage
-from memory.ingest.reader import Reader
-from memory.semantic import episode_writer
+from memory.learning import episode_writer
+from memory.learning.episode_writer import EpisodeWriter, digest_episode
+from memory.learning.extraction import NewMessage
+from memory.learning.reader import Reader
 from memory.semantic.domain.scope import Scope, Speaker
-from memory.semantic.episode_writer import EpisodeWriter, digest_episode
 
 ALICE, BOB = Scope(Speaker("webui", "alice")), Scope(Speaker("webui", "bob"))
 SAID = "We moved the billing database to Postgres 17 last week."

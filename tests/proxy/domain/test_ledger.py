@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.domain.types import Message
-from memory.ingest.reader import digest_message
+from memory.learning.reader import digest_message
 from proxy.domain.formats.base import Part, Role, ToolCall
 from proxy.domain.prefixes import (
     CUTS,

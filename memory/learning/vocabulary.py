@@ -9,7 +9,7 @@ from memory import bounds
 from memory.cache.loader import Pace, all_rows
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, chunks, columns
-from memory.ingest.extraction import NewMessage
+from memory.learning.extraction import NewMessage
 
 # New words in one statement. Over 2,000 in a notification would make every process reload everything.
 WORDS_A_STATEMENT: Final = 1_500

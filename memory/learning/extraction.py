@@ -15,9 +15,9 @@ from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
 from memory.domain.timing import MICROSECOND, STATEMENTS_MAX, undate
 from memory.domain.types import Message, TripleIds
-from memory.ingest.echoes import OthersWords, is_echo
-from memory.ingest.long_texts import look_through
-from memory.ingest.reader import Reading, unwrap_readable
+from memory.learning.echoes import OthersWords, is_echo
+from memory.learning.long_texts import look_through
+from memory.learning.reader import Reading, unwrap_readable
 
 # Whose mention of a concept together with its parent confirms the fact. Not the assistant's: it repeats what was
 # recalled to it.

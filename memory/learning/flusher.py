@@ -13,10 +13,10 @@ from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, chunks, columns, first_line, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.domain.types import SoasRow
-from memory.ingest import snippet_store, unexplained
-from memory.ingest.encounters import Batch, Encounters
-from memory.ingest.extraction import NewMessage
-from memory.ingest.vocabulary import WORDS_A_STATEMENT, VocabularyWriter
+from memory.learning import snippet_store, unexplained
+from memory.learning.encounters import Batch, Encounters
+from memory.learning.extraction import NewMessage
+from memory.learning.vocabulary import WORDS_A_STATEMENT, VocabularyWriter
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Final
 from memory.domain.channels import Channel, channel_of_role
 from memory.domain.text.quotations import find_quotations
 from memory.domain.text.tokenizer import find_words
-from memory.ingest.reader import Reading
+from memory.learning.reader import Reading
 
 QUOTED_MAX: Final = 100_000  # characters of others' words that are looked through, in some 3 ms: more may say anything
 UNREAD_MAX: Final = 8_000  # characters of a message whose words are not known yet

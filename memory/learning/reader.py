@@ -28,7 +28,7 @@ from memory.domain.text.quotations import find_quotations
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
-from memory.ingest.speech import SILENCE, Speech, read_speech
+from memory.learning.speech import SILENCE, Speech, read_speech
 
 # What a process remembers of what it read, roughly: an agent's history of 400 KB takes 2 MB.
 READINGS_MAX_BYTES = 64_000_000

@@ -19,10 +19,10 @@ import psycopg
 from memory.db.connections import first_line
 from memory.domain.statement import Statement, decode, encode, storable
 from memory.domain.timing import LogThrottle
-from memory.outbox.buffer import Backlog, WaitingStatement
-from memory.outbox.journal import Journal, claim, next_lines
-from memory.outbox.table import ObservationTable, Stored
-from memory.outbox.wakeup import Waker
+from memory.learning.buffer import Backlog, WaitingStatement
+from memory.learning.journal import Journal, claim, next_lines
+from memory.learning.table import ObservationTable, Stored
+from memory.learning.wakeup import Waker
 
 logger = logging.getLogger(__name__)
 

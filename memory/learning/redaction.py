@@ -7,7 +7,7 @@ from typing import BinaryIO, Final, NamedTuple
 import orjson
 
 from memory.domain.secrets.known import KnownSecret
-from memory.outbox.journal import Journal, claim, write_whole
+from memory.learning.journal import Journal, claim, write_whole
 
 UNFINISHED: Final = ".redacted"
 

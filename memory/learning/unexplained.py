@@ -10,7 +10,7 @@ from memory.cache.loader import all_rows
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, columns
 from memory.domain.voices import is_registered
-from memory.ingest.extraction import NewMessage
+from memory.learning.extraction import NewMessage
 
 CONVERSATIONS_MIN: Final = 3  # in which users have named it
 STRANGERS: Final = ""  # all agents without a token are one

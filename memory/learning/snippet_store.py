@@ -14,9 +14,9 @@ from memory.domain.recall.saliency import is_salient
 from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentences_naming
 from memory.domain.types import Message
-from memory.ingest.extraction import NewMessage
-from memory.ingest.long_texts import look_through
-from memory.ingest.reader import unwrap_readable
+from memory.learning.extraction import NewMessage
+from memory.learning.long_texts import look_through
+from memory.learning.reader import unwrap_readable
 
 logger = logging.getLogger(__name__)
 

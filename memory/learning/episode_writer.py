@@ -21,11 +21,12 @@ from memory.db.connections import PAST, Connection, columns, first_line, open_co
 from memory.domain.steps import Steps, finish
 from memory.domain.timing import LogThrottle, undate
 from memory.domain.types import Message
-from memory.ingest.extraction import NewMessage
-from memory.ingest.reader import unwrap_readable
-from memory.outbox.wakeup import Waker
+from memory.learning.extraction import NewMessage
+from memory.learning.reader import unwrap_readable
+from memory.learning.wakeup import Waker
 from memory.semantic.domain.episodes import KEPT_MAX, ROLES, EpisodeText, compose_episode
 from memory.semantic.domain.scope import Scope
+from memory.semantic.lexemes import LEXEMES
 
 logger = logging.getLogger(__name__)
 
@@ -49,10 +50,6 @@ IS_NEW: Final = """
 FIND_NEW: Final = f"""
     SELECT said.digest FROM unnest(%s::bytea[], %s::bytea[], %s::bool[]) AS said (digest, key, is_dated)
     WHERE NOT EXISTS (SELECT FROM episode WHERE episode.digest = said.digest) AND {IS_NEW}
-"""
-LEXEMES: Final = """
-    setweight(to_tsvector('english', own), CASE role WHEN 'user' THEN 'A'::"char" ELSE 'C' END)
-        || setweight(to_tsvector('english', passed_on), 'D')
 """
 INSERT: Final = f"""
     INSERT INTO episode (digest, conversation, agent, person, project_id, role, text, quoted, lexemes, said_at)

@@ -17,7 +17,7 @@ from memory.domain.statement import Statement
 from memory.domain.steps import Steps
 from memory.domain.timing import FirstSeenClock
 from memory.domain.types import Message, SoasRow, TripleIds
-from memory.ingest.extraction import (
+from memory.learning.extraction import (
     NewMessage,
     extract_statements,
     find_confirmed,
@@ -25,7 +25,7 @@ from memory.ingest.extraction import (
     select_first_named,
     select_often_named,
 )
-from memory.ingest.reader import MessageKey, Reading, read_rest, readable_length
+from memory.learning.reader import MessageKey, Reading, read_rest, readable_length
 
 logger = logging.getLogger(__name__)
 
