@@ -76,10 +76,10 @@ def evaluate(*, held_out: bool) -> None:
 
 def store(speaker: str, some: Sequence[Week]) -> None:
     from django.db import connection
+    from memory.learning.episode_writer import INSERT, HeardMessage
 
     from memory.db.connections import columns
     from memory.domain.steps import finish
-    from memory.learning.episode_writer import INSERT, HeardMessage
     from memory.semantic.domain.episodes import compose_episode
     from memory.semantic.domain.scope import Scope, Speaker
 

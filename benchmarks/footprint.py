@@ -40,6 +40,7 @@ POLL_S = 0.02
 IDLE_S = 20.0  # until what a process loads in the background is there
 WAITING = """
     SELECT (SELECT count(*) FROM pending_embedding)
+        + (SELECT count(*) FROM heard_message)
         + (SELECT count(*) FROM observation WHERE state = 'pending' AND next_attempt_at <= now())
         + (SELECT count(*) FROM episode WHERE read_at IS NULL)
 """

@@ -211,10 +211,12 @@ def main() -> None:
     import django
 
     django.setup()
+    from memory.learning.worker import start_learning
     from memory.semantic.vectors import queue
     from resolution.memories.reading import due, read_due
     from resolution.workers.observations import settle_due
 
+    start_learning().learn()
     settle_due()
     while due().exists():
         read_due()

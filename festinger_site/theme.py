@@ -111,6 +111,7 @@ UNFOLD = {
                 "Records",
                 rows("History", "history", "memory.edgehistory"),
                 rows("Decided triples", "rule", "resolution.decidedtriple"),
+                rows("Messages that wait", "hourglass_top", "memory.heardmessage"),
                 rows("Observations", "hearing", "memory.observation"),
                 rows("Evidence", "format_quote", "memory.evidence"),
                 rows("Recollections", "lightbulb", "proxy.recollectionevent") | {"active": are_recollections},

@@ -15,6 +15,7 @@ from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.graph import retention
 from memory.heartbeats import PULSE_S, Process, forget, forget_ended, give_sign, prune_silent
+from memory.learning.worker import start_learning
 from memory.models import Heartbeat
 from memory.semantic.forgetting import prune_episodes
 from memory.semantic.vectors import queue
@@ -51,7 +52,7 @@ def embed() -> None:
 
 
 class Pulse(bootsteps.StartStopStep):
-    """Runs the worker's beat, and writes the worker's heartbeat row while that beat is alive."""
+    """Runs the worker's beat and its learning, and writes the worker's heartbeat row while that beat is alive."""
 
     # In place of Celery's own events and remote control, which do not work over PGMQ. By the worker's timer: what does
     # the tasks may be busy for minutes.
@@ -60,12 +61,14 @@ class Pulse(bootsteps.StartStopStep):
     def start(self, worker: Any) -> None:
         self._beat = Beat(partial(make_scheduler, worker.app), settings.DATABASE_URL)
         self._beat.start()
+        start_learning()  # loads the graph meanwhile
         self._write(forget_ended)
         self._give_sign()
         worker.timer.call_repeatedly(PULSE_S, self._give_sign)
 
     def stop(self, worker: Any) -> None:
         self._beat.stop()
+        start_learning().stop()
         self._write(forget)
 
     def _give_sign(self) -> None:

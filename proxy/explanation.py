@@ -15,15 +15,12 @@ from django.conf import settings
 from memory.cache.loader import load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
-from memory.domain.channels import TENTATIVE
 from memory.domain.cues.extractor import CueMatch, SpeechAct
 from memory.domain.cues.refusals import find_refusals
 from memory.domain.formatting import format_count, format_fact, format_triple
 from memory.domain.statement import Statement
-from memory.domain.steps import finish
 from memory.domain.types import NAMES
-from memory.learning import episode_writer
-from memory.learning.episode_writer import compose_heard, is_kept
+from memory.learning.heard import compose_heard
 from memory.llm.errors import LlmError
 from memory.models import Episode
 from memory.models.graph import CHANNELS
@@ -35,7 +32,7 @@ from proxy.auth import Caller
 from proxy.config_file.watcher import apply_overrides, environment, read_at
 from proxy.domain.formats import FORMATS, guess_path
 from proxy.domain.formats.streams import parse_object
-from proxy.enrichment.dry_run import DryRun, HeardMessage, run_dry
+from proxy.enrichment.dry_run import DryRun, Lesson, run_dry
 from proxy.enrichment.turns import Turns
 from proxy.upstream.client import Upstream
 from proxy.upstream.modelfiles import Modelfiles
@@ -197,7 +194,7 @@ async def run_alone(cache: Cache, path: str, body: bytes, caller: Caller) -> Dry
 
 def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> Explanation:
     """Asks the database what would become of the statements, and with ``searches`` of what is to be remembered."""
-    statements = [statement for heard in run.heard for statement in heard.statements]
+    statements = [statement for lesson in run.lessons for statement in lesson.statements]
     outcomes = dict(zip(map(_key_of, statements), foresee(statements), strict=True))
     reasons = run.recollection.reasons
     concepts = sorted(reasons.items(), key=lambda one: (one[1] not in ("recalled", "asked"), one))
@@ -206,12 +203,12 @@ def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> E
         path=path,
         place=_describe_place(run),
         concepts=(*concepts, *_find_unsalient(cache, run)),
-        remembered=tuple(_describe_remembered(cache, run)) if searches else None,
-        stated=tuple(stated for heard in run.heard for stated in _describe_stated(heard, outcomes)),
+        remembered=tuple(_describe_remembered(run)) if searches else None,
+        stated=tuple(stated for lesson in run.lessons for stated in _describe_stated(lesson, outcomes)),
         untold=tuple(
             (refusal.sentence, refusal.why)
-            for heard in run.heard
-            for refusal in find_refusals(heard.text, heard.reading.triples or (), cache)
+            for lesson in run.lessons
+            for refusal in find_refusals(lesson.heard.text, lesson.message.read.triples, cache)
         ),
     )
 
@@ -228,9 +225,9 @@ def _describe_place(run: DryRun) -> str:
     return "before the system text" if run.prompt.has_system else "in a system message of its own, at the top"
 
 
-def _describe_remembered(cache: Cache, run: DryRun) -> Iterator[tuple[str, str]]:
+def _describe_remembered(run: DryRun) -> Iterator[tuple[str, str]]:
     """Asks the database what would become of what the messages say."""
-    episodes = [row for heard in run.heard if (row := _compose_episode(cache, heard)) is not None]
+    episodes = [row for lesson in run.lessons if (row := _compose_episode(lesson)) is not None]
     yield from ((row.text, KEPT) for row in episodes)
     for remark, outcome in foresee_memories(episodes):
         became = REMEMBERED[outcome.status]
@@ -241,30 +238,28 @@ def _describe_remembered(cache: Cache, run: DryRun) -> Iterator[tuple[str, str]]
         yield remark.text, became
 
 
-def _compose_episode(cache: Cache, heard: HeardMessage) -> Episode | None:
+def _compose_episode(lesson: Lesson) -> Episode | None:
     """As a row that is not stored; None for a message that would not be kept."""
-    if heard.scope is None or not is_kept(heard.message):
+    heard = lesson.heard
+    kept = compose_heard(heard)
+    if heard.scope is None or kept is None:
         return None
-    said = episode_writer.HeardMessage.of(heard.scope, heard.message)
-    kept = finish(compose_heard(cache, said))
-    if kept is None:
-        return None
-    (agent, person), project = said.scope
+    (agent, person), project = heard.scope
     return Episode(
         agent=agent,
         person=person,
         project_id=project,
-        role=said.role,
+        role=heard.role,
         text=kept.text,
         quoted=[place for span in kept.quoted for place in span],
-        conversation=said.key[:16],
-        said_at=datetime.fromtimestamp(heard.message.at, UTC),
+        conversation=lesson.message.conversation,
+        said_at=datetime.fromtimestamp(heard.at, UTC),
     )
 
 
 def _find_unsalient(cache: Cache, run: DryRun) -> Iterator[tuple[str, str]]:
     """The names that are no concept yet, and why nothing is recalled or asked about them."""
-    names = {name for heard in run.heard for name in heard.reading.names - heard.reading.parts}
+    names = {name for lesson in run.lessons for name in lesson.message.names}
     needed = ceil(10**cache.tuning.saliency_read_threshold)
     for name in sorted(names - run.recollection.reasons.keys())[:NAMES_MAX]:
         row = cache.soas_by_token.get(name)
@@ -275,14 +270,14 @@ def _find_unsalient(cache: Cache, run: DryRun) -> Iterator[tuple[str, str]]:
             yield name, f"not salient: met {format_count(met, 'time')}, {needed} are needed"
 
 
-def _describe_stated(heard: HeardMessage, outcomes: dict[Any, Outcome]) -> Iterator[Stated]:
-    known = {(one.subject, one.parent, one.dimension, one.is_isa): one for one in heard.statements}
-    for match in heard.reading.triples or ():
+def _describe_stated(lesson: Lesson, outcomes: dict[Any, Outcome]) -> Iterator[Stated]:
+    known = {(one.subject, one.parent, one.dimension, one.is_isa): one for one in lesson.statements}
+    for match in lesson.message.read.triples:
         triple = (match.subject, match.parent, match.dimension, match.is_isa)
         statement = known.get(triple)
         fact = format_fact(*triple[:3], is_isa=match.is_isa)
         if statement is None:
-            yield Stated(fact, match, heard.text[match.start : match.end], _explain_silence(match, heard))
+            yield Stated(fact, match, lesson.heard.text[match.start : match.end], _explain_silence(match, lesson))
             continue
         outcome = outcomes[_key_of(statement)]
         existing = format_triple(outcome.existing) if outcome.existing is not None else "another fact"
@@ -295,14 +290,12 @@ def _describe_stated(heard: HeardMessage, outcomes: dict[Any, Outcome]) -> Itera
         yield Stated(fact, match, statement.evidence, sentence, outcome.status)
 
 
-def _explain_silence(match: CueMatch, heard: HeardMessage) -> str:
+def _explain_silence(match: CueMatch, lesson: Lesson) -> str:
     """Why a statement that was found is not handed on."""
-    if match.kind is SpeechAct.RETRACTS and any(one.instead_of == match.parent for one in heard.statements):
+    if match.kind is SpeechAct.RETRACTS and any(one.instead_of == match.parent for one in lesson.statements):
         return "is replaced by what the same sentence says next."
     if match.kind is SpeechAct.RETRACTS:
         return "takes nothing out: only what a user says after the model's last answer does."
-    if match.channel in TENTATIVE:
-        return "is no voice: the prompt has said it before."
     return "is not learned: there are too many statements in this message."
 
 

@@ -11,9 +11,8 @@ from django.conf import settings
 
 from memory.apps import MemoryConfig
 from memory.heartbeats import ServerPulse, wait_for_worker
+from memory.learning.bookkeeping import Bookkeeper
 from memory.learning.encounters import Encounters
-from memory.learning.episode_writer import EpisodeWriter
-from memory.learning.flusher import Flusher
 from memory.learning.outbox import Outbox
 from memory.learning.reader import Reader
 from memory.learning.wakeup import send_wakeup
@@ -39,11 +38,9 @@ logger = logging.getLogger(__name__)
 
 MODELS_CHANGED = "models"
 TRIPS = "trips"
-SETTLE = "resolution.tasks.settle_observations"
-READ_EPISODES = "resolution.tasks.read_episodes"
+LEARN = "resolution.tasks.learn"
 LOAD_EMBEDDER_AFTER_S = 1.0  # then the server listens: its libraries hold the interpreter for some 50 ms
 WORKER_S = 60.0  # then it is ready without one: prompts do not need it
-LEARN_S = 1.0  # for what was heard last, when the supervisor waits
 
 
 class Runtime:
@@ -57,9 +54,9 @@ class Runtime:
         server = self.settings_file.rules.upstream
         self.upstream = Upstream(server.url, server.connect_timeout_s)
         self.modelfiles = Modelfiles(self.upstream, broadcast=partial(self.coherence.signal, MODELS_CHANGED))
-        self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, SETTLE))
+        self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, LEARN))
         self.encounters = Encounters(self.cache, self.outbox.add)
-        self.episodes = EpisodeWriter(self.cache, settings.DATABASE_URL, wake=partial(send_wakeup, READ_EPISODES))
+        self.bookkeeper = Bookkeeper(self.encounters, settings.DATABASE_URL)
         self.events = Events(settings.DATABASE_URL)
         self.injection_log = InjectionLog(settings.DATABASE_URL)
         self.conversations = Conversations(record=self.injection_log.add)
@@ -69,16 +66,15 @@ class Runtime:
             cache=self.cache,
             reader=Reader(self.cache),
             encounters=self.encounters,
+            note_asked=self.bookkeeper.note_asked,
             conversations=self.conversations,
             placer=BlockPlacer(self.cache, self.conversations, self.modelfiles),
             guard=guard,
             events=self.events,
             loops=lambda: self.settings_file.rules.loops,
             counts=Counts(),
-            keep=self.episodes.keep,
             prompt_search=PromptSearch(self.cache, self.conversations, self.searcher),
         )
-        self.flusher = Flusher(self.cache, self.encounters, settings.DATABASE_URL, self._store_heard)
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self.has_worker = not settings.IS_LAUNCHED
         self._tasks: list[asyncio.Task[None]] = []
@@ -98,40 +94,32 @@ class Runtime:
     async def start(self) -> None:
         """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
         until it is back."""
-        writers = (self.outbox, self.episodes, self.flusher, self.events, self.injection_log)
-        parts = (self.settings_file, self.coherence, self.encounters, self.searcher, self.pulse, *writers)
+        writers = (self.outbox, self.bookkeeper, self.events, self.injection_log)
+        parts = (self.settings_file, self.coherence, self.searcher, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
         self._tasks += [asyncio.create_task(self._load_embedder()), asyncio.create_task(self._find_worker())]
         await self.coherence.tried.wait()
         if self.cache.loaded_at is not None:
-            await self.flusher.remember_seen()
+            await self.bookkeeper.remember_seen()
         self.enricher.warm_up()
         # The cache stays: a full collection would walk through all of it, and every stream waits meanwhile.
         gc.collect()
         gc.freeze()
 
     async def stop(self) -> None:
-        """Writes what was counted, closes what was opened."""
-        # In this order: nothing writes any more; what was heard last is learned, which may bring statements; what waits
-        # is written; and what the last flush has learned.
+        """Writes what waits, closes what was opened."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)  # whatever ended one: the last flush must come
-        await asyncio.wait([asyncio.create_task(self.encounters.learn())], timeout=LEARN_S)
+        await asyncio.gather(*self._tasks, return_exceptions=True)  # whatever ended one: the last write must come
         await asyncio.gather(
-            self.outbox.write(),
-            self.flusher.flush_last(),
+            self.outbox.write_last(),
+            self.bookkeeper.write_last(),
             self.events.write(LAST_WRITE_S),
             self.injection_log.write(LAST_WRITE_S),
             self.pulse.write_last(),
         )
-        await asyncio.gather(self.outbox.write_last(), self.episodes.write_last())
         self.modelfiles.forget()
         await self.upstream.aclose()
-
-    async def _store_heard(self) -> bool:
-        """Whether all that messages state and say survives the end of this process."""
-        return all(await asyncio.gather(self.outbox.store(), self.episodes.store()))
 
     async def _load_embedder(self) -> None:
         """Before somebody waits for it. Until it is there, searches go without vectors."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 from celery import shared_task
 from django.db import Error
 from django.utils import timezone
@@ -14,6 +15,7 @@ from django.utils import timezone
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.domain.timing import LogThrottle
+from memory.learning.worker import start_learning
 from memory.tasks import embed
 from resolution.consolidation import night
 from resolution.consolidation.sweep import sweep_conflicts as sweep_layers
@@ -38,13 +40,20 @@ def report_interruption(event: str) -> Iterator[None]:
     # Where Postgres is away, no task is to blame: the tables keep what is due, and the next wake-up finds it there.
     try:
         yield
-    except Error as error:
+    except (Error, psycopg.Error, OSError) as error:  # TimeoutError is an OSError
         logger.warning(event, extra={"error": first_line(error)})
 
 
 @shared_task
+def learn() -> None:
+    """Sent when something was said: reads it, places what it states, and takes in what is to be remembered of it."""
+    learn_messages()
+    look_for_observations()
+    read_episodes()
+
+
+@shared_task
 def settle_observations() -> None:
-    """Sent when something was said."""
     look_for_observations()
 
 
@@ -52,13 +61,13 @@ def settle_observations() -> None:
 def sweep() -> None:
     """Sent every few seconds, and when a worker starts: takes what no wake-up came for, and what a worker that died
     had claimed."""
+    learn_messages()
     look_for_observations()
 
 
 @shared_task
 def read_episodes() -> None:
-    """Sent when episodes were stored, and every few seconds. What is read is embedded next, with what is remembered
-    of it."""
+    """Sent every few seconds. What is read is embedded next, with what is remembered of it."""
     with report_interruption("memories.interrupted"):
         if read_due() and MAY_WAKE_EMBEDDER.is_due(time.monotonic()):
             wake(embed)
@@ -128,6 +137,11 @@ def keep_schedule() -> None:
     follows at once."""
     with report_interruption("schedule.interrupted"):
         schedule.keep()
+
+
+def learn_messages() -> None:
+    with report_interruption("learning.interrupted"):
+        start_learning().learn()
 
 
 def look_for_observations() -> None:

@@ -38,7 +38,8 @@ AS_BY_DEFAULT: Final = (
     f"UPDATE config SET value = '{defaults()['recollection_style']}' WHERE key = 'recollection_style'",
 )
 WAITING: Final = """
-    SELECT (SELECT count(*) FROM observation WHERE state = 'pending' AND kind = 'triple')
+    SELECT (SELECT count(*) FROM heard_message)
+        + (SELECT count(*) FROM observation WHERE state = 'pending' AND kind = 'triple')
         + (SELECT count(*) FROM episode WHERE read_at IS NULL) + (SELECT count(*) FROM pending_embedding)
 """
 # Times of what was said, and of what was made of it: all but those of the machinery.

@@ -181,11 +181,10 @@ async def _drop_words(cache: Cache, touched: set[int]) -> None:
 
 
 def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Shared[float]") -> None:
-    by_token, by_id, lately_met, load = cache.soas_by_token, cache.soas_by_id, cache.lately_met, cache.loads
+    by_token, by_id, load = cache.soas_by_token, cache.soas_by_id, cache.loads
     aliases, spellings = cache.aliases, cache.spellings
     for row_id, token, count, saliency, novelty, is_common, is_muted, last_seen, asked, asked_at in rows:
         old = by_token.get(token)
-        lately_met.pop(token, None)
         # Most rows say what is known. Counts may be ahead of Postgres in this process, until they are flushed.
         if (
             old is not None
@@ -297,7 +296,6 @@ async def read_missing_words(cache: Cache, connection: Connection, ids: Iterable
             row = SoasRow(row_id, *columns)
             row.load = cache.loads  # a load under way must not drop it
             cache.renew_soas(token, row)
-    cache.keep_words(wanted)
 
 
 async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> None:

@@ -19,8 +19,6 @@ from memory.domain.recall.selection import put_in_order
 from memory.domain.types import GEOGRAPHY, EdgeRow, Place, RulingRow, Slot, SoasRow, TripleIds
 from memory.settings.registry import Tuning
 
-LATELY_MET_MAX = 20_000  # words that nothing is known of: some 9 MB
-
 
 @dataclass(slots=True)
 class Cache:
@@ -28,8 +26,6 @@ class Cache:
 
     soas_by_token: dict[str, SoasRow] = field(default_factory=dict)
     soas_by_id: dict[int, str] = field(default_factory=dict)
-    # Words that this process met, and that are not loaded otherwise: the next message may make them salient.
-    lately_met: dict[str, None] = field(default_factory=dict)
     words_from: float = 0.0  # the saliency from which on words are loaded; before the first load, of all announced
     nameless: set[str] = field(default_factory=set)  # the common words that no fact was ever placed about
     # An alias is in ``soas_by_token`` with the row of its concept: whoever looks it up finds the concept.
@@ -143,23 +139,6 @@ class Cache:
         row = self.soas_by_token.get(token) if token in self.alias_rows else None
         return self.soas_by_id[row.id] if row is not None else token
 
-    def put_lately_met(self, token: str, row: SoasRow) -> None:
-        """The same for a word that other processes do not load. The one that was met longest ago goes."""
-        self.put_soas(token, row)
-        self.lately_met.pop(token, None)
-        self.lately_met[token] = None
-        if len(self.lately_met) > LATELY_MET_MAX:
-            oldest = next(iter(self.lately_met))
-            del self.lately_met[oldest]
-            row = self.soas_by_token[oldest]
-            if not self.is_kept(row):
-                self.drop_soas(row.id)
-
-    def keep_words(self, row_ids: Iterable[int]) -> None:
-        """They are part of facts, or of what was decided: now every process has them."""
-        for row_id in row_ids:
-            self.lately_met.pop(self.soas_by_id.get(row_id, ""), None)
-
     def is_kept(self, row: SoasRow) -> bool:
         """Whether every process has the word: what the loader's condition says, as far as this process knows."""
         return (
@@ -202,7 +181,6 @@ class Cache:
             for name in (token, *self.spellings.get(row_id, ())):
                 self.soas_by_token.pop(name, None)
             self.nameless.discard(token)
-            self.lately_met.pop(token, None)
 
     def is_common(self, token: str) -> bool:
         row = self.soas_by_token.get(token)

@@ -120,18 +120,8 @@ def storable(observed: Statement) -> Statement:
     )
 
 
-def size_of(observed: Statement) -> int:
-    """In bytes, roughly."""
-    return 500 + 2 * len(observed.evidence)
-
-
-def encode(observed: Statement) -> bytes:
-    """A line of JSON, without its end. Of what `storable` made."""
-    return orjson.dumps(observed._asdict() | {"key": observed.key.hex()})
-
-
 def decode(line: bytes) -> Statement | None:
-    """None for what is no statement: a torn line, or somebody else's."""
+    """From a line of a journal of version 0.1; None for what is no statement."""
     try:
         fields = orjson.loads(line)
         observed = Statement(**fields | {"key": bytes.fromhex(fields["key"])})

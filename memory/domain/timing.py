@@ -1,7 +1,6 @@
 """Clocks that a process keeps: when each message was first seen, and when a log line may be repeated."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -10,7 +9,6 @@ SHORTEST_STATEMENT: Final = 8  # characters, with what parts it from the next
 # Of one message: a person states a handful, and each is a row that a worker has to settle.
 STATEMENTS_MAX: Final = 20
 REQUESTS_KEPT_DAYS: Final = 7  # what was done to them, for those who ask why
-PUT_OFF_MAX: Final = 10_000  # messages
 AHEAD_MAX_S: Final = 1.0  # of the clock, which may itself have been ahead
 # What is read in a conversation that was under way before Festinger saw it was said at an unknown time: it keeps its
 # order, but comes before all that stands.
@@ -36,32 +34,18 @@ def describe_time(time: datetime) -> str:
 class FirstSeenClock:
     """Gives each message a time of its own, in seconds since the epoch."""
 
-    # Statements must keep the order of the conversation where many new messages come at once, or some are read later:
-    # of two that contradict each other, the later one may win.
+    # Statements must keep the order of the conversation where many new messages come at once: of two that contradict
+    # each other, the later one may win.
     _next: float = 0.0
-    _put_off: dict[Hashable, float] = field(default_factory=dict)
 
-    def first(self, message: Hashable, characters: int, now: float) -> float:
-        """When the message, which is read now, was first seen. ``characters``: how long it is, as far as it is read."""
-        latest = round(now + AHEAD_MAX_S, 6)
-        if self._put_off and (seen := self._put_off.pop(message, None)) is not None:
-            return min(seen, latest)
+    def date(self, characters: int, now: float) -> float:
+        """When a new message was first seen. ``characters``: how long it is, as far as it is read."""
         # A microsecond for every statement that the message has room for: no two of a process get the same time. So
         # the times may be a little ahead of the clock; where it went back, or there is too much, messages share one.
-        at = min(max(round(now, 6), self._next), latest)
+        at = min(max(round(now, 6), self._next), round(now + AHEAD_MAX_S, 6))
         statements = min(characters // SHORTEST_STATEMENT + 1, STATEMENTS_MAX)
         self._next = round(at + statements * MICROSECOND, 6)
         return at
-
-    def is_put_off(self, message: Hashable) -> bool:
-        return message in self._put_off
-
-    def put_off(self, message: Hashable, characters: int, now: float) -> None:
-        """The message is seen, and will be read later."""
-        seen = self.first(message, characters, now)
-        self._put_off[message] = seen
-        if len(self._put_off) > PUT_OFF_MAX:
-            del self._put_off[next(iter(self._put_off))]
 
 
 @dataclass

@@ -63,16 +63,12 @@ class SoasRow:
     asked_at: float | None = None
     load: int = 0  # the last full load that met it
 
-    def keep_times(self, old: "SoasRow") -> None:
-        """Takes from ``old`` the later times, and the questions that Postgres does not know of yet."""
+    def keep_ahead(self, old: "SoasRow") -> None:
+        """Takes from ``old`` what this process knows ahead of Postgres: later times, questions, encounters."""
         self.asked_count = max(self.asked_count, old.asked_count)
         self.last_seen = max(self.last_seen or 0.0, old.last_seen or 0.0) or None
         self.asked_at = max(self.asked_at or 0.0, old.asked_at or 0.0) or None
         self.load = max(self.load, old.load)
-
-    def keep_ahead(self, old: "SoasRow") -> None:
-        """Also its counts, which are ahead of Postgres until they are flushed."""
-        self.keep_times(old)
         self.encounter_count = max(self.encounter_count, old.encounter_count)
         self.saliency = 0.0 if self.is_common else max(self.saliency, old.saliency)
 

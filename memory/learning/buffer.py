@@ -1,23 +1,23 @@
-"""Statements that wait in memory, bounded: if there is no room, the oldest are dropped."""
+"""Messages that wait in memory, bounded: if there is no room, the oldest are dropped."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from memory.domain.statement import Statement, size_of
+from memory.learning.heard import HeardMessage
 
 WAITING_MAX: Final = 50_000
-WAITING_MAX_BYTES: Final = 16_000_000  # roughly
+WAITING_MAX_BYTES: Final = 64_000_000  # roughly
 
 
-class WaitingStatement(NamedTuple):
-    statement: Statement
+class WaitingMessage(NamedTuple):
+    message: HeardMessage
     since: float  # seconds, by the monotonic clock
 
 
 class Backlog:
     def __init__(self, count_max: int = WAITING_MAX, bytes_max: int = WAITING_MAX_BYTES) -> None:
-        self._queue: deque[WaitingStatement] = deque()
+        self._queue: deque[WaitingMessage] = deque()
         self._bytes = 0
         self._count_max = count_max
         self._bytes_max = bytes_max
@@ -29,26 +29,25 @@ class Backlog:
         """Since when the oldest waits; infinite where none does."""
         return self._queue[0].since if self._queue else float("inf")
 
-    def add(self, statements: Iterable[Statement], now: float) -> int:
+    def add(self, message: HeardMessage, now: float) -> int:
         """Returns how many of the oldest had to be dropped."""
-        for statement in statements:
-            self._queue.append(WaitingStatement(statement, now))
-            self._bytes += size_of(statement)
+        self._queue.append(WaitingMessage(message, now))
+        self._bytes += message.size
         return self._trim()
 
-    def take(self, count: int) -> list[WaitingStatement]:
+    def take(self, count: int) -> list[WaitingMessage]:
         """The oldest, no more than that many."""
         return [self._pop() for _ in range(min(count, len(self._queue)))]
 
-    def put_back(self, oldest: Sequence[WaitingStatement]) -> int:
+    def put_back(self, oldest: Sequence[WaitingMessage]) -> int:
         """Makes what was taken last the oldest again. Returns how many of the oldest had to be dropped."""
         self._queue.extendleft(reversed(oldest))
-        self._bytes += sum(size_of(waiting.statement) for waiting in oldest)
+        self._bytes += sum(waiting.message.size for waiting in oldest)
         return self._trim()
 
-    def _pop(self) -> WaitingStatement:
+    def _pop(self) -> WaitingMessage:
         waiting = self._queue.popleft()
-        self._bytes -= size_of(waiting.statement)
+        self._bytes -= waiting.message.size
         return waiting
 
     def _trim(self) -> int:

@@ -1,15 +1,15 @@
-"""Carries statements from the event loop to the table ``observation``, where workers find them.
+"""Carries new messages from the event loop to their table, where workers find them.
 
-Within about half a second of `Outbox.add` a statement is in Postgres, or in a journal on the disk if Postgres does not
+Within about half a second of `Outbox.add` a message is in Postgres, or in a journal on the disk if Postgres does not
 take it within ``SAFE_S``. From then on it survives the death of this process and of Postgres. Once Postgres is back,
-the journal is replayed by this process, by another one of the same home, or after a restart; a statement that is
+the journal is replayed by this process, by another one of the same home, or after a restart; a message that is
 written twice is stored once. What finds no room anywhere is counted in ``dropped``.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -17,27 +17,28 @@ from typing import BinaryIO, NamedTuple
 import psycopg
 
 from memory.db.connections import first_line
-from memory.domain.statement import Statement, decode, encode, storable
+from memory.domain.statement import decode as decode_statement
 from memory.domain.timing import LogThrottle
-from memory.learning.buffer import Backlog, WaitingStatement
+from memory.learning.buffer import Backlog, WaitingMessage
+from memory.learning.heard import HeardMessage, decode, encode, mask_message
 from memory.learning.journal import Journal, claim, next_lines
-from memory.learning.table import ObservationTable, Stored
+from memory.learning.message_table import MessageTable, Stored
 from memory.learning.wakeup import Waker
 
 logger = logging.getLogger(__name__)
 
-GATHER_S = 0.03  # statements that come within this time are written together
-SAFE_S = 0.3  # how long a statement waits for Postgres before it goes to the journal
+GATHER_S = 0.03  # messages that come within this time are written together
+SAFE_S = 0.3  # how long a message waits for Postgres before it goes to the journal
 RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)  # between attempts to reach Postgres; the last one repeats
 REPLAY_S = 5.0  # between checks for journals that other processes left
 LAST_WRITE_S = 2.0  # at the end, when the supervisor waits
-BATCH = 500  # statements a write
-JOURNAL_BATCH = 5_000  # the same into the journal, some 3 MB
+BATCH = 200  # messages a write
+JOURNAL_BATCH = 2_000  # the same into the journal, some 3 MB
 LOGGED_EVERY_S = 60.0
 
 
 class Copied(NamedTuple):
-    """What became of a journal's statements, how many lines are torn, and whether the file could be read to its end."""
+    """What became of a journal's messages, how many lines are torn, and whether the file could be read to its end."""
 
     stored: Stored
     unreadable: int
@@ -48,14 +49,15 @@ class Outbox:
     """``wake`` tells the workers that there is something to do; it may block."""
 
     def __init__(self, dsn: str, journal_folder: Path, wake: Callable[[], None]) -> None:
-        self.journaled = 0  # statements in all journals of the home
-        self.dropped = 0  # statements that this process lost
-        self._table = ObservationTable(dsn)
-        self._replayed_to = ObservationTable(dsn)
+        self.journaled = 0  # messages in all journals of the home
+        self.dropped = 0  # messages that this process lost
+        self.episodes = 0  # that it has stored
+        self._table = MessageTable(dsn)
+        self._replayed_to = MessageTable(dsn)
         self._journal = Journal(journal_folder)
         self._waker = Waker(wake)
         self._backlog = Backlog()
-        self._in_hand: list[WaitingStatement] = []  # taken from the backlog and not yet known to be stored
+        self._in_hand: list[WaitingMessage] = []  # taken from the backlog and not yet known to be stored
         self._wanted = asyncio.Event()
         self._replay_wanted = asyncio.Event()
         self._writing = asyncio.Lock()
@@ -65,18 +67,17 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """How many statements are neither in the table nor in a journal yet, as far as is known."""
+        """How many messages are neither in the table nor in a journal yet, as far as is known."""
         return len(self._backlog) + len(self._in_hand)
 
     @property
     def is_away(self) -> bool:
         return self._absence is not None and not self._absence.done()
 
-    def add(self, statements: Iterable[Statement]) -> None:
+    def add(self, message: HeardMessage) -> None:
         """Call it on the event loop's thread. Never blocks."""
-        self._count_dropped(self._backlog.add(map(storable, statements), time.monotonic()), "no room")
-        if self._backlog:
-            self._wanted.set()
+        self._count_dropped(self._backlog.add(message, time.monotonic()), "no room")
+        self._wanted.set()
 
     async def run(self) -> None:
         """Writes what waits and replays journals, until it is cancelled."""
@@ -94,13 +95,8 @@ class Outbox:
         last = asyncio.create_task(self.write())
         await asyncio.wait({last}, timeout=LAST_WRITE_S)
         if self.waiting:
-            logger.error("observations.lost", extra={"statements": self.waiting})
+            logger.error("messages.lost", extra={"messages": self.waiting})
         await self._close()
-
-    async def store(self) -> bool:
-        """Whether all that was added before is in the table or in a journal now."""
-        await self.write()
-        return not self.waiting
 
     async def write(self) -> None:
         """Writes what waits, or keeps it where neither Postgres nor the journal takes it. Never raises."""
@@ -114,18 +110,18 @@ class Outbox:
                     return
                 await self._to_table()
 
-    def _take(self, count: int) -> list[WaitingStatement]:
+    def _take(self, count: int) -> list[WaitingMessage]:
         self._in_hand = self._backlog.take(count)
         return self._in_hand
 
-    def _put_back(self, batch: list[WaitingStatement]) -> None:
+    def _put_back(self, batch: list[WaitingMessage]) -> None:
         self._in_hand = []
         self._count_dropped(self._backlog.put_back(batch), "no room")
 
     def _count_dropped(self, count: int, reason: str) -> None:
         self.dropped += count
         if count and self._drop_log.is_due(time.monotonic()):
-            logger.error("observations.dropped", extra={"statements": count, "in_all": self.dropped, "reason": reason})
+            logger.error("messages.dropped", extra={"messages": count, "in_all": self.dropped, "reason": reason})
 
     # --- to the table ---
 
@@ -141,7 +137,7 @@ class Outbox:
     async def _to_table(self) -> None:
         """Writes one batch. If Postgres does not take it in time, it waits again, and Postgres counts as away."""
         batch = self._take(BATCH)
-        writing = asyncio.create_task(self._table.insert([waiting.statement for waiting in batch]))
+        writing = asyncio.create_task(self._table.insert([waiting.message for waiting in batch]))
         try:
             await asyncio.wait({writing}, timeout=SAFE_S)
         except BaseException:
@@ -154,14 +150,14 @@ class Outbox:
         elif isinstance(error, (psycopg.Error, OSError)):
             self._put_back(batch)
             self._absence = asyncio.create_task(self._wait_for_return(writing))
-            logger.warning("observations.not_written", extra={"error": first_line(error)})
+            logger.warning("messages.not_written", extra={"error": first_line(error)})
         else:  # the next batch must be written, whatever went wrong with this one
             self._in_hand = []
             self._count_dropped(len(batch), first_line(error))
-            logger.error("observations.failed", exc_info=error)
+            logger.error("messages.failed", exc_info=error)
 
     async def _wait_for_return(self, late: asyncio.Task[Stored]) -> None:
-        """Returns when Postgres takes statements again. ``late`` is the write that took too long; its batch is in the
+        """Returns when Postgres takes messages again. ``late`` is the write that took too long; its batch is in the
         journal by now."""
         # The late write is waited for, not cancelled: where it fails or succeeds, Postgres has answered.
         failures = 0
@@ -178,14 +174,15 @@ class Outbox:
             await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
             failures += 1
             trying = asyncio.create_task(self._table.insert([]))
-        if trying is late and late.result().new:  # the late write did arrive, beside its copy in the journal
-            self._waker.ask()
+        if trying is late:  # it did arrive, beside its copy in the journal
+            self._note(late.result())
         self._replay_wanted.set()
         self._wanted.set()
 
     def _note(self, stored: Stored) -> None:
         self._count_dropped(stored.refused, "refused")
-        if stored.new:
+        self.episodes += stored.episodes
+        if stored.needs_worker:
             self._waker.ask()
 
     # --- to the journal, and back ---
@@ -195,8 +192,8 @@ class Outbox:
         batch = self._take(JOURNAL_BATCH)
         kept = 0
         try:
-            # Encoded in the thread, too: thousands of statements would keep the event loop for milliseconds.
-            kept = await asyncio.to_thread(lambda: self._journal.append([encode(each.statement) for each in batch]))
+            # Masked and encoded in the thread, too: streams must not wait for thousands of messages.
+            kept = await asyncio.to_thread(self._append, batch)
             self.journaled = await asyncio.to_thread(self._journal.count)
         except OSError as error:
             self._log_journal_error("journal.not_written", error)
@@ -209,6 +206,9 @@ class Outbox:
         if kept and not self.is_away:
             self._replay_wanted.set()
         return kept > 0
+
+    def _append(self, batch: list[WaitingMessage]) -> int:
+        return self._journal.append([encode(mask_message(each.message)) for each in batch])
 
     def _log_journal_error(self, event: str, error: OSError) -> None:
         if self._journal_log.is_due(time.monotonic()):
@@ -247,9 +247,8 @@ class Outbox:
             with file:
                 copied = await self._copy(file)
                 if copied.is_whole:
-                    # Only when all of it is in the table: replayed twice, a statement is stored once.
+                    # Only when all of it is in the table: replayed twice, a message is stored once.
                     await asyncio.to_thread(path.unlink, missing_ok=True)
-            self._count_dropped(copied.stored.refused, "refused")
             self._count_dropped(copied.unreadable, "unreadable")
             logger.info(
                 "journal.replayed",
@@ -267,12 +266,11 @@ class Outbox:
                 return Copied(stored, unreadable, is_whole=False)
             if not lines:
                 return Copied(stored, unreadable)
-            statements = [statement for line in lines if (statement := decode(line)) is not None]
-            unreadable += len(lines) - len(statements)
-            more = await self._replayed_to.insert(statements)
-            if more.new:
-                self._waker.ask()
-            stored = Stored(stored.new + more.new, stored.refused + more.refused)
+            found = [one for line in lines if (one := decode(line) or decode_statement(line)) is not None]
+            unreadable += len(lines) - len(found)
+            more = await self._replayed_to.insert(found)
+            self._note(more)
+            stored += more
 
     async def _close(self) -> None:
         if self._absence is not None:

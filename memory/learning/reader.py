@@ -1,5 +1,6 @@
 """From a message to what it says: the words it names and the facts it states."""
 
+import re
 import time
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
@@ -9,30 +10,28 @@ from typing import NamedTuple
 
 from memory import bounds
 from memory.cache.state import Cache
-from memory.domain.channels import TENTATIVE, Channel, channel_of_role
+from memory.domain.channels import TENTATIVE
 from memory.domain.cues.extractor import (
     CueMatch,
     PossibleCues,
     find_possible_cues,
     iter_cues,
     iter_names_near_cues,
-    names_near_cues,
 )  # fmt: skip
 from memory.domain.cues.noun_phrases import opens_sentence
 from memory.domain.recall.rendering import CLOSING, OPENING
-from memory.domain.secrets.redaction import blank_in_steps, blank_secrets
+from memory.domain.secrets.redaction import MARK, blank_in_steps, blank_secrets
 from memory.domain.steps import Steps, finish
 from memory.domain.text.agent_envelopes import shows_tools, unwrap
 from memory.domain.text.portions import split_for_reading, unite_words
-from memory.domain.text.quotations import find_quotations
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
 from memory.learning.speech import SILENCE, Speech, read_speech
 
-# What a process remembers of what it read, roughly: an agent's history of 400 KB takes 2 MB.
+# What a process remembers of what it read, roughly.
 READINGS_MAX_BYTES = 64_000_000
-READING_BYTES = 600  # without its words, names and statements
+READING_BYTES = 600  # without its text, names and statements
 WORD_BYTES = 60  # of a name, beside its place in a set; its characters are counted as often as there are
 TRIPLE_BYTES = 300
 # How much of one message is read at once, in characters: all streams wait meanwhile. Where text is full of cues, a
@@ -40,12 +39,11 @@ TRIPLE_BYTES = 300
 CUE_TEXT_MAX = 65_536
 CUE_SENTENCES_MAX = 4_000
 MARKED_TEXT_MAX = 10_000
-QUOTATIONS_TEXT_MAX = 20_000  # what is longer was hardly typed
 # Of JSON in which a message may come, in characters: 3 ms.
 ENVELOPE_MAX = 500_000
-# Of the words that are read in one step, while a prompt waits and afterwards.
-HURRIED_STEP_CHARACTERS = 8_000
-STEP_CHARACTERS = 4_000
+STEP_CHARACTERS = 8_000  # of the words that are read in one step, while a prompt waits
+
+_PIECES = re.compile(r"[^\W_]+")
 
 # Statements of one message that are read, whoever they are by: two milliseconds for ten of them.
 MATCHES_MAX = 100
@@ -56,22 +54,22 @@ TOO_MANY_STATEMENTS = bounds.define(
 
 @dataclass(slots=True)
 class Reading:
-    """What one message says: at first the words that the vocabulary has, and statements about concepts with facts."""
+    """What a prompt waits for of one message: the words that the vocabulary has, and statements about concepts with
+    facts. A worker reads the rest (``read_all``)."""
 
-    # The sender waits for no more than can be recalled. ``read_rest`` reads what is left.
     digest: bytes
     role: str
-    text: str  # empty once all of it is read
+    text: str  # without its envelope and Festinger's own blocks, as far as it is read
     edition: int  # the cache's, when ``names`` were told from ordinary words
-    words: str = ""  # each once, in one string with spaces between: a set of them takes many times the memory
+    risen: int = 0  # how many words had become salient by then
     names: frozenset[str] = frozenset()  # can be recalled or asked about: all but common words that nothing is known of
     parts: frozenset[str] = frozenset()  # names that stand only within a compound, which is a word of its own
     emphasised: frozenset[str] = frozenset()  # the words written as a name or within one
-    has_quotations: bool = False  # it passes on the words of others; once all of it is read
-    is_partial: bool = False  # not all of its text is read: it is too long, or has secrets
     has_tools: bool = False  # it shows that the agent has tools, though the request may not say so
-    speech: Speech = SILENCE  # of whom it speaks; once all of it is read
-    triples: tuple[CueMatch, ...] | None = None  # the first statements, until all are read; None: not looked for yet
+    has_secrets: bool | None = None  # None: not looked for yet
+    speech: Speech = SILENCE  # of whom it speaks, of the names that were ``listened`` for
+    listened: frozenset[str] = frozenset()
+    triples: tuple[CueMatch, ...] | None = None  # the first statements; None: not looked for yet
     size: int = READING_BYTES  # bytes, roughly
     use: "MemoryUse | None" = None  # of the reader that remembers it
 
@@ -83,11 +81,11 @@ class Reading:
     def measure(self) -> None:
         """Call it when something was read: what a text says can take twenty times as much as the text."""
         before = self.size
-        texts, sets = (self.text, self.words), (self.names, self.parts, self.emphasised)
+        sets = (self.names, self.parts, self.emphasised)
         # Each word is an object of its own, once in all sets.
-        words = WORD_BYTES * max(map(len, sets)) + len(self.words) + self.speech.size
+        words = WORD_BYTES * max(map(len, sets)) + self.speech.size
         self.size = (
-            READING_BYTES + words + sum(map(getsizeof, (*texts, *sets))) + TRIPLE_BYTES * len(self.triples or ())
+            READING_BYTES + words + sum(map(getsizeof, (self.text, *sets))) + TRIPLE_BYTES * len(self.triples or ())
         )
         if self.use is not None:
             self.use.bytes += self.size - before
@@ -142,14 +140,7 @@ class Reader:
 
     def read(self, message: Message) -> Reading:
         key = MessageKey.of(message)
-        return complete_reading(self.cache, self._recall(key) or finish(self._read(key, message)))
-
-    def read_in_steps(self, message: Message) -> Steps[Reading]:
-        """All that the message says."""
-        key = MessageKey.of(message)
-        reading = self._recall(key) or (yield from self._read(key, message))
-        yield from read_rest(self.cache, reading)
-        return reading
+        return self._recall(key) or finish(self._read(key, message))
 
     def read_within(self, messages: Sequence[Message], allowance: Allowance) -> Steps[list[Reading | None]]:
         """A reading for each message, None for new ones beyond the allowance: they are read when they are resent."""
@@ -173,27 +164,38 @@ class Reader:
 
     def _recall(self, key: MessageKey) -> Reading | None:
         reading = self._readings.get(key)
-        if reading is None or reading.edition == self.cache.edition:
-            return reading
-        if reading.text:  # only what was a name then is known of it: it has to be read again
-            self._forget(key)
+        if reading is None:
             return None
-        reading.put(WordSets(set(reading.words.split()), set(reading.emphasised)), self.cache.nameless)
-        reading.edition = self.cache.edition
-        reading.measure()
+        if reading.edition != self.cache.edition or self._has_risen(reading):
+            finish(self._look_up(reading))
+            reading.measure()
+        reading.risen = self.cache.risen.count
         return reading
+
+    def _has_risen(self, reading: Reading) -> bool:
+        """True if words have become salient since it was read, of which it may name one."""
+        if reading.risen == self.cache.risen.count:
+            return False
+        risen = self.cache.risen.since(reading.risen)
+        if risen is None or not reading.text.isascii():  # a word may be written in other letters there
+            return True
+        text = reading.text.lower()
+        return any(all(piece in text for piece in _PIECES.findall(word)) for word in risen)
+
+    def _look_up(self, reading: Reading) -> Steps[None]:
+        nameless, vocabulary = self.cache.nameless, self.cache.soas_by_token
+        steps = split_for_reading(reading.text, STEP_CHARACTERS)
+        found = yield from unite_words(find_known_words(part, vocabulary, nameless) for part in steps)
+        reading.put(found, nameless)
+        reading.edition = self.cache.edition
 
     def _read(self, key: MessageKey, message: Message) -> Steps[Reading]:
         said = unwrap_readable(self.cache, message)
-        is_cut = len(said.text) >= self.cache.tuning.enrichment_max_characters or len(message.text) > ENVELOPE_MAX
         if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
-            said, is_cut = Message(said.role, said.text[:MARKED_TEXT_MAX]), True
-        reading = Reading(digest_message(message), said.role, said.text, self.cache.edition, is_partial=is_cut)
+            said = Message(said.role, said.text[:MARKED_TEXT_MAX])
+        reading = Reading(digest_message(message), said.role, said.text, self.cache.edition, self.cache.risen.count)
         reading.has_tools = shows_tools(message.text, message.role)
-        nameless, vocabulary = self.cache.nameless, self.cache.soas_by_token
-        steps = split_for_reading(said.text, HURRIED_STEP_CHARACTERS)
-        found = yield from unite_words(find_known_words(part, vocabulary, nameless) for part in steps)
-        reading.put(found, nameless)
+        yield from self._look_up(reading)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
         if concepts:
             text = said.text[:CUE_TEXT_MAX]
@@ -221,88 +223,85 @@ class Reader:
         self._use.bytes -= reading.size
 
 
-def complete_reading(cache: Cache, reading: Reading) -> Reading:
-    """The same reading with all its words, at once."""
-    if reading.text:
-        _hide_secrets(reading, blank_secrets(reading.text))
-        finish(read_statements(cache, reading))
-        found = find_words(reading.text)
-        reading.speech = finish(read_speech(cache, reading.role, reading.text, words=found))
-        _put_words(cache, reading, found)
-    return reading
+@dataclass(slots=True)
+class ReadMessage:
+    """All that one message says."""
+
+    words: frozenset[str]
+    names: frozenset[str]  # as in a Reading
+    parts: frozenset[str]
+    emphasised: frozenset[str]
+    speech: Speech
+    triples: tuple[CueMatch, ...]
 
 
-def _hide_secrets(reading: Reading, blank: str) -> None:
-    """What stands in a secret is no word and states nothing. (On the hot path only words that are known are read.)"""
-    if blank != reading.text:
-        reading.text, reading.triples, reading.is_partial = blank, None, True
-
-
-def read_rest(cache: Cache, reading: Reading) -> Steps[None]:
-    """Reads what is left, words and statements, step by step: other tasks may run in between."""
-    if not reading.text:
-        return
-    parts = []
-    for part in blank_in_steps(reading.text):
-        parts.append(part)
+def read_all(cache: Cache, role: str, text: str) -> Steps[ReadMessage]:
+    """Some 0.1 ms of work for each 1,000 characters. What stands in a secret, and what a mark stands for, is no word
+    and states nothing."""
+    pieces = []
+    for piece in blank_in_steps(text):
+        pieces.append(piece)
         yield
-    _hide_secrets(reading, "".join(parts))
-    text = reading.text
+    text = "".join(pieces).replace(MARK, "*" * len(MARK))
     found = yield from unite_words(map(find_words, split_for_reading(text, STEP_CHARACTERS)))
-    if reading.triples is None or len(text) > CUE_SENTENCES_MAX:
-        triples: list[CueMatch] = []
-        own: set[tuple[str, str, str]] = set()
-        for triple in iter_cues(text, reading.role, vocabulary=cache):
-            if triple is not None:
-                triples.append(triple)
-                if triple.channel not in TENTATIVE:
-                    own.add((triple.subject, triple.parent, triple.dimension))
-            yield
-            # What is quoted or repeated may all be left out later; what somebody states is not.
-            if len(own) >= STATEMENTS_MAX or len(triples) >= MATCHES_MAX:
-                TOO_MANY_STATEMENTS.count_bite()
-                break
-        reading.triples = tuple(triples)
-    reading.speech = yield from read_speech(cache, reading.role, text, words=found)
-    _put_words(cache, reading, found)
-
-
-def _put_words(cache: Cache, reading: Reading, found: WordSets) -> None:
-    if channel_of_role(reading.role) is not Channel.QUOTED:  # all of that is passed on
-        reading.has_quotations = len(reading.text) > QUOTATIONS_TEXT_MAX or bool(find_quotations(reading.text))
+    triples = yield from _read_all_statements(cache, role, text)
+    speech = yield from read_speech(cache, role, text, words=found)
     for whole, rest in found.openings.items():
         first, *others = whole.removesuffix(rest)[:-1], *rest.split("_")
         if not cache.is_concept(whole) and opens_sentence(first, others, cache.is_common):
             found.tokens.discard(whole)  # `Deploy Kvasir`
             found.emphasised.discard(whole)
             found.tokens.add(rest)
-    reading.words = " ".join(found.tokens)
-    reading.put(found, cache.nameless)
-    reading.text, reading.edition = "", cache.edition
-    reading.measure()
+    names = frozenset((found.tokens - cache.nameless) | (found.emphasised - cache.nameless))
+    parts = names - found.tokens
+    return ReadMessage(frozenset(found.tokens), names, parts, frozenset(found.emphasised), speech, triples)
 
 
-def find_stated(readings: Sequence[Reading], names: Set[str]) -> set[str]:
-    """Those of the names that the messages state something about, as subject or parent. Where nobody has looked for
-    statements yet, those that may be: it is known for certain when the message is sent again."""
-    stated: set[str] = set()
-    for reading in readings:
-        if reading.triples is not None:
-            stated |= {word for triple in reading.triples for word in (triple.subject, triple.parent)}
-        elif asked := names & reading.names:
-            stated |= names_near_cues(reading.text[:CUE_TEXT_MAX], asked, as_parents=True)
-    return stated & names
+def _read_all_statements(cache: Cache, role: str, text: str) -> Steps[tuple[CueMatch, ...]]:
+    triples: list[CueMatch] = []
+    own: set[tuple[str, str, str]] = set()
+    for triple in iter_cues(text, role, vocabulary=cache):
+        if triple is not None:
+            triples.append(triple)
+            if triple.channel not in TENTATIVE:
+                own.add((triple.subject, triple.parent, triple.dimension))
+        yield
+        # What is quoted or repeated may all be left out later; what somebody states is not.
+        if len(own) >= STATEMENTS_MAX or len(triples) >= MATCHES_MAX:
+            TOO_MANY_STATEMENTS.count_bite()
+            break
+    return tuple(triples)
+
+
+def find_statements(cache: Cache, reading: Reading, names: Set[str]) -> Sequence[CueMatch]:
+    """The first statements of the message, where it names one of these."""
+    if reading.triples is None and not names.isdisjoint(reading.names):
+        finish(read_statements(cache, reading))
+        reading.measure()
+    return reading.triples or ()
+
+
+def find_stated(cache: Cache, readings: Sequence[Reading], names: Set[str]) -> set[str]:
+    """Those of the names that the messages state something about, as subject or parent."""
+    triples = (triple for reading in readings for triple in find_statements(cache, reading, names))
+    return {word for triple in triples for word in (triple.subject, triple.parent)} & names
 
 
 def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
     """Those of the names that the messages have only within secrets."""
-    # A message of which all is read has no names within secrets.
     hidden: set[str] = set()
+    shown: set[str] = set()
     for reading in readings:
-        if reading.text and (found := names & reading.names):
-            text = blank_secrets(reading.text[:CUE_TEXT_MAX])
-            hidden |= found - find_known_words(text, dict.fromkeys(found)).tokens
-    return {name for name in hidden if not any(name in reading.names for reading in readings if not reading.text)}
+        found = names & reading.names
+        if found and reading.has_secrets is not False:
+            text = reading.text[:CUE_TEXT_MAX]
+            blank = blank_secrets(text)
+            reading.has_secrets = blank != text
+            in_sight = find_known_words(blank, dict.fromkeys(found)).tokens if reading.has_secrets else found
+            hidden |= found - in_sight
+            found &= in_sight
+        shown |= found
+    return hidden - shown
 
 
 def read_statements(cache: Cache, reading: Reading, possible: PossibleCues | None = None) -> Steps[None]:

@@ -2,21 +2,18 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import psycopg
 
-from memory.cache.loader import Pace
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, chunks, columns, first_line
 from memory.domain.recall.saliency import is_salient
 from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentences_naming
-from memory.domain.types import Message
+from memory.domain.types import SoasRow
 from memory.learning.extraction import NewMessage
-from memory.learning.long_texts import look_through
-from memory.learning.reader import unwrap_readable
 
 logger = logging.getLogger(__name__)
 
@@ -55,10 +52,12 @@ class Snippet(NamedTuple):
     at: float
 
 
-async def store_snippets(connection: Connection, cache: Cache, new: Iterable[NewMessage]) -> None:
-    """Stores the newest sentences in which new messages name concepts. What Postgres refuses is logged and dropped."""
-    found = await collect_snippets(cache, new)
-    for some in chunks(found, ROWS_A_STATEMENT):
+async def store_snippets(
+    connection: Connection, cache: Cache, new: Iterable[NewMessage], rows: Mapping[str, SoasRow]
+) -> None:
+    """Stores the newest sentences in which new messages name concepts; ``rows``: of their words. What Postgres refuses
+    is logged and dropped."""
+    for some in chunks(collect_snippets(cache, new, rows), ROWS_A_STATEMENT):
         try:
             async with connection.transaction():
                 cursor = await connection.execute(KEEP, columns(some, 5))
@@ -69,46 +68,37 @@ async def store_snippets(connection: Connection, cache: Cache, new: Iterable[New
             logger.error("evidence.refused", extra={"error": first_line(error)})
 
 
-async def collect_snippets(cache: Cache, new: Iterable[NewMessage]) -> list[Snippet]:
+def collect_snippets(cache: Cache, new: Iterable[NewMessage], rows: Mapping[str, SoasRow]) -> list[Snippet]:
     """At most ``KEPT`` different sentences of a concept, the newest first."""
     found: dict[tuple[str, str], Snippet] = {}
     counts: Counter[str] = Counter()
-    pace = Pace()
     for message in sorted(new, key=lambda message: message.at, reverse=True):
-        names = [name for name in select_names(cache, message) if counts[name] < KEPT]
-        for name, sentence in (await find_sentences(cache, message, names)).items():
+        names = [name for name in select_names(cache, message, rows) if counts[name] < KEPT]
+        for name, sentence in find_sentences(message, names).items():
             key = (name, sentence)
             if key not in found:
-                role = "tool" if message.is_quoted else message.reading.role
+                role = "tool" if message.is_quoted else message.role
                 found[key] = Snippet(cache.canonical(name), sentence, role, message.agent, message.at)
                 counts[name] += 1
-        await pace.step()
     return list(found.values())
 
 
-def select_names(cache: Cache, message: NewMessage) -> list[str]:
+def select_names(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow]) -> list[str]:
     """The salient tokens of the message that are neither common nor muted, those without facts first; at most
     ``NAMES_MAX``."""
-    if message.reading.role not in SPEAKERS or not message.text:
+    if message.role not in SPEAKERS:
         return []
-    threshold, rows = cache.tuning.saliency_read_threshold, cache.soas_by_token
-    names = ((name, rows.get(name)) for name in sorted(message.reading.names - message.reading.parts))
+    threshold = cache.tuning.saliency_read_threshold
     salient = (
         name
-        for name, row in names
-        if row and is_salient(row, threshold) and not (row.is_common or cache.is_muted(name))
+        for name in sorted(message.names)
+        if (row := rows.get(name)) and is_salient(row, threshold) and not (row.is_common or cache.is_muted(name, row))
     )
     return sorted(salient, key=lambda name: rows[name].id in cache.urd_by_concept)[:NAMES_MAX]
 
 
-async def find_sentences(cache: Cache, message: NewMessage, names: list[str]) -> dict[str, str]:
+def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str]:
     if not names:
         return {}
-    is_own = message.reading.role in OWN_VOICES
-    # No further than the names were read.
-    said = unwrap_readable(cache, Message(message.reading.role, message.text))
-
-    def look(text: str) -> dict[str, str]:
-        return sentences_naming(without_quotations(text) if is_own else text, names)
-
-    return await look_through(said.text, look)
+    is_own = message.role in OWN_VOICES
+    return sentences_naming(without_quotations(message.text) if is_own else message.text, names)

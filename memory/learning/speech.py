@@ -26,6 +26,9 @@ class Speech:
     spoken: dict[str, str] = field(default_factory=dict)
     identifiers: frozenset[str] = frozenset()
 
+    def join(self, other: "Speech") -> "Speech":
+        return Speech(self.spoken | other.spoken, self.identifiers | other.identifiers)
+
     @property
     def size(self) -> int:
         """Bytes, roughly."""

@@ -2,7 +2,7 @@
 so neither one conversation nor one agent can cause many."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from memory import bounds
@@ -17,10 +17,22 @@ STRANGERS: Final = ""  # all agents without a token are one
 
 TOO_MANY: Final = bounds.define("explanations", "unknown words that one agent named beyond its quota of an hour")
 
-COUNT_CONVERSATIONS = """
+# A conversation counts once, and its row is needed only until there are enough.
+COUNT_CONVERSATIONS = f"""
+    WITH named AS (
+        SELECT soas.id, conversation FROM unnest(%s::text[], %s::bytea[]) AS named (token, conversation)
+        JOIN soas USING (token) WHERE conversation_count < {CONVERSATIONS_MIN} ORDER BY soas.id
+    ), counted AS (
+        INSERT INTO named_conversation (concept_id, conversation) SELECT DISTINCT id, conversation FROM named
+        ON CONFLICT DO NOTHING RETURNING concept_id
+    )
     UPDATE soas SET conversation_count = conversation_count + times
-    FROM (SELECT token, count(*) AS times FROM unnest(%s::text[]) AS token GROUP BY token ORDER BY token) AS named
-    WHERE soas.token = named.token
+    FROM (SELECT concept_id, count(*) AS times FROM counted GROUP BY concept_id ORDER BY concept_id) AS more
+    WHERE soas.id = concept_id
+"""
+FORGET_CONVERSATIONS = f"""
+    DELETE FROM named_conversation USING soas
+    WHERE soas.id = concept_id AND token = ANY(%s) AND conversation_count >= {CONVERSATIONS_MIN}
 """
 # Those that are to be asked about, the most salient first; of each at most one in an hour.
 FIND_DUE = """
@@ -47,14 +59,17 @@ INSERT = f"""
 """
 
 
-async def count_conversations(connection: Connection, names: Iterable[str]) -> None:
-    """``names``: a concept as often as there are conversations that it is new in."""
-    if counted := list(names):
-        await connection.execute(COUNT_CONVERSATIONS, [counted])
+async def count_conversations(connection: Connection, named: Collection[tuple[str, bytes]]) -> None:
+    """``named``: concepts of which users speak, with the conversations in which they do."""
+    if named:
+        await connection.execute(COUNT_CONVERSATIONS, columns(named, 2))
+        await connection.execute(FORGET_CONVERSATIONS, [[token for token, _ in named]])
 
 
 async def hand_over(connection: Connection, cache: Cache, named: Mapping[str, NewMessage]) -> None:
     """Of the concepts those that are due, with the message that named each; in an hour only so many of an agent."""
+    if not named:
+        return
     cursor = await connection.execute(FIND_DUE, [list(named), CONVERSATIONS_MIN, cache.tuning.saliency_write_threshold])
     due = [token for (token,) in await cursor.fetchall() if not cache.is_muted(token)]
     if not due:
@@ -69,7 +84,7 @@ async def hand_over(connection: Connection, cache: Cache, named: Mapping[str, Ne
         if lately[_owner(message.agent)] > cache.tuning.quota_explanations_per_hour:
             TOO_MANY.count_bite()
         else:
-            rows.append((name, message.key, message.reading.role, message.agent, message.at))
+            rows.append((name, message.key, message.role, message.agent, message.at))
     await connection.execute(INSERT, columns(rows, 5))
 
 

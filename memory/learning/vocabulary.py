@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from memory import bounds
-from memory.cache.loader import Pace, all_rows
+from memory.cache.loader import all_rows
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, chunks, columns
 from memory.learning.extraction import NewMessage
@@ -62,20 +62,18 @@ class VocabularyWriter:
         self._count_at = 0.0  # when the rows are counted next, by the monotonic clock
 
     async def count_words(self, connection: Connection, new: Iterable[NewMessage]) -> None:
-        """Adds the words of new messages to their counts. Call it in a transaction in which no other flusher writes."""
+        """Adds the words of new messages to their counts. Call it in a transaction in which no other worker counts."""
         messages = sorted(new, key=lambda message: message.at)
         stored = await self._find_stored(connection, messages)
         await self._measure_room(connection)
         counts: Counter[str] = Counter()
         last_seen: dict[str, float] = {}
-        pace = Pace()
         for message in messages:
             words = self._select_words(message, stored)
             if self._cache.alias_rows:  # another spelling is one more encounter with the concept
                 words = list(set(map(self._cache.canonical, words)))
             counts.update(words)
             last_seen.update(dict.fromkeys(words, message.at))
-            await pace.step()
         # Sorted, so that two statements never lock the same rows in opposite orders.
         rows = [(word, counts[word], last_seen[word]) for word in sorted(counts)]
         for chunk in chunks(rows, WORDS_A_STATEMENT):
@@ -83,11 +81,7 @@ class VocabularyWriter:
 
     async def _find_stored(self, connection: Connection, messages: Sequence[NewMessage]) -> set[str]:
         """Those of the words that the table has and this process has not."""
-        unknown: set[str] = set()
-        pace = Pace()
-        for message in messages:
-            unknown.update(message.reading.words.split())
-            await pace.step()
+        unknown = set().union(*(message.read.words for message in messages))
         stored: set[str] = set()
         for some in chunks(unknown - self._cache.soas_by_token.keys(), WORDS_A_STATEMENT):
             stored.update(token for (token,) in await all_rows(connection, STORED, some))
@@ -102,13 +96,13 @@ class VocabularyWriter:
     def _select_words(self, message: NewMessage, stored: set[str]) -> list[str]:
         """The words of the message that are counted: those that are stored, to which as many new ones as may be are
         added."""
-        words = message.reading.words.split()
+        words = sorted(message.read.words)
         new = [word for word in words if word not in stored and word not in self._cache.soas_by_token]
         most = self._cache.tuning.new_words_per_message_max
         allowed = max(0, min(most, self._room))
         if len(new) > allowed:
             (NO_ROOM if allowed < most else NEW_WORDS).count_bite(words=len(new), stored=allowed)
-            emphasised = message.reading.emphasised
+            emphasised = message.read.emphasised
             new.sort(key=lambda word: word not in emphasised)
             left_out = set(new[allowed:])
             words = [word for word in words if word not in left_out]

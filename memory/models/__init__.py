@@ -1,12 +1,12 @@
 """What is known and heard. Every rule is a named constraint of the database; a trigger refuses cycles.
 
-The graph is written by memory/graph/store.py, what was heard by memory/learning/flusher.py; operators edit ``config``
+The graph is written by memory/graph/store.py, what was heard by memory/learning; operators edit ``config``
 and the flags of ``soas`` in the admin.
 """
 
 from memory.models.given import GivenNote
 from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like
-from memory.models.messages import Evidence, SeenMessage
+from memory.models.messages import Evidence, HeardMessage, NamedConversation, SeenMessage
 from memory.models.observations import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel, MutePattern, Project, Teacher
 from memory.models.searching import (
@@ -21,8 +21,8 @@ from memory.models.state import ProjectState
 
 __all__ = [
     "Agent", "Alias", "AskedSearch", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "EnglishLexeme",
-    "Episode", "Evidence", "ExtractionMark", "ForgottenEpisode", "GivenNote", "Heartbeat", "LanguageModel",
-    "LlmCall", "Memory", "MemoryHistory", "MemoryLineage", "MutePattern", "NormalForm", "Observation",
-    "PendingEmbedding", "Project", "ProjectState", "SeenMessage", "Soas", "Source", "Teacher", "TextKind",
-    "find_called_like"
+    "Episode", "Evidence", "ExtractionMark", "ForgottenEpisode", "GivenNote", "HeardMessage", "Heartbeat",
+    "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage", "MutePattern", "NamedConversation",
+    "NormalForm", "Observation", "PendingEmbedding", "Project", "ProjectState", "SeenMessage", "Soas", "Source",
+    "Teacher", "TextKind", "find_called_like"
 ]  # fmt: skip

@@ -6,14 +6,81 @@ from django.db.models.functions import Length, Now
 from django.db.models.lookups import Exact
 
 from memory.models.graph import Soas
+from memory.models.operating import Project
 
 DIGEST_BYTES = 32
+CONVERSATION_BYTES = 16
 
 
 class OctetLength(Length):
     """PostgreSQL's ``octet_length``."""
 
     function = "octet_length"
+
+
+class HeardMessage(models.Model):
+    """A new message, until a worker has learned from it: what a server process writes while the model answers. A worker
+    commits what it learns together with the deletion. Secrets are masked in it."""
+
+    digest = models.BinaryField(unique=True, help_text="Of the message and of who said it in which project.")
+    key = models.BinaryField(help_text="The message's, as in seen_message.")
+    agent = models.CharField(max_length=120, help_text="As it calls itself, or as its token says.")
+    speaker = models.CharField(max_length=120, blank=True, default="", db_default="", help_text="As episodes have it.")
+    person = models.CharField(max_length=200, blank=True, default="", db_default="")
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
+    role = models.CharField(max_length=16)
+    text = models.TextField()
+    said_at = models.DateTimeField()
+    is_quoted = models.BooleanField(default=False, help_text="Nothing shows that its role has said it.")
+    is_dated = models.BooleanField(default=True, help_text="Said when it was seen, not in a history.")
+    is_kept = models.BooleanField(default=False, help_text="It may be remembered, not only learned from.")
+    attempts = models.IntegerField(default=0, db_default=0)
+    next_attempt_at = models.DateTimeField(
+        null=True, blank=True, db_default=Now(), help_text="Empty: it failed so often that it is set aside."
+    )
+    last_error = models.TextField(blank=True, default="", db_default="")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "heard_message"
+        verbose_name = "message that waits"
+        verbose_name_plural = "messages that wait"
+        indexes = [
+            models.Index(fields=["key"], name="heard_message_of_a_key"),
+            models.Index(fields=["id"], condition=Q(next_attempt_at=None), name="heard_message_set_aside"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Exact(OctetLength("digest"), DIGEST_BYTES), name="heard_message_digest_is_whole"
+            ),
+            models.CheckConstraint(
+                condition=Exact(OctetLength("key"), DIGEST_BYTES), name="heard_message_key_is_whole"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} of {self.agent}"
+
+
+class NamedConversation(models.Model):
+    """A conversation in which users speak of an unknown concept, until there are enough to ask a model about it."""
+
+    # No index of its own: the constraint begins with it.
+    concept = models.ForeignKey(Soas, models.CASCADE, db_index=False)
+    conversation = models.BinaryField(help_text="The digest of its opening.")
+
+    class Meta:
+        db_table = "named_conversation"
+        constraints = [
+            models.UniqueConstraint(fields=["concept", "conversation"], name="named_conversation_counts_once"),
+            models.CheckConstraint(
+                condition=Exact(OctetLength("conversation"), CONVERSATION_BYTES),
+                name="named_conversation_is_whole",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.concept}: {bytes(self.conversation).hex()}"
 
 
 class SeenMessage(models.Model):

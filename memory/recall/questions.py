@@ -1,6 +1,6 @@
 """Which unknown concepts of a prompt are asked about: seldom, and only names that users speak of."""
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -16,9 +16,9 @@ from memory.learning.speech import Speech, read_speech
 from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
 
-# Of messages that are only read as far as the prompt waits for it: characters in all, and names that are looked for.
-# What lies beyond is known when they are resent.
-UNREAD_MAX: Final = 8_000
+# Of a prompt's messages that are looked through for names, and of such names. What lies beyond is known when they are
+# resent.
+LISTENED_MAX: Final = 8_000  # characters
 FRESH_MAX: Final = 20
 # Of a conversation's budget: blocks stay where they are, so early questions must leave room for later facts.
 QUESTIONS_SHARE: Final = 1 / 3
@@ -54,8 +54,8 @@ def choose_askable(
     in_order = by_priority(unknown)
     # By each name that a concept goes by, the concept's own.
     token_of = {name: one.token for one in in_order for name in (one.token, *cache.spellings.get(one.row.id, ()))}
-    heard: dict[int, Speech] = {}  # of messages that are not read yet, by identity: each is looked at once
-    spoken = _find_spoken(cache, token_of.keys(), mentions.by_user, heard)
+    room = _Room()
+    spoken = _find_spoken(cache, token_of.keys(), mentions.by_user, room)
     written = {token: spoken.get(token, token) for name, token in token_of.items() if name in spoken}
     reasons |= dict.fromkeys(
         (one.token for one in in_order if one.token not in written), "no name that a user speaks of"
@@ -67,48 +67,47 @@ def choose_askable(
     left_out: dict[str, str] = {}
     for found, reason in (
         (find_hidden(mentions.readings, names), "part of a secret"),
-        (_find_identifiers(cache, mentions.readings, names, heard), "an identifier of code"),
-        (find_stated(mentions.readings, names), "stated in this prompt"),
+        (_find_identifiers(cache, mentions.readings, names, room), "an identifier of code"),
+        (find_stated(cache, mentions.readings, names), "stated in this prompt"),
     ):
         left_out |= {token_of[name]: reason for name in found}
     reasons |= dict.fromkeys((one.token for one in rest), "too many concepts") | left_out
     return [one._replace(written=written[one.token]) for one in first if one.token not in left_out]
 
 
-def _find_spoken(
-    cache: Cache, tokens: Collection[str], by_user: Sequence[Reading], heard: dict[int, Speech]
-) -> dict[str, str]:
+def _find_spoken(cache: Cache, tokens: Collection[str], by_user: Sequence[Reading], room: "_Room") -> dict[str, str]:
     spoken: dict[str, str] = {}
     for reading in by_user:
-        if reading.speech.spoken:
-            spoken |= reading.speech.spoken
-    unread = [reading for reading in reversed(by_user) if reading.text]
-    names: set[str] = set().union(*(reading.names for reading in unread)) if unread else set()
-    fresh = (token for token in tokens if token in names and token not in spoken)
-    wanted = set(islice((token for token in fresh if may_be_asked(token, cache, known_words)), FRESH_MAX))
-    room = UNREAD_MAX
-    for reading in unread if wanted else ():
-        if room > 0 and not wanted.isdisjoint(reading.names):
-            speech = heard[id(reading)] = finish(read_speech(cache, reading.role, reading.text[:room], wanted))
-            spoken |= speech.spoken
-            room -= len(reading.text)
+        spoken |= reading.speech.spoken
+    fresh = (token for token in tokens if token not in spoken and may_be_asked(token, cache, known_words))
+    wanted = frozenset(islice(fresh, FRESH_MAX))
+    for reading in reversed(by_user) if wanted else ():
+        spoken |= _listen(cache, reading, wanted, room).spoken
     return spoken
 
 
-def _find_identifiers(
-    cache: Cache, readings: Sequence[Reading], tokens: Set[str], heard: Mapping[int, Speech]
-) -> set[str]:
+def _find_identifiers(cache: Cache, readings: Sequence[Reading], tokens: Set[str], room: "_Room") -> set[str]:
     """Those of the names that the prompt's code uses for itself."""
-    if not tokens:
-        return set()
     found: set[str] = set()
-    room = UNREAD_MAX
-    for reading in reversed(readings):
-        found.update(reading.speech.identifiers.intersection(tokens))
-        if reading.text and room > 0 and not reading.names.isdisjoint(tokens):
-            speech = heard.get(id(reading))
-            if speech is None:
-                speech = finish(read_speech(cache, reading.role, reading.text[:room], tokens))
-            found.update(speech.identifiers.intersection(tokens))
-            room -= len(reading.text)
+    for reading in reversed(readings) if tokens else ():
+        found.update(_listen(cache, reading, tokens, room).identifiers.intersection(tokens))
     return found
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many characters may still be listened to for one prompt."""
+
+    left: int = LISTENED_MAX
+
+
+def _listen(cache: Cache, reading: Reading, tokens: Set[str], room: _Room) -> Speech:
+    """What the message shows of these names. Of each it is found out once, as far as there is room."""
+    new = (reading.names & tokens) - reading.listened
+    if new and room.left > 0:
+        more = finish(read_speech(cache, reading.role, reading.text[:LISTENED_MAX], new))
+        room.left -= len(reading.text)
+        reading.listened |= new
+        reading.speech = reading.speech.join(more)
+        reading.measure()
+    return reading.speech

@@ -32,7 +32,7 @@ from memory.domain.recall.selection import (
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
-from memory.learning.reader import Reading
+from memory.learning.reader import Reading, find_statements
 from memory.recall.mentions import Mentions, filter_salient
 from memory.recall.notes import choose_notes, still_hold
 from memory.recall.questions import ANYBODY, Asking, choose_askable
@@ -246,12 +246,10 @@ def _leave_out_stated(
     """The candidates less the facts that the prompt's own prose states: repeated, they would say less than stands above
     them, in more tokens. A line that stood stays: without it the prompt would begin otherwise."""
     # In most turns nothing is known that is not shown yet: then nothing of a long history is gone through.
-    read = [reading.triples for reading in readings if reading.triples] if known else []
-    if not read:
-        return known
     stated: dict[str, list[CueMatch]] = {candidate.token: [] for candidate in known}
-    for triples in read:
-        for match in triples:
+    names = {name for one in known for name in (one.token, *cache.spellings.get(one.row.id, ()))}
+    for reading in readings if known else ():
+        for match in find_statements(cache, reading, names):
             if (subject := cache.canonical(match.subject)) in stated:
                 stated[subject].append(match)
     places = _list_places(stood)

@@ -173,7 +173,7 @@ async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
         "block": run.block,
         "style": run.recollection.style,
         "concepts": list_reasons(run.recollection.reasons),
-        "cues": [describe_match(triple) for heard in run.heard for triple in heard.reading.triples or ()],
+        "cues": [describe_match(triple) for lesson in run.lessons for triple in lesson.message.read.triples],
         "notes": [{"kind": key.kind, "id": key.id, "text": line, "why": why} for key, line, why in run.notes],
         "restrictions": run.restrictions,
     }

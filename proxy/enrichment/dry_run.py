@@ -1,6 +1,6 @@
 """What would become of a request: the pipeline of prompts itself, on stand-ins for all that a prompt changes."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -11,10 +11,10 @@ from memory.domain.recall.notes import NoteKey, render_note
 from memory.domain.recall.project_state import render_state
 from memory.domain.statement import Statement
 from memory.domain.switches import Restrictions
-from memory.domain.types import SoasRow
 from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage, extract_statements
-from memory.learning.reader import Reader, Reading, read_rest
+from memory.learning.heard import HeardMessage
+from memory.learning.reader import Reader
 from memory.recall.recollect import Recollection
 from memory.search.results import Found
 from memory.search.searcher import SearchCounts, Searcher
@@ -46,18 +46,12 @@ class LookedAt(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class HeardMessage:
-    """A message that would be new, what would be learned from it, and its text as it is read. ``scope``: for whom it
-    would be kept, None for nobody."""
+class Lesson:
+    """A message that would be new, and what would be learned from it."""
 
+    heard: HeardMessage
     message: NewMessage
-    text: str
     statements: tuple[Statement, ...]
-    scope: Scope | None
-
-    @property
-    def reading(self) -> Reading:
-        return self.message.reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +63,7 @@ class DryRun:
     prompt: Prompt | None
     placed: Placed | None
     recollection: Recollection
-    heard: tuple[HeardMessage, ...]
+    lessons: tuple[Lesson, ...]
     step: str = ""
     answer: bytes = b""
     unread_characters: int = 0
@@ -82,20 +76,13 @@ class DryRun:
         return self.placed.text if self.placed is not None else ""
 
 
-@dataclass(slots=True)
 class _Listener(Encounters):
-    """Hears what is new, and counts it in the fork only."""
+    """Counts in the fork only."""
 
-    heard: list[NewMessage] = field(default_factory=list)
-
-    def note_asked(self, rows: Iterable[SoasRow], now: float) -> None:
-        pass
-
-    def _add(self, message: NewMessage) -> None:
-        self.heard.append(message)
+    def count(self, names: Set[str], now: float) -> None:
         # A name may become salient by this very message.
-        self.cache.copy_rows(message.counted)
-        self._count(message.counted, message.at)
+        self.cache.copy_rows(names)
+        super().count(names, now)
 
 
 class _Placer(BlockPlacer):
@@ -161,10 +148,10 @@ async def run_dry(
     """Does for the request all that is done for the caller's prompts, and changes nothing. Call it on the event loop
     that keeps the cache. ``searcher`` is None for whoever may not see what is remembered."""
     fork = cache.fork()
-    conversations, encounters, events = Conversations(), _Listener(fork), _Events()
+    heard: list[HeardMessage] = []
+    conversations, encounters, events = Conversations(), _Listener(fork, heard.append), _Events()
     placer = _Placer(fork, conversations, modelfiles)
     finder = _UncountedFinder(searcher) if searcher is not None else None
-    kept: dict[bytes, Scope] = {}
     enricher = Enricher(
         cache=fork,
         reader=Reader(fork),
@@ -176,19 +163,13 @@ async def run_dry(
         loops=loops,
         counts=Counts(),
         prompt_search=PromptSearch(fork, conversations, finder, deadline_ms=SEARCH_MS),
-        keep=lambda scope, message: kept.update({message.key: scope}),
         turns=turns,
     )
     done = await enricher.enrich(path, body, caller)
-    turn, heard = turns.begin(), []
-    for message in encounters.heard:
-        text = message.reading.text  # secrets are blanked when all is read
-        await turn.run(read_rest(fork, message.reading))
-        statements = []
-        for statement in extract_statements(fork, message):
-            statements.append(statement)
-            await turn.step()
-        heard.append(HeardMessage(message, text, tuple(statements), kept.get(message.key)))
+    turn, lessons = turns.begin(), []
+    for one in heard:
+        message = await turn.run(NewMessage.of(fork, one))
+        lessons.append(Lesson(one, message, tuple(extract_statements(fork, message))))
         await turn.step()
     placed, model = placer.placed, done.prompt.model if done.prompt is not None else ""
     recollection = placed.recollection if placed is not None else Recollection(style=fork.tuning.style_for(model))
@@ -197,7 +178,7 @@ async def run_dry(
         prompt=done.prompt,
         placed=placed,
         recollection=recollection,
-        heard=tuple(heard),
+        lessons=tuple(lessons),
         step=done.step,
         answer=done.answer[1] if done.answer is not None else b"",
         unread_characters=events.event.get("unread_characters", 0),

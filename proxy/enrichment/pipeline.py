@@ -6,7 +6,7 @@ wrong in it is logged and counted, and the original request goes on.
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -14,17 +14,15 @@ import orjson
 
 from memory import bounds
 from memory.cache.state import Cache
-from memory.domain.steps import Steps
 from memory.domain.switches import Restrictions
-from memory.domain.types import Message
+from memory.domain.types import Message, SoasRow
 from memory.learning.encounters import Encounters
-from memory.learning.extraction import NewMessage
 from memory.learning.reader import Allowance, Reader, Reading, digest_message
 from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import Recollection, recollect
 from memory.semantic.domain.scope import Scope
-from proxy.auth import OFF_IN_REQUEST, Caller
+from proxy.auth import Caller
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
@@ -92,7 +90,7 @@ class Enriched:
 
 @dataclass(slots=True)
 class Enricher:
-    """``loops`` says how loops are met, as it is set now. ``keep`` takes what is kept for somebody as an episode."""
+    """``loops`` says how loops are met, as it is set now."""
 
     cache: Cache
     reader: Reader
@@ -104,7 +102,7 @@ class Enricher:
     loops: Callable[[], Loops]
     counts: Counts
     prompt_search: PromptSearch
-    keep: Callable[[Scope, NewMessage], None] = lambda scope, message: None
+    note_asked: Callable[[Iterable[SoasRow], float], None] = lambda rows, now: None
     relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
     turns: Turns = field(default_factory=Turns)
 
@@ -158,10 +156,11 @@ class Enricher:
             done.lookup = await self.prompt_search.begin(messages, readings, digests, *whose)
         if learns:
             keeper = None if "remember" in off else scope
-            observing = self._observe(messages, readings, conversation, now, agent, keeper)
+            answered = count_answered(messages)
+            observing = self.encounters.observe(
+                conversation, messages, readings, digests, now, agent, answered=answered, scope=keeper
+            )
             anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
-            if off.get("remember") == OFF_IN_REQUEST:
-                self.encounters.wanted.set()  # the other processes must know soon that it is no news any more
         unread = self._count_unread(messages, readings) if is_read else 0
         await turn.step()
         intervention, placed = self._look_for_loop(prompt, conversation, asked), None
@@ -204,7 +203,7 @@ class Enricher:
         assert prompt is not None
         assert asked is not None
         if placed is not None and placed.is_shown:
-            self.encounters.note_asked(placed.recollection.asked, now)
+            self.note_asked(placed.recollection.asked, now)
             if notes := placed.recollection.block.notes:
                 done.given = Given(asked["request"], conversation, now, notes, lookup.texts if lookup else ())
                 self.events.add_given(done.given, dict.fromkeys(note.key for note in notes))
@@ -221,21 +220,6 @@ class Enricher:
             self.counts.partial += 1
             logger.warning("enrich.partial", extra={"unread_characters": unread})
         return unread
-
-    def _observe(
-        self,
-        messages: Sequence[Message],
-        readings: Sequence[Reading | None],
-        conversation: bytes,
-        now: float,
-        agent: str,
-        scope: Scope | None,
-    ) -> Steps[list[Reading]]:
-        """What is new, and said now."""
-        with_text = [pair for pair in zip(messages, readings, strict=True) if pair[0].text]
-        answered = sum(bool(message.text) for message in messages[: count_answered(messages)])
-        keep = None if scope is None else partial(self.keep, scope)
-        return self.encounters.observe(conversation, with_text, now, agent, answered=answered, keep=keep)
 
     def _why_not_ask(self, agent: str, payload: Payload, readings: Sequence[Reading | None]) -> str:
         # A question tells the agent to run gutask: that takes tools, those of the request or of the prompt's text.

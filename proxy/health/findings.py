@@ -36,7 +36,9 @@ WAKE_UPS = (
     "SELECT coalesce(sum(queue_length), 0)::int, coalesce(max(oldest_msg_age_sec), 0)::float8 FROM pgmq.metrics_all()"
 )
 LEARNING = """
-    WITH statements AS (
+    WITH messages AS (
+        SELECT next_attempt_at FROM heard_message WHERE next_attempt_at IS NOT NULL ORDER BY id LIMIT %(most)s
+    ), statements AS (
         SELECT next_attempt_at FROM observation WHERE state = 'pending' AND kind = 'triple'
         ORDER BY next_attempt_at LIMIT %(most)s
     ), concepts AS (
@@ -46,11 +48,14 @@ LEARNING = """
         LIMIT %(newest)s
     )
     SELECT
+        (SELECT count(*) FROM messages),
         (SELECT count(*) FROM statements),
         (SELECT count(*) FROM concepts),
-        (SELECT extract(epoch FROM clock_timestamp() - min(next_attempt_at))::float8 FROM statements),
+        (SELECT extract(epoch FROM clock_timestamp() - min(next_attempt_at))::float8
+            FROM (TABLE messages UNION ALL TABLE statements) AS due),
         (SELECT count(*) FROM newest WHERE state = 'failed'),
-        (SELECT count(*) FROM newest)
+        (SELECT count(*) FROM newest),
+        (SELECT count(*) FROM heard_message WHERE next_attempt_at IS NULL)
 """
 CALLS = """
     SELECT
@@ -72,15 +77,17 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """The queue of what was said. ``overdue_s``: for how long the statement that is due longest has been. ``failed``:
-    of the ``looked_at`` newest rows of a day."""
+    """The queues of what was said. ``overdue_s``: for how long the message or statement that is due longest has been.
+    ``failed``: of the ``looked_at`` newest observations of a day. ``set_aside``: messages that nobody could read."""
 
+    messages: int = 0
     statements: int = 0
     concepts: int = 0
     is_counted_whole: bool = True
     overdue_s: float = 0.0
     failed: int = 0
     looked_at: int = 0
+    set_aside: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +161,11 @@ async def report_health(current: Runtime) -> dict[str, Any]:
         "database": database | {"listening": current.coherence.is_listening},
         "cache": describe_cache(current.cache),
         **stored,
-        "unflushed": current.encounters.pending(),
-        "dropped_encounters": current.encounters.dropped,
-        "unwritten_observations": current.outbox.waiting,
-        "journaled_observations": current.outbox.journaled,
-        "dropped_observations": current.outbox.dropped,
+        "unwritten_messages": current.outbox.waiting,
+        "journaled_messages": current.outbox.journaled,
+        "dropped_messages": current.outbox.dropped,
         "episodes": current.cache.tuning.episodes,
-        "stored_episodes": current.episodes.stored,
-        "unwritten_episodes": current.episodes.waiting,
-        "dropped_episodes": current.episodes.dropped,
+        "stored_episodes": current.outbox.episodes,
         "searches": asdict(current.searcher.counts),
         "dropped_events": current.events.dropped,
         "dropped_injections": current.injection_log.dropped,
@@ -249,9 +252,10 @@ def find_other_broker() -> Broker:
 
 def find_learning() -> Learning:
     limits = {"most": COUNTED_MAX, "newest": NEWEST}
-    [(statements, concepts, overdue_s, failed, looked_at)] = fetch_rows(LEARNING, limits)
-    is_whole = max(statements, concepts) < COUNTED_MAX
-    return Learning(statements, concepts, is_whole, max(0.0, overdue_s or 0.0), failed, looked_at)
+    [(heard, statements, concepts, overdue_s, failed, looked_at, set_aside)] = fetch_rows(LEARNING, limits)
+    is_whole = max(heard, statements, concepts) < COUNTED_MAX
+    overdue_s = max(0.0, overdue_s or 0.0)
+    return Learning(heard, statements, concepts, is_whole, overdue_s, failed, looked_at, set_aside)
 
 
 def find_models(tuning: Tuning) -> Models:

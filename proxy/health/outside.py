@@ -35,6 +35,7 @@ BEATS = "SELECT name, pid, extract(epoch FROM clock_timestamp() - at)::float8 FR
 WAITING = """
     SELECT
         (SELECT count(*) FROM conflict WHERE status = 'open'),
+        (SELECT count(*) FROM heard_message WHERE next_attempt_at IS NOT NULL),
         (SELECT count(*) FROM observation WHERE state = 'pending'),
         (SELECT coalesce(sum(exceeded), 0)::int FROM agent_hour WHERE hour > now() - interval '1 day')
 """
@@ -52,7 +53,15 @@ NO_MODEL = {
     "detective": "off: rules alone look for what stories leave open (the setting detective_model_id)",
 }
 NOTHING_KNOWN = dict.fromkeys(
-    ("open_conflicts_count", "waiting_observations", "over_quota_today", "last_resolution_run", "models", "search")
+    (
+        "open_conflicts_count",
+        "waiting_messages",
+        "waiting_observations",
+        "over_quota_today",
+        "last_resolution_run",
+        "models",
+        "search",
+    )
 )
 
 
@@ -137,11 +146,12 @@ async def ask_stored(asked: Connection, tuning: Tuning) -> dict[str, Any]:
         "detective": tuning.detective_model_id,
     }
     names: dict[int, str] = dict(await fetch(asked, MODELS, [key for key in chosen.values() if key is not None]))
-    [(conflicts, observations, exceeded)] = await fetch(asked, WAITING)
+    [(conflicts, messages, observations, exceeded)] = await fetch(asked, WAITING)
     [condition] = await fetch(asked, CONDITION)
     last_run = await (await asked.cursor(row_factory=dict_row).execute(LAST_RUN)).fetchone()
     return {
         "open_conflicts_count": conflicts,
+        "waiting_messages": messages,
         "waiting_observations": observations,
         "over_quota_today": exceeded,
         "last_resolution_run": last_run,

@@ -13,7 +13,7 @@ from proxy.health.findings import Findings
 # A pulse comes every 10 s, later on a busy machine (festinger_site/launcher/liveness_probe.py).
 LATE_S: Final = 45.0
 SILENT_S: Final = 120.0
-# A statement is placed within a second: what has been due for so long waits for somebody.
+# What is said is learned within a second: what has been due for so long waits for somebody.
 OVERDUE_S: Final = 60.0
 STUCK_S: Final = 600.0
 WAKE_UPS_MAX: Final = 100  # that wait although a worker takes them
@@ -32,9 +32,7 @@ Assessment = tuple[SignState, str, str]  # a sign without its part
 WITHOUT_DATABASE: Final[Assessment] = (UNKNOWN, "Unknown while the database does not answer.", "")
 # What /health counts, in words.
 LOSSES: Final = {
-    "dropped_observations": ("statement", "statements"),
-    "dropped_encounters": ("message that was not counted", "messages that were not counted"),
-    "dropped_episodes": ("message that was not kept", "messages that were not kept"),
+    "dropped_messages": ("message", "messages"),
     "dropped_events": ("event", "events"),
     "dropped_injections": ("block of a conversation", "blocks of conversations"),
     "enrich_errors": ("request forwarded without a recollection", "requests forwarded without a recollection"),
@@ -203,25 +201,32 @@ def judge_learning(found: Findings) -> Assessment:
     learning = found.learning
     least = "" if learning.is_counted_whole else "at least "
     waiting = (
-        f"{least}{format_count(learning.statements, 'statement')} and"
+        f"{least}{format_count(learning.messages, 'message')}, {format_count(learning.statements, 'statement')} and"
         f" {format_count(learning.concepts, 'concept')} wait to be learned"
     )
     sentence = waiting[:1].upper() + waiting[1:]
-    # Concepts wait for a model for as long as it takes: only statements can be overdue.
+    # Concepts wait for a model for as long as it takes: only messages and statements can be overdue.
     if learning.overdue_s > OVERDUE_S:
         return (
             BAD if learning.overdue_s > STUCK_S else WARNING,
-            f"{sentence}; the oldest statement has been due for {format_duration(learning.overdue_s)}.",
+            f"{sentence}; the oldest has been due for {format_duration(learning.overdue_s)}.",
             f"If the worker does well, look at {LOGS.format('worker')} for learning.interrupted.",
         )
-    journaled = 0 if found.process is None else found.process["journaled_observations"]
+    journaled = 0 if found.process is None else found.process["journaled_messages"]
     if journaled:
         return (
             WARNING,
-            f"{format_count(journaled, 'statement waits', 'statements wait')} in the journal on the disk: Postgres does"
+            f"{format_count(journaled, 'message waits', 'messages wait')} in the journal on the disk: Postgres does"
             " not take them.",
             "They are replayed by themselves when it does. If it stays so, look at"
             f" {LOGS.format('proxy')} for journal.not_replayed.",
+        )
+    if learning.set_aside:
+        return (
+            WARNING,
+            f"{format_count(learning.set_aside, 'message was', 'messages were')} set aside: reading failed five times."
+            f" {sentence}.",
+            "Look at them and their errors under Messages that wait; they can be tried again there.",
         )
     if learning.failed:
         return (

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
+from tests.learners import learning
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served, manage, new_database
 from tests.served.wire import RawUpstream
@@ -24,9 +25,11 @@ def upstream() -> Iterator[StandIn]:
 
 @pytest.fixture(scope="session")
 def server(database: str, upstream: StandIn) -> Iterator[Served]:
+    """What it hears is counted and read, but no worker places it or remembers it."""
     served = Served(upstream=upstream.url, database=database)
-    yield served.wait_ready()
-    served.stop()
+    with learning(database):
+        yield served.wait_ready()
+        served.stop()
 
 
 AWAY = "http://127.0.0.1:9"

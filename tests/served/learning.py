@@ -50,7 +50,10 @@ OBSERVED = """
 # Who speaks in these tests, each with a token: without one they would be one voice, as they come from one address.
 AGENTS = ("dobby", "winky", "kreacher", "harry", "hagrid")
 
-WAITING = "SELECT count(*) FROM observation WHERE kind = 'triple' AND state = 'pending'"
+WAITING = """
+    SELECT (SELECT count(*) FROM heard_message)
+        + (SELECT count(*) FROM observation WHERE kind = 'triple' AND state = 'pending')
+"""
 
 Row = tuple[Any, ...]
 
@@ -299,9 +302,9 @@ def added(said: tuple[str, str], content: str) -> str:
 
 
 def is_written(proxy: Served) -> bool:
-    """Whether all that it has learned from is in the table."""
+    """Whether all that it has heard is in the table."""
     report = proxy.client.get("/health").json()
-    return report["unwritten_observations"] == report["journaled_observations"] == 0
+    return report["unwritten_messages"] == report["journaled_messages"] == 0
 
 
 def block(*lines: str) -> str:

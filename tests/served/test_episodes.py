@@ -173,7 +173,7 @@ def test_what_is_said_while_postgres_is_away_is_kept_when_it_is_back(ollama: Sta
         served.chat(("user", said))
 
         def count_unwritten() -> int:
-            return int(served.client.get("/health").json()["unwritten_episodes"])
+            return int(served.client.get("/health").json()["unwritten_messages"])
 
         assert eventually(count_unwritten, within_s=WITHIN_S) == 1  # a report may be a second old
 
@@ -184,7 +184,7 @@ def test_what_is_said_while_postgres_is_away_is_kept_when_it_is_back(ollama: Sta
                 return client.execute("SELECT FROM episode WHERE text = %s", [said]).fetchall()
 
         assert eventually(find, within_s=WITHIN_S)
-        assert served.client.get("/health").json()["dropped_episodes"] == 0
+        assert served.client.get("/health").json()["dropped_messages"] == 0
         assert "Traceback" not in served.stop()
 
 
@@ -206,4 +206,4 @@ def test_when_something_was_said_is_known_of_conversations_that_were_seen(
 def test_health_says_whether_what_is_said_is_kept(server: Served) -> None:
     health: httpx.Response = server.client.get("/health")
 
-    assert (health.json()["episodes"], health.json()["dropped_episodes"]) == ("on", 0)
+    assert (health.json()["episodes"], health.json()["dropped_messages"]) == ("on", 0)

@@ -7,11 +7,11 @@ from itertools import count
 
 import psycopg
 import pytest
+from memory.learning.episode_writer import EpisodeWriter, digest_episode
 
 from memory.cache.state import Cache
 from memory.domain.types import Message
 from memory.learning import episode_writer
-from memory.learning.episode_writer import EpisodeWriter, digest_episode
 from memory.learning.extraction import NewMessage
 from memory.learning.reader import Reader
 from memory.semantic.domain.scope import Scope, Speaker

@@ -1,0 +1,163 @@
+"""Writes new messages to the tables ``heard_message`` and ``episode``, over one connection that is kept open."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from typing import Any, Final, NamedTuple
+
+import orjson
+import psycopg
+
+from memory.db.connections import PAST, Connection, first_line, open_connection
+from memory.domain.statement import Statement
+from memory.learning.heard import HeardMessage, compose_row
+from memory.learning.observations import insert_observations
+from memory.semantic.lexemes import LEXEMES
+
+logger = logging.getLogger(__name__)
+
+WRITE_S: Final = 10.0  # for one batch, before we give up on a Postgres that hangs
+HANG_UP_S: Final = 0.5  # for libpq to notice that its connection is gone
+INLINE_CHARACTERS: Final = 4_000  # of a batch that is composed on the event loop, in less than a millisecond
+
+# Nothing is learned again from what was seen. Nothing is kept of what is there already, of what was forgotten, and of
+# what stood in a conversation before this was asked to keep it.
+INSERT: Final = f"""
+    WITH said AS MATERIALIZED (
+        SELECT row_number() OVER () AS place, decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
+            speaker, person, project, role, text, at, is_quoted, is_dated, is_kept, episode, quoted, own, passed_on,
+            episode_at, EXISTS (SELECT FROM seen_message seen WHERE seen.digest = decode(key, 'hex')) AS is_seen
+        FROM jsonb_to_recordset(%s::jsonb) AS row (
+            digest text, key text, agent text, speaker text, person text, project int8, role text, text text,
+            at float8, is_quoted bool, is_dated bool, is_kept bool, episode text, quoted text, own text,
+            passed_on text, episode_at float8
+        )
+    ), kept AS (
+        INSERT INTO episode (digest, conversation, agent, person, project_id, role, text, quoted, lexemes, said_at)
+        SELECT digest, substr(key, 1, 16), speaker, person, project, role, episode, quoted::int[], {LEXEMES},
+            {PAST.format("episode_at")}
+        FROM said
+        WHERE episode IS NOT NULL
+            AND NOT EXISTS (SELECT FROM forgotten_episode gone WHERE gone.digest = said.digest)
+            AND (is_dated OR NOT (is_seen OR EXISTS (
+                SELECT FROM heard_message heard WHERE heard.key = said.key AND NOT heard.is_kept)))
+        ORDER BY place
+        ON CONFLICT (digest) DO NOTHING RETURNING role
+    ), heard AS (
+        INSERT INTO heard_message
+            (digest, key, agent, speaker, person, project_id, role, text, said_at, is_quoted, is_dated, is_kept)
+        SELECT digest, key, agent, speaker, person, project, role, text, {PAST.format("at")}, is_quoted, is_dated,
+            is_kept
+        FROM said WHERE NOT is_seen ORDER BY place
+        ON CONFLICT (digest) DO NOTHING RETURNING id
+    )
+    SELECT (SELECT count(*) FROM heard), (SELECT count(*) FROM kept), (SELECT count(*) FROM kept WHERE role = 'user')
+"""
+
+
+class Stored(NamedTuple):
+    """How many messages of a batch are new in the table, and how many it will never take; how many are kept as
+    episodes, and how many of those are of users."""
+
+    new: int = 0
+    refused: int = 0
+    episodes: int = 0
+    of_users: int = 0
+
+    @property
+    def needs_worker(self) -> bool:
+        return bool(self.new or self.of_users)
+
+    def __add__(self, other: "Stored") -> "Stored":  # type: ignore[override]  # not the tuple's: counts add up
+        return Stored(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+class MessageTable:
+    """One batch at a time. The connection is opened when it is needed, and anew when it was lost."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._connection: Connection | None = None
+        self._lifetime = AsyncExitStack()
+
+    async def insert(self, batch: Sequence[HeardMessage | Statement]) -> Stored:
+        """Messages that are there already stay as they are; what the tables refuse is logged and left out. None at all
+        tell whether they take any. Statements are of journals of version 0.1.
+
+        Raises psycopg.Error or OSError where Postgres takes nothing now, or not in time. It may have taken some."""
+        work = asyncio.create_task(self._insert(batch))
+        try:
+            await asyncio.wait({work}, timeout=WRITE_S)
+            if not work.done():
+                raise TimeoutError(f"no answer within {WRITE_S:g} s")
+        finally:
+            await self._end(work)
+        return work.result()
+
+    async def close(self) -> None:
+        self._connection = None
+        with suppress(psycopg.Error, OSError):
+            await self._lifetime.aclose()
+
+    async def _insert(self, batch: Sequence[HeardMessage | Statement]) -> Stored:
+        rows, failed = await compose_rows([one for one in batch if isinstance(one, HeardMessage)])
+        statements = [one for one in batch if isinstance(one, Statement)]
+        try:
+            if self._connection is None:
+                self._connection = await self._lifetime.enter_async_context(open_connection(self._dsn, "messages"))
+            stored = await insert(self._connection, rows)
+            refused = await insert_observations(self._connection, statements) if statements else 0
+            return stored + Stored(new=len(statements) - refused, refused=failed + refused)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _end(self, work: asyncio.Task[Stored]) -> None:
+        """Ends a write that takes too long."""
+        if work.done():
+            return
+        # Cancelling alone would make psycopg roll back first, and so wait for the very Postgres that hangs. With the
+        # line cut, what waits for an answer on it fails at once.
+        if self._connection is not None:
+            with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
+            await asyncio.wait({work}, timeout=HANG_UP_S)
+        work.cancel()
+        await asyncio.wait({work})
+
+
+async def compose_rows(batch: Sequence[HeardMessage]) -> tuple[list[dict[str, Any]], int]:
+    """The rows, and of how many messages none could be made. In a thread where that takes longer than streams may
+    wait."""
+    is_long = sum(len(heard.text) for heard in batch) > INLINE_CHARACTERS
+    return await asyncio.to_thread(_compose, batch) if is_long else _compose(batch)
+
+
+def _compose(batch: Sequence[HeardMessage]) -> tuple[list[dict[str, Any]], int]:
+    rows, failed = [], 0
+    for heard in batch:
+        try:
+            rows.append(compose_row(heard))
+        except Exception:  # one bad message must not keep the others from being stored
+            failed += 1
+            logger.exception("message.failed", extra={"characters": len(heard.text)})
+    return rows, failed
+
+
+async def insert(connection: Connection, rows: Sequence[dict[str, Any]]) -> Stored:
+    """Inserts the rows. What Postgres refuses is halved until the bad ones are found."""
+    # No transaction around the halves: each commits by itself, and what was taken stays.
+    try:
+        cursor = await connection.execute(INSERT, [orjson.dumps(rows).decode()])
+        new, episodes, of_users = await cursor.fetchone() or (0, 0, 0)
+        return Stored(new, 0, episodes, of_users)
+    except (psycopg.DataError, psycopg.IntegrityError) as error:
+        if len(rows) == 1:
+            # What Postgres complains about may quote what was said.
+            logger.warning("message.refused", extra={"error": first_line(error).partition('"')[0]})
+            return Stored(refused=1)
+    middle = len(rows) // 2
+    return await insert(connection, rows[:middle]) + await insert(connection, rows[middle:])

@@ -1,0 +1,42 @@
+"""Writes statements to the table ``observation``, where they wait to be placed."""
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+import psycopg
+
+from memory.db.connections import PAST, Connection, columns, first_line
+from memory.domain.statement import Statement, storable
+
+logger = logging.getLogger(__name__)
+
+INSERT: Final = f"""
+    INSERT INTO observation
+        (kind, digest, concept, parent, dimension, is_isa, confidence, role, agent, said_at, evidence, channel,
+         says, is_hedged, instead_of)
+    SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent,
+        {PAST.format("at")}, evidence, channel, says, is_hedged, instead_of
+    FROM unnest(
+        %s::bytea[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::text[],
+        %s::float8[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::text[]
+    ) AS said
+        (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence, channel, says, is_hedged,
+         instead_of)
+    ON CONFLICT DO NOTHING
+"""
+
+
+async def insert_observations(connection: Connection, statements: Sequence[Statement]) -> int:
+    """Those that are there already stay as they are. Returns how many the table refused, which are logged."""
+    try:
+        async with connection.transaction():
+            await connection.execute(INSERT, columns(map(storable, statements), len(Statement._fields)))
+        return 0
+    except (psycopg.DataError, psycopg.IntegrityError) as error:
+        if len(statements) == 1:
+            logger.warning("observation.refused", extra={"error": first_line(error)})
+            return 1
+    middle = len(statements) // 2
+    first = await insert_observations(connection, statements[:middle])
+    return first + await insert_observations(connection, statements[middle:])

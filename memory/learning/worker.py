@@ -1,0 +1,57 @@
+"""The learner of a worker process, on an event loop of its own that keeps the process' copy of the graph in step."""
+
+import asyncio
+import threading
+from functools import cache
+from typing import Final
+
+from django.apps import apps
+from django.conf import settings
+
+from memory.apps import MemoryConfig
+from memory.learning.learner import Learner
+
+LOAD_S: Final = 60.0  # of the graph, before something is learned
+STOP_S: Final = 2.0
+
+
+class LearningLoop:
+    """``start`` returns at once; the thread ends with the process, or on ``stop``."""
+
+    def __init__(self) -> None:
+        app = apps.get_app_config("memory")
+        assert isinstance(app, MemoryConfig)
+        self._coherence = app.coherence
+        self._learner = Learner(app.cache, settings.DATABASE_URL)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
+        self._thread.start()
+
+    def learn(self) -> int:
+        """Learns from what is due, and returns from how many messages. Blocks.
+
+        Raises psycopg.Error or OSError where Postgres is away, TimeoutError where the graph is not loaded in time."""
+        return asyncio.run_coroutine_threadsafe(self._learn(), self._loop).result()
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(STOP_S)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._following = self._loop.create_task(self._coherence.run())
+        self._loop.run_forever()
+
+    async def _learn(self) -> int:
+        cache = self._coherence.cache
+        async with asyncio.timeout(LOAD_S):
+            while cache.loaded_at is None:
+                self._coherence.tried.clear()
+                await self._coherence.tried.wait()
+        return await self._learner.learn()
+
+
+@cache
+def start_learning() -> LearningLoop:
+    """The one of this process."""
+    return LearningLoop()
