@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import orjson
+
 from benchmarks import weeks
 from benchmarks.database import fresh, prepared_home
 from benchmarks.weeks import Given, Request, Score, Week, rows_of
@@ -76,11 +78,9 @@ def evaluate(*, held_out: bool) -> None:
 
 def store(speaker: str, some: Sequence[Week]) -> None:
     from django.db import connection
-    from memory.learning.episode_writer import INSERT, HeardMessage
 
-    from memory.db.connections import columns
-    from memory.domain.steps import finish
-    from memory.semantic.domain.episodes import compose_episode
+    from memory.learning.heard import HeardMessage, compose_row
+    from memory.learning.message_table import INSERT
     from memory.semantic.domain.scope import Scope, Speaker
 
     rows = []
@@ -90,15 +90,12 @@ def store(speaker: str, some: Sequence[Week]) -> None:
             for place, message in enumerate(chat.messages):
                 opening = hashlib.sha256(f"{speaker} {week.name} {number}".encode()).digest()[:16]
                 key = opening + hashlib.sha256(str(place).encode()).digest()[:16]
-                heard = HeardMessage(
-                    hashlib.sha256(key).digest(), key, True, Scope(Speaker(speaker)), message.role, message.text,
-                    chat.at.timestamp() + 60 * place, before,
-                )  # fmt: skip
-                if (episode := finish(compose_episode(message.text, message.role, before))) is not None:
-                    rows.append(heard.row_of(episode))
+                at = chat.at.timestamp() + 60 * place
+                scope = Scope(Speaker(speaker))
+                rows.append(compose_row(HeardMessage(key, speaker, scope, message.role, message.text, at, before)))
                 before = message.text if message.role == "assistant" else ""
     with connection.cursor() as cursor:
-        cursor.execute(INSERT, columns(rows, len(rows[0])))
+        cursor.execute(INSERT, [orjson.dumps(rows).decode()])
 
 
 def embed() -> None:

@@ -53,11 +53,6 @@ def learn() -> None:
 
 
 @shared_task
-def settle_observations() -> None:
-    look_for_observations()
-
-
-@shared_task
 def sweep() -> None:
     """Sent every few seconds, and when a worker starts: takes what no wake-up came for, and what a worker that died
     had claimed."""
@@ -149,7 +144,7 @@ def look_for_observations() -> None:
     with report_interruption("learning.interrupted"):
         settle_due()
         if leases.due(leases.ObservationKind.TRIPLE).exists():
-            wake(settle_observations)
+            wake(sweep)
         if leases.due(leases.ObservationKind.CONCEPT).exists() and MAY_WAKE_EXPLAINER.is_due(time.monotonic()):
             wake(explain_concepts)
 

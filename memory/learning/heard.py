@@ -111,7 +111,8 @@ def compose_row(heard: HeardMessage) -> dict[str, Any]:
 
 def encode(heard: HeardMessage) -> bytes:
     """A line of JSON, without its end. Of a masked message."""
-    return orjson.dumps(heard._asdict() | {"key": heard.key.hex()})
+    # orjson writes no named tuples, such as the scope.
+    return orjson.dumps(heard._asdict() | {"key": heard.key.hex()}, default=tuple)
 
 
 def decode(line: bytes) -> HeardMessage | None:

@@ -11,7 +11,7 @@ from django.conf import settings
 from memory.apps import MemoryConfig
 from memory.learning.learner import Learner
 
-LOAD_S: Final = 60.0  # of the graph, before something is learned
+LOAD_S: Final = 5.0  # that a task waits for the graph; the next one finds it loaded
 STOP_S: Final = 2.0
 
 

@@ -8,13 +8,13 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.domain.channels import TENTATIVE, Channel, is_weaker
+from memory.domain.channels import TENTATIVE, is_weaker
 from memory.domain.fact_syntax import find_mistake
 from memory.domain.types import Triple
 from memory.domain.voices import voice_of
 from memory.graph.aliases import rename
 from memory.graph.store import Assertion, Attribution
-from memory.models import Agent, Config, Edge, Soas
+from memory.models import Config, Edge, Soas
 from resolution.actors import Actor
 from resolution.models import Candidate
 
@@ -35,7 +35,6 @@ class CandidateBook:
         self.standing = find_standing(wanted)
         self._changed: dict[Triple, Candidate] = {}
         self._said: dict[Triple, list[tuple[Attribution, str]]] = {}  # what makes a new row
-        self._registered: frozenset[str] | None = None
 
     def is_known(self, triple: Triple) -> bool:
         """Whether the graph has it: then there is nothing to wait for."""
@@ -49,33 +48,18 @@ class CandidateBook:
         return row is not None and row.state == Candidate.State.DISMISSED
 
     def vouch(self, assertion: Assertion) -> Assertion | None:
-        """The statement as it may be placed, where a second model has come to the same by itself, or a user believes it
-        in another conversation, too; else None."""
-        # Echoes do not get here: what a model only read is no voice of its own (memory/learning/extraction.py).
+        """The statement as it may be placed, where a user believes it in another conversation, too; else None. What
+        models and pages say never vouches for anything, however many they are."""
         said = assertion.attribution
         row = self._rows.get(assertion.triple)
-        if row is None or row.state != Candidate.State.OPEN:
+        if row is None or row.state != Candidate.State.OPEN or said.channel in TENTATIVE:
             return None
-        floor = Config.tuning().recollection_confidence_floor
-        if assertion.manner.is_hedged and said.channel not in TENTATIVE:
-            voices = {(voice_of(agent), channel) for agent, channel in row.voices}
-            is_again = (voice_of(said.agent), said.channel) in voices
-            if not is_again or said.conversation == bytes(row.last_conversation):
-                return None
-            surer = replace(said, confidence=max(said.confidence, floor))
-            return Assertion(assertion.triple, surer, assertion.manner._replace(is_hedged=False))
-        if said.channel != Channel.ASSISTANT or assertion.manner.is_hedged:
+        voices = {(voice_of(agent), channel) for agent, channel in row.voices}
+        is_again = (voice_of(said.agent), said.channel) in voices
+        if not assertion.manner.is_hedged or not is_again or said.conversation == bytes(row.last_conversation):
             return None
-        others = {agent for agent, channel in row.voices if channel == Channel.ASSISTANT and agent != said.agent}
-        if not others & self._agents() or said.agent not in self._agents():
-            return None
-        return Assertion(assertion.triple, replace(said, confidence=max(said.confidence, floor)))
-
-    def _agents(self) -> frozenset[str]:
-        """The names that only whoever has their token can speak under."""
-        if self._registered is None:
-            self._registered = frozenset(Agent.objects.values_list("name", flat=True))
-        return self._registered
+        surer = replace(said, confidence=max(said.confidence, Config.tuning().recollection_confidence_floor))
+        return Assertion(assertion.triple, surer, assertion.manner._replace(is_hedged=False))
 
     def note(self, assertion: Assertion, why: str = "") -> None:
         """Adds the statement, or its voice to what was said before. What was dismissed stays so."""

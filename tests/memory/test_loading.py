@@ -10,7 +10,6 @@ from memory.cache.loader import BATCH_ROWS, Touched, load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
 from memory.domain.types import RulingRow, SoasRow
-from memory.learning.encounters import Encounters
 
 NOW = 1_800_000_000.0
 WORLD = """
@@ -122,20 +121,6 @@ def test_a_word_deleted_since_the_load_began_does_not_come_back(dsn: str) -> Non
     load_again(dsn, cache, "INSERT INTO soas (id, token) VALUES (9, 'gone')", touched=Touched(soas={9}))
 
     assert cache.soas_by_token == cache.soas_by_id == {}
-
-
-def test_a_word_that_a_flush_brought_during_a_load_stays(dsn: str, cache: Cache) -> None:
-    async def run() -> None:
-        async with open_connection(dsn, "test") as connection:
-            loading = asyncio.create_task(load_cache(cache, connection))
-            while cache.loads == 1:
-                await asyncio.sleep(0)
-            Encounters(cache).settle([("newer", SoasRow(9))])
-            await loading
-
-    asyncio.run(run())
-
-    assert "newer" in cache.soas_by_token
 
 
 def test_a_provisional_mark_stays(dsn: str, cache: Cache) -> None:

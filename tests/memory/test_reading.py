@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
+from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.steps import finish
 from memory.domain.text.portions import split_for_reading
 from memory.domain.text.tokenizer import find_known_words, find_words, tokenise
@@ -23,9 +24,11 @@ from memory.learning.reader import (
     MessageKey,
     Reader,
     Reading,
-    complete_reading,
+    ReadMessage,
     find_hidden,
-    read_rest,
+    find_stated,
+    find_statements,
+    read_all,
     remove_recollections,
 )
 from memory.settings.registry import Tuning
@@ -80,9 +83,9 @@ def test_an_ordinary_word_that_opens_a_sentence_is_no_part_of_the_name_after_it(
         cache.put_soas(word, SoasRow(number, is_common=True))
     said = "Deploy Kvasir to tyr. Start Kiox 300 now. Glitch University is big. Restart Zorblat."
 
-    reading = finish(Reader(cache).read_in_steps(Message("user", said)))
+    read = finish(read_all(cache, "user", said))
 
-    assert reading.names - reading.parts == {
+    assert read.names - read.parts == {
         "kvasir", "to", "tyr", "kiox_300", "now", "glitch_university", "is", "big", "restart", "zorblat",
     }  # fmt: skip
 
@@ -91,18 +94,33 @@ def test_a_common_word_is_a_name_once_a_fact_is_known_about_it() -> None:
     cache = Cache()
     cache.put_soas("mercury", SoasRow(1, is_common=True))
     reader = Reader(cache)
-    assert reader.read(Message("user", "the mercury rises")).names == {"the", "rises"}
+    assert reader.read(Message("user", "the mercury rises")).names == set()
 
     cache.put_soas("mercury", SoasRow(1, is_common=True, novelty=1))
 
-    assert reader.read(Message("user", "the mercury rises")).names == {"the", "rises", "mercury"}
+    assert reader.read(Message("user", "the mercury rises")).names == {"mercury"}
+
+
+@pytest.mark.parametrize("said", ["restart Zorblat-Nine now", "restart zorblat_nine now", "é, restart Zorblat-Nine"])
+def test_a_message_names_what_became_salient_since_it_was_read(said: str) -> None:
+    cache = Cache()
+    reader = Reader(cache)
+    other = reader.read(Message("user", "restart kvasir now"))
+    assert reader.read(Message("user", said)).names == set()
+
+    [name] = {token.text for token in tokenise(said)} - {"restart", "now", "é"}
+    cache.put_soas(name, SoasRow(1, novelty=1))
+
+    assert reader.read(Message("user", said)).names == {name}
+    assert reader.read(Message("user", "restart kvasir now")) is other
+    assert other.names == set()
 
 
 def test_the_parts_of_a_compound_are_names_apart() -> None:
-    reading = Reader(Cache()).read(Message("user", "ask the Mercury Gateway, gateway"))
+    read = finish(read_all(Cache(), "user", "ask the Mercury Gateway, gateway"))
 
-    assert reading.names == {"ask", "the", "mercury_gateway", "mercury", "gateway"}
-    assert reading.parts == {"mercury"}
+    assert read.names == {"ask", "the", "mercury_gateway", "mercury", "gateway"}
+    assert read.parts == {"mercury"}
 
 
 def test_of_a_long_envelope_the_beginning_of_what_it_carries_is_read() -> None:
@@ -111,15 +129,13 @@ def test_of_a_long_envelope_the_beginning_of_what_it_carries_is_read() -> None:
 
     reading = Reader(cache).read(Message("user", text))
 
-    assert (reading.role, set(reading.words.split())) == ("tool", {"zorblat", "is", "up", "word"})
+    assert (reading.role, set(reading.text.split())) == ("tool", {"zorblat", "is", "up.", "word"})
 
 
 def test_an_envelope_is_read_as_what_it_carries() -> None:
     reading = Reader(Cache()).read(Message("user", '{"tool_name": "shell", "tool_result": "zorblat is up"}'))
 
-    assert reading.role == "tool"
-    assert "zorblat" in reading.words.split()
-    assert "tool_name" not in reading.words.split()
+    assert (reading.role, reading.text) == ("tool", "zorblat is up")
 
 
 def test_festingers_own_blocks_are_not_read_again() -> None:
@@ -138,20 +154,6 @@ def test_a_text_that_stands_twice_in_a_request_is_read_and_weighed_once() -> Non
 
     assert read_within(reader, said, characters=20) == [True, True, True]
     assert reader._use.bytes == sum(reading.size for reading in reader._readings.values())
-
-
-def test_a_resent_message_not_read_to_its_end_is_read_again_once_more_words_are_names() -> None:
-    cache = Cache()
-    cache.put_soas("mercury", SoasRow(1, is_common=True))
-    reader, said = Reader(cache), Message("user", "we use Mercury here")
-    read_within(reader, [said], characters=100)
-
-    cache.put_soas("mercury", SoasRow(1, is_common=True, novelty=1))
-
-    [reading] = finish(reader.read_within([said], Allowance(100, inf)))
-    assert reading is not None
-    assert reading.names == {"mercury"}
-    assert reader._use.bytes == reading.size
 
 
 # --- the allowance ---
@@ -186,29 +188,34 @@ def test_of_one_message_no_more_is_read_than_of_a_request() -> None:
     long = Message("user", "first " + "x " * 1_000 + "last")
 
     assert read_within(reader, [long], characters=1_000) == [True]
-    assert "first" in reader.read(long).words.split()
-    assert "last" not in reader.read(long).words.split()
+    assert reader.read(long).text == long.text[:1_000]
 
 
 def test_of_a_message_full_of_statements_the_first_are_compared_at_once() -> None:
     text = "\n".join(f"zorblat{i:04} is a repo." for i in range(1_000))  # sentences of 22 characters
 
-    assert len(Reader(Cache()).read(Message("user", text)).triples) == CUE_SENTENCES_MAX // 22
+    assert len(state(text)) == CUE_SENTENCES_MAX // 22
 
 
 def test_a_sentence_without_end_is_not_read() -> None:
     text = "zorblat is a repo " * 1_000
 
-    assert Reader(Cache()).read(Message("user", text)).triples == ()
+    assert state(text) == []
 
 
 def test_of_text_that_takes_long_less_is_read() -> None:
     text = "first " + "q\u0323\u0307 " * MARKED_TEXT_MAX + "last"
 
-    words = Reader(Cache()).read(Message("user", text)).words.split()
+    assert Reader(Cache()).read(Message("user", text)).text == text[:MARKED_TEXT_MAX]
 
-    assert "first" in words
-    assert "last" not in words
+
+def state(text: str) -> list[str]:
+    """The subjects of the statements that a prompt waits for, where all words are of interest."""
+    cache = Cache()
+    for number, token in enumerate(find_words(text).tokens, 1):
+        cache.put_soas(token, SoasRow(number))
+    reading = Reader(cache).read(Message("user", text))
+    return [triple.subject for triple in find_statements(cache, reading, cache.soas_by_token.keys())]
 
 
 # --- what the sender does not wait for ---
@@ -221,14 +228,16 @@ def first_sight(cache: Cache, text: str) -> Reading:
     return reading
 
 
+def whole(cache: Cache, text: str) -> ReadMessage:
+    return finish(read_all(cache, "user", text))
+
+
 def test_at_first_sight_only_known_words_are_read() -> None:
     cache = Cache()
     cache.put_soas("zorblat", SoasRow(1))
 
-    reading = first_sight(cache, "restart zorblat, then kvasir")
-    assert reading.names == {"zorblat"}
-
-    assert complete_reading(cache, reading).names == {"restart", "zorblat", "then", "kvasir"}
+    assert first_sight(cache, "restart zorblat, then kvasir").names == {"zorblat"}
+    assert whole(cache, "restart zorblat, then kvasir").names == {"restart", "zorblat", "then", "kvasir"}
 
 
 def test_statements_about_concepts_with_facts_are_read_at_once() -> None:
@@ -238,10 +247,11 @@ def test_statements_about_concepts_with_facts_are_read_at_once() -> None:
     cache.put_edges(1, [EdgeRow(1, 2, 3, True)])
 
     assert [triple.subject for triple in first_sight(cache, "zorblat is a service").triples] == ["zorblat"]
-    assert first_sight(cache, "kvasir is a service").triples is None
-    assert [
-        triple.subject for triple in complete_reading(cache, first_sight(cache, "kvasir is a service")).triples
-    ] == ["kvasir"]
+    later = first_sight(cache, "kvasir is a service")
+    assert later.triples is None
+    assert find_statements(cache, later, {"zorblat"}) == ()
+    assert find_stated(cache, [later], {"kvasir", "zorblat"}) == {"kvasir"}
+    assert [triple.subject for triple in whole(cache, "kvasir is a service").triples] == ["kvasir"]
 
 
 def test_what_stands_in_a_secret_is_no_word_and_states_nothing() -> None:
@@ -253,31 +263,17 @@ def test_what_stands_in_a_secret_is_no_word_and_states_nothing() -> None:
         "zorblat is a repo. The password for zorblat is hunter2.\nDB_PASS=swordfish\nzorblat is a tool-2; token: tool-2"
     )
 
-    reading = first_sight(cache, said)
-    assert find_hidden([reading], {"hunter2", "zorblat"}) == {"hunter2"}
-    at_once, by_and_by = complete_reading(cache, first_sight(cache, said)), first_sight(cache, said)
-    for _ in read_rest(cache, by_and_by):
-        pass
-
-    for read in (at_once, by_and_by):
-        assert set(read.words.split()) == {
-            "zorblat",
-            "is",
-            "a",
-            "repo",
-            "the",
-            "password",
-            "for",
-            "db_pass",
-            "tool-2",
-            "token",
-        }
-        assert {said[triple.start : triple.end] for triple in read.triples} == {
+    for text in (said, mask_secrets(said)):
+        read = whole(cache, text)
+        assert read.words == {"zorblat", "is", "a", "repo", "the", "password", "for", "db_pass", "tool-2", "token"}
+        assert {text[triple.start : triple.end] for triple in read.triples} == {
             "zorblat is a repo",
             "zorblat is a tool-2",
         }
-        assert find_hidden([read, reading], {"hunter2", "zorblat"}) == {"hunter2"}
-        assert find_hidden([read, first_sight(cache, "ask hunter2")], {"hunter2"}) == set()
+    reading = first_sight(cache, said)
+    for _ in range(2):  # it is found out once
+        assert find_hidden([reading], {"hunter2", "zorblat"}) == {"hunter2"}
+        assert find_hidden([reading, first_sight(cache, "ask hunter2")], {"hunter2"}) == set()
 
 
 @pytest.mark.parametrize(
@@ -300,11 +296,14 @@ def test_readings_take_what_is_accounted_for(text: str) -> None:
 def measure_readings(text: str) -> tuple[int, int]:
     """In bytes: what three readings take, and what is accounted for."""
     Reader(Cache()).read(Message("user", text))  # what is remembered of words has bounds of its own
-    reader = Reader(Cache())
+    cache = Cache()
+    for number, word in enumerate(find_words(text).tokens, 1):
+        cache.put_soas(word, SoasRow(number))
+    reader = Reader(cache)
 
     def read() -> None:
         for number in range(3):
-            list(read_rest(reader.cache, finish(reader._read(*keyed(f"{text} {number}")))))
+            finish(reader._read(*keyed(f"{text} {number}")))
 
     return measure_memory(read), reader._use.bytes
 
@@ -327,12 +326,10 @@ def test_of_a_message_full_of_statements_as_many_are_read_as_are_learned() -> No
     quoted = "".join(f"> winky{number} is a repo.\n" for number in range(30))
     before = TOO_MANY_STATEMENTS.bites
 
-    readings = [first_sight(Cache(), text) for text in (own, f"{quoted}\nkvasir is a service.")]
-    for reading in readings:
-        finish(read_rest(Cache(), reading))
+    mine, others = (whole(Cache(), text).triples for text in (own, f"{quoted}\nkvasir is a service."))
 
-    assert [triple.subject for triple in readings[0].triples] == [f"zorblat{number}" for number in range(20)]
-    assert (len(readings[1].triples), readings[1].triples[-1].subject) == (31, "kvasir")
+    assert [triple.subject for triple in mine] == [f"zorblat{number}" for number in range(20)]
+    assert (len(others), others[-1].subject) == (31, "kvasir")
     assert TOO_MANY_STATEMENTS.bites == before + 1
 
 

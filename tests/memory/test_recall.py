@@ -1,6 +1,5 @@
 """Recollection on injected caches: the source's tests A and B, and the rules of who is recalled and asked about."""
 
-import asyncio
 import math
 from dataclasses import replace
 from typing import Any
@@ -17,6 +16,8 @@ from memory.domain.recall.selection import FACTS_MAX
 from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, RulingRow, SoasRow
 from memory.learning.encounters import Encounters
+from memory.learning.extraction import NewMessage
+from memory.learning.heard import HeardMessage
 from memory.learning.reader import Allowance, Reader
 from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
@@ -54,15 +55,14 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
         word: SoasRow(id=i, is_common=True) for i, word in enumerate(("please", "update", "to", "use", "instead"))
     }
     cache = Cache(soas_by_token=dict(common), soas_by_id={row.id: word for word, row in common.items()})
-    encounters = Encounters(cache)
+    heard: list[HeardMessage] = []
     message = Message("user", PROMPT_A)
     reading = Reader(cache).read(message)
 
-    finish(encounters.observe(b"", [(message, reading)], NOW))
-    asyncio.run(encounters.learn())
+    finish(Encounters(cache, heard.append).observe(b"", [message], [reading], [reading.digest], NOW))
 
-    [message] = encounters.take().messages.values()
-    assert set(message.reading.words.split()) == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
+    [learned] = (finish(NewMessage.of(cache, one)) for one in heard)
+    assert learned.read.words == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
     assert saliency(1) == 0
     assert recollect(cache, Mentions.of([reading]), NOW).block.text == ""
     assert cache.soas_by_token["please"].saliency == 0

@@ -12,6 +12,7 @@ from memory.domain.recall.notes import NoteKey
 from memory.domain.switches import Restrictions
 from memory.domain.types import EdgeRow, SoasRow
 from memory.learning.encounters import Encounters
+from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.auth import Caller
@@ -73,11 +74,12 @@ class Enriching:
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0))
         self.events = Written()
         self.project: int | None = None
+        self.heard: list[HeardMessage] = []
         conversations = Conversations()
         self.enricher = Enricher(
             cache=self.cache,
             reader=Reader(self.cache),
-            encounters=Encounters(self.cache),
+            encounters=Encounters(self.cache, self.heard.append),
             conversations=conversations,
             placer=BlockPlacer(self.cache, conversations, cast(Modelfiles, NoSystems())),
             guard=LoopGuard(),

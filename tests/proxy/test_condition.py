@@ -19,12 +19,10 @@ def process(**changes: Any) -> dict[str, Any]:
         "database": {"reachable": True, "listening": True},
         "cache": {"tokens": 31_000, "edges": 12, "age_s": 90.0},
         "config": {"path": "/etc/config.yaml", "exists": True, "error": "", "overridden": []},
-        "journaled_observations": 0,
-        "dropped_observations": 0,
-        "dropped_encounters": 0,
+        "journaled_messages": 0,
+        "dropped_messages": 0,
         "dropped_events": 0,
         "dropped_injections": 0,
-        "dropped_episodes": 0,
         "enrich_errors": 0,
         "bounds": {"somewhere": 0},
     }
@@ -99,9 +97,9 @@ WRONG: dict[str, tuple[dict[str, Any], SignState, str]] = {
         "2,000 wake-ups wait in PGMQ, the oldest for 10 minutes: the workers do not keep up.",
     ),
     "Observations": (
-        {"learning": Learning(statements=3, overdue_s=3_700.0)},
+        {"learning": Learning(messages=1, statements=3, overdue_s=3_700.0)},
         SignState.BAD,
-        "3 statements and 0 concepts wait to be learned; the oldest statement has been due for 1 hour.",
+        "1 message, 3 statements and 0 concepts wait to be learned; the oldest has been due for 1 hour.",
     ),
     "Models": (
         {"models": Models(missing={"write_model_id": "Nobody explains."}, daily_calls=1000)},
@@ -119,9 +117,9 @@ WRONG: dict[str, tuple[dict[str, Any], SignState, str]] = {
         "zero_hit_max takes a whole number from 0 to 20, not 'x'. The default is used instead.",
     ),
     "Losses": (
-        {"process": process(dropped_observations=1, dropped_events=1_200)},
+        {"process": process(dropped_messages=1, dropped_events=1_200)},
         SignState.WARNING,
-        "Lost since this process started: 1 statement, 1,200 events.",
+        "Lost since this process started: 1 message, 1,200 events.",
     ),
 }
 
@@ -187,12 +185,13 @@ def test_a_broker_that_does_not_answer_is_bad() -> None:
     ("learning", "journaled", "says"),
     [
         (Learning(failed=2, looked_at=300), 0, "2 of the last 300 observations of a day failed for good."),
-        (Learning(), 7, "7 statements wait in the journal on the disk"),
-        (Learning(statements=10_000, is_counted_whole=False, overdue_s=61), 0, "At least 10,000 statements"),
+        (Learning(), 7, "7 messages wait in the journal on the disk"),
+        (Learning(set_aside=2), 0, "2 messages were set aside: reading failed five times."),
+        (Learning(messages=10_000, is_counted_whole=False, overdue_s=61), 0, "At least 10,000 messages"),
     ],
 )
 def test_what_is_not_learned_is_told(learning: Learning, journaled: int, says: str) -> None:
-    found = replace(WELL, learning=learning, process=process(journaled_observations=journaled))
+    found = replace(WELL, learning=learning, process=process(journaled_messages=journaled))
 
     sign = judged(found, "Observations")
 

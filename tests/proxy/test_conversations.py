@@ -12,7 +12,7 @@ from memory.cache.state import Cache
 from memory.domain.recall.rendering import Block
 from memory.domain.steps import finish
 from memory.domain.types import Message, SoasRow
-from memory.learning.reader import Allowance, Reader, complete_reading
+from memory.learning.reader import Allowance, Reader
 from memory.recall.mentions import Mentions, filter_salient
 from memory.settings.registry import Tuning
 from proxy.domain.prefixes import SHARED_MIN, Thread
@@ -492,7 +492,7 @@ def rise(cache: Cache, word: str) -> None:
 def test_what_is_named_is_the_same_as_if_all_was_looked_at_anew(
     characters: int, opening: str, played: list[Step]
 ) -> None:
-    """However much of the new text may be read before the model is asked; the rest is read after it."""
+    """However much of the new text may be read before the model is asked, and whichever words become names later."""
     cache, memory = vocabulary(), Conversations()
     reader = Reader(cache)
     turns: list[Said] = [("system", "Look at kvasir."), ("user", opening)]
@@ -502,13 +502,14 @@ def test_what_is_named_is_the_same_as_if_all_was_looked_at_anew(
             rise(cache, step.rises)
         turns = turns[: max(2, len(turns) - 2 * step.back)]
         asked: list[Said] = [*turns[:-1], (turns[-1][0], turns[-1][1] + step.tail)]
-        readings = finish(reader.read_within([Message(role, text) for role, text in asked], Allowance(characters, inf)))
+        messages = [Message(role, text) for role, text in asked]
+        readings = finish(reader.read_within(messages, Allowance(characters, inf)))
         found = memory.mentions(cache, thread(*asked), readings)
 
         anew = Mentions.of([reading for reading in readings if reading is not None])
         assert (found.names, found.emphasised, found.by_user) == (anew.names, anew.emphasised, anew.by_user)
         assert found.readings == anew.readings
         assert found.salient == set(filter_salient(cache, anew.names))
-        for reading in found.readings:
-            complete_reading(cache, reading)
+        for message, reading in zip(messages, readings, strict=True):
+            assert reading is None or reading.names == Reader(cache).read(message).names
         turns = [*turns, ("assistant", step.texts[0]), ("user", step.texts[1])]

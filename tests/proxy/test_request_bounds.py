@@ -80,7 +80,7 @@ def test_where_nothing_stands_the_request_goes_on_byte_for_byte(excess: Excess) 
         body = orjson.dumps(sent, option=orjson.OPT_INDENT_2)
 
         assert proxy.ask(path, body).body == body
-    assert proxy.enricher.encounters.pending() == 0
+    assert proxy.heard == []
 
 
 def test_a_line_that_no_longer_holds_is_not_put_back() -> None:

@@ -18,8 +18,7 @@ from tests.standin import StandIn
 
 PROMPT = {"model": "llama3", "messages": [{"role": "user", "content": "zorblat is a repo."}]}
 WRITTEN = {
-    "soas": "SELECT token FROM soas WHERE token = 'zorblat'",
-    "observation": "SELECT concept FROM observation WHERE kind = 'triple'",
+    "heard_message": "SELECT text FROM heard_message",
     "recollection_event": "SELECT model FROM recollection_event",
 }
 
@@ -60,4 +59,4 @@ def test_stop_writes_what_was_counted_also_where_a_background_task_failed(runtim
 
     with psycopg.connect(dsn) as connection:
         found = {table: connection.execute(query).fetchall() for table, query in WRITTEN.items()}
-    assert found == {"soas": [("zorblat",)], "observation": [("zorblat",)], "recollection_event": [("llama3",)]}
+    assert found == {"heard_message": [("zorblat is a repo.",)], "recollection_event": [("llama3",)]}

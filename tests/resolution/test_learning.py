@@ -32,6 +32,12 @@ def dimensions() -> None:
     bootstrap.load_dimensions()
 
 
+@pytest.fixture(autouse=True)
+def no_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None waits: what is learned from them is tested in tests/memory/test_learner.py."""
+    monkeypatch.setattr(tasks, "learn_messages", lambda: None)
+
+
 def observe(text: str, **fields: Any) -> Observation:
     concept, relation, parent, dimension = text.split()
     usual = {
@@ -261,7 +267,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("task", [tasks.settle_observations, tasks.sweep])
+@pytest.mark.parametrize("task", [tasks.learn, tasks.sweep])
 def test_a_wake_up_settles_all_that_is_due(task: Any, sent: Sequence[str]) -> None:
     observe("aa isa b type")
 
@@ -277,13 +283,13 @@ def test_a_worker_whose_time_is_over_wakes_another(sent: Sequence[str], monkeypa
 
     tasks.sweep()
 
-    assert sent == ["settle_observations"]
+    assert sent == ["sweep"]
 
 
 def test_concepts_are_left_to_a_message_of_their_own(sent: Sequence[str]) -> None:
     Observation.objects.create(kind="concept", concept="d", digest=bytes(32), role="user", agent="dobby", said_at=NOW)
 
-    tasks.settle_observations()
+    tasks.learn()
 
     assert sent == ["explain_concepts"]
     assert outcomes() == [("pending", "")]
