@@ -12,7 +12,7 @@ import psycopg
 from memory import bounds
 from memory.db.connections import Connection, chunks, first_line, open_connection
 from memory.search.request import SearchRequest
-from memory.search.statement import EXACT_MAX, VectorSpace, visible
+from memory.search.statement import EXACT_MAX, Asked, VectorSpace, visible
 from memory.semantic.domain.scope import Scope, Speaker
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Matrices:
         from memory.search.matrix import Matrix  # late: a server without vectors never loads numpy
 
         request = SearchRequest(scope, "", is_unasked=True)
-        statement = _SLICE.format(visible=visible("episode", request))
+        statement = _SLICE.format(visible=visible("episode", Asked.of(request)))
         arguments = request.arguments | {
             "embedder": space.id,
             "dimensions": space.dimensions,

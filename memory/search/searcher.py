@@ -27,6 +27,7 @@ from memory.search.statement import (
     Nearest,
     VectorSpace,
     compose,
+    number_parameters,
 )
 from memory.semantic.domain.scope import Scope
 from memory.semantic.vectors import builtin
@@ -172,10 +173,12 @@ class Searcher:
         if self._deadlines.get(opened) != deadline_ms:
             await opened.execute(f"SET statement_timeout = {deadline_ms:d}".encode())
             self._deadlines[opened] = deadline_ms
-        statement, arguments = composed
-        # Prepared at once: it takes longer to plan than to run.
-        cursor = await opened.execute(statement.encode(), arguments, prepare=True)
-        return ranking.read_rows(await cursor.fetchall())
+        text, arguments = composed
+        statement, names = number_parameters(text)
+        async with psycopg.AsyncRawCursor(opened) as cursor:
+            # Prepared at once: it takes longer to plan than to run.
+            await cursor.execute(statement, [arguments[name] for name in names], prepare=True)
+            return ranking.read_rows(await cursor.fetchall())
 
     async def _compare(self, request: SearchRequest, timeout_s: float) -> Compared:
         """In a thread, which leaves the event loop the interpreter while it encodes and compares."""

@@ -1,26 +1,31 @@
 """The one statement of a search. What users write reaches it only as parameters."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from memory.domain.text.tokenizer import find_words
 from memory.search.ranking import ASKS_ONLY, NO_VECTOR_WEIGHT, SHARE_WEIGHT
-from memory.search.request import Kind, SearchRequest
+from memory.search.request import KINDS, Kind, SearchRequest, Types
 from memory.semantic.domain import consolidation
 from memory.semantic.domain.noise import Noise
-from memory.semantic.domain.scope import PERSONAL, Scope
+from memory.semantic.domain.scope import PERSONAL
 
 WORDS_MAX: Final = 40  # lexemes of a query that count, the rarest first
 NEEDLES_MAX: Final = 6  # of them, by which the full-text index is asked
 HITS_MAX: Final = 300  # texts that the index returns, of each kind
+HITS_KEPT: Final = 40  # of them, those with most of the query's words
 NEAREST_MAX: Final = 40  # texts by their vectors, of each kind
 FOUND_MAX: Final = 24  # of each kind, best first, that are read whole
 EXACT_MAX: Final = 20_000  # texts in scope whose vectors are compared one by one; HNSW finds the nearest of more
 ENGLISH_MESSAGES: Final = 1_000_000  # of which english_lexeme counts those that have a lexeme
 ENDED_MAX: Final = 50  # superseded facts of the named concepts
+STATEMENTS_MAX: Final = 256  # that are kept, one for each project and kind of search
 OWN_WORDS, OTHERS_WORDS = 0.8, 0.5  # confidence of a message: it is what somebody said, not what they said that it is
 
+_PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 # Set once a connection. The statement has no constants that a plan would depend on, and takes long to plan. HNSW has to
 # go on where the filter on a scope leaves too few of the nearest.
 FOR_THE_CONNECTION: Final = (
@@ -66,7 +71,12 @@ _NEAR_COMPARED: Final = f"""
 _TEXTS: Final = f"""
     {{own}},
     hit_{{kind}} AS MATERIALIZED (
-        SELECT id FROM {{kind}} WHERE lexemes @@ (SELECT {{column}} FROM needles) AND {{visible}} LIMIT {HITS_MAX}
+        SELECT id FROM (
+            SELECT id, (
+                SELECT sum(words.share) FROM words WHERE {{kind}}.lexemes @@ words.{{column}}
+            ) AS share
+            FROM {{kind}} WHERE lexemes @@ (SELECT {{column}} FROM needles) AND {{visible}} LIMIT {HITS_MAX}
+        ) matched ORDER BY share DESC LIMIT {HITS_KEPT}
     ),
     near_{{kind}} AS MATERIALIZED ({{near}}),
     found_{{kind}} AS MATERIALIZED (
@@ -195,18 +205,7 @@ def compose(
     the vectors of episodes where ``nearest`` is None."""
     if vector is None or space is None or len(vector) != space.dimensions or not any(vector):
         space = nearest = None
-    kinds = [kind for kind in request.kinds if kind != "fact"]
-    parts = [_WORDS]
-    parts += [_find_texts(request, kind, space, nearest if kind == "episode" else None) for kind in kinds]
-    selects = [_SIZES.format(sizes=" + ".join(f"(SELECT texts FROM size_{kind})" for kind in kinds) or "0")]
-    if "memory" in kinds:
-        selects.append(_MEMORIES.format(confidence=confidence()))
-    if "episode" in kinds:
-        selects += [_EPISODES.format(visible_one=visible("episode", request, table="one")), _ENDED]
-    if "fact" in request.kinds:
-        parts.append(_NAMED)
-        selects.append(_FACTS)
-    statement = f"WITH {', '.join(parts)} {' UNION ALL '.join(f'({select})' for select in selects)}"
+    asked = Asked.of(request, space, is_compared=nearest is not None)
     arguments = request.arguments | {
         "text": request.text,
         "tokens": " ".join(sorted(find_words(request.text).tokens)),  # psycopg is slow with arrays of hundreds
@@ -217,15 +216,58 @@ def compose(
     if nearest is not None:
         ids = " ".join(map(str, nearest.ids))
         arguments |= {"nearest": ids, "texts": nearest.texts, "newest": nearest.newest}
-    return statement, arguments
+    return write_statement(asked), arguments
 
 
-def _find_texts(request: SearchRequest, kind: Kind, space: VectorSpace | None, nearest: Nearest | None) -> str:
-    own_label = request.is_unasked and kind == "episode"  # a memory's lexemes have no labels
+class Asked(NamedTuple):
+    """What the statement depends on, beside its parameters. ``space``: id and dimensions of the embedder."""
+
+    types: Types
+    project: int | None
+    is_unasked: bool
+    has_conversation: bool
+    space: tuple[int, int] | None = None
+    is_compared: bool = False
+
+    @classmethod
+    def of(cls, request: SearchRequest, space: VectorSpace | None = None, *, is_compared: bool = False) -> "Asked":
+        embedder = None if space is None else (space.id, space.dimensions)
+        has_conversation = request.conversation is not None
+        return cls(request.types, request.scope.project, request.is_unasked, has_conversation, embedder, is_compared)
+
+
+@lru_cache(STATEMENTS_MAX)
+def write_statement(asked: Asked) -> str:
+    kinds = [kind for kind in KINDS[asked.types] if kind != "fact"]
+    parts = [_WORDS]
+    parts += [_find_texts(asked, kind) for kind in kinds]
+    selects = [_SIZES.format(sizes=" + ".join(f"(SELECT texts FROM size_{kind})" for kind in kinds) or "0")]
+    if "memory" in kinds:
+        selects.append(_MEMORIES.format(confidence=confidence()))
+    if "episode" in kinds:
+        selects += [_EPISODES.format(visible_one=visible("episode", asked, table="one")), _ENDED]
+    if "fact" in KINDS[asked.types]:
+        parts.append(_NAMED)
+        selects.append(_FACTS)
+    return f"WITH {', '.join(parts)} {' UNION ALL '.join(f'({select})' for select in selects)}"
+
+
+@lru_cache(STATEMENTS_MAX)
+def number_parameters(statement: str) -> tuple[bytes, Sequence[str]]:
+    """The statement with its parameters as Postgres numbers them, and their names in that order: so that psycopg need
+    not look through all of it each time."""
+    names = list(dict.fromkeys(_PARAMETER.findall(statement)))
+    numbers = {name: f"${number}" for number, name in enumerate(names, 1)}
+    return _PARAMETER.sub(lambda match: numbers[match[1]], statement).encode(), names
+
+
+def _find_texts(asked: Asked, kind: Kind) -> str:
+    own_label = asked.is_unasked and kind == "episode"  # a memory's lexemes have no labels
+    is_compared = asked.is_compared and kind == "episode"
     sql = {
         "kind": kind,
-        "visible": (seen := visible(kind, request)),
-        "own": (_OWN if nearest is None else _COMPARED).format(kind=kind, visible=seen),
+        "visible": (seen := visible(kind, asked)),
+        "own": (_COMPARED if is_compared else _OWN).format(kind=kind, visible=seen),
         "column": "own" if own_label else "anybodys",
         "near": "SELECT 0::bigint AS id WHERE false",
         "cosine": "NULL::float8",
@@ -234,42 +276,39 @@ def _find_texts(request: SearchRequest, kind: Kind, space: VectorSpace | None, n
     }
     if kind == "episode":  # what somebody once asked tells nobody anything
         sql["tells"] = f"(role <> 'user' OR text !~ '^({ASKS_ONLY})$')"
-    if space is not None:
-        cast = f"halfvec({space.dimensions})"
+    if asked.space is not None:
+        embedder, dimensions = asked.space
+        cast = f"halfvec({dimensions})"
         distance = f"{kind}_vector.vector::{cast} <=> (SELECT %(vector)s::{cast})"
-        near = _NEAR if nearest is None else _NEAR_COMPARED
-        sql["near"] = near.format(kind=kind, embedder=space.id, distance=distance, visible=seen)
+        near = _NEAR_COMPARED if is_compared else _NEAR
+        sql["near"] = near.format(kind=kind, embedder=embedder, distance=distance, visible=seen)
         sql["cosine"] = f"(1 - ({distance}))"
-        sql["join"] = f"LEFT JOIN {kind}_vector ON {kind}_vector.id = {kind}.id AND embedder_id = {space.id}"
+        sql["join"] = f"LEFT JOIN {kind}_vector ON {kind}_vector.id = {kind}.id AND embedder_id = {embedder}"
     return _TEXTS.format(**sql)
 
 
-def visible(kind: Kind, request: SearchRequest, *, table: str = "") -> str:
+def visible(kind: Kind, asked: Asked, *, table: str = "") -> str:
     """The condition on every text that is read. Parameters: those of ``SearchRequest.arguments``."""
     column = f"{table or kind}."
     spoken_by = f"{column}agent = %(agent)s AND {column}person = %(person)s"
-    conditions = [f"{column}{in_project(request.scope)}"]
+    project = "IS NULL" if asked.project is None else f"= {asked.project:d}"  # for IS NOT DISTINCT no index is used
+    conditions = [f"{column}project_id {project}"]
     if kind == "episode":
         conditions.append(spoken_by)
-        if request.is_unasked:
+        if asked.is_unasked:
             conditions.append(f"{column}role = 'user'")
     else:
         personal = ", ".join(f"'{category}'" for category in sorted(PERSONAL))
         conditions += [
             f"({column}category NOT IN ({personal}) OR {spoken_by})",
             f"{column}status = 'active'",
-            f"{confidence(table or kind)} {'>' if request.is_unasked else '>='} %(least_confidence)s",
+            f"{confidence(table or kind)} {'>' if asked.is_unasked else '>='} %(least_confidence)s",
         ]
-        if request.is_unasked:
+        if asked.is_unasked:
             conditions.append(f"{column}channel NOT IN ('assistant', 'quoted')")
-    if request.conversation is not None:
+    if asked.has_conversation:
         conditions.append(f"{column}conversation IS DISTINCT FROM %(conversation)s")
     return " AND ".join(conditions)
-
-
-def in_project(scope: Scope) -> str:
-    # Not IS NOT DISTINCT FROM, for which no index is used.
-    return "project_id IS NULL" if scope.project is None else f"project_id = {scope.project:d}"
 
 
 def confidence(table: str = "memory") -> str:

@@ -87,7 +87,7 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 
 
 def embed_query(text: str) -> list[float]:
-    """Like ``embed``, of the first and last 32 word pieces, for what must be known soon. Raises LlmError."""
+    """Like ``embed``, of the first and last 24 word pieces, for what must be known soon. Raises LlmError."""
     return LOADER.load().encode_query(text)
 
 
