@@ -114,7 +114,7 @@ class Learner:
                     raise
                 # A traceback where the mistake is ours; what Postgres complains about would quote what people said.
                 is_ours = not isinstance(error, psycopg.Error)
-                logger.warning("message.unread", exc_info=is_ours, extra={"message": key, "error": first_line(error)})
+                logger.warning("message.unread", exc_info=is_ours, extra={"row": key, "error": first_line(error)})
                 told = f"{type(error).__name__}: {first_line(error)}"[:ERROR_MAX]
                 await connection.execute(FAILED, {"error": told, "pauses": list(RETRY_AFTER), "id": key})
         return len(ids)

@@ -73,13 +73,13 @@ def collect_snippets(cache: Cache, new: Iterable[NewMessage], rows: Mapping[str,
     found: dict[tuple[str, str], Snippet] = {}
     counts: Counter[str] = Counter()
     for message in sorted(new, key=lambda message: message.at, reverse=True):
-        names = [name for name in select_names(cache, message, rows) if counts[name] < KEPT]
+        names = [name for name in select_names(cache, message, rows) if counts[cache.canonical(name)] < KEPT]
         for name, sentence in find_sentences(message, names).items():
-            key = (name, sentence)
-            if key not in found:
+            concept = cache.canonical(name)
+            if (concept, sentence) not in found:
                 role = "tool" if message.is_quoted else message.role
-                found[key] = Snippet(cache.canonical(name), sentence, role, message.agent, message.at)
-                counts[name] += 1
+                found[concept, sentence] = Snippet(concept, sentence, role, message.agent, message.at)
+                counts[concept] += 1
     return list(found.values())
 
 

@@ -1,318 +1,230 @@
-"""Counting what messages name, before it is flushed."""
-
-import asyncio
-from collections.abc import Iterator
-from itertools import islice
-from math import inf
-from types import SimpleNamespace
+"""Which messages of a prompt are new, and what is handed over of them."""
 
 import pytest
 
 from memory.cache.state import Cache
 from memory.domain.recall.saliency import DAY, saliency
-from memory.domain.statement import Statement
 from memory.domain.steps import finish
-from memory.domain.timing import is_dated
 from memory.domain.types import Message, SoasRow
 from memory.learning import encounters as encounters_module
-from memory.learning.encounters import READINGS_MAX, Encounters
-from memory.learning.reader import Allowance, Reader, Reading
+from memory.learning.encounters import ANSWER_MAX, ASKING_MAX, Encounters
+from memory.learning.heard import HeardMessage
+from memory.learning.reader import Reader, Reading, digest_message
+from memory.semantic.domain.scope import Scope, Speaker
 
 NOW = 1_800_000_000.0
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
+ALICE, BOB = Scope(Speaker("webui", "alice")), Scope(Speaker("webui", "bob"))
+SEEN = Message("assistant", "I see.")
 
 
-def known(token: str = "zorblat", **facts: object) -> Cache:
-    cache = Cache()
-    cache.put_soas(token, SoasRow(1, **facts))  # type: ignore[arg-type]
-    return cache
+class Process:
+    """A server process, as far as it hears."""
+
+    def __init__(self, *known: str, **facts: object) -> None:
+        self.cache = Cache()
+        for number, token in enumerate(known, 1):
+            self.cache.put_soas(token, SoasRow(number, **facts))  # type: ignore[arg-type]
+        self.heard: list[HeardMessage] = []
+        self.encounters = Encounters(self.cache, self.heard.append)
+        self._reader = Reader(self.cache)
+
+    def hear(
+        self,
+        *said: str | Message,
+        opening: bytes = ONE,
+        now: float = NOW,
+        is_read: bool = True,
+        answered: int = 0,
+        scope: Scope | None = None,
+    ) -> list[Reading]:
+        messages = [Message("user", one) if isinstance(one, str) else one for one in said]
+        readings = [self._reader.read(message) if is_read else None for message in messages]
+        digests = [digest_message(message) for message in messages]
+        observing = self.encounters.observe(
+            opening, messages, readings, digests, now, "dobby", answered=answered, scope=scope
+        )
+        return finish(observing)
+
+    def count_of(self, token: str) -> int:
+        return self.cache.soas_by_token[token].encounter_count
 
 
-def hear(encounters: Encounters, *texts: str, opening: bytes = ONE, now: float = NOW) -> list[Reading]:
-    reader = Reader(encounters.cache)
-    said = [Message("user", text) for text in texts]
-    return finish(encounters.observe(opening, [(message, reader.read(message)) for message in said], now, "dobby"))
-
-
-def test_a_resent_message_counts_once_in_its_conversation() -> None:
-    encounters = Encounters(known())
+def test_a_resent_message_is_handed_over_and_counts_once_in_its_conversation() -> None:
+    process = Process("zorblat")
 
     for _ in range(3):
-        hear(encounters, "zorblat zorblat")
-    hear(encounters, "zorblat zorblat", opening=OTHER)
+        process.hear("zorblat zorblat")
+    process.hear("zorblat zorblat", opening=OTHER)
 
-    assert encounters.cache.soas_by_token["zorblat"].encounter_count == 2
-    assert encounters.pending() == 2
+    digest = digest_message(Message("user", "zorblat zorblat"))
+    assert [heard.key for heard in process.heard] == [ONE + digest, OTHER + digest]
+    assert process.count_of("zorblat") == 2
 
 
 def test_only_new_messages_are_returned() -> None:
-    encounters = Encounters(Cache())
-    hear(encounters, "one")
+    process = Process()
+    process.hear("one")
 
-    assert [reading.words for reading in hear(encounters, "one", "two")] == ["two"]
+    assert [reading.text for reading in process.hear("one", "two")] == ["two"]
+
+
+def test_a_message_without_text_is_none() -> None:
+    process = Process()
+
+    assert process.hear(Message("assistant", "")) == process.heard == []
 
 
 def test_a_message_that_was_counted_before_the_start_is_not_new() -> None:
-    encounters = Encounters(known())
-    reading = Reader(encounters.cache).read(Message("user", "zorblat"))
-    encounters.remember([(ONE + reading.digest, NOW - 60)])
+    process = Process("zorblat")
+    process.encounters.remember([(ONE + digest_message(Message("user", "zorblat")), NOW - 60)])
 
-    assert hear(encounters, "zorblat") == []
-    assert encounters.cache.soas_by_token["zorblat"].encounter_count == 0
+    assert process.hear("zorblat") == process.heard == []
+    assert process.count_of("zorblat") == 0
+
+
+def test_what_was_seen_longest_ago_is_forgotten_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encounters_module, "SEEN_MAX", 2)
+    process = Process()
+
+    for text in ("one", "two", "three", "two", "one"):
+        process.hear(text)
+
+    assert [heard.text for heard in process.heard] == ["one", "two", "three", "one"]
 
 
 def test_what_is_sent_again_after_a_day_is_noted_once() -> None:
-    encounters = Encounters(Cache())
-    hear(encounters, "one")
-    asyncio.run(encounters.learn())
-    encounters.take()
+    process = Process()
+    process.hear("one")
 
-    hear(encounters, "one", now=NOW + DAY / 2)
-    assert not encounters.take()
-    hear(encounters, "one", now=NOW + DAY + 1)
-    hear(encounters, "one", now=NOW + DAY + 2)
+    process.hear("one", now=NOW + DAY / 2)
+    assert not process.encounters.resent
+    process.hear("one", now=NOW + DAY + 1)
+    process.hear("one", now=NOW + DAY + 2)
 
-    assert list(encounters.take().seen_again.values()) == [NOW + DAY + 1]
+    assert list(process.encounters.resent) == [(process.heard[0].key, NOW + DAY + 1)]
 
 
-def test_a_new_word_in_four_messages_asks_to_be_flushed() -> None:
-    encounters = Encounters(Cache())
+def test_a_word_that_is_met_again_is_salient_for_the_next_prompt() -> None:
+    process = Process("zorblat")
 
-    for i in range(4):
-        assert not encounters.wanted.is_set()
-        hear(encounters, f"zorblat {i}")
+    process.hear("zorblat one", "zorblat two", "three")
 
-    assert encounters.wanted.is_set()
-
-
-def test_a_question_asks_to_be_flushed() -> None:
-    encounters = Encounters(known())
-
-    encounters.note_asked([SoasRow(1)], NOW)
-
-    assert encounters.wanted.is_set()
-    assert encounters.take().asked == {1: NOW}
-
-
-def test_a_common_word_stays_without_saliency() -> None:
-    encounters = Encounters(known("the", novelty=1, is_common=True))
-
-    hear(encounters, *(f"the {i}" for i in range(10)))
-
-    assert encounters.cache.soas_by_token["the"].saliency == 0
-    assert encounters.pending() == 10
-
-
-def test_what_could_not_be_written_is_kept() -> None:
-    encounters = Encounters(known("known"))
-    hear(encounters, "known zorblat")
-    encounters.note_asked([SoasRow(1)], NOW)
-    asyncio.run(encounters.learn())
-    batch = encounters.take()
-    hear(encounters, "known zorblat again", now=NOW + 1)
-    asyncio.run(encounters.learn())
-
-    encounters.give_back(batch)
-
-    batch = encounters.take()
-    assert [heard.at for heard in batch.messages.values()] == [NOW, NOW + 1]
-    assert batch.counts == {"known": 2, "zorblat": 2, "again": 1}
-    assert batch.asked == {1: NOW}
-
-
-def test_a_flush_puts_right_what_was_counted_too_often() -> None:
-    encounters = Encounters(known(encounter_count=5))
-    hear(encounters, "zorblat one", "zorblat two")
-    asyncio.run(encounters.learn())
-    encounters.take()
-    hear(encounters, "zorblat three")
-
-    encounters.settle([("zorblat", SoasRow(1, encounter_count=6))])  # one of the two was counted elsewhere
-
-    row = encounters.cache.soas_by_token["zorblat"]
-    assert row.encounter_count == 7
-    assert row.saliency == saliency(7)
+    row = process.cache.soas_by_token["zorblat"]
+    assert (row.encounter_count, row.saliency) == (2, saliency(2))
     assert row.last_seen == pytest.approx(NOW, abs=0.001)
 
 
-def test_what_finds_no_room_is_dropped_and_counted() -> None:
-    encounters = Encounters(Cache())
-    reading = Reader(Cache()).read(Message("user", "zorblat"))
-    reading.size = READINGS_MAX + 1
+def test_a_part_of_a_name_is_not_counted() -> None:
+    process = Process("university", "glitch_university")
 
-    finish(encounters.observe(ONE, [(Message("user", "zorblat"), reading)], NOW))
+    process.hear("We asked the Glitch University.")
 
-    assert (encounters.dropped, encounters.pending()) == (1, 0)
+    assert (process.count_of("university"), process.count_of("glitch_university")) == (0, 1)
 
 
-def test_a_message_that_cannot_be_learned_from_holds_up_no_other(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    encounters = Encounters(Cache())
+def test_a_common_word_stays_without_saliency() -> None:
+    process = Process("the", novelty=1, is_common=True)
 
-    def learn(cache: Cache, reading: Reading) -> Iterator[None]:
-        if "poison" in reading.words:
-            raise ValueError(reading.words)
-        yield
+    process.hear(*(f"the {i}" for i in range(10)))
 
-    monkeypatch.setattr("memory.learning.encounters.read_rest", learn)
-    hear(encounters, "poison", "zorblat")
-    asyncio.run(encounters.learn())
-
-    assert encounters.take().counts["zorblat"] == 1
-    assert [record.message for record in caplog.records] == ["learn.failed"]
+    assert (process.count_of("the"), process.cache.soas_by_token["the"].saliency) == (10, 0)
 
 
-def test_what_is_learned_in_steps_is_what_is_learned_at_once() -> None:
-    observed: list[Statement] = []
-    encounters = Encounters(Cache(), observed.extend)
-    text = "Dobby ISA worker of the Glitch University.\n" + "Zorblat is a fine café, isn't it? Ask it.\n" * 2_000
-    message = Message("user", text)
-    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance(100_000, inf)))
-    finish(encounters.observe(ONE, [(message, reading)], NOW, "dobby"))
+@pytest.mark.parametrize(
+    "said",
+    [
+        Message("user", "Dobby ISA worker."),
+        Message("user", '{"user_message": "Hello. Dobby ISA worker."}'),
+        Message("user", "Ask.\n<recollection>\n- x\n</recollection>\nZorblat."),
+        Message("tool", "Dobby ISA worker.", is_quoted=True),
+    ],
+)
+def test_the_same_is_handed_over_where_there_was_no_time_to_read_it(said: Message) -> None:
+    read, unread = Process(), Process()
+    read.hear(said)
 
-    asyncio.run(encounters.learn())
-
-    whole = Reader(Cache()).read(message)
-    [message] = encounters.take().messages.values()
-    assert set(message.reading.words.split()) == set(whole.words.split())
-    assert (message.reading.names, message.reading.emphasised) == (whole.names, whole.emphasised)
-    assert [(one.subject, one.parent, one.dimension) for one in observed] == [("dobby", "worker", "glitch_university")]
-
-
-@pytest.mark.parametrize(("prompts", "together"), [(3, 3), (200, 51)])
-def test_prompts_without_a_pause_are_learned_from_together(
-    monkeypatch: pytest.MonkeyPatch, prompts: int, together: int
-) -> None:
-    """One comes at the end of each rest, and learning does not wait for ever."""
-    now, coming, heard_before = [0.0], iter(range(1, prompts)), list[int]()
-    encounters = Encounters(Cache(), lambda statements: heard_before.append(encounters.pending()))
-
-    async def sleep(seconds: float) -> None:
-        now[0] += seconds
-        for number in islice(coming, 1):
-            hear(encounters, f"Dobby runs on docker{number}.")
-
-    clock = SimpleNamespace(monotonic=lambda: now[0], time=lambda: NOW)
-    monkeypatch.setattr(encounters_module, "time", clock)
-    monkeypatch.setattr(encounters_module, "asyncio", SimpleNamespace(sleep=sleep))
-    hear(encounters, "Dobby runs on docker.")
-    asyncio.run(encounters.learn())
-
-    assert heard_before == [together] * together
+    assert unread.hear(said, is_read=False) == []
+    assert unread.heard == read.heard
+    unread.hear(said)  # later there is
+    assert len(unread.heard) == 1
 
 
-def test_prompts_go_on_while_a_long_message_is_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encounters_module, "REST_S", 0.0)
-    encounters = Encounters(Cache())
-    message = Message("user", "Zorblat is the service of Dobby.\n" * 3_000)
-    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance(100_000, inf)))
-    finish(encounters.observe(ONE, [(message, reading)], NOW))
+def test_what_an_envelope_carries_is_handed_over() -> None:
+    process = Process()
 
-    async def turns_of_others() -> int:
-        learning = asyncio.create_task(encounters.learn())
-        turns = 0
-        while not learning.done():
-            await asyncio.sleep(0)
-            turns += 1
-        return turns
+    process.hear('{"user_message": "Hello. Dobby ISA worker."}')
 
-    assert asyncio.run(turns_of_others()) > 10
-
-
-def test_learning_that_is_cut_short_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encounters_module, "REST_S", 0.0)
-    encounters = Encounters(Cache())
-    message = Message("user", "Zorblat is the service of Dobby.\n" * 3_000)
-    [reading] = finish(Reader(encounters.cache).read_within([message], Allowance(100_000, inf)))
-    finish(encounters.observe(ONE, [(message, reading)], NOW))
-
-    async def cut_short() -> None:
-        learning = asyncio.create_task(encounters.learn())
-        await asyncio.sleep(0)
-        learning.cancel()
-        await asyncio.wait([learning])
-        assert not reading.words
-        await encounters.learn()
-
-    asyncio.run(cut_short())
-
-    assert encounters.take().counts["zorblat"] == 1
-
-
-def placed_last(observed: list[Statement]) -> str:
-    """What stands where the newer wins."""
-    return max(observed, key=lambda one: one.at).parent
-
-
-def test_of_messages_that_come_together_the_last_one_states_last() -> None:
-    observed: list[Statement] = []
-    encounters = Encounters(Cache(), observed.extend)
-    hear(encounters, "Zorblat ISA repo. Winky ISA worker. Dobby runs on Docker.", "Dobby runs on Podman.")
-
-    asyncio.run(encounters.learn())
-
-    assert len(observed) == 4
-    assert placed_last([one for one in observed if one.subject == "dobby"]) == "podman"
-
-
-def test_a_message_that_is_read_later_states_nothing_later() -> None:
-    observed: list[Statement] = []
-    encounters = Encounters(Cache(), observed.extend)
-    reader = Reader(encounters.cache)
-    said = [
-        Message("user", f"Dobby runs on {host}. " + "Word soup is served. " * 3_000) for host in ("Docker", "Podman")
-    ]
-    for turn in range(2):
-        readings = finish(reader.read_within(said, Allowance(100_000, inf)))
-        finish(encounters.observe(ONE, zip(said, readings, strict=True), NOW + 10 * turn, "dobby"))
-        asyncio.run(encounters.learn())
-
-    assert [one.parent for one in observed] == ["podman", "docker"]
-    assert placed_last(observed) == "podman"
-
-
-def test_an_unknown_concept_asks_for_a_flush_in_each_conversation_and_once_an_hour() -> None:
-    encounters = Encounters(known(encounter_count=50))
-
-    def is_hurried(*texts: str, now: float = NOW, opening: bytes = ONE) -> bool:
-        hear(encounters, *texts, opening=opening, now=now)
-        asyncio.run(encounters.learn())
-        hurried = encounters.wanted.is_set()
-        assert list(encounters.take().unexplained) == ["zorblat"]
-        return hurried
-
-    assert is_hurried("ask zorblat one")
-    assert not is_hurried("ask zorblat one", "ask zorblat two", now=NOW + 60)
-    assert is_hurried("ask zorblat one", opening=OTHER, now=NOW + 90)
-    assert is_hurried("ask zorblat one", "ask zorblat three", now=NOW + 4_000)
+    [heard] = process.heard
+    assert (heard.role, heard.text, heard.agent) == ("user", "Hello. Dobby ISA worker.", "dobby")
 
 
 def test_what_was_answered_before_it_was_first_seen_is_not_said_now() -> None:
-    stated: list[Statement] = []
-    encounters = Encounters(known(), add_statements=stated.extend)
-    reader = Reader(encounters.cache)
-    said = [Message("user", "Forget that Dobby is a cook."), Message("user", "Dobby is a worker.")]
-    said += [Message("assistant", "I see."), Message("user", "Actually Dobby is a cook.")]
+    process = Process()
+    said = ["Forget that Dobby is a cook.", "Dobby is a worker.", SEEN, "Actually Dobby is a cook."]
 
-    pairs = [(message, reader.read(message)) for message in said]
-    current = finish(encounters.observe(ONE, pairs, NOW, "dobby", answered=3))
-    asyncio.run(encounters.learn())
+    current = process.hear(*said, answered=3)
 
-    assert [reading.digest for reading in current] == [pairs[3][1].digest]
-    assert [(one.parent, one.says, is_dated(one.at)) for one in stated] == [
-        ("worker", "states", False),
-        ("cook", "corrects", True),
-    ]
+    assert [reading.text for reading in current] == ["Actually Dobby is a cook."]
+    assert [(heard.is_dated, heard.is_live) for heard in process.heard] == [(False, False)] * 3 + [(True, True)]
 
 
-def test_what_was_put_off_is_said_when_it_was_first_seen() -> None:
-    encounters, message = Encounters(known()), Message("user", "Actually Dobby is a cook.")
-    finish(encounters.observe(ONE, [(message, None)], NOW))
-    reading = Reader(encounters.cache).read(message)
-    answer = Message("assistant", "I see.")
+def test_what_comes_after_something_seen_is_live_though_it_was_answered() -> None:
+    process = Process()
+    process.hear("one")
 
-    later = [(message, reading), (answer, Reader(encounters.cache).read(answer))]
-    current = finish(encounters.observe(ONE, later, NOW + 60, answered=2))
+    process.hear("one", SEEN, "two", answered=2)
 
-    assert current[0] is reading
+    assert [(heard.is_dated, heard.is_live) for heard in process.heard[1:]] == [(False, True), (True, True)]
+
+
+def test_what_nobody_shows_to_have_said_is_handed_over_as_quoted_and_not_said_now() -> None:
+    process = Process("zorblat")
+
+    assert process.hear(Message("user", "Zorblat is a repo.", is_quoted=True)) == []
+    assert [heard.is_quoted for heard in process.heard] == [True]
+    assert process.count_of("zorblat") == 1
+
+
+def test_what_another_says_in_the_same_words_is_handed_over_for_them_and_counts_once() -> None:
+    process = Process("zorblat")
+
+    for _ in range(2):
+        for scope in (None, ALICE, BOB):
+            process.hear("zorblat", scope=scope)
+
+    assert [heard.scope for heard in process.heard] == [None, ALICE, BOB]
+    assert len({heard.digest for heard in process.heard}) == 3
+    assert process.count_of("zorblat") == 1
+
+
+def test_of_a_history_nothing_is_handed_over_for_another() -> None:
+    process = Process()
+    process.hear("one", SEEN, scope=ALICE)
+
+    process.hear("one", SEEN, "two", answered=2, scope=BOB)
+
+    assert [(heard.text, heard.scope) for heard in process.heard] == [("one", ALICE), (SEEN.text, ALICE), ("two", BOB)]
+
+
+QUESTION = "Where does Dobby run?"
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "expected"),
+    [
+        (Message("assistant", QUESTION), "On Docker.", QUESTION),
+        (Message("assistant", QUESTION), "x" * ANSWER_MAX, QUESTION),
+        (Message("assistant", QUESTION), "x" * (ANSWER_MAX + 1), ""),
+        (Message("assistant", f"{'x' * ASKING_MAX}{QUESTION}"), "On Docker.", ""),
+        (Message("assistant", f"{QUESTION}{'x' * ANSWER_MAX}"), "On Docker.", ""),
+        (SEEN, "On Docker.", ""),
+        (Message("user", QUESTION), "On Docker.", ""),
+    ],
+)
+def test_a_short_answer_comes_with_the_question_right_before_it(before: Message, said: str, expected: str) -> None:
+    process = Process()
+
+    process.hear(before, said)
+
+    assert [heard.before for heard in process.heard] == ["", expected]

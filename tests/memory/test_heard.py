@@ -1,30 +1,27 @@
 """What a message teaches besides its words."""
 
-import asyncio
 import time
-from dataclasses import replace
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from memory.cache.state import Cache
+from memory.domain.channels import Channel
 from memory.domain.mute_patterns import compile_patterns
 from memory.domain.recall.saliency import saliency
 from memory.domain.steps import finish
-from memory.domain.timing import is_dated
-from memory.domain.types import EdgeRow, Message, SoasRow, TripleIds
+from memory.domain.timing import STATEMENTS_MAX, is_dated
+from memory.domain.types import EdgeRow, SoasRow
 from memory.learning.extraction import (
+    UNEXPLAINED_MAX,
     NewMessage,
     extract_statements,
     find_confirmed,
     find_unexplained,
-    select_first_named,
-    select_often_named,
 )
-from memory.learning.reader import Allowance, Reader, read_rest
-from memory.learning.snippet_store import find_sentences
-from tests.steps import count_steps
+from memory.learning.heard import HeardMessage
+from memory.learning.snippet_store import KEPT, NAMES_MAX, Snippet, collect_snippets, select_names
 
 NOW = round(time.time(), 6)  # as statements are dated
 OFTEN = 20
@@ -41,36 +38,8 @@ def world() -> Cache:
     return cache
 
 
-def heard(cache: Cache, text: str, role: str = "user") -> NewMessage:
-    message = Message(role, text)
-    [reading] = finish(Reader(cache).read_within([message], Allowance.of(cache)))
-    assert reading is not None
-    for _ in read_rest(cache, reading):
-        pass
-    return NewMessage(b"o" * 16 + reading.digest, reading, text, "dobby", NOW, frozenset())
-
-
-def confirmed_by(cache: Cache, message: NewMessage) -> set[TripleIds]:
-    return asyncio.run(find_confirmed(cache, message))
-
-
-@pytest.mark.parametrize("piece", ['"a" ', "a\n", "a. ", "\u201ea "])
-def test_a_long_text_is_looked_through_aside(piece: str) -> None:
-    """Of whatever length: an evidence of a name, or of a fact that is mentioned again."""
-    steps = []
-    for characters in (20_000, 2_000_000):
-        cache = world()
-        message = heard(cache, "Clone the repo of gnommoweb.\n" + piece * (characters // len(piece)))
-        sentences: list[dict[str, str]] = []
-
-        async def look(cache: Cache, message: NewMessage, into: list[dict[str, str]]) -> None:
-            into.append(await find_sentences(cache, message, ["gnommoweb"]))
-
-        steps.append(count_steps(asyncio.run, look(cache, message, sentences)))
-        steps.append(count_steps(asyncio.run, find_confirmed(cache, message)))
-        assert sentences == [{"gnommoweb": "Clone the repo of gnommoweb."}]
-
-    assert max(steps) < 10_000  # of the event loop's thread
+def heard(cache: Cache, text: str, role: str = "user", at: float = NOW, **manner: bool) -> NewMessage:
+    return finish(NewMessage.of(cache, HeardMessage(b"o" * 32, "dobby", None, role, text, at, **manner)))
 
 
 def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:
@@ -88,8 +57,24 @@ def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:
     assert found[0].confidence == pytest.approx(0.9 * 0.7)
 
 
-def said(text: str, **changes: Any) -> list[tuple[str, ...]]:
-    message = replace(heard(world(), text), **changes)
+def test_of_a_message_full_of_statements_the_first_are_handed_over() -> None:
+    message = heard(world(), " ".join(f"Dobby{n} ISA worker." for n in range(STATEMENTS_MAX + 5)), role="assistant")
+
+    subjects = [one.subject for one in extract_statements(world(), message)]
+
+    assert subjects == [f"dobby{n}" for n in range(STATEMENTS_MAX)]
+
+
+def test_what_nobody_shows_to_have_said_counts_as_quoted() -> None:
+    [own] = extract_statements(world(), heard(world(), "Dobby ISA worker."))
+    [quoted] = extract_statements(world(), heard(world(), "Dobby ISA worker.", is_quoted=True))
+
+    assert (quoted.channel, own.channel) == (Channel.QUOTED, Channel.USER)
+    assert quoted.confidence < own.confidence
+
+
+def said(text: str, role: str = "user", **manner: bool) -> list[tuple[str, ...]]:
+    message = heard(world(), text, role, **manner)
     return [
         (one.subject, one.parent, one.says, *filter(None, [one.instead_of]))
         for one in extract_statements(world(), message)
@@ -110,8 +95,7 @@ def test_only_what_a_user_says_now_takes_back_or_corrects() -> None:
     assert said(text) == [("dobby", "cook", "corrects"), ("winky", "docker", "retracts")]
     assert said(text, is_dated=False) == [("dobby", "cook", "states")]
     assert said(text, is_quoted=True) == [("dobby", "cook", "states")]
-    system = replace(heard(world(), text).reading, role="system")
-    assert said(text, reading=system) == [("dobby", "cook", "states")]
+    assert said(text, role="system") == [("dobby", "cook", "states")]
 
 
 def test_what_one_message_says_beside_something_else_is_handed_over_as_such() -> None:
@@ -129,11 +113,10 @@ def test_what_one_message_says_beside_something_else_is_handed_over_as_such() ->
 
 @pytest.mark.parametrize("part", [0.0, 0.3e-6, 0.5e-6, 0.7e-6])
 def test_what_was_said_before_it_was_first_read_comes_before_all_that_stands(part: float) -> None:
-    message = heard(world(), "Dobby is a cook. Winky is a cook.")
-    undated = replace(message, is_dated=False, at=1_795_455_913.0011 + part)
+    text, at = "Dobby is a cook. Winky is a cook.", 1_795_455_913.0011 + part
 
-    first, second = extract_statements(world(), undated)
-    after = extract_statements(world(), replace(undated, is_dated=True))
+    first, second = extract_statements(world(), heard(world(), text, at=at, is_dated=False))
+    after = extract_statements(world(), heard(world(), text, at=at))
 
     assert not is_dated(first.at)
     assert first.at < second.at
@@ -148,70 +131,106 @@ def test_what_is_only_believed_says_so_unless_it_is_asserted_too() -> None:
     assert [(one.is_hedged, one.confidence) for one in extract_statements(world(), asserted)] == [(False, 0.8)]
 
 
-def test_a_statement_whose_text_found_no_room_has_no_evidence() -> None:
-    message = replace(heard(world(), "Dobby ISA worker."), text="")
-
-    assert [one.evidence for one in extract_statements(world(), message)] == [""]
+def unknown(**facts: object) -> Mapping[str, SoasRow]:
+    return {"zorblat": SoasRow(7, **{"encounter_count": OFTEN, "saliency": saliency(OFTEN), **facts})}  # type: ignore[arg-type]
 
 
-def test_statements_in_an_envelope_are_quoted_from_what_it_carries() -> None:
-    message = heard(world(), '{"user_message": "Hello. Dobby ISA worker."}')
-
-    assert [one.evidence for one in extract_statements(world(), message)] == ["Dobby ISA worker."]
-
-
-def unknown(**facts: object) -> Cache:
+def test_a_word_that_a_user_speaks_of_is_unexplained() -> None:
     cache = Cache()
-    cache.put_soas("zorblat", SoasRow(7, **{"encounter_count": OFTEN, "saliency": saliency(OFTEN), **facts}))  # type: ignore[arg-type]
-    return cache
 
-
-def test_a_word_that_users_named_often_is_unexplained() -> None:
-    cache = unknown()
-
-    assert find_unexplained(cache, heard(cache, "ask zorblat")) == ["zorblat"]
-    assert select_often_named(cache, ["zorblat", "ask"]) == ["zorblat"]
-    assert select_often_named(unknown(saliency=1.1), ["zorblat"]) == []
-    assert find_unexplained(cache, heard(cache, "ask zorblat", role="assistant")) == []
-    assert find_unexplained(cache, heard(cache, "zorblat: [12] json pytest")) == []  # no sentence
+    assert find_unexplained(cache, heard(cache, "ask zorblat"), unknown()) == ["zorblat"]
+    assert find_unexplained(cache, heard(cache, "ask zorblat"), {}) == []  # there was no room for it
+    assert find_unexplained(cache, heard(cache, "ask zorblat", is_quoted=True), unknown()) == []
+    assert find_unexplained(cache, heard(cache, "ask zorblat", role="assistant"), unknown()) == []
+    assert find_unexplained(cache, heard(cache, "zorblat: [12] json pytest"), unknown()) == []  # no sentence
+    code = "ask zorblat\n```python\nzorblat = 1\n```"
+    assert find_unexplained(cache, heard(cache, code), unknown()) == []
     cache.mutes = compile_patterns(["zor*"])
-    assert find_unexplained(cache, heard(cache, "ask zorblat")) == []
+    assert find_unexplained(cache, heard(cache, "ask zorblat"), unknown()) == []
 
 
 @pytest.mark.parametrize("facts", [{"is_muted": True}, {"is_common": True, "saliency": 0.0}])
 def test_words_that_need_no_explanation(facts: dict[str, object]) -> None:
-    cache = unknown(**facts)
-
-    assert find_unexplained(cache, heard(cache, "ask zorblat")) == []
-
-
-def test_a_conversation_names_a_concept_first_where_no_user_has_named_it_before() -> None:
-    cache = unknown()
-    messages = [heard(cache, text, role=role) for text, role in (
-        ("restart zorblat", "assistant"), ("ask zorblat", "user"), ("ask zorblat and kvasir", "user"))]  # fmt: skip
-    prompt = [message.reading for message in messages]
-    second, third = (replace(message, prompt=prompt, index=index) for index, message in enumerate(messages) if index)
-
-    assert select_first_named(second, ["zorblat", "ask"]) == ["zorblat", "ask"]
-    assert select_first_named(third, ["zorblat", "kvasir"]) == ["kvasir"]
+    assert find_unexplained(Cache(), heard(Cache(), "ask zorblat"), unknown(**facts)) == []
 
 
 def test_a_word_with_a_fact_is_explained() -> None:
     cache = world()
 
-    assert find_unexplained(cache, heard(cache, "ask gnommoweb")) == []
+    assert find_unexplained(cache, heard(cache, "ask gnommoweb"), cache.soas_by_token) == []
+
+
+def many(count: int) -> dict[str, SoasRow]:
+    """Each more salient than the one before."""
+    return {f"zorblat{number}": SoasRow(100 + number, saliency=2 + number / 100) for number in range(count)}
+
+
+def test_of_many_unknown_words_the_most_salient_are_unexplained() -> None:
+    rows = many(UNEXPLAINED_MAX + 5)
+    message = heard(Cache(), " ".join(f"Ask {name}." for name in rows))
+
+    assert find_unexplained(Cache(), message, rows) == list(rows)[:4:-1]
 
 
 def test_concept_and_parent_in_one_sentence_confirm_the_fact() -> None:
     cache = world()
 
-    assert confirmed_by(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, TYPE, REPO)}
-    assert confirmed_by(cache, heard(cache, "Clone the repo. Then ask gnommoweb.")) == set()
-    assert confirmed_by(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant")) == set()
+    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == {(GNOMMOWEB, TYPE, REPO)}
+    assert find_confirmed(cache, heard(cache, "Clone the repo. Then ask gnommoweb.")) == set()
+    assert find_confirmed(cache, heard(cache, 'They say "Clone the repo of gnommoweb."')) == set()
+    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant")) == set()
+    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", is_quoted=True)) == set()
 
 
 def test_a_fact_is_confirmed_at_most_hourly() -> None:
     cache = world()
     cache.put_edges(GNOMMOWEB, [EdgeRow(GNOMMOWEB, REPO, TYPE, True, last_confirmed=NOW - 1_800)])
 
-    assert confirmed_by(cache, heard(cache, "Clone the repo of gnommoweb.")) == set()
+    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.")) == set()
+
+
+# --- sentences that name a concept ---
+
+
+def test_the_sentence_that_names_a_salient_word_is_kept() -> None:
+    message = heard(Cache(), "Well. Zorblat runs! Good.")
+
+    assert collect_snippets(Cache(), [message], unknown()) == [
+        Snippet("zorblat", "Zorblat runs!", "user", "dobby", NOW)
+    ]
+
+
+def test_of_many_sentences_the_newest_are_kept_each_once() -> None:
+    messages = [heard(Cache(), f"Zorblat has {place // 2}.", at=NOW + place) for place in range(4 * KEPT)]
+
+    found = collect_snippets(Cache(), messages, unknown())
+
+    newest = range(2 * KEPT - 1, KEPT - 1, -1)
+    assert [snippet.sentence for snippet in found] == [f"Zorblat has {number}." for number in newest]
+
+
+@pytest.mark.parametrize(("role", "kept"), [("user", []), ("system", []), ("tool", ["tool"])])
+def test_what_people_only_quote_is_no_sentence_of_theirs(role: str, kept: list[str]) -> None:
+    message = heard(Cache(), 'They say "Zorblat is slow and old."', role)
+
+    assert [snippet.role for snippet in collect_snippets(Cache(), [message], unknown())] == kept
+
+
+def test_what_nobody_shows_to_have_said_is_kept_as_a_tools() -> None:
+    message = heard(Cache(), "Zorblat is slow.", is_quoted=True)
+
+    assert [snippet.role for snippet in collect_snippets(Cache(), [message], unknown())] == ["tool"]
+
+
+@pytest.mark.parametrize("facts", [{"is_muted": True}, {"is_common": True}, {"saliency": 0.3}])
+def test_words_whose_sentences_nobody_needs(facts: dict[str, object]) -> None:
+    assert collect_snippets(Cache(), [heard(Cache(), "Zorblat is slow.")], unknown(**facts)) == []
+
+
+def test_of_many_names_those_without_facts_are_quoted_first() -> None:
+    cache, rows = world(), many(NAMES_MAX)
+    message = heard(cache, f"gnommoweb {' '.join(rows)}")
+
+    assert select_names(cache, message, rows | cache.soas_by_token) == sorted(rows)
+    del rows["zorblat0"]
+    assert select_names(cache, message, rows | cache.soas_by_token) == [*sorted(rows), "gnommoweb"]

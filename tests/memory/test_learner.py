@@ -1,12 +1,13 @@
-"""What a process heard, written to a real Postgres."""
+"""What a worker learns from new messages, written to a real Postgres."""
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
-from functools import partial
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
 
 import psycopg
 import pytest
@@ -14,372 +15,407 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from memory.cache.loader import load_cache, refresh_soas
+from memory.cache.loader import refresh_soas
 from memory.cache.state import Cache
+from memory.db.claims import RETRY_AFTER
 from memory.db.connections import Connection, open_connection
-from memory.domain.steps import finish
-from memory.domain.types import Message, SoasRow
+from memory.domain.recall.saliency import DAY
+from memory.domain.statement import Statement
+from memory.domain.steps import Steps, finish
+from memory.domain.types import Message, TripleIds
 from memory.graph.store import ensure_tokens
+from memory.learning import extraction, learner, snippet_store
 from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage
-from memory.learning.flusher import Flusher
-from memory.learning.reader import Reader
-from memory.learning.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT, VocabularyWriter
-from memory.settings.registry import Tuning
+from memory.learning.heard import HeardMessage
+from memory.learning.learner import Learner
+from memory.learning.message_table import MessageTable
+from memory.learning.reader import ReadMessage, digest_message, read_all
+from memory.learning.vocabulary import NEW_WORDS, NO_ROOM, WORDS_A_STATEMENT
+from memory.semantic.domain.scope import Scope, Speaker
+from tests.learners import learn
 
 ONE, OTHER = b"1" * 16, b"2" * 16  # openings of conversations
 
 
-class Process:
-    """One server process, as far as it counts."""
-
-    def __init__(self, dsn: str) -> None:
-        self.cache = Cache()
-        self.encounters = Encounters(self.cache)
-        self.flusher = Flusher(self.cache, self.encounters, dsn)
-        self._reader = Reader(self.cache)
-
-    def hear(self, *texts: str, opening: bytes = ONE, role: str = "user") -> None:
-        self.observe([Message(role, text) for text in texts], opening)
-
-    def observe(self, said: list[Message], opening: bytes, agent: str = "dobby") -> None:
-        read = [(message, self._reader.read(message)) for message in said]
-        finish(self.encounters.observe(opening, read, time.time(), agent))
-
-    async def start(self, dsn: str) -> None:
-        async with open_connection(dsn, "test") as connection:
-            await load_cache(self.cache, connection)
-        await self.flusher.remember_seen()
+def say(
+    *texts: str,
+    opening: bytes = ONE,
+    role: str = "user",
+    agent: str = "dobby",
+    now: float | None = None,
+    scope: Scope | None = None,
+) -> list[HeardMessage]:
+    """As a process that has just started hands them over."""
+    heard: list[HeardMessage] = []
+    messages = [Message(role, text) for text in texts]
+    digests, unread = list(map(digest_message, messages)), [None] * len(messages)
+    encounters = Encounters(Cache(), heard.append)
+    finish(encounters.observe(opening, messages, unread, digests, now or time.time(), agent, scope=scope))
+    return heard
 
 
-Scenario = Callable[[Callable[[], Awaitable[Process]]], Awaitable[None]]
+async def put(dsn: str, messages: Iterable[HeardMessage]) -> None:
+    """Into their table."""
+    table = MessageTable(dsn)
+    try:
+        stored = await table.insert(list(messages))
+        assert stored.refused == 0
+    finally:
+        await table.close()
 
 
-def play(dsn: str, scenario: Scenario) -> None:
-    async def process() -> Process:
-        started = Process(dsn)
-        await started.start(dsn)
-        return started
+def teach(dsn: str, *texts: str, **manner: Any) -> int:
+    """From how many messages a worker has learned that has just started."""
 
-    asyncio.run(scenario(process))
+    async def run() -> int:
+        await put(dsn, say(*texts, **manner))
+        return await learn(dsn)
+
+    return asyncio.run(run())
+
+
+def rows(dsn: str, query: str, *values: object) -> list[tuple[Any, ...]]:
+    with psycopg.connect(dsn) as client:
+        return client.execute(query, values).fetchall()
+
+
+def run(dsn: str, statement: str, *values: object) -> None:
+    with psycopg.connect(dsn) as client:
+        client.execute(statement, values)
+
+
+def set_config(dsn: str, key: str, value: int) -> None:
+    run(dsn, "INSERT INTO config (key, value, updated_at) VALUES (%s, %s, now())", key, str(value))
 
 
 def stored(dsn: str) -> dict[str, int]:
-    with psycopg.connect(dsn) as client:
-        return dict(client.execute("SELECT token, encounter_count FROM soas").fetchall())
+    return dict(rows(dsn, "SELECT token, encounter_count FROM soas"))
 
 
-def test_after_one_flush_new_tokens_have_ids(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear("update gnommoweb to FastAPI")
-        await process.flusher.flush()
+def waiting(dsn: str) -> int:
+    [(number,)] = rows(dsn, "SELECT count(*) FROM heard_message")
+    return int(number)
 
-        assert process.cache.soas_by_id[process.cache.soas_by_token["gnommoweb"].id] == "gnommoweb"
 
-    play(dsn, scenario)
+def stated(dsn: str, order: str = "said_at") -> list[str]:
+    query = f"SELECT parent FROM observation WHERE kind = 'triple' ORDER BY {order}"
+    return [parent for (parent,) in rows(dsn, query)]
+
+
+# --- what is counted ---
+
+
+def test_the_words_of_a_message_are_counted_and_it_waits_no_longer(dsn: str) -> None:
+    assert teach(dsn, "update gnommoweb to FastAPI") == 1
 
     assert stored(dsn) == {"update": 1, "gnommoweb": 1, "to": 1, "fastapi": 1}
-
-
-def test_counts_of_two_processes_add_up(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        here, there = await start(), await start()
-        here.hear("zorblat 1", "zorblat 2")
-        there.hear("zorblat 3", opening=OTHER)
-        await here.flusher.flush()
-        await there.flusher.flush()
-        here.hear("zorblat again")
-        await here.flusher.flush()
-
-        assert here.cache.soas_by_token["zorblat"].encounter_count == 4
-
-    play(dsn, scenario)
-
-    assert stored(dsn)["zorblat"] == 4
-
-
-def test_a_message_that_two_processes_heard_counts_once(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        here, there = await start(), await start()
-        for process in (here, there):
-            process.hear("zorblat", "kvasir")
-        await asyncio.gather(here.flusher.flush(), there.flusher.flush())
-
-        for process in (here, there):
-            assert process.cache.soas_by_token["zorblat"].encounter_count == 1
-
-    play(dsn, scenario)
-
-    assert stored(dsn) == {"zorblat": 1, "kvasir": 1}
+    assert waiting(dsn) == 0
 
 
 def test_a_history_resent_after_a_restart_counts_nothing(dsn: str) -> None:
     history = [f"zorblat {i}" for i in range(30)]
 
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear(*history)
-        await process.flusher.flush()
-        restarted = await start()
-        restarted.hear(*history)
+    assert teach(dsn, *history) == 30
+    assert teach(dsn, *history, "zorblat again") == 1
 
-        assert restarted.encounters.pending() == 0
-
-    play(dsn, scenario)
-
-    assert stored(dsn)["zorblat"] == 30
+    assert stored(dsn)["zorblat"] == 31
 
 
-def test_a_flush_of_which_nobody_knows_whether_it_was_written_counts_once(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear("zorblat")
-        await process.encounters.learn()
-        batch = process.encounters.take()
-        await process.flusher._write(batch)
-        process.encounters.give_back(batch)
-        await process.flusher.flush()
+def test_the_same_words_in_another_conversation_count_again(dsn: str) -> None:
+    teach(dsn, "zorblat")
+    teach(dsn, "zorblat", opening=OTHER)
 
-        assert process.cache.soas_by_token["zorblat"].encounter_count == 1
-
-    play(dsn, scenario)
-
-    assert stored(dsn) == {"zorblat": 1}
+    assert stored(dsn) == {"zorblat": 2}
 
 
-def test_a_flush_that_fails_loses_nothing(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear("zorblat")
-        await Flusher(process.cache, process.encounters, "host=/nowhere dbname=none").flush()
-        await process.flusher.flush()
+def test_a_message_that_is_seen_by_now_teaches_nothing(dsn: str) -> None:
+    """A message of which another row was learned from meanwhile."""
+    [message] = say("Zorblat ISA repo.")
+    asyncio.run(put(dsn, [message]))
+    run(dsn, "INSERT INTO seen_message (digest) VALUES (%s)", message.key)
 
-    play(dsn, scenario)
+    assert asyncio.run(learn(dsn)) == 1
 
-    assert stored(dsn) == {"zorblat": 1}
-
-
-def test_a_message_is_counted_once_what_it_states_is_stored(dsn: str) -> None:
-    counted_before: list[dict[str, int]] = []
-
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-
-        async def store(is_stored: bool) -> bool:
-            counted_before.append(stored(dsn))
-            process.hear(f"kvasir {len(counted_before)}")  # came meanwhile, and nobody has learned from it
-            return is_stored
-
-        process.hear("zorblat is a repo")
-        for is_stored in (False, True):
-            flusher = Flusher(process.cache, process.encounters, dsn, partial(store, is_stored))
-            await flusher.flush()
-        assert process.encounters.pending() == 1
-        assert stored(dsn) == {"zorblat": 1, "is": 1, "a": 1, "repo": 1, "kvasir": 1}
-        assert process.cache.soas_by_token["kvasir"].encounter_count == 2
-        await process.flusher.flush()
-
-        assert stored(dsn)["kvasir"] == process.cache.soas_by_token["kvasir"].encounter_count == 2
-
-    play(dsn, scenario)
-
-    assert counted_before == [{}, {}]
+    assert (stored(dsn), stated(dsn), waiting(dsn)) == ({}, [], 0)
 
 
-def test_what_a_clock_puts_into_the_future_is_now(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        monkeypatch.setattr(time, "time", lambda: datetime.now().timestamp() + 10 * 365 * 86_400)
-        process.hear("zorblat")
-        await process.flusher.flush()
+def test_what_two_say_in_the_same_words_teaches_once(dsn: str) -> None:
+    async def scenario() -> int:
+        for person in ("alice", "bob"):
+            await put(dsn, say("Zorblat ISA repo.", scope=Scope(Speaker("webui", person))))
+        return await learn(dsn)
 
-    play(dsn, scenario)
+    assert asyncio.run(scenario()) == 2
 
-    for table in ("seen_message", "soas"):
-        assert rows(dsn, f"SELECT count(*) FROM {table} WHERE last_seen > now()") == [(0,)]
-
-
-def test_a_flush_that_breaks_off_goes_on_where_it_was(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a long outage it can be more than Postgres takes in the time of one transaction."""
-    monkeypatch.setattr("memory.learning.flusher.PORTION_BYTES", 1)
-    turns = 0
-
-    class Breaking(VocabularyWriter):
-        async def count_words(self, connection: Connection, new: Iterable[NewMessage]) -> None:
-            nonlocal turns
-            turns += 1
-            if turns == 3:
-                raise TimeoutError
-            await super().count_words(connection, new)
-
-    monkeypatch.setattr("memory.learning.flusher.VocabularyWriter", Breaking)
-
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear(*(f"zorblat {i}" for i in range(5)))
-        await process.flusher.flush()
-        assert stored(dsn)["zorblat"] == 2
-        await process.flusher.flush()
-
-        assert process.cache.soas_by_token["zorblat"].encounter_count == 5
-
-    play(dsn, scenario)
-
-    assert stored(dsn)["zorblat"] == 5
+    assert stored(dsn)["zorblat"] == 1
+    assert stated(dsn) == ["repo"]
 
 
-def test_a_message_that_postgres_refuses_takes_no_other_along(dsn: str, caplog: pytest.LogCaptureFixture) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear(*(f"zorblat {number}" for number in range(9)))
-        await process.encounters.learn()
-        [bad] = [m.reading for m in process.encounters._batch.messages.values() if m.text == "zorblat 5"]
-        bad.words = "zorblat my]secret"
-        await process.flusher.flush()
+def test_two_workers_at_once_learn_from_each_message_once(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learner, "BATCH", 3)
 
-        assert (process.encounters.dropped, process.encounters.pending()) == (1, 0)
+    async def scenario() -> list[int]:
+        workers = [Learner(Cache(), dsn) for _ in range(2)]
+        await put(dsn, say(*(f"zorblat {i}" for i in range(20))))
+        first = await asyncio.gather(*(worker.learn() for worker in workers))
+        await put(dsn, say(*(f"zorblat {i}" for i in range(40))))
+        second = await asyncio.gather(*(worker.learn() for worker in workers))
+        for worker in workers:
+            await worker.close()
+        return [sum(first), sum(second)]
 
-    with caplog.at_level(logging.ERROR):
-        play(dsn, scenario)
+    assert asyncio.run(scenario()) == [20, 20]
 
-    assert stored(dsn) == {"zorblat": 8}
-    [record] = caplog.records
-    assert (record.message, record.exc_info) == ("flush.refused", None)
-    assert "soas_token_stays_in_its_alphabet" in vars(record)["error"]
-    assert "my]secret" not in caplog.text
+    assert stored(dsn)["zorblat"] == 40
+    assert waiting(dsn) == 0
 
 
-def test_evidence_that_fails_costs_no_count(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(*_: object) -> None:
-        raise ValueError
+def test_a_worker_that_is_told_again_while_it_learns_goes_on(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    take_due = learner.take_due
+    later = say("zorblat 2")
 
-    monkeypatch.setattr("memory.learning.snippet_store.store_snippets", fail)
+    async def scenario() -> int:
+        worker = Learner(Cache(), dsn)
 
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear("zorblat")
-        await process.flusher.flush()
+        async def take(connection: Connection, only: int | None) -> list[tuple[Any, ...]]:
+            taken = await take_due(connection, only)
+            if not taken and later:  # it has looked for the last time
+                await put(dsn, [later.pop()])
+                assert await worker.learn() == 0
+            return taken
 
-        assert (process.encounters.pending(), process.encounters.dropped) == (0, 0)
+        monkeypatch.setattr(learner, "take_due", take)
+        await put(dsn, say("zorblat 1"))
+        learned = await worker.learn()
+        await worker.close()
+        return learned
 
-    play(dsn, scenario)
+    assert asyncio.run(scenario()) == 2
 
-    assert stored(dsn) == {"zorblat": 1}
-
-
-def test_a_flush_under_way_is_finished_when_the_server_stops(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear("zorblat")
-        with psycopg.connect(dsn) as other:
-            other.execute("SELECT pg_advisory_xact_lock(75, 0)")  # the flush waits for its turn
-            process.encounters.wanted.set()
-            task = asyncio.create_task(process.flusher.run())
-            while process.encounters.pending():
-                await asyncio.sleep(0.02)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-        await process.flusher.flush_last()
-
-    play(dsn, scenario)
-
-    assert stored(dsn) == {"zorblat": 1}
+    assert stored(dsn)["zorblat"] == 2
 
 
-def test_the_last_flush_does_not_wait_for_ever(
+def test_what_a_clock_puts_into_the_future_is_now(dsn: str) -> None:
+    run(dsn, ZORBLAT)
+
+    teach(dsn, "Zorblat ISA repo.", now=time.time() + 10 * 365 * DAY)
+
+    times = {"seen_message": "last_seen", "soas": "last_seen", "observation": "said_at", "evidence": "said_at"}
+    for table, column in times.items():
+        past = f"SELECT bool_and({column} BETWEEN now() - interval '1 hour' AND now()) FROM {table}"
+        assert rows(dsn, past) == [(True,)]
+
+
+# --- what fails ---
+
+
+def test_what_a_worker_lost_with_its_connection_is_learned_once_it_has_another(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learner, "BATCH", 2)
+    confirm, turns = learner.confirm, count(1)
+
+    async def lose(connection: Connection, confirmed: Mapping[TripleIds, float]) -> None:
+        await confirm(connection, confirmed)
+        if next(turns) == 2:
+            await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    monkeypatch.setattr(learner, "confirm", lose)
+    run(dsn, ZORBLAT)
+
+    def learned() -> list[tuple[Any, ...]]:
+        tables = "seen_message", "observation", "evidence WHERE concept_id = soas.id"
+        counts = ", ".join(f"(SELECT count(*) FROM {table})" for table in tables)
+        return rows(dsn, f"SELECT encounter_count, {counts} FROM soas WHERE token = 'zorblat'")
+
+    async def scenario() -> None:
+        await put(dsn, say(*(f"Zorblat ISA repo{number}." for number in range(5))))
+        worker = Learner(Cache(), dsn)
+        with pytest.raises(psycopg.OperationalError):
+            await worker.learn()
+
+        assert learned() == [(9 + 2, 2, 2, 2)]
+        assert rows(dsn, "SELECT count(*), max(attempts) FROM heard_message") == [(3, 0)]
+
+        assert await worker.learn() == 3
+        await worker.close()
+
+    asyncio.run(scenario())
+
+    assert learned() == [(9 + 5, 5, 5, 5)]
+
+
+class OurMistake:
+    """It cannot learn from what speaks of poison."""
+
+    told = "ValueError: my]secret"
+
+    def read(self, found: ReadMessage) -> ReadMessage:
+        raise ValueError("my]secret")
+
+
+class Refused:
+    """Postgres does not take what it learns from what speaks of poison."""
+
+    told = 'CheckViolation: new row for relation "soas" violates check constraint "soas_token_stays_in_its_alphabet"'
+
+    def read(self, found: ReadMessage) -> ReadMessage:
+        return replace(found, words=found.words | {"my]secret"})
+
+
+@pytest.fixture(params=[OurMistake, Refused])
+def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> OurMistake | Refused:
+    failing: OurMistake | Refused = request.param()
+
+    def read(cache: Cache, role: str, text: str) -> Steps[ReadMessage]:
+        found = yield from read_all(cache, role, text)
+        return failing.read(found) if "poison" in found.words else found
+
+    monkeypatch.setattr(extraction, "read_all", read)
+    return failing
+
+
+def test_a_bad_message_is_put_off_five_times_and_set_aside_while_the_others_are_learned(
+    dsn: str, failing: OurMistake | Refused, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pauses = [pause + timedelta(minutes=1) for pause in RETRY_AFTER]  # so long that none is over meanwhile
+    monkeypatch.setattr(learner, "RETRY_AFTER", pauses)
+    query = "SELECT attempts, next_attempt_at, last_error FROM heard_message"
+    asyncio.run(put(dsn, say("zorblat 1", "zorblat poison", "zorblat 2")))
+
+    for attempt, pause in enumerate((*pauses, None), 1):
+        before = datetime.now(UTC)
+        with caplog.at_level(logging.WARNING):
+            assert teach(dsn, f"kvasir {attempt}") == (4 if attempt == 1 else 2)
+        [(attempts, due, error)] = rows(dsn, query)
+
+        assert (attempts, error) == (attempt, failing.told)
+        assert {name: stored(dsn).get(name) for name in ("zorblat", "kvasir", "poison")} == {
+            "zorblat": 2,
+            "kvasir": attempt,
+            "poison": None,
+        }
+        if pause is None:
+            assert due is None
+        else:
+            assert timedelta() <= due - before - pause <= datetime.now(UTC) - before
+            assert asyncio.run(learn(dsn)) == 0
+            run(dsn, "UPDATE heard_message SET next_attempt_at = now()")
+
+    assert asyncio.run(learn(dsn)) == 0
+    assert [record.message for record in caplog.records] == ["messages.apart", "message.unread"] * 5
+    # What Postgres complains about would quote what was said.
+    is_ours = isinstance(failing, OurMistake)
+    assert [bool(record.exc_info) for record in caplog.records] == [False, is_ours] * 5
+    assert ("my]secret" in caplog.text) == is_ours
+
+
+def test_what_was_put_off_was_said_when_it_was_said(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    extract_statements, fails = learner.extract_statements, [True, True]  # with the others, and alone
+
+    def extract(cache: Cache, message: NewMessage) -> Iterator[Statement]:
+        if "Docker" in message.text and fails:
+            raise ValueError(fails.pop())
+        return extract_statements(cache, message)
+
+    monkeypatch.setattr(learner, "extract_statements", extract)
+
+    teach(dsn, "Dobby runs on Docker.", "Dobby runs on Podman.")
+    run(dsn, "UPDATE heard_message SET next_attempt_at = now()")
+    asyncio.run(learn(dsn))
+
+    assert stated(dsn, "id") == ["podman", "docker"]
+    assert stated(dsn, "said_at") == ["docker", "podman"]
+
+
+def test_a_sentence_that_postgres_refuses_costs_no_count(
     dsn: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("memory.learning.flusher.LAST_WRITE_S", 0.1)
+    run(dsn, ZORBLAT)
+    monkeypatch.setattr(snippet_store, "find_sentences", lambda message, names: dict.fromkeys(names, ""))
 
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear("zorblat")
-        with psycopg.connect(dsn) as other:
-            other.execute("SELECT pg_advisory_xact_lock(75, 0)")
-            await process.flusher.flush_last()
+    with caplog.at_level(logging.WARNING):
+        teach(dsn, "zorblat")
 
-    with caplog.at_level(logging.ERROR):
-        play(dsn, scenario)
+    assert [record.message for record in caplog.records] == ["evidence.refused"]
+    assert stored(dsn) == {"zorblat": 10}
 
-    assert [record.message for record in caplog.records] == ["flush.lost"]
+
+# --- what is stated ---
+
+
+@pytest.mark.parametrize("batch", [1, 50])
+def test_the_statements_of_one_speaker_keep_their_order(dsn: str, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    monkeypatch.setattr(learner, "BATCH", batch)
+
+    teach(dsn, "Dobby runs on Docker. Winky ISA worker.", "Zorblat ISA repo. Dobby runs on Podman.")
+    teach(dsn, "Dobby runs on Kubernetes.")
+
+    expected = ["docker", "worker", "repo", "podman", "kubernetes"]
+    assert stated(dsn, "said_at") == stated(dsn, "id") == expected
+
+
+# --- the vocabulary ---
 
 
 def test_meeting_a_word_again_uses_up_no_id(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        for i in range(5):
-            process.hear("zorblat", opening=bytes([i]) * 16)
-            await process.flusher.flush()
-        process.hear("kvasir")
-        await process.flusher.flush()
+    for number in range(5):
+        teach(dsn, "zorblat", opening=bytes([number]) * 16)
+    teach(dsn, "kvasir")
 
-        assert process.cache.soas_by_token["kvasir"].id == process.cache.soas_by_token["zorblat"].id + 1
-
-    play(dsn, scenario)
+    [(zorblat,), (kvasir,)] = rows(dsn, "SELECT id FROM soas ORDER BY id")
+    assert kvasir == zorblat + 1
 
 
 def words(count: int, prefix: str = "zorblat") -> str:
     return " ".join(f"{prefix}{number}" for number in range(count))
 
 
-def test_many_words_that_rise_do_not_make_the_other_processes_load_everything(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process, other = await start(), await start()
-        process.cache.tuning = replace(Tuning(), new_words_per_message_max=10_000)
+def test_many_words_that_rise_do_not_make_the_processes_load_everything(dsn: str) -> None:
+    set_config(dsn, "new_words_per_message_max", 10_000)
+
+    async def scenario() -> None:
+        cache = Cache()
         async with open_connection(dsn, "test") as listener:
             await listener.execute("LISTEN festinger")
             for number in range(4):
-                process.hear(words(3 * WORDS_A_STATEMENT), opening=bytes([number]) * 16)
-                await process.flusher.flush()
+                await put(dsn, say(words(3 * WORDS_A_STATEMENT), opening=bytes([number]) * 16))
+                await learn(dsn)
             announced = [notify.payload async for notify in listener.notifies(timeout=0.5)]
             ids = [int(word) for payload in announced for word in payload.partition(":")[2].split(",")]
-            await refresh_soas(other.cache, listener, ids)
+            await refresh_soas(cache, listener, ids)
 
         assert {payload.partition(":")[0] for payload in announced} == {"soas"}
-        assert len(ids) == len(other.cache.soas_by_token) == 3 * WORDS_A_STATEMENT
+        assert len(ids) == len(cache.soas_by_token) == 3 * WORDS_A_STATEMENT
 
-    play(dsn, scenario)
+    asyncio.run(scenario())
 
 
 def test_a_message_brings_a_bounded_number_of_new_words_names_first(dsn: str) -> None:
     text = f"{words(8_000)}\nWe asked Gnommoweb, then Kvasir."
 
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear(text)
-        await process.flusher.flush()
-        assert len(stored(dsn)) == 500
-        assert {"gnommoweb", "kvasir"} < stored(dsn).keys()
-        before = NEW_WORDS.bites
-        # What is known counts as ever, and the next message brings more.
-        process.hear(text, opening=OTHER)
-        await process.flusher.flush()
+    teach(dsn, text)
+    assert len(stored(dsn)) == 500
+    assert {"gnommoweb", "kvasir"} < stored(dsn).keys()
+    before = NEW_WORDS.bites
+    # What is known counts as ever, and the next message brings more.
+    teach(dsn, text, opening=OTHER)
 
-        assert NEW_WORDS.bites == before + 1
-        assert stored(dsn)["gnommoweb"] == 2
-        assert len(stored(dsn)) == 1_000
-
-    play(dsn, scenario)
+    assert NEW_WORDS.bites == before + 1
+    assert stored(dsn)["gnommoweb"] == 2
+    assert len(stored(dsn)) == 1_000
 
 
 def test_a_vocabulary_that_is_full_takes_no_new_words(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear("zorblat")
-        await process.flusher.flush()
-        full = await start()
-        full.cache.tuning = replace(Tuning(), vocabulary_max=50_000)
-        with psycopg.connect(dsn) as client:
-            client.execute("INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 54998) AS n")
-        before = NO_ROOM.bites
-        full.hear("zorblat, winky", "kvasir, dobby", opening=OTHER)
-        await full.flusher.flush()
+    teach(dsn, "zorblat")
+    set_config(dsn, "vocabulary_max", 50_000)
+    run(dsn, "INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 54998) AS n")
+    before = NO_ROOM.bites
 
-        assert NO_ROOM.bites == before + 1
+    teach(dsn, "zorblat, winky", "kvasir, dobby", opening=OTHER)
 
-    play(dsn, scenario)
-
+    assert NO_ROOM.bites == before + 1
     assert {word: stored(dsn).get(word) for word in ("zorblat", "winky", "kvasir")} == {
         "zorblat": 2,
         "winky": 1,
@@ -387,212 +423,159 @@ def test_a_vocabulary_that_is_full_takes_no_new_words(dsn: str) -> None:
     }
 
 
-def test_a_process_keeps_a_bounded_number_of_words_that_nothing_is_known_of(
-    dsn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("memory.cache.state.LATELY_MET_MAX", 10)
+def test_another_spelling_is_one_more_encounter_with_the_concept(dsn: str) -> None:
+    ids = ensure_tokens(["gnommoweb", "gnommo"])
+    run(
+        dsn,
+        "INSERT INTO alias (id, concept_id, channel, agent) VALUES (%s, %s, 'gutask', 'dobby')",
+        ids["gnommo"],
+        ids["gnommoweb"],
+    )
+    run(dsn, "UPDATE soas SET encounter_count = 8, saliency = 0.9 WHERE token = 'gnommoweb'")
 
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        for number in range(3):
-            process.hear(f"gnommoweb {words(20, prefix=f'w{number}x')}", opening=bytes([number]) * 16)
-            await process.flusher.flush()
-            assert len(process.cache.soas_by_token) == len(process.cache.lately_met) == 10
-        # It rose unseen here, and is there from now on.
-        process.hear("gnommoweb 4", "gnommoweb 5")
-        await process.flusher.flush()
-        process.hear(words(20, prefix="y"))
-        await process.flusher.flush()
+    teach(dsn, "Gnommo runs.", "Gnommoweb, or Gnommo, runs.")
 
-        assert process.cache.soas_by_token["gnommoweb"].encounter_count == 5
-        assert len(process.cache.soas_by_token) == 11
-
-    play(dsn, scenario)
-
-
-def test_a_word_that_was_not_loaded_is_known_once_it_is_met_again(dsn: str) -> None:
-    with psycopg.connect(dsn) as client:
-        client.execute(
-            "INSERT INTO soas (token, encounter_count, last_seen) VALUES ('zorblat', 1, now() - interval '91 days')"
-        )
-
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        assert "zorblat" not in process.cache.soas_by_token
-        process.hear("zorblat")
-        await process.flusher.flush()
-
-        assert process.cache.soas_by_token["zorblat"].encounter_count == 2
-
-    play(dsn, scenario)
-
-
-def test_a_question_is_asked_once_by_two_processes(dsn: str) -> None:
-    [concept] = ensure_tokens(["zorblat"]).values()
-
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        now = time.time()
-        for process in (await start(), await start()):
-            process.encounters.note_asked([SoasRow(concept)], now)
-            await process.flusher.flush()
-
-    play(dsn, scenario)
-
-    with psycopg.connect(dsn) as client:
-        assert client.execute("SELECT asked_count FROM soas WHERE token = 'zorblat'").fetchone() == (1,)
-
-
-def test_a_message_seen_again_after_a_day_is_kept_for_longer(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear("zorblat")
-        await process.flusher.flush()
-        with psycopg.connect(dsn) as client:
-            client.execute("UPDATE seen_message SET last_seen = now() - interval '3 days'")
-        restarted = await start()
-        restarted.hear("zorblat")
-        await restarted.flusher.flush()
-
-    play(dsn, scenario)
-
-    with psycopg.connect(dsn) as client:
-        assert client.execute("SELECT now() - last_seen < interval '1 hour' FROM seen_message").fetchone() == (True,)
-    assert stored(dsn) == {"zorblat": 1}
-
-
-# --- evidence ---
-
-
-def sentences(dsn: str) -> list[tuple[str, str]]:
-    with psycopg.connect(dsn) as client:
-        return client.execute(
-            "SELECT token, sentence FROM evidence JOIN soas ON soas.id = concept_id ORDER BY said_at, token"
-        ).fetchall()
-
-
-ZORBLAT = "INSERT INTO soas (token, encounter_count, saliency) VALUES ('zorblat', 9, 0.95)"
-
-
-def test_the_newest_sentences_about_a_concept_are_kept(dsn: str) -> None:
-    with psycopg.connect(dsn) as client:
-        client.execute(ZORBLAT)
-
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        for i in range(4):
-            process.hear(f"Well. Zorblat runs {'x' * i}! Good.")
-        await process.flusher.flush()
-        for i in range(4, 12):
-            process.hear(f"Well. Zorblat runs {'x' * i}! Good.")
-        await process.flusher.flush()
-
-    play(dsn, scenario)
-
-    kept = [sentence for token, sentence in sentences(dsn) if token == "zorblat"]
-    assert kept == [f"Zorblat runs {'x' * i}!" for i in range(7, 12)]
-
-
-def test_a_word_that_just_came_up_needs_no_evidence_yet(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        for i in range(6):
-            process.hear(f"Zorblat runs {i}.")
-            await process.flusher.flush()
-
-    play(dsn, scenario)
-
-    kept = [sentence for token, sentence in sentences(dsn) if token == "zorblat"]
-    assert kept == [f"Zorblat runs {i}." for i in range(3, 6)]
-
-
-def test_what_the_model_says_itself_is_no_evidence(dsn: str) -> None:
-    with psycopg.connect(dsn) as client:
-        client.execute(ZORBLAT)
-
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        process.hear("Zorblat is mine.", role="assistant")
-        await process.flusher.flush()
-
-    play(dsn, scenario)
-
-    assert stored(dsn)["zorblat"] == 10
-    assert sentences(dsn) == []
+    assert {name: stored(dsn)[name] for name in ids} == {"gnommoweb": 10, "gnommo": 0}
+    assert sentences(dsn) == [("gnommoweb", "Gnommo runs."), ("gnommoweb", "Gnommoweb, or Gnommo, runs.")]
 
 
 class AnyText(TestCase):
     @given(st.text(max_size=200))
     def test_whatever_is_read_can_be_stored(self, text: str) -> None:
-        tokens = Reader(Cache()).read(Message("user", text)).words.split()
+        tokens = finish(read_all(Cache(), "user", text)).words
 
-        assert set(ensure_tokens(tokens)) == set(tokens)
+        assert set(ensure_tokens(tokens)) == tokens
 
 
-def rows(dsn: str, query: str) -> list[tuple[object, ...]]:
-    with psycopg.connect(dsn) as connection:
-        return connection.execute(query).fetchall()
+# --- evidence ---
 
+ZORBLAT = "INSERT INTO soas (token, encounter_count, saliency) VALUES ('zorblat', 9, 0.95)"
+
+
+def sentences(dsn: str) -> list[tuple[Any, ...]]:
+    return rows(dsn, "SELECT token, sentence FROM evidence JOIN soas ON soas.id = concept_id ORDER BY said_at, token")
+
+
+def sentences_about_zorblat(dsn: str) -> list[str]:
+    return [sentence for token, sentence in sentences(dsn) if token == "zorblat"]
+
+
+def test_the_newest_sentences_about_a_concept_are_kept(dsn: str) -> None:
+    run(dsn, ZORBLAT)
+
+    for numbers in (range(4), range(4, 12)):
+        teach(dsn, *(f"Well. Zorblat runs {'x' * i}! Good." for i in numbers))
+
+    assert sentences_about_zorblat(dsn) == [f"Zorblat runs {'x' * i}!" for i in range(7, 12)]
+
+
+def test_a_word_that_just_came_up_needs_no_evidence_yet(dsn: str) -> None:
+    for i in range(6):
+        teach(dsn, f"Zorblat runs {i}.")
+
+    assert sentences_about_zorblat(dsn) == [f"Zorblat runs {i}." for i in range(3, 6)]
+
+
+def test_what_the_model_says_itself_is_no_evidence(dsn: str) -> None:
+    run(dsn, ZORBLAT)
+
+    teach(dsn, "Zorblat is mine.", role="assistant")
+
+    assert stored(dsn)["zorblat"] == 10
+    assert sentences(dsn) == []
+
+
+# --- concepts to be explained ---
 
 CONCEPTS = "SELECT concept, state, role, agent FROM observation WHERE kind = 'concept' ORDER BY id"
 
 
 def test_an_unknown_concept_is_explained_once_three_conversations_have_named_it_often(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
+    def hear(conversation: int, count: int) -> list[tuple[Any, ...]]:
+        teach(dsn, *(f"ask zorblat {number}" for number in range(count)), opening=bytes([conversation]) * 16)
+        return rows(dsn, CONCEPTS)
 
-        async def hear(conversation: int, count: int) -> list[tuple[object, ...]]:
-            process.hear(*(f"ask zorblat {number}" for number in range(count)), opening=bytes([conversation]) * 16)
-            await process.flusher.flush()
-            return rows(dsn, CONCEPTS)
-
-        assert await hear(1, 20) == []
-        assert await hear(1, 22) == []  # the same one goes on
-        assert await hear(2, 1) == []
-        assert await hear(3, 1) == [("zorblat", "pending", "user", "dobby")]
-        assert await hear(4, 1) == [("zorblat", "pending", "user", "dobby")]
-
-    play(dsn, scenario)
+    assert hear(1, 20) == []
+    assert hear(1, 22) == []  # the same one goes on
+    assert hear(2, 1) == []
+    assert hear(3, 1) == [("zorblat", "pending", "user", "dobby")]
+    assert hear(4, 1) == [("zorblat", "pending", "user", "dobby")]
 
     # After what was said of it: a worker may ask at once.
-    sentences = rows(dsn, "SELECT sentence FROM evidence JOIN soas ON soas.id = concept_id WHERE token = 'zorblat'")
-    assert len(sentences) == 5
+    assert len(sentences_about_zorblat(dsn)) == 5
+
+
+def test_a_conversation_in_which_users_speak_of_a_concept_counts_once(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learner, "BATCH", 2)
+    query = "SELECT conversation_count, (SELECT count(*) FROM named_conversation) FROM soas WHERE token = 'zorblat'"
+
+    def hear(*conversations: int) -> list[tuple[Any, ...]]:
+        for conversation in conversations:
+            texts = [f"ask zorblat {number}" for number in range(3)]
+            asyncio.run(put(dsn, say(*texts, opening=bytes([conversation]) * 16)))
+        asyncio.run(learn(dsn))
+        return rows(dsn, query)
+
+    teach(dsn, "Zorblat is mine.", role="assistant")
+    assert rows(dsn, query) == [(0, 0)]
+    assert hear(1) == [(1, 1)]
+    teach(dsn, "ask zorblat again", opening=bytes([1]) * 16)
+    assert rows(dsn, query) == [(1, 1)]
+    assert hear(1, 2) == [(2, 2)]
+    assert hear(3, 4) == [(3, 0)]  # which is enough to ask
 
 
 def test_an_agent_has_so_many_concepts_explained_in_an_hour_and_strangers_are_one(dsn: str) -> None:
-    async def scenario(start: Callable[[], Awaitable[Process]]) -> None:
-        process = await start()
-        for conversation in range(3):
-            for agent in ("dobby", "eve@10.0.0.1", "mallory@10.0.0.2"):
-                concepts = ". ".join(f"ask {word}" for word in words(15, prefix=f"zor{agent[:3]}").split())
-                turns = [Message("user", f"{concepts}. {number}") for number in range(6)]
-                process.observe(turns, bytes([conversation]) * 8 + agent[:8].encode().ljust(8), agent)
-            await process.flusher.flush()
+    for conversation in range(3):
+        for agent in ("dobby", "eve@10.0.0.1", "mallory@10.0.0.2"):
+            concepts = ". ".join(f"ask {word}" for word in words(15, prefix=f"zor{agent[:3]}").split())
+            opening = bytes([conversation]) * 8 + agent[:8].encode().ljust(8)
+            teach(dsn, *(f"{concepts}. {number}" for number in range(6)), opening=opening, agent=agent)
 
-    play(dsn, scenario)
-
-    by_agent = dict(rows(dsn, "SELECT split_part(agent, '@', 1), count(*) FROM observation GROUP BY 1"))
+    by_agent = dict(
+        rows(dsn, "SELECT split_part(agent, '@', 1), count(*) FROM observation WHERE kind = 'concept' GROUP BY 1")
+    )
     assert by_agent.pop("dobby") == 15
     assert sum(by_agent.values()) == 20
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_mention_moves_when_a_fact_was_confirmed_and_nothing_else(dsn: str) -> None:
+# --- facts that are mentioned ---
+
+
+@pytest.fixture
+def gnommoweb(dsn: str) -> None:
+    """It is a repo, which was confirmed two days ago."""
     ids = ensure_tokens(["gnommoweb", "repo", "type"])
-    concept, parent, dim = ids["gnommoweb"], ids["repo"], ids["type"]
-    with psycopg.connect(dsn) as connection:
-        connection.execute("INSERT INTO dimension (id, is_isa) VALUES (%s, true)", [dim])
-        connection.execute(
-            "INSERT INTO urd (id, parent_id, dim_id, is_isa, source, confidence, last_confirmed)"
-            " VALUES (%s, %s, %s, true, 'gutask', 0.7, now() - interval '2 days')",
-            [concept, parent, dim],
-        )
+    run(dsn, "INSERT INTO dimension (id, is_isa) VALUES (%s, true)", ids["type"])
+    run(
+        dsn,
+        "INSERT INTO urd (id, parent_id, dim_id, is_isa, source, confidence, last_confirmed)"
+        " VALUES (%s, %s, %s, true, 'gutask', 0.7, now() - interval '2 days')",
+        *ids.values(),
+    )
 
-    async def scenario(process: Callable[[], Awaitable[Process]]) -> None:
-        one = await process()
-        one.hear("Clone the repo of gnommoweb.")
-        await one.flusher.flush()
 
-    play(dsn, scenario)
+CONFIRMED = "SELECT last_confirmed > now() - interval '1 minute', confidence, agent FROM urd WHERE id <> parent_id"
 
-    query = "SELECT last_confirmed > now() - interval '1 minute', confidence, agent FROM urd WHERE id <> parent_id"
-    assert rows(dsn, query) == [(True, 0.7, "")]
+
+@pytest.mark.usefixtures("gnommoweb")
+def test_a_mention_moves_when_a_fact_was_confirmed_and_nothing_else(dsn: str) -> None:
+    teach(dsn, "Clone the repo of gnommoweb.")
+
+    assert rows(dsn, CONFIRMED) == [(True, 0.7, "")]
+
+
+@pytest.mark.usefixtures("gnommoweb")
+def test_a_mention_does_not_wait_for_who_is_placing_the_fact(dsn: str) -> None:
+    async def scenario() -> int:
+        await put(dsn, say("Clone the repo of gnommoweb."))
+        async with asyncio.timeout(10):
+            return await learn(dsn)
+
+    with psycopg.connect(dsn) as other:
+        other.execute("SELECT FROM urd FOR UPDATE")
+        assert asyncio.run(scenario()) == 1
+
+    assert rows(dsn, CONFIRMED) == [(False, 0.7, "")]

@@ -420,7 +420,7 @@ def test_health_counts_what_waits(own: OwnPostgres, served: Served) -> None:
     after = eventually(
         lambda: (
             report
-            if (report := served.client.get("/health").json())["waiting_observations"] > before["waiting_observations"]
+            if (report := served.client.get("/health").json())["waiting_messages"] > before["waiting_messages"]
             else None
         )
     )
