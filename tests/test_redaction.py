@@ -19,9 +19,10 @@ from memory.cache.state import Cache
 from memory.db.connections import open_connection
 from memory.domain.secrets.known import KnownSecret
 from memory.domain.secrets.redaction import MARK
-from memory.domain.statement import Statement, decode, encode
+from memory.learning.heard import HeardMessage, decode, encode
 from memory.learning.journal import Journal
 from memory.models import PendingEmbedding
+from memory.semantic.domain.scope import Scope, Speaker
 from tests.bad_rows import add_words, catch_violation, insert, run
 from tests.memory import test_constraints as memory
 from tests.memory.conftest import dsn
@@ -40,7 +41,9 @@ VALUES = {
     "_varchar": [SECRET],
     "jsonb": json.dumps({SECRET: ["is", {"it": WORD}], "count": 42}),
 }
-SAID = Statement(b"x" * 32, WORD, "repo", "type", True, 0.8, "user", "dobby", 1.8e9, f"{SECRET} is a repo")
+HEARD = HeardMessage(
+    b"x" * 32, "dobby", Scope(Speaker("webui", WORD)), "user", f"{SECRET} is a repo", 1.8e9, before=f"Say {SECRET}?"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -174,8 +177,8 @@ def test_a_word_of_the_dictionary_stays_one() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_secret_is_taken_out_of_the_journals(journal: Journal) -> None:
-    torn = encode(SAID)[:-9]
-    journal.append([encode(SAID), encode(SAID._replace(subject="zorblat", evidence="")), torn])
+    other, torn = HEARD._replace(scope=None, text="zorblat is a repo", before=""), encode(HEARD)[:-9]
+    journal.append([encode(HEARD), encode(other), torn])
     [path] = journal.files()
 
     with pytest.raises(CommandError, match="1 journal could not be looked at"):
@@ -184,8 +187,10 @@ def test_a_secret_is_taken_out_of_the_journals(journal: Journal) -> None:
     assert "journals: 2" in redact(SECRET)
 
     [first, second, last] = path.read_bytes().splitlines()
-    assert decode(first) == SAID._replace(subject="[secret]", evidence="[secret] is a repo")
-    assert decode(second) == SAID._replace(subject="zorblat", evidence="")
+    assert decode(first) == HEARD._replace(
+        scope=Scope(Speaker("webui", "[secret]")), text="[secret] is a repo", before="Say [secret]?"
+    )
+    assert decode(second) == other
     assert WORD.encode() not in last.lower()
     assert (path.stat().st_mode & 0o777, list(path.parent.iterdir())) == (0o600, [path])
 

@@ -203,9 +203,12 @@ def _judge_plain(said: Incoming, own: StandingFact | None, graph: Graph, *, supe
         is_no_dispute = (not said.is_dated and is_dated(own.said_at)) or said.manner.kind is SpeechAct.ADDS
         if is_no_dispute and not supersedes:
             return Judgement(Act.CANDIDATE, own)
+        is_older = said.said_at < own.said_at
+        if is_older and own.is_own:  # it comes late: the same speaker has said the other since
+            return Judgement(Act.OUTDATED, own)
         if not supersedes or is_weaker(said.channel, own.channel):
             return Judgement(Act.CONFLICT, own)  # newer words do not displace stronger ones
-        if said.said_at < own.said_at:
+        if is_older:
             return Judgement(Act.OUTDATED, own)
     if graph.closes_cycle(said.dim_id, said.parent):
         return Judgement(Act.CONFLICT)

@@ -3,22 +3,29 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.statement import Statement, size_of
-from memory.learning.buffer import Backlog, WaitingStatement
+from memory.learning.buffer import Backlog, WaitingMessage
+from memory.learning.heard import HeardMessage
 
 
-def statement(number: int, length: int = 0) -> Statement:
-    return Statement(bytes(32), f"zorblat{number}", "repo", "type", True, 0.8, "user", "dobby", 1.0, "x" * length)
+def heard(number: int, length: int = 0) -> HeardMessage:
+    return HeardMessage(bytes(32), "dobby", None, "user", "x" * length, float(number))
 
 
-def numbers(batch: list[WaitingStatement]) -> list[int]:
-    return [int(waiting.statement.subject.removeprefix("zorblat")) for waiting in batch]
+def backlog_of(*numbers: int, now: float = 1.0, **limits: int) -> Backlog:
+    backlog = Backlog(**limits)
+    for number in numbers:
+        backlog.add(heard(number), now)
+    return backlog
+
+
+def numbers(batch: list[WaitingMessage]) -> list[int]:
+    return [int(waiting.message.at) for waiting in batch]
 
 
 def test_the_oldest_are_taken_first_and_can_be_put_back() -> None:
-    backlog = Backlog()
-    backlog.add(map(statement, range(3)), now=1.0)
-    backlog.add(map(statement, range(3, 5)), now=2.0)
+    backlog = backlog_of(0, 1, 2)
+    for number in (3, 4):
+        backlog.add(heard(number), now=2.0)
 
     taken = backlog.take(2)
     assert (numbers(taken), backlog.waits_since()) == ([0, 1], 1.0)
@@ -29,17 +36,17 @@ def test_the_oldest_are_taken_first_and_can_be_put_back() -> None:
 
 
 def test_the_oldest_go_when_there_is_no_room() -> None:
-    backlog = Backlog(count_max=3)
+    backlog = backlog_of(0, 1, 2, count_max=3)
 
-    assert backlog.add(map(statement, range(5)), now=1.0) == 2
+    assert [backlog.add(heard(number), now=1.0) for number in (3, 4)] == [1, 1]
     assert numbers(backlog.take(9)) == [2, 3, 4]
 
 
 def test_what_is_put_back_has_gone_where_others_took_its_room() -> None:
-    backlog = Backlog(count_max=3)
-    backlog.add(map(statement, range(3)), now=1.0)
+    backlog = backlog_of(0, 1, 2, count_max=3)
     taken = backlog.take(2)
-    backlog.add(map(statement, range(3, 5)), now=2.0)
+    for number in (3, 4):
+        backlog.add(heard(number), now=2.0)
 
     assert backlog.put_back(taken) == 2
     assert numbers(backlog.take(9)) == [2, 3, 4]
@@ -53,7 +60,7 @@ def test_a_backlog_never_holds_more_than_its_bytes_and_tells_of_all_that_it_lose
     added = told = taken = 0
 
     for number, (length, count) in enumerate(steps):
-        told += backlog.add([statement(number, length)], now=0.0)
+        told += backlog.add(heard(number, length), now=0.0)
         added += 1
         if count == 3:
             told += backlog.put_back(backlog.take(2))
@@ -62,4 +69,4 @@ def test_a_backlog_never_holds_more_than_its_bytes_and_tells_of_all_that_it_lose
 
     rest = backlog.take(100)
     assert added == told + taken + len(rest)
-    assert sum(size_of(waiting.statement) for waiting in rest) <= 3_000
+    assert sum(waiting.message.size for waiting in rest) <= 3_000

@@ -1,4 +1,4 @@
-"""The files in which statements wait while Postgres is away."""
+"""The files in which messages wait while Postgres is away."""
 
 import os
 import subprocess

@@ -1,29 +1,32 @@
-"""Statements on their way to the table, beside a real Postgres that works, refuses, stops, stands still, is away."""
+"""Messages on their way to the table and the journal, beside a real Postgres that works, stops, stands still."""
 
 import asyncio
 import logging
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import orjson
 import psycopg
 import pytest
 
-from memory.domain.statement import Statement, encode
+from memory.domain.secrets.redaction import MARK
 from memory.learning import outbox as module
 from memory.learning.buffer import Backlog
+from memory.learning.heard import HeardMessage, encode
 from memory.learning.journal import Journal, next_lines
 from memory.learning.outbox import Outbox
+from memory.semantic.domain.scope import Scope, Speaker
 from tests import waiting
 from tests.served.postgres import OwnPostgres
 
 WITHIN_S = 15.0
 eventually = partial(waiting.eventually_here, within_s=WITHIN_S)
 NOWHERE = "host=/nowhere dbname=none"
+KEY = "ghp_0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R"
 
 
 @pytest.fixture(scope="module")
@@ -33,29 +36,47 @@ def own() -> Iterator[OwnPostgres]:
 
 
 @pytest.fixture
+def away(own: OwnPostgres) -> OwnPostgres:
+    """A Postgres that can be stopped, with nothing in its tables."""
+    own.run("TRUNCATE heard_message, episode CASCADE")
+    return own
+
+
+@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "journal"
 
 
-def statement(number: int, **changes: object) -> Statement:
-    said = Statement(
-        key=number.to_bytes(32, "big"), subject=f"zorblat{number}", parent="repo", dimension="type", is_isa=True,
-        confidence=0.8, role="user", agent="dobby", at=1_700_000_000.0 + number, evidence=f"zorblat{number} is a repo",
+def heard(number: int, **changes: object) -> HeardMessage:
+    message = HeardMessage(
+        key=number.to_bytes(32, "big"), agent="dobby", scope=Scope(Speaker("webui", "alice")), role="user",
+        text=text_of(number), at=1_700_000_000.0 + number,
     )  # fmt: skip
-    return said._replace(**changes)  # type: ignore[arg-type]
+    return message._replace(**changes)  # type: ignore[arg-type]
 
 
-def statements(count: int, start: int = 0) -> list[Statement]:
-    return [statement(number) for number in range(start, start + count)]
+def text_of(number: int) -> str:
+    return f"We moved zorblat{number} to the billing database."
 
 
-def concepts(dsn: str) -> list[str]:
+def texts_of(*numbers: int) -> list[str]:
+    return list(map(text_of, numbers))
+
+
+def messages(count: int, start: int = 0) -> list[HeardMessage]:
+    return list(map(heard, range(start, start + count)))
+
+
+def stored(dsn: str) -> list[str]:
+    """The texts of what waits for a worker and is kept as an episode."""
+    query = """
+        SELECT heard.text, episode.text FROM heard_message AS heard FULL JOIN episode USING (digest)
+        ORDER BY heard.said_at, heard.id
+    """
     with psycopg.connect(dsn) as client:
-        return [concept for (concept,) in client.execute("SELECT concept FROM observation ORDER BY said_at, id")]
-
-
-def names(count: int, start: int = 0) -> list[str]:
-    return [f"zorblat{number}" for number in range(start, start + count)]
+        rows = client.execute(query).fetchall()
+    assert all(text == kept for text, kept in rows)
+    return [text for text, _ in rows]
 
 
 class Woken:
@@ -71,151 +92,107 @@ class Woken:
 @asynccontextmanager
 async def running(dsn: str, folder: Path, wake: Callable[[], None] | None = None) -> AsyncIterator[Outbox]:
     """A process that is stopped in the end as the server does it."""
-    observations = Outbox(dsn, folder, wake or Woken())
-    task = asyncio.create_task(observations.run())
+    outbox = Outbox(dsn, folder, wake or Woken())
+    task = asyncio.create_task(outbox.run())
     try:
-        yield observations
+        yield outbox
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await observations.write_last()
+        await outbox.write_last()
+
+
+def add(outbox: Outbox, *said: HeardMessage) -> None:
+    for message in said:
+        outbox.add(message)
 
 
 # --- to the table ---
 
 
-def test_what_was_observed_is_a_row_soon(dsn: str, folder: Path) -> None:
+def test_what_was_heard_is_a_row_soon(dsn: str, folder: Path) -> None:
     async def run() -> None:
-        async with running(dsn, folder) as observations:
-            observations.add([statement(1)])
-            assert await eventually(lambda: concepts(dsn) == ["zorblat1"])
-            assert await eventually(lambda: observations.waiting == 0)
-            assert (observations.journaled, observations.dropped) == (0, 0)
+        async with running(dsn, folder) as outbox:
+            add(outbox, heard(1))
+            assert outbox.waiting == 1
+            assert await eventually(lambda: stored(dsn) == texts_of(1))
+            assert await eventually(lambda: outbox.waiting == 0)
+            assert (outbox.journaled, outbox.dropped, outbox.episodes) == (0, 0, 1)
 
     asyncio.run(run())
 
-    with psycopg.connect(dsn) as client:
-        row = client.execute(
-            "SELECT kind, digest, concept, parent, dimension, is_isa, confidence, role, agent,"
-            " extract(epoch FROM said_at)::float8, evidence, channel, says, is_hedged,"
-            " instead_of, state, next_attempt_at <= now() FROM observation"
-        ).fetchone()
-    said = statement(1)
-    assert row == ("triple", *said, "pending", True)
     assert not folder.exists()
 
 
-def test_the_statements_of_one_message_keep_their_order(dsn: str, folder: Path) -> None:
-    said = [statement(number, key=bytes(32), at=1_700_000_000.0 + number / 1e6) for number in range(50)]
-
+def test_what_is_added_together_keeps_its_order(dsn: str, folder: Path) -> None:
     async def run() -> None:
-        async with running(dsn, folder) as observations:
-            observations.add(said)
+        async with running(dsn, folder) as outbox:
+            add(outbox, *(heard(number, at=1_700_000_000.0) for number in range(50)))
 
     asyncio.run(run())
 
-    assert concepts(dsn) == names(50)
+    assert stored(dsn) == texts_of(*range(50))
 
 
 def test_what_is_there_already_stays_as_it_is_and_wakes_nobody(dsn: str, folder: Path) -> None:
     woken = Woken()
 
     async def run() -> None:
-        async with running(dsn, folder, woken) as observations:
-            observations.add([statement(1)])
+        async with running(dsn, folder, woken) as outbox:
+            add(outbox, heard(1))
             assert await eventually(lambda: woken.times == 1)
-            with psycopg.connect(dsn) as client:
-                client.execute("UPDATE observation SET state = 'done'")
-            observations.add([statement(1, at=1_900_000_000.0)])
-            assert await eventually(lambda: observations.waiting == 0)
+            add(outbox, heard(1, at=1_800_000_000.0))
+            assert await eventually(lambda: outbox.waiting == 0)
 
     asyncio.run(run())
 
     with psycopg.connect(dsn) as client:
-        rows = client.execute("SELECT state, extract(epoch FROM said_at)::float8 FROM observation").fetchall()
-    assert (rows, woken.times) == ([("done", 1_700_000_001.0)], 1)
+        rows = client.execute("SELECT extract(epoch FROM said_at)::float8 FROM heard_message").fetchall()
+    assert (rows, woken.times) == ([(1_700_000_001.0,)], 1)
 
 
-def test_a_statement_that_the_table_refuses_takes_no_other_along(
-    dsn: str, folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    bad = {3: {"key": b"short"}, 7: {"confidence": 2.0}, 8: {"parent": "x" * 65}, 11: {"confidence": float("nan")}}
-
+def test_what_the_table_refuses_takes_no_other_along_and_is_counted(dsn: str, folder: Path) -> None:
     async def run() -> None:
-        async with running(dsn, folder) as observations:
-            observations.add(statement(number, **bad.get(number, {})) for number in range(20))
-            assert await eventually(lambda: observations.waiting == 0)
-            assert observations.dropped == len(bad)
+        async with running(dsn, folder) as outbox:
+            add(outbox, *(heard(number, **({"key": b"short"} if number == 3 else {})) for number in range(9)))
+            assert await eventually(lambda: outbox.waiting == 0)
+            assert (outbox.dropped, outbox.episodes) == (1, 8)
 
     asyncio.run(run())
 
-    assert concepts(dsn) == [name for number, name in enumerate(names(20)) if number not in bad]
-    assert [record.message for record in caplog.records].count("observation.refused") == len(bad)
+    assert stored(dsn) == texts_of(0, 1, 2, 4, 5, 6, 7, 8)
 
 
-def test_what_a_clock_puts_into_the_future_is_said_now_in_its_order(dsn: str, folder: Path) -> None:
+def test_many_messages_at_once_are_all_written_soon(dsn: str, folder: Path) -> None:
     async def run() -> None:
-        async with running(dsn, folder) as observations:
-            observations.add(statement(number, at=5e9 + number) for number in (1, 2))
-            observations.add([statement(3, at=time.time() + 0.5)])
-            assert await eventually(lambda: observations.waiting == 0)
-
-    asyncio.run(run())
-
-    assert concepts(dsn) == names(4)[1:]
-    with psycopg.connect(dsn) as client:
-        query = "SELECT concept FROM observation WHERE said_at <= created_at ORDER BY said_at, id"
-        assert [name for (name,) in client.execute(query)] == names(3)[1:]
-
-
-def test_texts_that_postgres_does_not_take_are_mended(dsn: str, folder: Path) -> None:
-    async def run() -> None:
-        async with running(dsn, folder) as observations:
-            observations.add(
-                [
-                    statement(1, evidence="nul\x00 and \ud800 half a pair"),
-                    statement(2, evidence="x" * 2_000, agent="a" * 300, role="r" * 30),
-                ]
-            )
-            assert await eventually(lambda: len(concepts(dsn)) == 2)
-
-    asyncio.run(run())
-
-    with psycopg.connect(dsn) as client:
-        said = client.execute("SELECT evidence, length(agent), length(role) FROM observation ORDER BY said_at")
-        assert said.fetchall() == [("nul  and ? half a pair", 5, 4), ("x" * 500, 120, 16)]
-
-
-def test_many_statements_at_once_are_all_written_soon(dsn: str, folder: Path) -> None:
-    async def run() -> None:
-        async with running(dsn, folder) as observations:
-            observations.add(statements(5_000))
-            assert await eventually(lambda: len(concepts(dsn)) == 5_000)
-            assert await eventually(lambda: observations.journaled == 0)
-            assert observations.dropped == 0
+        async with running(dsn, folder) as outbox:
+            add(outbox, *messages(3_000))
+            assert await eventually(lambda: len(stored(dsn)) == 3_000)
+            assert await eventually(lambda: outbox.journaled == 0)
+            assert outbox.dropped == 0
 
     asyncio.run(run())
 
 
 def test_what_comes_together_is_one_statement_over_a_kept_connection(dsn: str, folder: Path) -> None:
     async def run() -> None:
-        async with running(dsn, folder) as observations:
-            for number in range(5):
-                observations.add([statement(number)])
-            assert await eventually(lambda: len(concepts(dsn)) == 5)
-            observations.add([statement(9)])
-            assert await eventually(lambda: len(concepts(dsn)) == 6)
+        async with running(dsn, folder) as outbox:
+            add(outbox, *messages(5))
+            assert await eventually(lambda: len(stored(dsn)) == 5)
+            add(outbox, heard(9))
+            assert await eventually(lambda: len(stored(dsn)) == 6)
             with psycopg.connect(dsn) as client:
                 kept = client.execute(
                     "SELECT count(*) FROM pg_stat_activity"
-                    " WHERE application_name = 'festinger observations' AND datname = current_database()"
+                    " WHERE application_name = 'festinger messages' AND datname = current_database()"
                 ).fetchone()
             assert kept == (1,)
 
     asyncio.run(run())
 
     with psycopg.connect(dsn) as client:
-        assert client.execute("SELECT count(DISTINCT xmin::text) FROM observation").fetchone() == (2,)
+        writes = "SELECT xmin::text FROM heard_message UNION SELECT xmin::text FROM episode"
+        assert len(client.execute(writes).fetchall()) == 2
 
 
 # --- waking the workers ---
@@ -240,10 +217,10 @@ def test_a_wake_up_stands_for_all_that_was_written_before_it(dsn: str, folder: P
     broker = Blocking()
 
     async def run() -> None:
-        async with running(dsn, folder, broker) as observations:
+        async with running(dsn, folder, broker) as outbox:
             for number in range(6):  # written one after the other, while the first wake-up blocks
-                observations.add([statement(number)])
-                assert await eventually(lambda number=number: len(concepts(dsn)) > number)  # type: ignore[misc]
+                add(outbox, heard(number))
+                assert await eventually(lambda number=number: len(stored(dsn)) > number)  # type: ignore[misc]
                 assert await eventually(lambda: broker.times > 0)
             assert broker.times == 1
             broker.go_on.set()
@@ -265,123 +242,142 @@ def test_a_broker_that_fails_is_told_of_once_and_asked_again(
         raise ConnectionError("no broker")
 
     async def run() -> None:
-        async with running(dsn, folder, wake) as observations:
+        async with running(dsn, folder, wake) as outbox:
             for number in range(3):
-                observations.add([statement(number)])
+                add(outbox, heard(number))
                 assert await eventually(lambda number=number: woken.times == number + 1)  # type: ignore[misc]
 
     asyncio.run(run())
 
     assert [record.message for record in caplog.records] == ["wake.failed"]
-    assert concepts(dsn) == names(3)
+    assert stored(dsn) == texts_of(0, 1, 2)
 
 
 # --- Postgres is away ---
 
 
-def test_while_postgres_is_away_statements_go_to_the_journal_and_then_to_the_table(
-    own: OwnPostgres, folder: Path
+def test_while_postgres_is_away_messages_go_to_the_journal_and_then_to_the_table(
+    away: OwnPostgres, folder: Path
 ) -> None:
-    own.run("TRUNCATE observation")
     woken = Woken()
 
     async def run() -> None:
-        async with running(own.url, folder, woken) as observations:
-            observations.add([statement(0)])
+        async with running(away.url, folder, woken) as outbox:
+            add(outbox, heard(0))
             assert await eventually(lambda: woken.times == 1)
-            await asyncio.to_thread(own.stop)
+            await asyncio.to_thread(away.stop)
             for number in range(1, 4):
-                observations.add([statement(number)])
-                assert await eventually(lambda number=number: observations.journaled == number)  # type: ignore[misc]
-            assert (observations.waiting, observations.dropped) == (0, 0)
-            await asyncio.to_thread(own.start)
-            assert await eventually(lambda: observations.journaled == 0)
+                add(outbox, heard(number))
+                assert await eventually(lambda number=number: outbox.journaled == number)  # type: ignore[misc]
+            assert (outbox.waiting, outbox.dropped) == (0, 0)
+            await asyncio.to_thread(away.start)
+            assert await eventually(lambda: outbox.journaled == 0)
             assert await eventually(lambda: woken.times >= 2)
+            assert outbox.episodes == 4
 
     asyncio.run(run())
 
-    assert concepts(own.url) == names(4)
+    assert stored(away.url) == texts_of(0, 1, 2, 3)
     assert left_in(folder) == []
 
 
 def test_a_postgres_that_stands_still_stops_nothing_from_being_safe_soon(
-    own: OwnPostgres, folder: Path, monkeypatch: pytest.MonkeyPatch
+    away: OwnPostgres, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.learning.table.WRITE_S", 0.6)
-    own.run("TRUNCATE observation")
+    monkeypatch.setattr("memory.learning.message_table.WRITE_S", 0.6)
 
     async def run() -> None:
-        async with running(own.url, folder) as observations:
-            observations.add([statement(0)])
-            assert await eventually(lambda: observations.waiting == 0)
-            own.freeze()
+        async with running(away.url, folder) as outbox:
+            add(outbox, heard(0))
+            assert await eventually(lambda: outbox.waiting == 0)
+            away.freeze()
             try:
                 for number in range(1, 4):
-                    observations.add([statement(number)])
-                    assert await eventually(lambda number=number: observations.journaled == number)  # type: ignore[misc]
-                assert await eventually(lambda: observations._table._connection is None)  # the write is given up
-                assert observations.is_away
+                    add(outbox, heard(number))
+                    assert await eventually(lambda number=number: outbox.journaled == number)  # type: ignore[misc]
+                assert await eventually(lambda: outbox._table._connection is None)  # the write is given up
+                assert outbox.is_away
             finally:
-                own.thaw()
-            assert await eventually(lambda: observations.journaled == 0)
+                away.thaw()
+            assert await eventually(lambda: outbox.journaled == 0)
 
     asyncio.run(run())
 
-    assert concepts(own.url) == names(4)
+    assert stored(away.url) == texts_of(0, 1, 2, 3)
 
 
 def test_a_write_that_is_late_is_in_the_journal_meanwhile_and_in_the_table_once(dsn: str, folder: Path) -> None:
     async def run() -> None:
-        async with running(dsn, folder) as observations:
+        async with running(dsn, folder) as outbox:
             with psycopg.connect(dsn) as other:
-                other.execute("LOCK TABLE observation")
-                observations.add(statements(3))
-                assert await eventually(lambda: observations.journaled == 3)
-            assert await eventually(lambda: observations.journaled == 0)
+                other.execute("LOCK TABLE heard_message")
+                add(outbox, *messages(3))
+                assert await eventually(lambda: outbox.journaled == 3)
+            assert await eventually(lambda: outbox.journaled == 0)
+            assert outbox.episodes == 3
 
     asyncio.run(run())
 
-    assert concepts(dsn) == names(3)
+    assert stored(dsn) == texts_of(0, 1, 2)
 
 
-def test_the_last_write_goes_to_the_journal_where_postgres_stands_still(own: OwnPostgres, folder: Path) -> None:
-    own.run("TRUNCATE observation")
-
+def test_the_last_write_goes_to_the_journal_where_postgres_stands_still(away: OwnPostgres, folder: Path) -> None:
     async def run() -> None:
-        async with running(own.url, folder) as observations:
-            observations.add([statement(0)])
-            assert await eventually(lambda: observations.waiting == 0)
-            own.freeze()
-            observations.add(statements(20, start=1))
-        assert (observations.waiting, observations.dropped) == (0, 0)
+        async with running(away.url, folder) as outbox:
+            add(outbox, heard(0))
+            assert await eventually(lambda: outbox.waiting == 0)
+            away.freeze()
+            add(outbox, *messages(20, start=1))
+        assert (outbox.waiting, outbox.dropped) == (0, 0)
 
     try:
         asyncio.run(run())
     finally:
-        own.thaw()
+        away.thaw()
 
     assert Journal(folder).count() == 20
-    replay(own.url, folder)
-    assert concepts(own.url) == names(21)
+    replay(away.url, folder)
+    assert stored(away.url) == texts_of(*range(21))
 
 
 def test_what_is_being_written_when_the_server_stops_is_waited_for(dsn: str, folder: Path) -> None:
     async def run() -> None:
-        observations = Outbox(dsn, folder, Woken())
-        task = asyncio.create_task(observations.run())
+        outbox = Outbox(dsn, folder, Woken())
+        task = asyncio.create_task(outbox.run())
         with psycopg.connect(dsn) as other:
-            other.execute("LOCK TABLE observation")
-            observations.add(statements(3))
-            assert await eventually(lambda: not observations._backlog)  # it is under way
+            other.execute("LOCK TABLE heard_message")
+            add(outbox, *messages(3))
+            assert await eventually(lambda: not outbox._backlog)  # it is under way
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            assert observations.waiting == 3
-        await observations.write_last()
+            assert outbox.waiting == 3
+        await outbox.write_last()
 
     asyncio.run(run())
     replay(dsn, folder)
 
-    assert concepts(dsn) == names(3)
+    assert stored(dsn) == texts_of(0, 1, 2)
+
+
+def test_secrets_do_not_get_into_the_journal(dsn: str, folder: Path) -> None:
+    async def run_without_postgres() -> None:
+        outbox = Outbox(NOWHERE, folder, Woken())
+        add(outbox, heard(1, text=f"{text_of(1)} The token is {KEY}"))
+        add(outbox, heard(2, text="5433", before=f"Which port does {KEY} open?"))
+        await outbox.write()
+        assert outbox.journaled == 2
+        await outbox.write_last()
+
+    asyncio.run(run_without_postgres())
+
+    [journal] = left_in(folder)
+    lines = list(map(orjson.loads, journal.read_bytes().splitlines()))
+    assert [line["text"] for line in lines] == [f"{text_of(1)} The token is {MARK}", "5433"]
+    assert [line["before"] for line in lines] == ["", f"Which port does {MARK} open?"]
+    replay(dsn, folder)
+    with psycopg.connect(dsn) as client:
+        episodes = [text for (text,) in client.execute("SELECT text FROM episode ORDER BY id")]
+    assert episodes == [f"{text_of(1)} The token is {MARK}", f'Asked "Which port does {MARK} open?": 5433']
 
 
 # --- the journal is replayed ---
@@ -391,11 +387,12 @@ def left_in(folder: Path) -> list[Path]:
     return Journal(folder).files()
 
 
-def replay(dsn: str, folder: Path) -> None:
+def replay(dsn: str, folder: Path, dropped: int = 0) -> None:
     async def run() -> None:
-        async with running(dsn, folder) as observations:
+        async with running(dsn, folder) as outbox:
             assert await eventually(lambda: not left_in(folder))
-            assert observations.dropped == 0
+            assert await eventually(lambda: outbox.dropped == dropped)
+        assert outbox.dropped == dropped
 
     asyncio.run(run())
 
@@ -407,31 +404,142 @@ def left_behind(folder: Path, *lines: bytes) -> None:
     journal.seal()
 
 
+def test_what_was_journaled_is_what_was_heard(dsn: str, folder: Path) -> None:
+    with psycopg.connect(dsn) as client:
+        client.execute("INSERT INTO project (id, slug, name) VALUES (7, 'p05', 'P05')")
+    history = heard(1, scope=Scope(Speaker("webui", "bob"), 7), is_dated=False, is_live=False)
+    left_behind(folder, encode(history), encode(heard(2, scope=None, role="assistant", is_quoted=True)))
+
+    replay(dsn, folder)
+
+    columns = "digest, key, agent, speaker, person, project_id, role, text, extract(epoch FROM said_at)::float8"
+    with psycopg.connect(dsn) as client:
+        rows = client.execute(f"SELECT {columns}, is_quoted, is_dated, is_kept FROM heard_message ORDER BY id")
+        nobodys = heard(2, scope=None)
+        assert rows.fetchall() == [
+            (
+                history.digest,
+                history.key,
+                "dobby",
+                "webui",
+                "bob",
+                7,
+                "user",
+                text_of(1),
+                history.at,
+                False,
+                False,
+                True,
+            ),
+            (
+                nobodys.digest,
+                nobodys.key,
+                "dobby",
+                "",
+                "",
+                None,
+                "assistant",
+                text_of(2),
+                nobodys.at,
+                True,
+                True,
+                False,
+            ),
+        ]
+        episodes = client.execute("SELECT person, text FROM episode WHERE said_at < now() - interval '50 years'")
+        assert episodes.fetchall() == [("bob", text_of(1))]
+
+
 def test_a_torn_line_is_left_out_and_all_whole_ones_are_replayed(
     dsn: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    left_behind(folder, *map(encode, statements(3)))
+    left_behind(folder, *map(encode, messages(3)))
     [file] = folder.iterdir()
     with file.open("ab") as writer:
-        writer.write(encode(statement(3))[:-20])
+        writer.write(encode(heard(3))[:-20])
+
+    replay(dsn, folder, dropped=1)
+
+    assert stored(dsn) == texts_of(0, 1, 2)
+    assert "messages.dropped" in [record.message for record in caplog.records]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"key": "00"},
+        {"key": "no digits"},
+        {"text": None},
+        {"at": "yesterday"},
+        {"is_dated": 1},
+        {"scope": "alice"},
+        {"scope": [["webui", "alice"]]},
+        {"sequel": "of another version"},
+    ],
+    ids=str,
+)
+def test_a_line_that_is_no_message_is_left_out(dsn: str, folder: Path, changes: dict[str, Any]) -> None:
+    odd = orjson.dumps(orjson.loads(encode(heard(1))) | changes)
+    left_behind(folder, odd, encode(heard(2)))
+
+    replay(dsn, folder, dropped=1)
+
+    assert stored(dsn) == texts_of(2)
+
+
+OLD: dict[str, Any] = {
+    "key": "07" * 32,
+    "subject": "zorblat",
+    "parent": "repo",
+    "dimension": "type",
+    "is_isa": True,
+    "confidence": 0.8,
+    "role": "user",
+    "agent": "dobby",
+    "at": 1_700_000_000.25,
+    "evidence": "zorblat is a repo",
+    "channel": "user",
+    "says": "changes",
+    "is_hedged": False,
+    "instead_of": "worker",
+}
+
+
+def test_a_journal_of_version_0_1_is_replayed_into_the_table_of_statements(dsn: str, folder: Path) -> None:
+    refused = OLD | {"confidence": 2.0}
+    other = OLD | {"subject": "zorblat2"}
+    left_behind(folder, *map(orjson.dumps, [OLD, refused, other, OLD]))
+
+    replay(dsn, folder, dropped=1)
+
+    columns = [name.replace("subject", "concept") for name in OLD if name not in ("key", "at")]
+    with psycopg.connect(dsn) as client:
+        rows = client.execute(
+            f"SELECT kind, encode(digest, 'hex'), extract(epoch FROM said_at)::float8, state, {', '.join(columns)}"
+            " FROM observation ORDER BY id"
+        ).fetchall()
+    facts = [tuple(old[name] for name in OLD if name not in ("key", "at")) for old in (OLD, other)]
+    assert rows == [("triple", OLD["key"], OLD["at"], "pending", *fact) for fact in facts]
+    assert stored(dsn) == []
+
+
+def test_what_an_old_journal_states_wakes_the_workers(dsn: str, folder: Path) -> None:
+    woken = Woken()
+    left_behind(folder, orjson.dumps(OLD))
 
     async def run() -> None:
-        async with running(dsn, folder) as observations:
-            assert await eventually(lambda: not left_in(folder))
-            assert await eventually(lambda: observations.dropped == 1)
+        async with running(dsn, folder, woken):
+            assert await eventually(lambda: woken.times == 1)
 
     asyncio.run(run())
-
-    assert concepts(dsn) == names(3)
-    assert "observations.dropped" in [record.message for record in caplog.records]
 
 
 def test_a_replay_that_broke_off_is_repeated_and_doubles_nothing(
     dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BATCH", 2)
-    left_behind(folder, *map(encode, statements(5)))
-    insert = module.ObservationTable.insert
+    left_behind(folder, *map(encode, messages(5)))
+    insert = module.MessageTable.insert
     batches = 0
 
     async def breaking(table: Any, batch: Any) -> Any:
@@ -441,19 +549,19 @@ def test_a_replay_that_broke_off_is_repeated_and_doubles_nothing(
             raise psycopg.OperationalError
         return await insert(table, batch)
 
-    monkeypatch.setattr(module.ObservationTable, "insert", breaking)
+    monkeypatch.setattr(module.MessageTable, "insert", breaking)
     monkeypatch.setattr(module, "REPLAY_S", 0.05)
     replay(dsn, folder)
 
     assert batches > 3
-    assert concepts(dsn) == names(5)
+    assert stored(dsn) == texts_of(*range(5))
 
 
 def test_a_journal_that_the_disk_does_not_give_stops_none_behind_it(
     dsn: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(3):
-        left_behind(folder, encode(statement(number)))
+        left_behind(folder, encode(heard(number)))
     bad = left_in(folder)[0]
     is_mended = False
 
@@ -467,23 +575,23 @@ def test_a_journal_that_the_disk_does_not_give_stops_none_behind_it(
 
     async def run() -> None:
         nonlocal is_mended
-        async with running(dsn, folder) as observations:
+        async with running(dsn, folder) as outbox:
             assert await eventually(lambda: left_in(folder) == [bad])
-            assert concepts(dsn) == names(2, start=1)
+            assert stored(dsn) == texts_of(1, 2)
             is_mended = True
             assert await eventually(lambda: not left_in(folder))
-            assert observations.dropped == 0
+            assert outbox.dropped == 0
 
     asyncio.run(run())
 
-    assert concepts(dsn) == names(3)
+    assert stored(dsn) == texts_of(0, 1, 2)
 
 
 def test_processes_that_replay_at_once_share_the_journals(
     dsn: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for number in range(12):
-        left_behind(folder, *map(encode, statements(100, start=100 * number)))
+        left_behind(folder, *map(encode, messages(50, start=50 * number)))
     caplog.set_level(logging.INFO)
 
     def replayed() -> list[str]:
@@ -496,25 +604,25 @@ def test_processes_that_replay_at_once_share_the_journals(
     asyncio.run(run())
 
     assert len(set(replayed())) == len(replayed()) == 12
-    assert sorted(concepts(dsn)) == sorted(names(1200))
+    assert stored(dsn) == texts_of(*range(600))
 
 
 def test_a_journal_that_a_living_process_writes_is_left_alone(dsn: str, folder: Path) -> None:
     living = Journal(folder)
-    living.append([encode(statement(1))])
-    left_behind(folder, encode(statement(2)))
+    living.append([encode(heard(1))])
+    left_behind(folder, encode(heard(2)))
 
     async def run() -> None:
-        async with running(dsn, folder) as observations:
-            assert await eventually(lambda: concepts(dsn) == ["zorblat2"])
-            assert await eventually(lambda: observations.journaled == 1)
+        async with running(dsn, folder) as outbox:
+            assert await eventually(lambda: stored(dsn) == texts_of(2))
+            assert await eventually(lambda: outbox.journaled == 1)
 
     asyncio.run(run())
 
     assert len(left_in(folder)) == 1
     living.seal()
     replay(dsn, folder)
-    assert concepts(dsn) == ["zorblat1", "zorblat2"]
+    assert stored(dsn) == texts_of(1, 2)
 
 
 # --- what should not happen ---
@@ -523,28 +631,29 @@ def test_a_journal_that_a_living_process_writes_is_left_alone(dsn: str, folder: 
 def test_what_nobody_expected_costs_its_batch_and_nothing_after_it(
     dsn: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    odd = statement(1, confidence=object())
+    odd = heard(1, at=object())
 
     async def run() -> None:
-        async with running(dsn, folder) as observations:
-            observations.add([odd])
-            assert await eventually(lambda: observations.dropped == 1)
-            observations.add([statement(2)])
-            assert await eventually(lambda: concepts(dsn) == ["zorblat2"])
+        async with running(dsn, folder) as outbox:
+            add(outbox, odd)
+            assert await eventually(lambda: outbox.dropped == 1)
+            add(outbox, heard(2))
+            assert await eventually(lambda: stored(dsn) == texts_of(2))
 
     asyncio.run(run())
 
     async def run_without_postgres() -> None:
-        observations = Outbox(NOWHERE, folder / "other", Woken())
-        for said in (statement(3), odd, statement(4)):
-            observations.add([said])
-            await observations.write()
-        assert (observations.waiting, observations.journaled, observations.dropped) == (0, 2, 1)
-        await observations.write_last()
+        outbox = Outbox(NOWHERE, folder / "other", Woken())
+        for message in (heard(3), odd, heard(4)):
+            add(outbox, message)
+            await outbox.write()
+        assert (outbox.waiting, outbox.journaled, outbox.dropped) == (0, 2, 1)
+        await outbox.write_last()
 
     asyncio.run(run_without_postgres())
 
-    assert "journal.failed" in [record.message for record in caplog.records]
+    logged = [record.message for record in caplog.records]
+    assert {"messages.failed", "journal.failed"} <= set(logged)
 
 
 # --- no room ---
@@ -556,38 +665,38 @@ def test_what_finds_no_room_in_the_journal_waits_in_memory(
     folder.touch()  # no folder can be made there
 
     async def run() -> None:
-        observations = Outbox(NOWHERE, folder, Woken())
-        observations.add(statements(10))
-        await observations.write()
-        assert (observations.waiting, observations.journaled, observations.dropped) == (10, 0, 0)
+        outbox = Outbox(NOWHERE, folder, Woken())
+        add(outbox, *messages(10))
+        await outbox.write()
+        assert (outbox.waiting, outbox.journaled, outbox.dropped) == (10, 0, 0)
 
-        observations._table._dsn = dsn
-        task = asyncio.create_task(observations.run())
-        assert await eventually(lambda: observations.waiting == 0)
+        outbox._table._dsn = dsn
+        task = asyncio.create_task(outbox.run())
+        assert await eventually(lambda: outbox.waiting == 0)
         task.cancel()
-        await observations.write_last()
+        await outbox.write_last()
 
     asyncio.run(run())
 
-    assert concepts(dsn) == names(10)
+    assert stored(dsn) == texts_of(*range(10))
 
 
 def test_the_oldest_go_when_there_is_no_room_in_memory_either(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder.touch()
 
     async def run() -> None:
-        observations = Outbox(NOWHERE, folder, Woken())
-        observations._backlog = Backlog(count_max=30)
+        outbox = Outbox(NOWHERE, folder, Woken())
+        outbox._backlog = Backlog(count_max=30)
         for number in range(10):
-            observations.add(statements(10, start=10 * number))
-            await observations.write()
+            add(outbox, *messages(10, start=10 * number))
+            await outbox.write()
 
-        assert (observations.waiting, observations.dropped) == (30, 70)
-        await observations.write_last()
-        assert [waiting.statement for waiting in observations._backlog.take(30)] == statements(30, start=70)
+        assert (outbox.waiting, outbox.dropped) == (30, 70)
+        await outbox.write_last()
+        assert [waiting.message for waiting in outbox._backlog.take(30)] == messages(30, start=70)
 
     asyncio.run(run())
 
-    messages = [record.message for record in caplog.records]
-    assert messages.count("observations.dropped") == 1
-    assert "observations.lost" in messages
+    logged = [record.message for record in caplog.records]
+    assert logged.count("messages.dropped") == 1
+    assert "messages.lost" in logged

@@ -136,11 +136,14 @@ class World:
         old = self.edges.get(said.place)
         is_ring = said.concept in self.above(said.parent, said.dimension)
         says_more = old is not None and not is_ring and old.parent in self.above(said.parent, said.dimension)
+        is_late = old is not None and not says_more and said.at < old.said_at
+        if old is not None and is_late and said.agent == old.agent:
+            return "outdated"
         if old is not None and not says_more and said.dimension != SUPERSEDES:
             kinds = {True: "isa_isa", False: "ispart_ispart"}
             self.disputes.setdefault(said.key, kinds[said.is_isa] if old.is_isa == said.is_isa else "misclassification")
             return "conflict"
-        if old is not None and not says_more and said.at < old.said_at:
+        if is_late:
             return "outdated"
         if is_ring:
             self.disputes.setdefault(said.key, "cycle")

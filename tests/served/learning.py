@@ -73,14 +73,24 @@ def register_agents(run: Callable[..., object], *agents: str) -> None:
 
 
 class Festinger:
-    """``name`` is that of its database. ``start`` starts its parts: worker, proxy0, proxy1 ..."""
+    """``name`` is that of its database. ``start`` starts its parts: worker, worker1, proxy0, proxy1 ..."""
 
-    def __init__(self, own: OwnPostgres, name: str, upstream: StandIn, *, proxies: int = 1, **environment: str) -> None:
+    def __init__(
+        self,
+        own: OwnPostgres,
+        name: str,
+        upstream: StandIn,
+        *,
+        proxies: int = 1,
+        workers: int = 1,
+        **environment: str,
+    ) -> None:
         self.own = own
         self.database = own.copy(name)
         register_agents(self.run, *AGENTS)
         self.home = Path(tempfile.mkdtemp(prefix="festinger-learning-")).resolve()
         self.ports = [free_port() for _ in range(proxies)]
+        self._workers = ["worker", *(f"worker{number}" for number in range(1, workers))]
         self._upstream = upstream
         self._environment = {"DATABASE_URL": self.database, "FESTINGER_HOME": str(self.home), **environment}
         self._served: dict[str, Served] = {}
@@ -89,7 +99,7 @@ class Festinger:
 
     @property
     def parts(self) -> list[str]:
-        return ["worker", *(f"proxy{number}" for number in range(len(self.ports)))]
+        return [*self._workers, *(f"proxy{number}" for number in range(len(self.ports)))]
 
     @property
     def proxies(self) -> list[Served]:
@@ -116,6 +126,15 @@ class Festinger:
         if missing := [name for name in self.parts if name not in self._programs.keys() | serving]:
             self.start(*missing)
 
+    @contextmanager
+    def halted(self, name: str) -> Iterator[None]:
+        """It does nothing meanwhile."""
+        os.killpg(self._programs[name].pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(self._programs[name].pid, signal.SIGCONT)
+
     def kill(self, name: str) -> None:
         """With all its children, at once and without warning."""
         if name == "postgres":
@@ -139,7 +158,9 @@ class Festinger:
         return Served(upstream=self._upstream.url, database=environment.pop("DATABASE_URL"), port=port, **environment)
 
     def _launch(self, name: str) -> subprocess.Popen[bytes]:
-        [program] = [found for found in own_programs("127.0.0.1", self.ports[0]) if found.name == name]
+        [program] = [
+            found for found in own_programs("127.0.0.1", self.ports[0]) if found.name == name.rstrip("0123456789")
+        ]
         upstream = {"FESTINGER_UPSTREAM": self._upstream.url}
         with (self.home / f"{name}.log").open("ab") as log:
             return subprocess.Popen(
@@ -254,12 +275,12 @@ class Festinger:
 
 @contextmanager
 def festinger(
-    own: OwnPostgres, name: str, upstream: StandIn, *, proxies: int = 1, **environment: str
+    own: OwnPostgres, name: str, upstream: StandIn, *, proxies: int = 1, workers: int = 1, **environment: str
 ) -> Iterator[Festinger]:
     """All of it, running."""
     if not own.is_running:  # a test that failed may have left it so
         own.start()
-    whole = Festinger(own, name, upstream, proxies=proxies, **environment)
+    whole = Festinger(own, name, upstream, proxies=proxies, workers=workers, **environment)
     try:
         whole.start_missing()
         yield whole

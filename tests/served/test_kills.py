@@ -3,12 +3,13 @@ doubled. Real processes, on a Postgres that writes through to the disk."""
 
 import os
 import random
+import re
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import httpx
 import psycopg
 import pytest
 
-from memory.domain.statement import decode
+from memory.learning.heard import decode
 from tests import waiting
 from tests.served.learning import Festinger, festinger, headers_of
 from tests.served.postgres import OwnPostgres
@@ -25,13 +26,15 @@ from tests.standin import StandIn
 
 pytestmark = pytest.mark.slow
 
-SAFE_S = 3.0  # after its answer, what a prompt states is in the table or in a journal: a second, on a busy machine more
+SAFE_S = 3.0  # after its answer, a prompt is in the table or in a journal: a second, on a busy machine more
 CLIENTS = 4
 AGAIN_S = 0.05  # until a client sends its next request, or one that failed again
 PATIENCE_S = 300.0  # the lease of a worker that died is waited for, too
 eventually = partial(waiting.eventually, within_s=PATIENCE_S)
+LEARNING, PLACING = "worker that learns", "worker that places"
 BOTH = "postgres, then proxy0"
-VICTIMS = ("worker", "proxy0", "postgres", BOTH)
+VICTIMS = (LEARNING, PLACING, "proxy0", "postgres", BOTH)
+TEACHER = "harry"
 CERTAIN, BOTH_SAY = 0.9, 0.905  # the confidence of what one agent says with an operator, and of what two say
 NIGHT = os.environ.get("HYPOTHESIS_PROFILE") == "night"
 SEED = random.randrange(2**32) if NIGHT else 20260131
@@ -49,7 +52,16 @@ SIZES = {"small": Size(200, 4, 20, 1, {"DJANGO_SETTINGS_MODULE": "tests.served.s
 if NIGHT:  # with a backlog that no worker gets through between two deaths, and the lease that operators have
     SIZES["full"] = Size(2_500, 20, 40, 2, {})
 
-CLAIMED = "SELECT 1 FROM observation WHERE claimed_until > now() LIMIT 1"
+# What holds up the worker, and how it shows that it is held up: within its transaction, or with what it has claimed.
+HELD_UP = {
+    LEARNING: (
+        "observation",
+        "SELECT FROM pg_stat_activity WHERE application_name = 'festinger learning' AND wait_event_type = 'Lock'"
+        " AND datname = current_database()",
+    ),
+    PLACING: ("urd", "SELECT FROM observation WHERE claimed_until > now() LIMIT 1"),
+}
+DIMENSIONS = {"ISA": "type", "ISPART": "membership"}
 HISTORY = """
     SELECT c.token, d.token, action, actor, count(*)
     FROM edge_history JOIN soas c ON c.id = concept_id JOIN soas d ON d.id = dim_id
@@ -107,8 +119,8 @@ def prompt(agent: str, statements: list[tuple[str, Statement]]) -> Job:
 
 
 def fact(concept: str) -> Job:
-    agent = "harry"
-    return Job("/iknowthat", {"fact": f"{concept} -isa repo"}, agent, [Statement(concept, "repo", "type", agent)])
+    stated = Statement(concept, "repo", "type", TEACHER)
+    return Job("/iknowthat", {"fact": f"{concept} -isa repo"}, TEACHER, [stated])
 
 
 class Clients:
@@ -248,6 +260,8 @@ class Killer:
             self._kill_within("postgres", self.portions * 3, share)
             self._wait_for_prompts_without_postgres()
             killed_at = self._kill_within("proxy0", self.portions * 3, share)
+        elif victim in HELD_UP:
+            killed_at = self._kill_worker(victim, share)
         else:
             killed_at = self._kill_within(victim, self.portions, share)
         if victim in ("proxy0", BOTH):
@@ -261,23 +275,27 @@ class Killer:
 
     def _kill_within(self, part: str, portions: int, share: float) -> float:
         """When that was."""
-        with self._holding_up_the_worker() if part == "worker" else nullcontext():
-            before = self.clients.unanswered
-            self.clients.release(portions)
-            left = before + (self.clients.unanswered - before) * (1 - share)
-            assert eventually(lambda: self.clients.unanswered <= left)
-            if part == "worker":
-                self.whole.wait(lambda: self.whole.run(CLAIMED), PATIENCE_S)
-            killed_at = time.monotonic()
-            self.whole.kill(part)
+        self._wait_for_answers(portions, share)
+        killed_at = time.monotonic()
+        self.whole.kill(part)
         return killed_at
 
-    @contextmanager
-    def _holding_up_the_worker(self) -> Iterator[None]:
-        """It claims statements, and cannot place them."""
+    def _kill_worker(self, victim: str, share: float) -> float:
+        """In the midst of its work."""
+        table, shows = HELD_UP[victim]
         with psycopg.connect(self.whole.database) as other:
-            other.execute("LOCK TABLE urd IN EXCLUSIVE MODE")
-            yield
+            other.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE")
+            self._wait_for_answers(self.portions, share)
+            self.whole.wait(lambda: self.whole.run(shows), PATIENCE_S)
+            killed_at = time.monotonic()
+            self.whole.kill("worker")
+        return killed_at
+
+    def _wait_for_answers(self, portions: int, share: float) -> None:
+        before = self.clients.unanswered
+        self.clients.release(portions)
+        left = before + (self.clients.unanswered - before) * (1 - share)
+        assert eventually(lambda: self.clients.unanswered <= left)
 
     def _wait_for_prompts_without_postgres(self) -> None:
         """Until one of them is safe: it can only be in the journal."""
@@ -287,26 +305,33 @@ class Killer:
 
 
 def kept(whole: Festinger, word: str) -> set[Statement]:
-    """What is in a journal or in the database; what moves, moves from the one to the other."""
+    """What is in a journal, waits for a worker, or was learned; what moves, moves from the one to the next."""
     lines = []
     for journal in (whole.home / "journal").glob("*.jsonl"):
         with suppress(FileNotFoundError):
             lines += journal.read_bytes().splitlines()
-    found = filter(None, map(decode, lines))
-    journaled = {Statement(said.subject, said.parent, said.dimension, said.agent) for said in found}
-    return journaled | observed(whole, word)
+    heard = [(message.text, message.agent) for message in map(decode, lines) if message is not None]
+    heard += whole.run("SELECT text, agent FROM heard_message")
+    stated = {statement for text, agent in heard for statement in read_statements(text, agent)}
+    return stated | observed(whole, word)
+
+
+def read_statements(text: str, agent: str) -> Iterator[Statement]:
+    for concept, verb, parent in re.findall(r"(\w+) (ISA|ISPART) (\w+)\.", text):
+        yield Statement(concept, parent, DIMENSIONS[verb], agent)
 
 
 def observed(whole: Festinger, word: str) -> set[Statement]:
     """What is in the table, each once, or was taught."""
     rows = [Statement(*row) for *row, _ in whole.observed(word)]
     assert len(rows) == len(set(rows))
-    taught = {Statement(*row[:3], "harry") for row in whole.edges(f"{word}taught")}
+    taught = {Statement(*row[:3], TEACHER) for row in whole.edges(f"{word}taught")}
     return set(rows) | taught
 
 
 def check_world(whole: Festinger, word: str, told: Iterable[Statement]) -> None:
-    """Each statement is the edge of its slot, or confirms it, or is queued against it, and nothing else is there."""
+    """Each message was counted once. Each statement is the edge of its slot, or confirms it, or is queued against it,
+    and nothing else is there."""
     voices: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for statement in told:
         voices[statement.slot][statement.parent].add(statement.agent)
@@ -324,6 +349,7 @@ def check_world(whole: Festinger, word: str, told: Iterable[Statement]) -> None:
     assert not queued
     assert {outcome for *_, outcome in whole.observed(word)} == {"inserted", "confirmed", "conflict"}
     check_history(whole, word)
+    check_counts(whole, word, told)
 
 
 def check_history(whole: Festinger, word: str) -> None:
@@ -333,3 +359,10 @@ def check_history(whole: Festinger, word: str) -> None:
         assert count == 1, (concept, dimension, action, count)
         inserted += [(concept, dimension)] * (action == "insert")
     assert len(inserted) == len(set(inserted)) == len(whole.edges(word))
+
+
+def check_counts(whole: Festinger, word: str, told: Iterable[Statement]) -> None:
+    """Each agent speaks of a concept in one message."""
+    met = "SELECT token, encounter_count FROM soas WHERE token LIKE %s AND encounter_count > 0"
+    spoken = Counter(statement.concept for statement in told if statement.agent != TEACHER)
+    assert dict(whole.run(met, f"{word}%")) == spoken

@@ -1,5 +1,6 @@
 """The server as a process: several workers on one port, and how it starts and ends."""
 
+import asyncio
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import psycopg
 import pytest
 
 from festinger_site.launcher.scratch_instance import free_port
+from tests.learners import learn
 from tests.served.server import Served
 from tests.standin import StandIn
 from tests.waiting import eventually
@@ -89,7 +91,7 @@ def test_all_workers_follow_the_config_file(served: Served, config: Path) -> Non
     config.unlink()
 
 
-def test_told_to_stop_all_workers_write_what_they_counted(served: Served, database: str) -> None:
+def test_told_to_stop_all_workers_write_what_they_heard(served: Served, database: str) -> None:
     def say(number: int) -> int:
         answer = served.client.post(
             "/api/chat",
@@ -105,6 +107,7 @@ def test_told_to_stop_all_workers_write_what_they_counted(served: Served, databa
     with ThreadPoolExecutor(8) as threads:
         assert set(threads.map(say, range(40))) == {200}
     errors = served.stop()
+    asyncio.run(learn(database))
 
     with psycopg.connect(database) as client:
         row = client.execute("SELECT encounter_count FROM soas WHERE token = 'jabberwock'").fetchone()

@@ -1,5 +1,6 @@
-"""From a prompt to the table of observations: real server processes, and a Postgres that goes away under them."""
+"""From a prompt to what a worker learns of it: real server processes, and a Postgres that goes away under them."""
 
+import asyncio
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import waiting
+from tests.learners import learn
 from tests.served.learning import headers_of, register_agents
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
@@ -54,13 +56,22 @@ def started(own: OwnPostgres, upstream: StandIn, home: Path) -> Iterator[Start]:
 @pytest.fixture
 def start(own: OwnPostgres, started: Start) -> Iterator[Start]:
     """The same, with tables that hold nothing of the test before."""
-    own.run("TRUNCATE observation, seen_message")
+    own.run("TRUNCATE heard_message, observation, seen_message")
     if own.run("SELECT to_regclass('pgmq.q_celery')") != [(None,)]:
         own.run("TRUNCATE pgmq.q_celery")
     yield started
     own.thaw()
     if not own.is_running:
         own.start()
+
+
+def heard(own: OwnPostgres, word: str) -> list[str]:
+    """The concepts that begin with the word, in the order in which messages that wait for a worker state something
+    about them."""
+    found = own.run(
+        "SELECT split_part(text, ' ', 1) FROM heard_message WHERE text LIKE %s ORDER BY said_at", f"{word}%"
+    )
+    return [concept for (concept,) in found]
 
 
 def observed(own: OwnPostgres, word: str) -> list[str]:
@@ -94,7 +105,7 @@ def say(server: Served, word: str, numbers: range) -> list[str]:
 
 def health(server: Served) -> dict[str, int]:
     report = server.client.get("/health").json()
-    return {name: report[f"{name}_observations"] for name in ("unwritten", "journaled", "dropped")}
+    return {name: report[f"{name}_messages"] for name in ("unwritten", "journaled", "dropped")}
 
 
 def kill(server: Served) -> None:
@@ -102,19 +113,25 @@ def kill(server: Served) -> None:
     server.process.wait()
 
 
-def test_what_a_prompt_states_is_a_row_soon_and_a_worker_is_woken(own: OwnPostgres, start: Start) -> None:
+def test_what_a_prompt_says_is_a_row_soon_and_a_worker_is_woken(own: OwnPostgres, start: Start) -> None:
     server = start()
 
     [concept] = say(server, "zorblat", range(1))
 
-    assert eventually(lambda: observed(own, "zorblat") == [concept])
-    row = own.run("SELECT parent, dimension, is_isa, role, agent, evidence, state FROM observation")
-    assert row == [("repo", "type", True, "user", "anonymous@127.0.0.1", "zorblat0 ISA repo.", "pending")]
-    woken = {"resolution.tasks.settle_observations", "resolution.tasks.read_episodes"}
-    assert eventually(lambda: woken <= set(wake_ups(own)))
+    assert eventually(lambda: heard(own, "zorblat") == [concept])
+    assert own.run("SELECT role, agent, text, is_dated, attempts FROM heard_message ORDER BY id") == [
+        ("user", "anonymous@127.0.0.1", "Start with zorblat0.", True, 0),
+        ("user", "anonymous@127.0.0.1", "zorblat0 ISA repo.", True, 0),
+    ]
+    assert eventually(lambda: "resolution.tasks.learn" in wake_ups(own))
     assert health(server) == {"unwritten": 0, "journaled": 0, "dropped": 0}
-    server.stop()
+
+    assert asyncio.run(learn(own.url)) == 2
+
+    row = own.run("SELECT concept, parent, dimension, is_isa, role, agent, evidence, state FROM observation")
+    assert row == [("zorblat0", "repo", "type", True, "user", "anonymous@127.0.0.1", "zorblat0 ISA repo.", "pending")]
     assert own.run("SELECT count(*) FROM observation JOIN seen_message USING (digest)") == [(1,)]
+    assert heard(own, "zorblat") == []
 
 
 def test_lists_tables_and_pronouns_teach_and_a_pasted_traceback_does_not(own: OwnPostgres, start: Start) -> None:
@@ -127,8 +144,9 @@ def test_lists_tables_and_pronouns_teach_and_a_pasted_traceback_does_not(own: Ow
     )
 
     assert server.chat(("user", "Begin."), ("user", said)).status_code == 200
+    assert eventually(lambda: heard(own, "Dump"))
+    asyncio.run(learn(own.url))
 
-    assert eventually(lambda: len(observed(own, "zwacko")) >= 4)
     rows = own.run("SELECT concept, dimension, parent, evidence FROM observation ORDER BY concept, dimension")
     assert [row[:3] for row in rows] == [
         ("zwacko-api", "type", "go_service"),
@@ -143,15 +161,21 @@ def test_a_history_resent_after_a_restart_brings_no_row_twice(own: OwnPostgres, 
     said = [("user", "Begin."), *(("user", f"blorptack{number} ISA repo.") for number in range(4))]
     first = start()
     first.chat(*said)
-    assert eventually(lambda: len(observed(own, "blorptack")) == 4)
+    assert eventually(lambda: len(heard(own, "blorptack")) == 4)
     kill(first)
-    own.run("TRUNCATE seen_message")  # as if it had died before it could note which messages it has seen
 
-    again = start()
-    again.chat(*said, ("user", "blorptack9 ISA repo."))
+    second = start()  # nobody has learned from the messages yet
+    second.chat(*said, ("user", "blorptack8 ISA repo."))
+    assert eventually(lambda: "blorptack8" in heard(own, "blorptack"))
+    assert len(heard(own, "blorptack")) == 5
+    asyncio.run(learn(own.url))
+    kill(second)
 
-    assert eventually(lambda: "blorptack9" in observed(own, "blorptack"))
-    assert len(observed(own, "blorptack")) == 5
+    third = start()
+    third.chat(*said, ("user", "blorptack8 ISA repo."), ("user", "blorptack9 ISA repo."))
+    assert eventually(lambda: heard(own, "blorptack") == ["blorptack9"])
+    asyncio.run(learn(own.url))
+    assert observed(own, "blorptack") == [f"blorptack{number}" for number in (0, 1, 2, 3, 8, 9)]
 
 
 def test_a_server_that_is_killed_has_written_what_was_answered_before(
@@ -160,10 +184,10 @@ def test_a_server_that_is_killed_has_written_what_was_answered_before(
     server = start()
     said = say(server, "frobnitz", range(20))
 
-    assert eventually(lambda: observed(own, "frobnitz") == said)
+    assert eventually(lambda: heard(own, "frobnitz") == said)
     kill(server)
 
-    assert observed(own, "frobnitz") == said
+    assert heard(own, "frobnitz") == said
     assert journaled(home) == ""
 
 
@@ -191,7 +215,7 @@ def test_what_is_said_while_postgres_is_away_is_in_the_journal_and_learned_after
 ) -> None:
     server = start()
     said = say(server, word, range(5))
-    assert eventually(lambda: len(observed(own, word)) == 5)
+    assert eventually(lambda: len(heard(own, word)) == 5)
 
     away(own)
     said += say(server, word, range(5, 10))
@@ -203,15 +227,17 @@ def test_what_is_said_while_postgres_is_away_is_in_the_journal_and_learned_after
         own.start()
 
     again = start()
-    assert eventually(lambda: observed(own, word) == said)
+    assert eventually(lambda: heard(own, word) == said)
     assert eventually(lambda: journaled(home) == "")
     assert eventually(lambda: health(again) == {"unwritten": 0, "journaled": 0, "dropped": 0})
+    asyncio.run(learn(own.url))
+    assert observed(own, word) == said
 
 
 def in_journal(home: Path, concepts: list[str]) -> list[str]:
     """Those of the concepts that it says something about."""
     lines = journaled(home)
-    return [concept for concept in concepts if f'"{concept}"' in lines]
+    return [concept for concept in concepts if f'"{concept} ISA repo."' in lines]
 
 
 def test_a_server_that_lives_on_writes_its_journal_when_postgres_is_back(
@@ -220,13 +246,13 @@ def test_a_server_that_lives_on_writes_its_journal_when_postgres_is_back(
     server = start()
     own.stop()
     said = say(server, "gadzook", range(3))
-    assert eventually(lambda: health(server) == {"unwritten": 0, "journaled": 3, "dropped": 0})
+    assert eventually(lambda: health(server) == {"unwritten": 0, "journaled": 6, "dropped": 0})
     own.start()
 
-    assert eventually(lambda: observed(own, "gadzook") == said)
+    assert eventually(lambda: heard(own, "gadzook") == said)
     assert eventually(lambda: journaled(home) == "")
     said += say(server, "gadzook", range(3, 6))
-    assert eventually(lambda: observed(own, "gadzook") == said)
+    assert eventually(lambda: heard(own, "gadzook") == said)
 
 
 def test_what_was_decided_shows_no_conflict_but_for_another_agent(

@@ -374,7 +374,7 @@ def test_observations_that_nobody_takes_are_told(viewer: Client) -> None:
 
     shown = health(viewer)
 
-    assert "3 statements and 1 concept wait to be learned; the oldest statement has been due for 20 minutes." in shown
+    assert "0 messages, 3 statements and 1 concept wait to be learned; the oldest has been due for 20 minutes." in shown
 
 
 def test_a_setting_that_cannot_be_read_is_told(viewer: Client) -> None:

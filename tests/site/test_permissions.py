@@ -30,6 +30,7 @@ from memory.models import (
     EdgeHistory,
     Episode,
     Evidence,
+    HeardMessage,
     Heartbeat,
     LanguageModel,
     LlmCall,
@@ -100,6 +101,10 @@ def world(module_db: None) -> None:
     Candidate.objects.create(
         concept="gnommoweb", parent="virus", dimension="type", is_isa=True, channel="quoted", confidence=0.4,
         voices=[["dobby", "quoted"]],
+    )  # fmt: skip
+    HeardMessage.objects.create(
+        digest=bytes(32), key=bytes(32), role="user", agent="harry", text="dobby is free.", said_at=timezone.now(),
+        next_attempt_at=None, last_error="RecursionError",
     )  # fmt: skip
     Observation.objects.create(
         kind="concept", concept="dobby", digest=b"0" * 32, role="user", agent="harry", said_at=timezone.now(),

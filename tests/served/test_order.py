@@ -1,0 +1,64 @@
+"""What one speaker says in order is learned in order, whichever processes hear and place it; and what is said while the
+worker stands still is found, and learned when it goes on."""
+
+import time
+from collections.abc import Iterator
+from statistics import median
+
+import pytest
+
+from tests.served.learning import SYSTEM, Festinger, festinger
+from tests.served.postgres import OwnPostgres
+from tests.standin import StandIn
+
+pytestmark = pytest.mark.slow
+
+TIMES = 1_000
+AT_ONCE = 50  # things of which both turns are said before the next are
+HALTED_S = 60.0
+SLOWER = 1.5  # times as slow as before, at most, for a prompt while the worker stands still
+SETTLED_S = 300.0
+
+
+@pytest.fixture(scope="module")
+def whole(durable: OwnPostgres, upstream: StandIn) -> Iterator[Festinger]:
+    with festinger(durable, "order", upstream, proxies=2, workers=2) as running:
+        running.run("UPDATE config SET value = '1000000' WHERE key LIKE 'quota_%%'")
+        yield running
+
+
+def test_no_fact_of_a_first_turn_beats_the_second_through_two_proxies_and_two_workers(whole: Festinger) -> None:
+    for number in range(TIMES):
+        first = ("user", f"vidar{number} is a printer.")
+        whole.ask(("system", SYSTEM), first, proxy=number % 2)
+        corrected = ("user", f"Actually vidar{number} is a plotter.")
+        whole.ask(("system", SYSTEM), first, ("assistant", "Yes."), corrected, proxy=1 - number % 2)
+
+    whole.wait_settled(SETTLED_S)
+
+    assert {row[1] for row in whole.edges("vidar")} == {"plotter"}
+    assert len(whole.edges("vidar")) == TIMES
+    assert whole.queue("vidar") == []
+
+
+def test_prompts_go_on_and_nothing_is_lost_while_the_worker_stands_still(whole: Festinger) -> None:
+    def ask(number: int) -> float:
+        started = time.monotonic()
+        whole.ask(("system", SYSTEM), ("user", f"hoder{number} is a gadget. Its spare key hangs behind door {number}."))
+        return time.monotonic() - started
+
+    before = [ask(number) for number in range(200)]
+    whole.wait_settled(SETTLED_S)
+    meanwhile = []
+    with whole.halted("worker"), whole.halted("worker1"):
+        end = time.monotonic() + HALTED_S
+        while time.monotonic() < end:
+            meanwhile.append(ask(len(before) + len(meanwhile)))
+        last = len(before) + len(meanwhile) - 1
+        told = whole.ask(("system", SYSTEM), ("user", f"Behind which door hangs the spare key of hoder{last}?"))
+
+    whole.wait_settled(SETTLED_S)
+
+    assert f"door {last}." in told[-1]["content"]
+    assert len(whole.edges("hoder")) == last + 1
+    assert median(meanwhile) < SLOWER * median(before)
