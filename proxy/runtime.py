@@ -54,13 +54,14 @@ class Runtime:
         server = self.settings_file.rules.upstream
         self.upstream = Upstream(server.url, server.connect_timeout_s)
         self.modelfiles = Modelfiles(self.upstream, broadcast=partial(self.coherence.signal, MODELS_CHANGED))
-        self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake=partial(send_wakeup, LEARN))
+        self.searcher = Searcher(settings.DATABASE_URL)
+        wake = partial(send_wakeup, LEARN)
+        self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake, self.searcher.find_made)
         self.encounters = Encounters(self.cache, self.outbox.add)
         self.bookkeeper = Bookkeeper(self.encounters, settings.DATABASE_URL)
         self.events = Events(settings.DATABASE_URL)
         self.injection_log = InjectionLog(settings.DATABASE_URL)
         self.conversations = Conversations(record=self.injection_log.add)
-        self.searcher = Searcher(settings.DATABASE_URL)
         guard = LoopGuard(broadcast=self._tell_trip)
         self.enricher = Enricher(
             cache=self.cache,

@@ -1,5 +1,6 @@
 """A new message on its way from a server process to the table ``heard_message``, and to ``episode``."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
@@ -76,6 +77,10 @@ def mask_message(heard: HeardMessage) -> HeardMessage:
 def compose_heard(heard: HeardMessage) -> EpisodeText | None:
     """What is kept of the message; None where it says too little, or is kept for nobody."""
     return finish(compose_episode(heard.text, heard.role, heard.before)) if heard.is_kept else None
+
+
+# By what a message says itself, the vector that it was searched with, and the id of its embedder.
+FindVector = Callable[[str], tuple[int, Sequence[float]] | None]
 
 
 def compose_row(heard: HeardMessage) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 import orjson
 import psycopg
 
-from memory.db.connections import PAST, Connection, first_line, open_connection
+from memory.db.connections import PAST, Connection, columns, first_line, open_connection
 from memory.domain.statement import Statement
-from memory.learning.heard import HeardMessage, compose_row
+from memory.learning.heard import FindVector, HeardMessage, compose_row
 from memory.learning.observations import insert_observations
 from memory.semantic.lexemes import LEXEMES
 
@@ -58,6 +58,19 @@ INSERT: Final = f"""
 """
 
 
+# What a prompt was searched with need not be computed again, and is found at once.
+STORE_VECTORS: Final = """
+    WITH made AS (
+        SELECT episode.id, embedder, vector
+        FROM unnest(%s::bytea[], %s::int8[], %s::text[]) AS made (digest, embedder, vector) JOIN episode USING (digest)
+    ), stored AS (
+        INSERT INTO episode_vector (id, embedder_id, vector) SELECT id, embedder, vector::halfvec FROM made
+        ON CONFLICT DO NOTHING
+    )
+    DELETE FROM pending_embedding USING made WHERE kind = 'episode' AND row = made.id
+"""
+
+
 class Stored(NamedTuple):
     """How many messages of a batch are new in the table, and how many it will never take; how many are kept as
     episodes, and how many of those are of users."""
@@ -78,8 +91,9 @@ class Stored(NamedTuple):
 class MessageTable:
     """One batch at a time. The connection is opened when it is needed, and anew when it was lost."""
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, find_vector: FindVector = lambda text: None) -> None:
         self._dsn = dsn
+        self._find_vector = find_vector
         self._connection: Connection | None = None
         self._lifetime = AsyncExitStack()
 
@@ -109,11 +123,26 @@ class MessageTable:
             if self._connection is None:
                 self._connection = await self._lifetime.enter_async_context(open_connection(self._dsn, "messages"))
             stored = await insert(self._connection, rows)
+            if stored.of_users:
+                await self._store_vectors(self._connection, rows)
             refused = await insert_observations(self._connection, statements) if statements else 0
             return stored + Stored(new=len(statements) - refused, refused=failed + refused)
         except BaseException:
             await self.close()
             raise
+
+    async def _store_vectors(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+        found = [
+            (bytes.fromhex(row["digest"]), embedder, f"[{','.join(f'{number:.4g}' for number in vector)}]")
+            for row in rows
+            if row["role"] == "user" and (made := self._find_vector(row.get("own", "").strip())) is not None
+            for embedder, vector in [made]
+        ]
+        if found:
+            with suppress(
+                psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError
+            ):  # then a worker makes them
+                await connection.execute(STORE_VECTORS, columns(found, 3))
 
     async def _end(self, work: asyncio.Task[Stored]) -> None:
         """Ends a write that takes too long."""

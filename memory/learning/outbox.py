@@ -20,7 +20,7 @@ from memory.db.connections import first_line
 from memory.domain.statement import decode as decode_statement
 from memory.domain.timing import LogThrottle
 from memory.learning.buffer import Backlog, WaitingMessage
-from memory.learning.heard import HeardMessage, decode, encode, mask_message
+from memory.learning.heard import FindVector, HeardMessage, decode, encode, mask_message
 from memory.learning.journal import Journal, claim, next_lines
 from memory.learning.message_table import MessageTable, Stored
 from memory.learning.wakeup import Waker
@@ -48,11 +48,13 @@ class Copied(NamedTuple):
 class Outbox:
     """``wake`` tells the workers that there is something to do; it may block."""
 
-    def __init__(self, dsn: str, journal_folder: Path, wake: Callable[[], None]) -> None:
+    def __init__(
+        self, dsn: str, journal_folder: Path, wake: Callable[[], None], find_vector: FindVector = lambda text: None
+    ) -> None:
         self.journaled = 0  # messages in all journals of the home
         self.dropped = 0  # messages that this process lost
         self.episodes = 0  # that it has stored
-        self._table = MessageTable(dsn)
+        self._table = MessageTable(dsn, find_vector)
         self._replayed_to = MessageTable(dsn)
         self._journal = Journal(journal_folder)
         self._waker = Waker(wake)

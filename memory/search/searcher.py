@@ -29,6 +29,7 @@ from memory.search.statement import (
     compose,
     number_parameters,
 )
+from memory.semantic.domain.episodes import SHORT_MAX
 from memory.semantic.domain.scope import Scope
 from memory.semantic.vectors import builtin
 
@@ -44,6 +45,8 @@ UNHURRIED_MS: Final = 500  # the deadline of a search that nobody waits for
 EMBEDDER_READ_S: Final = 2.0  # how often a process looks which embedder is current
 CONNECT_AGAIN_S: Final = 1.0
 LOG_EVERY_S: Final = 60.0
+MADE_MAX: Final = 256  # vectors of queries that are kept until their messages are stored
+MADE_CHARACTERS: Final = 200  # of a query that has as many word pieces as the text of its message
 
 
 @dataclass(slots=True)
@@ -82,6 +85,7 @@ class Searcher:
         self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
         self._deadlines: WeakKeyDictionary[Connection, int] = WeakKeyDictionary()  # that Postgres has, in milliseconds
         self._space: VectorSpace | None = None
+        self._made: dict[str, tuple[int, Sequence[float]]] = {}
         self._encoding = ThreadPoolExecutor(1, "encode-query")  # starts its thread with the first query
         self._log = LogThrottle(LOG_EVERY_S)
 
@@ -142,6 +146,8 @@ class Searcher:
         started = time.perf_counter()
         try:
             space, vector, nearest = await self._compare(request, deadline_ms / 1000)
+            if space is not None and vector is not None and (len(texts) == 1 or len(texts[-1]) < SHORT_MAX):
+                self._keep_made(texts[-1], space.id, vector)
             left_s = deadline_ms / 1000 - (time.perf_counter() - started)
             opened = await self._take(WAITING_SHARE * left_s)
         except TimeoutError:
@@ -166,6 +172,17 @@ class Searcher:
         found = ranking.choose_unasked(results, noise, request.query, time.time())
         counts.found += bool(found)
         return found
+
+    def find_made(self, text: str) -> tuple[int, Sequence[float]] | None:
+        """The embedder's id, and the vector of a message with these own words, if it was searched for lately."""
+        return self._made.get(text)
+
+    def _keep_made(self, text: str, embedder: int, vector: Sequence[float]) -> None:
+        if len(text) <= MADE_CHARACTERS:
+            self._made.pop(text, None)
+            self._made[text] = embedder, vector
+            if len(self._made) > MADE_MAX:
+                del self._made[next(iter(self._made))]
 
     async def _search(
         self, opened: Connection, composed: tuple[str, dict[str, Any]], deadline_ms: int

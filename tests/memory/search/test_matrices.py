@@ -1,6 +1,7 @@
 """The vectors that a server holds follow the database."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -12,6 +13,9 @@ from django.db import connection
 
 from memory.cache.state import Cache
 from memory.cache.sync import Coherence
+from memory.db.connections import fetch_rows
+from memory.learning.heard import HeardMessage
+from memory.learning.message_table import MessageTable
 from memory.models import Config, Episode
 from memory.search import matrices
 from memory.search.searcher import IN_FLIGHT_MAX, Searcher
@@ -173,3 +177,34 @@ def test_each_change_of_vectors_is_announced(vectors: None) -> None:
         cursor.execute("SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'episode_vector_announce_%'")
         assert cursor.fetchone() == (4,)
     assert schema.has_tables()
+
+
+def test_what_a_prompt_was_searched_with_is_the_vector_of_its_message(followed: str) -> None:
+    async def run() -> None:
+        await say("The cat sleeps.")
+        async with searching(followed) as searcher:
+            assert await find(searcher) == []
+            table = MessageTable(followed, searcher.find_made)
+            for text in (QUESTION, DATABASE):  # nobody has searched for the second
+                key = digest_of("now", 16) + digest_of(text, 16)
+                await table.insert([HeardMessage(key, "agent-zero", ANN, "user", text, time.time())])
+            await table.close()
+        made = await at_work(
+            lambda: fetch_rows("SELECT text, vector::text FROM episode JOIN episode_vector USING (id)")
+        )
+        waits = await at_work(lambda: fetch_rows("SELECT text FROM episode JOIN pending_embedding ON row = id"))
+        await at_work(embed_all_anew)
+        anew = await at_work(
+            lambda: fetch_rows("SELECT text, vector::text FROM episode JOIN episode_vector USING (id)")
+        )
+
+        assert (dict(made)[QUESTION], waits) == (dict(anew)[QUESTION], [(DATABASE,)])
+
+    asyncio.run(run())
+
+
+def embed_all_anew() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM episode_vector")
+    queue.fill()
+    queue.embed_due()
