@@ -15,7 +15,7 @@ from memory.domain.cues.patterns import OPENING, OPERATORS, SUBJECT_BEHIND, Cue,
 from memory.domain.cues.sentence_reader import read_sentence
 from memory.domain.cues.tables import iter_table_facts, may_have_facts
 from memory.domain.language.english import nouns, verbs
-from memory.domain.steps import Steps, finish
+from memory.domain.steps import Steps
 from memory.domain.text.function_words import CLOSED_CLASS, is_closed_class
 from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.quotations import find_quotations, is_quoted
@@ -26,7 +26,7 @@ from memory.domain.types import NAMES
 
 __all__ = [
     "CueMatch", "PossibleCues", "SpeechAct", "Vocabulary", "find_cues", "find_possible_cues", "iter_cues",
-    "iter_names_near_cues", "names_near_cues",
+    "iter_names_near_cues",
 ]  # fmt: skip
 
 _GLANCE: Final = 100  # characters; three words are hardly longer
@@ -188,21 +188,15 @@ class _Acquainted:
         return token in self.concepts or self._vocabulary.is_concept(token)
 
 
-def names_near_cues(text: str, names: Collection[str], *, as_parents: bool = False) -> set[str]:
-    """Those of the names that stand shortly before a cue (or after it, ``as_parents``)."""
-    return finish(iter_names_near_cues(text, names, find_forms(text), as_parents=as_parents))
-
-
-def iter_names_near_cues(
-    text: str, names: Collection[str], cues: Iterable[Cue], *, as_parents: bool = False
-) -> Steps[set[str]]:
-    """The same step by step: one for each cue of the text, which is compared with each name."""
+def iter_names_near_cues(text: str, names: Collection[str], cues: Iterable[Cue]) -> Steps[set[str]]:
+    """Those of the names that stand shortly before a cue, or where a cue's subject may stand. One step for each cue,
+    which is compared with each name."""
     # Of no other name does `find_cues` make a subject, and this takes a fraction of its time.
     near: set[str] = set()
     parts = {name: [part[:-1] if len(part) > 3 else part for part in name.split("_")] for name in names}
     for cue in cues:
         around = text[max(0, cue.start - _GLANCE) : cue.start]
-        if as_parents or cue.form in SUBJECT_BEHIND or cue.form is Form.OWNS:
+        if cue.form in SUBJECT_BEHIND or cue.form is Form.OWNS:
             around += text[cue.end : cue.end + _GLANCE]
         spelled = unicodedata.normalize("NFKC", normalise(around).text.lower())
         near.update(name for name in names if all(part in spelled for part in parts[name]))
