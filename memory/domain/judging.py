@@ -64,6 +64,7 @@ class Incoming(NamedTuple):
     manner: Manner = PLAIN
     said_at: float = 0.0
     is_dated: bool = True
+    is_heard: bool = True  # in a message; what is restated by a decision comes late on purpose
 
 
 class Decided(NamedTuple):
@@ -204,7 +205,7 @@ def _judge_plain(said: Incoming, own: StandingFact | None, graph: Graph, *, supe
         if is_no_dispute and not supersedes:
             return Judgement(Act.CANDIDATE, own)
         is_older = said.said_at < own.said_at
-        if is_older and own.is_own:  # it comes late: the same speaker has said the other since
+        if is_older and own.is_own and said.is_heard:  # it comes late: the same speaker has said the other since
             return Judgement(Act.OUTDATED, own)
         if not supersedes or is_weaker(said.channel, own.channel):
             return Judgement(Act.CONFLICT, own)  # newer words do not displace stronger ones

@@ -212,7 +212,7 @@ class SlotSet:
         words = {parent: ids.parent_id} | {edge.parent.token: edge.parent_id for edge in edges}
         at = said.at.timestamp()
         return judge(
-            Incoming(ids.dim_id, parent, said.channel, assertion.manner, at, is_dated=said.is_dated),
+            Incoming(ids.dim_id, parent, said.channel, assertion.manner, at, said.is_dated, is_heard=bool(said.role)),
             [
                 StandingFact(
                     edge.dim_id,

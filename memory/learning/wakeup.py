@@ -13,6 +13,7 @@ from memory.domain.timing import LogThrottle
 logger = logging.getLogger(__name__)
 
 TOLD_EVERY_S = 60.0
+PAUSE_S = 0.1  # between two calls: whoever is woken looks for all that there is
 # The first message of a process declares the queue, with a trigger: of two at once, one would fail.
 _SENDING = threading.Lock()
 
@@ -66,3 +67,5 @@ class Waker:
             except Exception as error:  # whatever the broker is: the next wake-up must come
                 if self._may_tell.is_due(time.monotonic()):
                     logger.warning("wake.failed", extra={"error": first_line(error)})
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_closed, PAUSE_S)

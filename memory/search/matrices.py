@@ -26,6 +26,7 @@ SCOPE_BYTES: Final = 1_000  # of each, besides its matrix
 SLICE: Final = 250  # rows that are read at a time, within 2 ms of the event loop
 RESTS: Final = 4  # times as long as the last load took: where more speakers are served than fit, they are loaded often
 WAITING_MAX: Final = 64  # scopes to be loaded
+GATHER_S: Final = 0.5  # what changes within this time is read together; until then Postgres compares what is new
 FULL: Final = bounds.define("held_vectors", "speakers whose vectors made room for those of others, 64 MiB in all")
 
 _VECTORS: Final = """
@@ -52,6 +53,8 @@ class Matrices:
         self._held: dict[Scope, Matrix] = {}  # who was searched for last is last; of more than EXACT_MAX too many
         self._loading: dict[Scope, set[int]] = {}  # with what has changed since
         self._wanted: asyncio.Queue[Scope] = asyncio.Queue()
+        self._changed: set[int] = set()  # and not read yet
+        self._has_changed = asyncio.Event()
 
     @property
     def held_bytes(self) -> int:
@@ -73,7 +76,11 @@ class Matrices:
         return held
 
     async def run(self) -> None:
-        """Loads what is wanted, one after the other, until it is cancelled."""
+        """Loads what is wanted, and reads what has changed, until it is cancelled."""
+        await asyncio.gather(self._load_wanted(), self._read_changed())
+
+    async def _load_wanted(self) -> None:
+        """One after the other."""
         while True:
             scope = await self._wanted.get()
             changed, space = self._loading.get(scope), self._space
@@ -97,7 +104,25 @@ class Matrices:
     async def refresh(self, connection: Connection, keys: list[int]) -> None:
         for changed in self._loading.values():
             changed.update(keys)
-        if not self._held or (space := self._space) is None:
+        if self._held:
+            self._changed.update(keys)
+            self._has_changed.set()
+
+    async def _read_changed(self) -> None:
+        while True:
+            await self._has_changed.wait()
+            await asyncio.sleep(GATHER_S)
+            self._has_changed.clear()
+            keys, self._changed = sorted(self._changed), set()
+            try:
+                async with open_connection(self._dsn, NAME) as connection:
+                    await self._apply(connection, keys)
+            except (psycopg.Error, OSError) as error:
+                self._drop()  # they are loaded anew
+                logger.warning("vectors.not_read", extra={"error": first_line(error)})
+
+    async def _apply(self, connection: Connection, keys: list[int]) -> None:
+        if (space := self._space) is None:
             return
         for some in chunks(keys, SLICE):
             found = await _read_changed(connection, some, space)
