@@ -72,11 +72,10 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     for number, word in enumerate(KNOWN, 1):
         cache.put_soas(word, SoasRow(number, is_common=True))
     caller, modelfiles = Caller("replayed", None, is_local=True), Modelfiles(Upstream("http://127.0.0.1:9", 1.0))
-    found = Findings()
+    found = Findings(typed={human.strip() for request in requests for human in request["human"]} - {""})
+    typed = sorted(found.typed)
     for request in requests:
         found.requests += 1
-        typed = [human.strip() for human in request["human"] if human.strip()]
-        found.typed.update(typed)
         run = await run_dry(
             cache, modelfiles, Loops, Turns(), None,
             path=request["path"], body=orjson.dumps(request["body"]), caller=caller,

@@ -80,7 +80,8 @@ class Encounters:
                     is_dated=is_dated,
                     is_live=is_live or is_dated,
                 )
-                self.add(heard)
+                if heard.text.strip():
+                    self.add(heard)
                 if scope is not None:
                     _remember(self._kept, hash((scope, key)), None)
                 if seen_at is None:

@@ -23,6 +23,7 @@ from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.secrets.redaction import MARK, blank_in_steps, blank_secrets
 from memory.domain.steps import Steps, finish
 from memory.domain.text.agent_envelopes import shows_tools, unwrap
+from memory.domain.text.client_envelopes import remove_client_parts
 from memory.domain.text.portions import split_for_reading, unite_words
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
@@ -335,9 +336,9 @@ def unwrap_readable(cache: Cache, message: Message) -> Message:
 
 
 def unwrap_message(message: Message) -> Message:
-    """The message less its envelope and less Festinger's own blocks."""
+    """The message less its envelope, less Festinger's own blocks and what clients put beside a person's words."""
     text, role = unwrap(remove_recollections(message.text), message.role)
-    return Message(role, text)
+    return Message(role, remove_client_parts(text) if role == "user" else text)
 
 
 def remove_recollections(text: str) -> str:

@@ -49,6 +49,7 @@ _RECEIVES_RECORD: Final = re.compile(english.RECEIVES_RECORD)
 _DIGESTS: Final = re.compile(english.DIGESTS)
 _CONVERSATION: Final = re.compile(rf"\b{english.CONVERSATION}")
 _TURN: Final = re.compile(english.TURN, re.MULTILINE)
+_TRANSCRIPT: Final = re.compile(r"\s*user:.{1,1000}?\n\s*assistant:", re.IGNORECASE | re.DOTALL)
 _CONSTRAINTS: Final = tuple(re.compile(wording) for wording in english.CONSTRAINTS)
 _BESIDES: Final = re.compile(english.BESIDES)
 _SMART: Final = str.maketrans("‘’“”", "''\"\"")
@@ -66,6 +67,10 @@ def find_helper_task(prompt: Prompt, payload: Payload) -> HelperTask | None:
         asked = "\n".join(part.text for part in parts if part.role == "system")
         if len(asked) < HELPER_MAX and (task := _find_digest(asked) or _find_request(asked)) is not None:
             return task
+        # A chat, turn by turn, and how a program wants what is to be made of it.
+        is_chat = any(_TRANSCRIPT.match(part.text, 0, HELPER_MAX) for part in parts if part.role == "user")
+        if is_chat and _is_for_program(asked.casefold(), may_be_person=False):
+            return "digest"
     texts: list[str] = []
     room = HELPER_MAX
     for part in parts:

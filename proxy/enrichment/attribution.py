@@ -9,6 +9,7 @@ from typing import Final
 
 from memory.domain.steps import Steps
 from memory.domain.text.agent_envelopes import is_person_envelope
+from memory.domain.text.client_envelopes import EXAMPLES_END
 from proxy.domain.formats.base import Part, Prompt
 from proxy.domain.formats.litellm_flattened import FlattenedPrompt
 from proxy.domain.formats.streams import AnswerWatch
@@ -60,8 +61,10 @@ class RelayedAnswers:
 
 
 def find_unattributable(prompt: Prompt, relayed: RelayedAnswers) -> Steps[set[int]]:
-    """The parts, by index, of which nothing shows that their role has said them; none but of a flattened prompt."""
-    found: set[int] = set()
+    """The parts, by index, of which nothing shows that their role has said them: of a flattened prompt, and a client's
+    examples."""
+    last = max((index for index, part in enumerate(prompt.parts) if part.text.startswith(EXAMPLES_END)), default=0)
+    found = set(range(last))
     if not isinstance(prompt, FlattenedPrompt):
         return found
     first_user = next((index for index, part in enumerate(prompt.parts) if part.role == "user"), -1)

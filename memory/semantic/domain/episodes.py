@@ -39,7 +39,6 @@ _TOOL_OUTPUT: Final = re.compile(
     r"(?:[ \t]+(?:of|from)[ \t][^\n:]{1,40}|[ \t*_`]*(?:[\[(#]\w{0,20}[\])]?|\d{1,3}))?[ \t*_`]*:",
     re.IGNORECASE,
 )
-_SYSTEM: Final = re.compile(r"<(system[\w-]{0,40})>")
 _OFFERS: Final = re.compile(requests.OFFERS)
 _WORD: Final = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
@@ -72,7 +71,7 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     """What is kept of a message, whose envelope is off; None where it says too little, or its role says nothing that is
     kept. Of an answer that says too little alone, also the question, with which the model's words ``before`` it end.
     Linear in the length."""
-    said = unwrap_answer(said) if role == "assistant" else _without_system(said)
+    said = unwrap_answer(said) if role == "assistant" else said
     if role not in ROLES or (role == "user" and _TOOL_OUTPUT.match(said[:100])):
         return None
     pieces = []
@@ -123,21 +122,6 @@ def answers(text: str, question: str) -> bool:
     """True if the text answers the question, and asks or orders nothing itself."""
     words = re.findall(r"[\w'’-]+", text.lower())
     return bool(question) and "?" not in text and words[0] not in requests.TASKS
-
-
-def _without_system(said: str) -> str:
-    """Without what a client tells the model in its user's message: Claude Code's ``<system-reminder>`` and its like."""
-    kept, at, unclosed = [], 0, set()
-    for tag in _SYSTEM.finditer(said):
-        if tag.start() < at or tag[1] in unclosed:
-            continue
-        end = said.find(f"</{tag[1]}>", tag.end())
-        if end < 0:
-            unclosed.add(tag[1])
-            continue
-        kept.append(said[at : tag.start()])
-        at = end + len(tag[1]) + len("</>")
-    return "\n".join([*kept, said[at:]]) if kept else said
 
 
 def has_content(text: str) -> bool:

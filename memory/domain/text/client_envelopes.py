@@ -1,0 +1,56 @@
+"""What clients put into a user's message beside what the person typed, as they write it today. Nobody has said it: it
+teaches nothing, and is neither kept nor searched for."""
+
+import re
+from typing import Final
+
+# From its beginning to its end, where there is one; else to the end of the message.
+_PARTS: Final = (
+    ("# AGENTS.md instructions for ", "</INSTRUCTIONS>"),  # Codex
+    ("<INSTRUCTIONS>", "</INSTRUCTIONS>"),
+    ("<user_instructions>", "</user_instructions>"),
+    ("<environment_context>", "</environment_context>"),
+    ("# *SEARCH/REPLACE block* Rules:", ""),  # aider
+    ("### Task:\nRespond to the user query using the provided context", "</context>"),  # Open WebUI, with documents
+    ("<attached_files>", "</attached_files>"),
+)
+# Messages that are the client's as a whole begin so.
+EXAMPLES_END: Final = "I switched to a new code base."  # aider: the turns before it are examples
+_WHOLE: Final = (
+    EXAMPLES_END,
+    "I have *added these files to the chat*",
+    "Here are summaries of some files present in my git repository",
+    "I committed the changes with git hash",
+    "Generate a title for this conversation:",  # opencode, which sends the conversation in a message of its own
+    "This is the Qwen Code. We are setting up the context for our chat.",
+)
+# What a program asks about a chat stands behind the first, and the chat behind the second: Open WebUI.
+_TASK, _HISTORY = "### Task:\n", "<chat_history>"
+_SYSTEM: Final = re.compile(r"<(system[\w-]{0,40})>")
+
+
+def remove_client_parts(text: str) -> str:
+    """What a person typed of a user's message."""
+    opening = text.lstrip()
+    if opening.startswith(_WHOLE) or (opening.startswith(_TASK) and _HISTORY in opening):
+        return ""
+    for begin, end in _PARTS:
+        while (start := text.find(begin)) >= 0:
+            stop = text.find(end, start) if end else -1
+            text = f"{text[:start]}\n{text[stop + len(end) :] if stop >= 0 else ''}"
+    return _remove_system(text) if "<system" in text else text
+
+
+def _remove_system(text: str) -> str:
+    """Without Claude Code's ``<system-reminder>`` and its like."""
+    kept, at, unclosed = [], 0, set()
+    for tag in _SYSTEM.finditer(text):
+        if tag.start() < at or tag[1] in unclosed:
+            continue
+        end = text.find(f"</{tag[1]}>", tag.end())
+        if end < 0:
+            unclosed.add(tag[1])
+            continue
+        kept.append(text[at : tag.start()])
+        at = end + len(tag[1]) + len("</>")
+    return "\n".join([*kept, text[at:]]) if kept else text
