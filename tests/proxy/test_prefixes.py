@@ -165,10 +165,11 @@ def requests_of(system: str, opening: str, played: list[Step]) -> Iterator[tuple
 AGENT = [Step(0, ["zorb1", "zorb2"], "\n[EXTRAS] zorb3", (0, 0, 0))] * 4
 # The client goes back to a turn whose answer it has had, and begins another one with the same words.
 REGENERATED = [
-    Step(0, ["zorb0", "zorb1"], "", None),
-    Step(0, ["zorb2", "zorb2"], "", None),
-    Step(1, ["zorb2", "zorb1"], "", (0, 0, 0)),
-    Step(0, ["zorb2", "zorb2"], "", None, "zorb2"),
+    Step(0, ["zorb0", "zorb0"], "", None),
+    Step(0, ["zorb0 zorb0 zorb0", "zorb5"], "", None),
+    Step(0, ["zorb0", "zorb0"], "", None),
+    Step(2, ["zorb0 zorb0 zorb0", "zorb5"], "", (0, 0, 0)),
+    Step(0, ["zorb0", "zorb0"], "", None, "zorb0"),
 ]
 each_format = pytest.mark.parametrize("name", FORMATS)
 
