@@ -1,7 +1,6 @@
 """A new message on its way from a server process to the table ``heard_message``, and to ``episode``."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +15,11 @@ from memory.semantic.domain.scope import PERSON_MAX, Scope, Speaker
 
 NOBODY: Final = Scope(Speaker(""))
 OVERHEAD: Final = 500  # bytes of a message that waits, besides its text
+KEY_BYTES: Final = 32
+# Of what a journal has of a message.
+TYPES: Final[dict[str, type]] = {"agent": str, "role": str, "text": str, "at": float, "before": str} | dict.fromkeys(
+    ("is_quoted", "is_dated", "is_live"), bool
+)
 
 
 class HeardMessage(NamedTuple):
@@ -131,14 +135,5 @@ def decode(line: bytes) -> HeardMessage | None:
         heard = HeardMessage(**fields | {"key": bytes.fromhex(fields["key"])})
     except (ValueError, TypeError, KeyError):
         return None
-    is_whole = len(heard.key) == 32 and all(map(partial(_has_type, heard), TYPES))
-    return heard if is_whole else None
-
-
-TYPES: Final = {"agent": str, "role": str, "text": str, "at": float, "before": str} | dict.fromkeys(
-    ("is_quoted", "is_dated", "is_live"), bool
-)
-
-
-def _has_type(heard: HeardMessage, name: str) -> bool:
-    return isinstance(getattr(heard, name), TYPES[name])
+    has_types = all(isinstance(getattr(heard, name), kind) for name, kind in TYPES.items())
+    return heard if has_types and len(heard.key) == KEY_BYTES else None

@@ -12,6 +12,7 @@ from memory.apps import MemoryConfig
 from memory.learning.learner import Learner
 
 LOAD_S: Final = 5.0  # that a task waits for the graph; the next one finds it loaded
+LEARN_S: Final = 60.0  # that a task waits for what is learned; it goes on by itself
 STOP_S: Final = 2.0
 
 
@@ -30,8 +31,8 @@ class LearningLoop:
     def learn(self) -> int:
         """Learns from what is due, and returns from how many messages. Blocks.
 
-        Raises psycopg.Error or OSError where Postgres is away, TimeoutError where the graph is not loaded in time."""
-        return asyncio.run_coroutine_threadsafe(self._learn(), self._loop).result()
+        Raises psycopg.Error or OSError where Postgres is away, TimeoutError where it takes too long."""
+        return asyncio.run_coroutine_threadsafe(self._learn(), self._loop).result(LEARN_S)
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
