@@ -78,8 +78,9 @@ class Announced:
             self.keys[kind].update(int(key) for key in what.split(","))
         elif (table := what if kind == "reload" else kind) in SMALL or table in self.followed:
             self.tables.add(table)
-        else:
+        elif kind == "reload" and (table == "*" or table in REFRESH):
             self.everything = True
+        # Others concern what only some processes keep: a worker has no prompts.
 
 
 class Coherence:

@@ -63,6 +63,7 @@ class Reading:
     text: str  # without its envelope and Festinger's own blocks, as far as it is read
     edition: int  # the cache's, when ``names`` were told from ordinary words
     risen: int = 0  # how many words had become salient by then
+    loaded_at: float | None = None  # the cache's, then
     names: frozenset[str] = frozenset()  # can be recalled or asked about: all but common words that nothing is known of
     parts: frozenset[str] = frozenset()  # names that stand only within a compound, which is a word of its own
     emphasised: frozenset[str] = frozenset()  # the words written as a name or within one
@@ -170,15 +171,18 @@ class Reader:
         if reading.edition != self.cache.edition or self._has_risen(reading):
             finish(self._look_up(reading))
             reading.measure()
-        reading.risen = self.cache.risen.count
+        reading.risen, reading.loaded_at = self.cache.risen.count, self.cache.loaded_at
         return reading
 
     def _has_risen(self, reading: Reading) -> bool:
-        """True if words have become salient since it was read, of which it may name one."""
-        if reading.risen == self.cache.risen.count:
+        """True if words have become salient, or were loaded, since it was read, of which it may name one."""
+        is_loaded_anew = reading.loaded_at != self.cache.loaded_at
+        if reading.risen == self.cache.risen.count and not is_loaded_anew:
             return False
         risen = self.cache.risen.since(reading.risen)
-        if risen is None or not reading.text.isascii():  # a word may be written in other letters there
+        if (
+            risen is None or is_loaded_anew or not reading.text.isascii()
+        ):  # a word may be written in other letters there
             return True
         text = reading.text.lower()
         return any(all(piece in text for piece in _PIECES.findall(word)) for word in risen)
@@ -194,7 +198,8 @@ class Reader:
         said = unwrap_readable(self.cache, message)
         if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
-        reading = Reading(digest_message(message), said.role, said.text, self.cache.edition, self.cache.risen.count)
+        state = self.cache.edition, self.cache.risen.count, self.cache.loaded_at
+        reading = Reading(digest_message(message), said.role, said.text, *state)
         reading.has_tools = shows_tools(message.text, message.role)
         yield from self._look_up(reading)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]

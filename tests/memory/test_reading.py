@@ -115,6 +115,11 @@ def test_a_message_names_what_became_salient_since_it_was_read(said: str) -> Non
     assert reader.read(Message("user", "restart kvasir now")) is other
     assert other.names == set()
 
+    cache.soas_by_token["kvasir"] = SoasRow(2, novelty=1)  # as a load puts it there
+    cache.loaded_at = 2.0
+
+    assert reader.read(Message("user", "restart kvasir now")).names == {"kvasir"}
+
 
 def test_the_parts_of_a_compound_are_names_apart() -> None:
     read = finish(read_all(Cache(), "user", "ask the Mercury Gateway, gateway"))

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from tests import waiting
+from tests.learners import learning
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served
 from tests.standin import StandIn
@@ -35,7 +36,7 @@ Start = Callable[[], Served]
 
 @pytest.fixture(scope="module")
 def start(own: OwnPostgres, upstream: StandIn) -> Iterator[Start]:
-    with ExitStack() as stops:
+    with learning(own.url), ExitStack() as stops:
 
         def start() -> Served:
             served = Served(upstream=upstream.url, database=own.url)
@@ -165,6 +166,7 @@ def test_a_question_asked_by_one_process_is_not_asked_by_another(
     for server in three:
         server.teach("wibblet2 -isa gadget")  # who has taught can be asked
     own.run("INSERT INTO soas (token, encounter_count, saliency) VALUES ('wibblet', 9, 0.95)")
+    own.run("SELECT festinger_announce('soas', ARRAY[id::text]) FROM soas WHERE token = 'wibblet'")
     assert eventually(lambda: "? wibblet" in prompt_of(three[0], ollama, "restart wibblet"))
 
     def asked() -> bool:
@@ -312,7 +314,7 @@ def test_a_process_that_is_killed_loses_no_more_than_it_had_not_written(
 ) -> None:
     said = [("user", f"snorkwell {i}") for i in range(5)]
     three[0].chat(*said)
-    assert eventually(lambda: count_of(own, "snorkwell") == 5)  # a new word that became salient is written early
+    assert eventually(lambda: count_of(own, "snorkwell") == 5)
 
     three[0].process.send_signal(signal.SIGKILL)
     three[0].process.wait()

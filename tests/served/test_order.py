@@ -14,7 +14,7 @@ from tests.standin import StandIn
 pytestmark = pytest.mark.slow
 
 TIMES = 1_000
-AT_ONCE = 50  # things of which both turns are said before the next are
+PAUSE_S = 0.05  # between two prompts
 HALTED_S = 60.0
 SLOWER = 1.5  # times as slow as before, at most, for a prompt while the worker stands still
 SETTLED_S = 300.0
@@ -24,6 +24,8 @@ SETTLED_S = 300.0
 def whole(durable: OwnPostgres, upstream: StandIn) -> Iterator[Festinger]:
     with festinger(durable, "order", upstream, proxies=2, workers=2) as running:
         running.run("UPDATE config SET value = '1000000' WHERE key LIKE 'quota_%%'")
+        running.run("UPDATE config SET value = '100' WHERE key = 'recall_share'")
+        running.run("UPDATE config SET value = '2000' WHERE key = 'recall_deadline_ms'")
         yield running
 
 
@@ -43,22 +45,23 @@ def test_no_fact_of_a_first_turn_beats_the_second_through_two_proxies_and_two_wo
 
 def test_prompts_go_on_and_nothing_is_lost_while_the_worker_stands_still(whole: Festinger) -> None:
     def ask(number: int) -> float:
+        time.sleep(PAUSE_S)
         started = time.monotonic()
-        whole.ask(("system", SYSTEM), ("user", f"hoder{number} is a gadget. Its spare key hangs behind door {number}."))
+        whole.ask(("system", SYSTEM), ("user", f"hoder{number} is a gadget that we keep in room {number}."))
         return time.monotonic() - started
 
     before = [ask(number) for number in range(200)]
     whole.wait_settled(SETTLED_S)
     meanwhile = []
     with whole.halted("worker"), whole.halted("worker1"):
+        whole.ask(("system", SYSTEM), ("user", "The spare key of the observatory hangs behind the blue door."))
         end = time.monotonic() + HALTED_S
         while time.monotonic() < end:
             meanwhile.append(ask(len(before) + len(meanwhile)))
-        last = len(before) + len(meanwhile) - 1
-        told = whole.ask(("system", SYSTEM), ("user", f"Behind which door hangs the spare key of hoder{last}?"))
+        told = whole.ask(("system", SYSTEM), ("user", "Behind which door hangs the spare key of the observatory?"))
 
     whole.wait_settled(SETTLED_S)
 
-    assert f"door {last}." in told[-1]["content"]
-    assert len(whole.edges("hoder")) == last + 1
+    assert "behind the blue door" in told[-1]["content"]
+    assert len(whole.edges("hoder")) == len(before) + len(meanwhile)
     assert median(meanwhile) < SLOWER * median(before)

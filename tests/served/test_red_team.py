@@ -187,9 +187,7 @@ def test_what_a_library_brings_back_is_in_nobody_elses_block(
     assert asked == {1: block(f"{concept_of(client, 0)}: [type] gadget")}
 
 
-def test_a_cron_agent_that_reads_the_same_page_each_day_promotes_nothing_but_a_second_agent_does(
-    whole: Festinger,
-) -> None:
+def test_agents_that_read_the_same_page_each_day_promote_nothing(whole: Festinger) -> None:
     for day in range(7):
         conversation = Conversation(whole, agent="dobby")
         conversation.say(f"Report of day {day}: what is new?")
@@ -203,7 +201,10 @@ def test_a_cron_agent_that_reads_the_same_page_each_day_promotes_nothing_but_a_s
     other.say("Which beasts did you meet?")
     other.said[-1] = ("assistant", "By myself I found that glaurung is a worm.")
     other.say("Good.")
+    whole.wait_settled()
+    assert whole.edges("glaurung") == []
 
+    other.say("Glaurung is a worm.")
     whole.wait_recalled("glaurung: [type] worm")
 
 
