@@ -285,6 +285,18 @@ def test_a_payload_that_cannot_be_read_ends_nothing(dsn: str) -> None:
     assert asyncio.run(scenario())
 
 
+def test_rows_that_only_other_processes_keep_make_nobody_load_anything(dsn: str) -> None:
+    async def run() -> None:
+        async with following(dsn) as (cache, client):
+            loads = cache.loads
+            for payload in ("episode_vector:7", "injection:7,8", "reload:injection", "reload:urd"):
+                await client.execute("SELECT pg_notify('festinger', %s)", [payload])
+                await asyncio.sleep(0.2)
+            assert await eventually(lambda: cache.loads == loads + 1)  # for the last of them
+
+    asyncio.run(run())
+
+
 def test_a_barrier_waits_until_the_cache_holds_what_was_committed(dsn: str) -> None:
     async def scenario() -> list[str]:
         cache = Cache()
