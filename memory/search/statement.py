@@ -16,7 +16,7 @@ from memory.semantic.domain.scope import PERSONAL
 WORDS_MAX: Final = 40  # lexemes of a query that count, the rarest first
 NEEDLES_MAX: Final = 6  # of them, by which the full-text index is asked
 HITS_MAX: Final = 300  # texts that the index returns, of each kind
-HITS_KEPT: Final = 40  # of them, those with most of the query's words
+HITS_KEPT: Final = 40  # of them, those with most of these words
 NEAREST_MAX: Final = 40  # texts by their vectors, of each kind
 FOUND_MAX: Final = 24  # of each kind, best first, that are read whole
 EXACT_MAX: Final = 20_000  # texts in scope whose vectors are compared one by one; HNSW finds the nearest of more
@@ -47,9 +47,10 @@ _WORDS: Final = f"""
             ORDER BY weight DESC LIMIT {WORDS_MAX}
         ) asked
     ),
+    rarest AS MATERIALIZED (SELECT share, own, anybodys FROM words ORDER BY share DESC LIMIT {NEEDLES_MAX}),
     needles AS MATERIALIZED (
         SELECT string_agg(own::text, ' | ')::tsquery AS own, string_agg(anybodys::text, ' | ')::tsquery AS anybodys
-        FROM (SELECT own, anybodys FROM words ORDER BY share DESC LIMIT {NEEDLES_MAX}) rarest
+        FROM rarest
     )
 """
 # A user's message is visible if it is the speaker's own; the limit bounds what is compared one by one.
@@ -73,7 +74,7 @@ _TEXTS: Final = f"""
     hit_{{kind}} AS MATERIALIZED (
         SELECT id FROM (
             SELECT id, (
-                SELECT sum(words.share) FROM words WHERE {{kind}}.lexemes @@ words.{{column}}
+                SELECT sum(rarest.share) FROM rarest WHERE {{kind}}.lexemes @@ rarest.{{column}}
             ) AS share
             FROM {{kind}} WHERE lexemes @@ (SELECT {{column}} FROM needles) AND {{visible}} LIMIT {HITS_MAX}
         ) matched ORDER BY share DESC LIMIT {HITS_KEPT}
