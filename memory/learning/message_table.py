@@ -42,8 +42,7 @@ INSERT: Final = f"""
         FROM said
         WHERE episode IS NOT NULL
             AND NOT EXISTS (SELECT FROM forgotten_episode gone WHERE gone.digest = said.digest)
-            AND (is_dated OR NOT (is_seen OR EXISTS (
-                SELECT FROM heard_message heard WHERE heard.key = said.key AND NOT heard.is_kept)))
+            AND (is_dated OR NOT (is_seen OR EXISTS (SELECT FROM heard_message heard WHERE heard.key = said.key)))
         ORDER BY place
         ON CONFLICT (digest) DO NOTHING RETURNING role
     ), heard AS (
