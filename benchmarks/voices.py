@@ -1,5 +1,5 @@
-"""Whose words become statements and episodes: replays recorded requests of applications, of which it is known what a
-person typed, and tells what would be kept or learned of anything else.
+"""Replays recorded requests of applications, of which it is known what a person typed, and tells what would be kept or
+learned of anything else.
 
 ``python -m benchmarks.voices FOLDER`` of JSONL files with ``path``, ``body``, ``human`` (what a person typed, word for
 word) and ``helper`` (a prompt that a program sends for itself). Nothing is stored.
@@ -9,7 +9,7 @@ import argparse
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +23,7 @@ KNOWN: Final = ("repo", "service", "server", "type", "runs-on")
 
 @dataclass(slots=True)
 class Findings:
-    """Of one application, each text once. ``typed``: what a person typed; ``kept``: of that, what became an episode.
+    """Texts of one application, each once. ``typed``: what a person typed; ``kept``: of that, what became an episode.
     ``strange``: what was kept of a user, or stated in a user's voice, that no person typed."""
 
     typed: set[str] = field(default_factory=set)
@@ -60,7 +60,9 @@ def describe(found: Findings) -> str:
 
 async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     from memory.cache.state import Cache
+    from memory.domain.channels import Channel
     from memory.domain.types import SoasRow
+    from memory.learning.heard import compose_heard
     from proxy.auth import Caller
     from proxy.domain.config_schema import Loops
     from proxy.enrichment.dry_run import run_dry
@@ -81,24 +83,12 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
             path=request["path"], body=orjson.dumps(request["body"]), caller=caller,
         )  # fmt: skip
         for lesson in run.lessons:
-            for what in find_taken(lesson):
-                if not is_typed(what, typed):
-                    found.strange[what] += 1
-            found.kept.update(human for human in typed if is_kept(lesson, human))
+            episode = compose_heard(lesson.heard) if lesson.heard.role == "user" else None
+            own = [episode.own.strip()] if episode is not None else []
+            stated = [one.evidence for one in lesson.statements if one.channel == Channel.USER]
+            found.strange.update(what for what in (*own, *stated) if not is_typed(what, typed))
+            found.kept.update(human for human in typed for what in own if is_typed(what, [human]))
     return found
-
-
-def find_taken(lesson: Any) -> Iterator[str]:
-    """What is kept of the message as a user's, and the sentences that state something in a user's voice."""
-    from memory.domain.channels import Channel
-    from memory.learning.heard import compose_heard
-
-    episode = compose_heard(lesson.heard)
-    if episode is not None and lesson.heard.role == "user":
-        yield episode.own.strip()
-    for statement in lesson.statements:
-        if statement.channel == Channel.USER:
-            yield statement.evidence
 
 
 def is_typed(text: str, typed: Sequence[str]) -> bool:
@@ -106,13 +96,6 @@ def is_typed(text: str, typed: Sequence[str]) -> bool:
     pieces = [" ".join(piece.split()) for piece in text.split("[…]")]
     whole = [" ".join(human.split()) for human in typed]
     return all(any(piece in human for human in whole) for piece in pieces if piece)
-
-
-def is_kept(lesson: Any, human: str) -> bool:
-    from memory.learning.heard import compose_heard
-
-    episode = compose_heard(lesson.heard) if lesson.heard.role == "user" else None
-    return episode is not None and is_typed(episode.own, [human])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from memory.domain.steps import Steps
 from memory.domain.timing import FirstSeenClock
 from memory.domain.types import Message
 from memory.learning.heard import HeardMessage
-from memory.learning.reader import MARKED_TEXT_MAX, Reading, readable_length, unwrap_readable
+from memory.learning.reader import Reading, readable_length, unwrap_readable
 from memory.semantic.domain.scope import Scope
 
 ANSWER_MAX: Final = 400  # characters, with its envelope, of what a question of the model explains
@@ -66,7 +66,7 @@ class Encounters:
             key, is_dated = opening + digest, index >= answered
             seen_at = self._seen.get(key)
             if seen_at is None or (scope is not None and is_dated and self._is_unkept(scope, key)):
-                is_whole = reading is not None and len(reading.text) != MARKED_TEXT_MAX
+                is_whole = reading is not None and not reading.is_cut
                 said = reading if reading is not None and is_whole else unwrap_readable(self.cache, message)
                 heard = HeardMessage(
                     key,

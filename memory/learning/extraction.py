@@ -17,8 +17,8 @@ from memory.domain.timing import MICROSECOND, STATEMENTS_MAX, undate
 from memory.domain.types import SoasRow, TripleIds
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import ReadMessage, read_all
+from memory.models.messages import CONVERSATION_BYTES
 
-OPENING_BYTES = 16  # with which a message's key begins
 # Whose mention of a concept together with its parent confirms the fact. Not the assistant's: it repeats what was
 # recalled to it.
 CONFIRMING_ROLES = frozenset({"user", "system"})
@@ -49,7 +49,7 @@ class NewMessage:
 
     @property
     def conversation(self) -> bytes:
-        return self.key[:OPENING_BYTES]
+        return self.key[:CONVERSATION_BYTES]
 
     @property
     def names(self) -> frozenset[str]:

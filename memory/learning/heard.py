@@ -10,12 +10,12 @@ from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.statement import AGENT_MAX, ROLE_MAX, make_storable
 from memory.domain.steps import finish
 from memory.domain.timing import undate
+from memory.models.messages import DIGEST_BYTES
 from memory.semantic.domain.episodes import ROLES, EpisodeText, compose_episode
 from memory.semantic.domain.scope import PERSON_MAX, Scope, Speaker
 
 NOBODY: Final = Scope(Speaker(""))
 OVERHEAD: Final = 500  # bytes of a message that waits, besides its text
-KEY_BYTES: Final = 32
 # Of what a journal has of a message.
 TYPES: Final[dict[str, type]] = {"agent": str, "role": str, "text": str, "at": float, "before": str} | dict.fromkeys(
     ("is_quoted", "is_dated", "is_live"), bool
@@ -136,4 +136,4 @@ def decode(line: bytes) -> HeardMessage | None:
     except (ValueError, TypeError, KeyError):
         return None
     has_types = all(isinstance(getattr(heard, name), kind) for name, kind in TYPES.items())
-    return heard if has_types and len(heard.key) == KEY_BYTES else None
+    return heard if has_types and len(heard.key) == DIGEST_BYTES else None

@@ -16,6 +16,7 @@ from memory.domain.statement import Statement
 from memory.learning.heard import FindVector, HeardMessage, compose_row
 from memory.learning.observations import insert_observations
 from memory.semantic.lexemes import LEXEMES
+from memory.semantic.vectors.schema import write_vector
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +56,6 @@ INSERT: Final = f"""
     )
     SELECT (SELECT count(*) FROM heard), (SELECT count(*) FROM kept), (SELECT count(*) FROM kept WHERE role = 'user')
 """
-
-
 # What a prompt was searched with need not be computed again, and is found at once.
 STORE_VECTORS: Final = """
     WITH made AS (
@@ -131,16 +130,15 @@ class MessageTable:
             raise
 
     async def _store_vectors(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-        found = [
-            (bytes.fromhex(row["digest"]), embedder, f"[{','.join(f'{number:.4g}' for number in vector)}]")
-            for row in rows
-            if row["role"] == "user" and (made := self._find_vector(row.get("own", "").strip())) is not None
-            for embedder, vector in [made]
-        ]
+        found = []
+        for row in rows:
+            made = self._find_vector(row.get("own", "").strip()) if row["role"] == "user" else None
+            if made is not None:
+                embedder, vector = made
+                found.append((bytes.fromhex(row["digest"]), embedder, write_vector(vector)))
         if found:
-            with suppress(
-                psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError
-            ):  # then a worker makes them
+            # Where they cannot be stored, a worker makes them.
+            with suppress(psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError):
                 await connection.execute(STORE_VECTORS, columns(found, 3))
 
     async def _end(self, work: asyncio.Task[Stored]) -> None:

@@ -67,6 +67,7 @@ class Reading:
     names: frozenset[str] = frozenset()  # can be recalled or asked about: all but common words that nothing is known of
     parts: frozenset[str] = frozenset()  # names that stand only within a compound, which is a word of its own
     emphasised: frozenset[str] = frozenset()  # the words written as a name or within one
+    is_cut: bool = False  # the message goes on where the text ends, because that would take too long to read
     has_tools: bool = False  # it shows that the agent has tools, though the request may not say so
     has_secrets: bool | None = None  # None: not looked for yet
     speech: Speech = SILENCE  # of whom it speaks, of the names that were ``listened`` for
@@ -77,8 +78,7 @@ class Reading:
 
     def put(self, found: WordSets, nameless: set[str]) -> None:
         self.emphasised = frozenset(found.emphasised)
-        self.names = frozenset((found.tokens - nameless) | (found.emphasised - nameless))
-        self.parts = self.names - found.tokens
+        self.names, self.parts = select_names(found, nameless)
 
     def measure(self) -> None:
         """Call it when something was read: what a text says can take twenty times as much as the text."""
@@ -91,6 +91,12 @@ class Reading:
         )
         if self.use is not None:
             self.use.bytes += self.size - before
+
+
+def select_names(found: WordSets, nameless: set[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return all that can be recalled or asked about, and what of it stands only within a compound."""
+    names = frozenset((found.tokens - nameless) | (found.emphasised - nameless))
+    return names, names - found.tokens
 
 
 @dataclass(slots=True)
@@ -142,7 +148,7 @@ class Reader:
 
     def read(self, message: Message) -> Reading:
         key = MessageKey.of(message)
-        return self._recall(key) or finish(self._read(key, message))
+        return finish(self._recall(key)) or finish(self._read(key, message))
 
     def read_within(self, messages: Sequence[Message], allowance: Allowance) -> Steps[list[Reading | None]]:
         """A reading for each message, None for new ones beyond the allowance: they are read when they are resent."""
@@ -150,13 +156,13 @@ class Reader:
         readings: list[Reading | None] = []
         for message in messages:
             keys.append(MessageKey.of(message))
-            readings.append(self._recall(keys[-1]))
+            readings.append((yield from self._recall(keys[-1])))
             if len(keys) % 16 == 0:  # at a microsecond each
                 yield
         # The newest text matters most: it is read first, and however late it is.
         missing = [index for index, reading in enumerate(readings) if reading is None]
         for index in reversed(missing):
-            reading = self._recall(keys[index])  # the same text may stand there twice
+            reading = yield from self._recall(keys[index])  # the same text may stand there twice
             size, is_last = readable_length(self.cache, messages[index]), index == len(messages) - 1
             if reading is None and (allowance.grants(size) or is_last):
                 reading = yield from self._read(keys[index], messages[index])
@@ -164,12 +170,12 @@ class Reader:
             yield
         return readings
 
-    def _recall(self, key: MessageKey) -> Reading | None:
+    def _recall(self, key: MessageKey) -> Steps[Reading | None]:
         reading = self._readings.get(key)
         if reading is None:
             return None
         if reading.edition != self.cache.edition or self._has_risen(reading):
-            finish(self._look_up(reading))
+            yield from self._look_up(reading)
             reading.measure()
         reading.risen, reading.loaded_at = self.cache.risen.count, self.cache.loaded_at
         return reading
@@ -180,9 +186,7 @@ class Reader:
         if reading.risen == self.cache.risen.count and not is_loaded_anew:
             return False
         risen = self.cache.risen.since(reading.risen)
-        if (
-            risen is None or is_loaded_anew or not reading.text.isascii()
-        ):  # a word may be written in other letters there
+        if risen is None or is_loaded_anew or not reading.text.isascii():  # in other letters it may be any
             return True
         text = reading.text.lower()
         return any(all(piece in text for piece in _PIECES.findall(word)) for word in risen)
@@ -196,10 +200,11 @@ class Reader:
 
     def _read(self, key: MessageKey, message: Message) -> Steps[Reading]:
         said = unwrap_readable(self.cache, message)
-        if len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text):
+        is_cut = len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text)
+        if is_cut:
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
         state = self.cache.edition, self.cache.risen.count, self.cache.loaded_at
-        reading = Reading(digest_message(message), said.role, said.text, *state)
+        reading = Reading(digest_message(message), said.role, said.text, *state, is_cut=is_cut)
         reading.has_tools = shows_tools(message.text, message.role)
         yield from self._look_up(reading)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
@@ -258,8 +263,7 @@ def read_all(cache: Cache, role: str, text: str) -> Steps[ReadMessage]:
             found.tokens.discard(whole)  # `Deploy Kvasir`
             found.emphasised.discard(whole)
             found.tokens.add(rest)
-    names = frozenset((found.tokens - cache.nameless) | (found.emphasised - cache.nameless))
-    parts = names - found.tokens
+    names, parts = select_names(found, cache.nameless)
     return ReadMessage(frozenset(found.tokens), names, parts, frozenset(found.emphasised), speech, triples)
 
 

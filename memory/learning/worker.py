@@ -17,7 +17,7 @@ STOP_S: Final = 2.0
 
 
 class LearningLoop:
-    """``start`` returns at once; the thread ends with the process, or on ``stop``."""
+    """Runs in a thread, which ends with the process, or on ``stop``."""
 
     def __init__(self) -> None:
         app = apps.get_app_config("memory")

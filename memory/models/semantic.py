@@ -10,10 +10,9 @@ from django.db.models.functions import Lower, Mod, Now
 from django.db.models.lookups import Exact
 
 from memory.models.graph import CHANNELS, IS_CHANNEL
-from memory.models.messages import DIGEST_BYTES, OctetLength
+from memory.models.messages import CONVERSATION_BYTES, DIGEST_BYTES, OctetLength
 from memory.models.operating import Project
 
-CONVERSATION_BYTES = 16
 EPISODE_CHARACTERS = 4_000
 MEMORY_CHARACTERS = 500
 

@@ -77,7 +77,7 @@ class Matrices:
 
     async def run(self) -> None:
         """Loads what is wanted, and reads what has changed, until it is cancelled."""
-        await asyncio.gather(self._load_wanted(), self._read_changed())
+        await asyncio.gather(self._load_wanted(), self._follow_changes())
 
     async def _load_wanted(self) -> None:
         """One after the other."""
@@ -108,7 +108,7 @@ class Matrices:
             self._changed.update(keys)
             self._has_changed.set()
 
-    async def _read_changed(self) -> None:
+    async def _follow_changes(self) -> None:
         while True:
             await self._has_changed.wait()
             await asyncio.sleep(GATHER_S)

@@ -12,6 +12,7 @@ from memory.search.request import KINDS, Kind, SearchRequest, Types
 from memory.semantic.domain import consolidation
 from memory.semantic.domain.noise import Noise
 from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.vectors.schema import write_vector
 
 WORDS_MAX: Final = 40  # lexemes of a query that count, the rarest first
 NEEDLES_MAX: Final = 6  # of them, by which the full-text index is asked
@@ -213,7 +214,7 @@ def compose(
         "is_unasked": request.is_unasked,
     }
     if space is not None and vector is not None:
-        arguments["vector"] = f"[{','.join(f'{number:.4g}' for number in vector)}]"
+        arguments["vector"] = write_vector(vector)
     if nearest is not None:
         ids = " ".join(map(str, nearest.ids))
         arguments |= {"nearest": ids, "texts": nearest.texts, "newest": nearest.newest}

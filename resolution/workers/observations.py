@@ -27,6 +27,7 @@ from memory.domain.types import NAMES, Triple
 from memory.graph.store import Assertion, Attribution
 from memory.llm import explain_concept
 from memory.models import Config, Edge, LanguageModel, MutePattern, Observation, Soas, Source
+from memory.models.messages import CONVERSATION_BYTES
 from resolution.decisions.naming import settle
 from resolution.intake.assertions import Outcome
 from resolution.workers import leases
@@ -35,8 +36,6 @@ logger = logging.getLogger(__name__)
 
 BATCH = 200  # statements of one transaction
 RUN_S = 20.0  # of one task: others wait for their turn, and whoever stops the worker does not wait long
-
-OPENING_BYTES = 16  # with which a message's digest begins: the opening of its conversation
 
 # After how long a concept may be asked about again, by how often a model was asked about it.
 EXPLAIN_AGAIN_AFTER = (timedelta(0), timedelta(days=1), timedelta(days=7), timedelta(days=30))
@@ -163,7 +162,7 @@ def _assertion(row: Observation) -> Assertion:
         at=row.said_at,
         evidence=row.evidence,
         role=row.role,
-        conversation=bytes(row.digest)[:OPENING_BYTES],
+        conversation=bytes(row.digest)[:CONVERSATION_BYTES],
         channel=row.channel,
     )
     return Assertion(Triple(row.concept, row.parent, row.dimension, row.is_isa), attribution, _manner(row))

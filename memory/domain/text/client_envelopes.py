@@ -14,6 +14,9 @@ _PARTS: Final = (
     ("### Task:\nRespond to the user query using the provided context", "</context>"),  # Open WebUI, with documents
     ("<attached_files>", "</attached_files>"),
 )
+_PART: Final = re.compile(
+    "|".join(re.escape(begin) + (f".*?(?:{re.escape(end)}|\\Z)" if end else ".*") for begin, end in _PARTS), re.DOTALL
+)
 # Messages that are the client's as a whole begin so.
 EXAMPLES_END: Final = "I switched to a new code base."  # aider: the turns before it are examples
 _WHOLE: Final = (
@@ -30,19 +33,16 @@ _SYSTEM: Final = re.compile(r"<(system[\w-]{0,40})>")
 
 
 def remove_client_parts(text: str) -> str:
-    """What a person typed of a user's message."""
+    """Return what a person typed of a user's message. Linear in its length."""
     opening = text.lstrip()
     if opening.startswith(_WHOLE) or (opening.startswith(_TASK) and _HISTORY in opening):
         return ""
-    for begin, end in _PARTS:
-        while (start := text.find(begin)) >= 0:
-            stop = text.find(end, start) if end else -1
-            text = f"{text[:start]}\n{text[stop + len(end) :] if stop >= 0 else ''}"
+    text = _PART.sub("\n", text)
     return _remove_system(text) if "<system" in text else text
 
 
 def _remove_system(text: str) -> str:
-    """Without Claude Code's ``<system-reminder>`` and its like."""
+    """Leave out Claude Code's ``<system-reminder>`` and its like."""
     kept, at, unclosed = [], 0, set()
     for tag in _SYSTEM.finditer(text):
         if tag.start() < at or tag[1] in unclosed:

@@ -289,7 +289,7 @@ def embed_and_store(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> 
             " name. To begin anew with it: manage.py embed --anew."
         )
     ids = [waiting.id for waiting in batch]
-    written = ["[" + ",".join([f"{number:.4g}" for number in vector]) + "]" for vector in vectors]
+    written = [schema.write_vector(vector) for vector in vectors]
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(STORE.format(kind=kind), {"embedder": embedder.pk, "ids": ids, "vectors": written})
         if kind == TextKind.MEMORY:

@@ -1,6 +1,7 @@
 """The tables of the vectors, which need Postgres' extension ``vector``: made by ``prepare`` where it can be had.
 Without it, what was said is found by its words only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -109,6 +110,11 @@ def add_index(embedder: Embedder) -> None:
                 f" USING hnsw ((vector::halfvec({embedder.dimensions})) halfvec_cosine_ops)"
                 f" WHERE embedder_id = {embedder.pk}"
             )
+
+
+def write_vector(vector: Sequence[float]) -> str:
+    """Write the vector as a halfvec is written, with the four digits that one keeps."""
+    return f"[{','.join([f'{number:.4g}' for number in vector])}]"
 
 
 def drop_unused() -> None:
