@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.cues import LABELLED, Dictionary
-from memory.domain.channels import TENTATIVE
+from memory.domain.authorship.agent_envelopes import unwrap
+from memory.domain.channels import OTHERS
 from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues
-from memory.domain.text.agent_envelopes import unwrap
 
 CONVERSATIONS: Final = LABELLED.parent / "conversations"
 _DIMENSIONS: Final = {"isa": "type", "in": "membership"}
@@ -45,7 +45,7 @@ class Label(NamedTuple):
 
     def fits(self, match: CueMatch) -> bool:
         """Whether the match says this, and says it so."""
-        is_quoted = match.channel in TENTATIVE
+        is_quoted = match.channel in OTHERS
         if is_quoted:  # to take somebody's own words for another's only loses them
             return self.mark not in ("-", "?") and self.names(match)
         if self.mark == '"':
@@ -141,7 +141,7 @@ def _read_turn(turn: Turn, known: Known, result: Result, place: str) -> None:
             said = f"{match.kind} {match.subject} [{match.dimension}] {match.parent}"
             how = f"{match.channel}{', hedged' * match.is_hedged}"
             result.wrong.append(f"{place}: {said} ({how}): {text[match.start : match.end]!r}")
-        elif label in open_labels and (match.channel not in TENTATIVE or label.mark == '"'):
+        elif label in open_labels and (match.channel not in OTHERS or label.mark == '"'):
             open_labels.remove(label)
         _learn(match, known)
     stated = [label for label in turn.labels if label.mark != '"'] if role in _OWN else []
@@ -154,7 +154,7 @@ def _read_turn(turn: Turn, known: Known, result: Result, place: str) -> None:
 
 
 def _learn(match: CueMatch, known: Known) -> None:
-    if match.is_hedged or match.channel in TENTATIVE:
+    if match.is_hedged or match.channel in OTHERS:
         return
     held = known.facts[match.subject, match.dimension]
     if match.kind in (SpeechAct.CHANGES, SpeechAct.CORRECTS):

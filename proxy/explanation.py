@@ -252,6 +252,7 @@ def _compose_episode(lesson: Lesson) -> Episode | None:
         role=heard.role,
         text=kept.text,
         quoted=[place for span in kept.quoted for place in span],
+        unsure=[place for span in kept.unsure for place in span],
         conversation=lesson.message.conversation,
         said_at=datetime.fromtimestamp(heard.at, UTC),
     )

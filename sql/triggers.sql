@@ -85,6 +85,17 @@ CREATE TRIGGER project_state_announce_delete AFTER DELETE ON project_state REFER
 CREATE TRIGGER project_state_announce_truncate AFTER TRUNCATE ON project_state
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
 
+-- Candidates that hold for their speaker alone are in that speaker's prompts.
+CREATE TRIGGER edge_candidate_announce_insert AFTER INSERT ON edge_candidate REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
+CREATE TRIGGER edge_candidate_announce_update AFTER UPDATE ON edge_candidate
+    REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
+CREATE TRIGGER edge_candidate_announce_delete AFTER DELETE ON edge_candidate REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
+CREATE TRIGGER edge_candidate_announce_truncate AFTER TRUNCATE ON edge_candidate
+    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
+
 -- Memories and episodes: when what a prompt may have shown changes or goes. New ones were in no prompt yet.
 CREATE TRIGGER memory_announce_update AFTER UPDATE ON memory
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows

@@ -44,6 +44,8 @@ KEPT = """JOIN (
     WHERE is_common OR is_muted OR novelty > 0 OR asked_count > 0 OR saliency >= {threshold!r}
     UNION SELECT id FROM urd UNION SELECT parent_id FROM urd UNION SELECT dim_id FROM urd
     UNION SELECT parent_id FROM decided_triple UNION SELECT concept_id FROM alias
+    UNION SELECT soas.id FROM edge_candidate JOIN soas ON token IN (concept, parent, dimension)
+        WHERE state = 'open' AND for_speaker <> ''
 ) AS kept USING (id)
 """
 URD = """

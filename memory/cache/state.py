@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from memory.cache.audience import AgentRow, Audience, ProjectRow
 from memory.cache.expectations import PROVISIONAL_S, Expectations
+from memory.cache.own_facts import OwnFacts
 from memory.cache.project_states import ProjectStates
 from memory.cache.recently_salient import RecentlySalient
 from memory.domain.recall.notes import NoteKey, NoteState
@@ -53,6 +54,7 @@ class Cache:
     audience: Audience = field(default_factory=Audience)
     projects: dict[str, ProjectRow] = field(default_factory=dict)  # by slug
     states: ProjectStates = field(default_factory=ProjectStates)
+    own_facts: OwnFacts = field(default_factory=OwnFacts)
     mutes: re.Pattern[str] | None = None  # what operators muted by patterns
     # Of memories and episodes that were shown, those that have changed since; None where nothing holds any more.
     changed_notes: dict[NoteKey, NoteState | None] = field(default_factory=dict)
@@ -150,6 +152,7 @@ class Cache:
             or row.id in self.urd_by_concept
             or row.id in self.referenced
             or row.id in self.spellings
+            or row.id in self.own_facts.words
         )
 
     @property

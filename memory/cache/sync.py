@@ -20,6 +20,7 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 
 from memory.cache.loader import REFRESH, SMALL, Touched, load_cache
+from memory.cache.own_facts_follower import OwnFactsFollower
 from memory.cache.state import Cache
 from memory.cache.states_follower import StatesFollower
 from memory.db.connections import Connection, first_line, open_connection
@@ -94,7 +95,10 @@ class Coherence:
         self._dsn = dsn
         self._barriers: dict[str, asyncio.Event] = {}
         self._subscribers: dict[str, Callable[[str], None]] = {}
-        self._followers: dict[str, Follower] = {"project_state": StatesFollower(cache)}
+        self._followers: dict[str, Follower] = {
+            "project_state": StatesFollower(cache),
+            "edge_candidate": OwnFactsFollower(cache),
+        }
         self.tried = asyncio.Event()  # set when the first load has succeeded or failed
         self._loads_asked = 0
         self._loads_done = 0

@@ -3,13 +3,16 @@
 from enum import StrEnum
 from typing import Final
 
+from memory.domain.authorship.voice import Voice
+
 
 class Channel(StrEnum):
     """The strongest first."""
 
     OPERATOR = "operator"  # the admin, or a token of scope operator
     GUTASK = "gutask"  # stated on purpose: /iknowthat, gutask
-    USER = "user"  # what a message of a user or of the system itself says
+    USER = "user"  # what a person says, meant for all
+    UNSURE = "unsure"  # what may be a person's own, or handed over in a long message
     EXPLAINED = "explained"  # what a language model concluded from evidence
     ASSISTANT = "assistant"  # the model's own words
     QUOTED = "quoted"  # the words of others: a tool's result, a page, a mail, a document
@@ -17,9 +20,10 @@ class Channel(StrEnum):
 
 STRONGEST_FIRST: Final = tuple(Channel)
 # What is put into a prompt by whoever writes a page waits as a candidate, and so does what a model makes of it.
-TENTATIVE: Final = frozenset({Channel.ASSISTANT, Channel.QUOTED})
+OTHERS: Final = frozenset({Channel.ASSISTANT, Channel.QUOTED})
+TENTATIVE: Final = OTHERS | {Channel.UNSURE}
 # How far a statement read in a message is believed, as a factor of what its words alone are worth.
-READ_TRUST: Final = {Channel.USER: 1.0, Channel.ASSISTANT: 0.7, Channel.QUOTED: 0.5}
+READ_TRUST: Final = {Channel.USER: 1.0, Channel.UNSURE: 1.0, Channel.ASSISTANT: 0.7, Channel.QUOTED: 0.5}
 # How sure one is of what only this channel has vouched for: histories keep what all voices came to together.
 SURE: Final = {Channel.OPERATOR: 1.0, Channel.GUTASK: 1.0, Channel.USER: 0.8}
 # A language model is sure of its conclusions too easily.
@@ -31,17 +35,30 @@ _OF_SOURCES: Final = {
     "gutask": Channel.GUTASK,
     "cloud_llm": Channel.EXPLAINED,
 }
+_OF_VOICES: Final = {
+    Voice.UNSURE: Channel.UNSURE,
+    Voice.QUOTED: Channel.QUOTED,
+    Voice.NOBODYS: Channel.QUOTED,
+}
 _OF_ROLES: Final = {
     "user": Channel.USER,
-    "system": Channel.USER,
-    "developer": Channel.USER,
+    "system": Channel.UNSURE,
+    "developer": Channel.UNSURE,
     "assistant": Channel.ASSISTANT,
 }
 
 
 def channel_of_role(role: str) -> Channel:
-    """Of what a message of this role says itself; a role that is not known is a tool's."""
+    """Of what a message of this role says itself; a role that is not known is a tool's. A system text is for its own
+    agent."""
     return _OF_ROLES.get(role, Channel.QUOTED)
+
+
+def channel_in(voice: Voice, role: str) -> Channel:
+    """Of what a message of this role says in this voice."""
+    channel = channel_of_role(role)
+    spoken = _OF_VOICES.get(voice, channel)
+    return spoken if is_weaker(spoken, channel) else channel
 
 
 def channel_of(source: str, role: str = "") -> Channel:

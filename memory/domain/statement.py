@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from memory.domain.channels import TENTATIVE, Channel, is_weaker
+from memory.domain.channels import OTHERS, Channel, is_weaker
 from memory.domain.cues.matches import CueMatch
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.judging import Manner
@@ -15,13 +15,15 @@ from memory.domain.voices import is_registered, voice_of
 EVIDENCE_MAX: Final = 500  # characters
 AGENT_MAX: Final = 120
 ROLE_MAX: Final = 16
+PERSON_MAX: Final = 200
 REST_S: Final = 7 * 86_400.0  # how long a decision holds against the agents that it was about
 
 
 class Statement(NamedTuple):
     """One statement. ``key``, 32 bytes, is the message's as in ``seen_message``; its first half tells the conversation.
     ``at`` is in seconds since the epoch; the statements of one message are a microsecond apart, in their order.
-    ``evidence`` is the sentence, without secrets."""
+    ``evidence`` is the sentence, without secrets. Of an unsure one also: ``speaker`` and ``person``, for whom it holds;
+    ``paragraph``, 32 hexadecimal digits, which tell in which words it was said."""
 
     key: bytes
     subject: str
@@ -37,6 +39,9 @@ class Statement(NamedTuple):
     says: str = SpeechAct.STATES.value
     is_hedged: bool = False  # the speaker only believes it or has it from others
     instead_of: str = ""  # the parent that a change says is no more
+    speaker: str = ""
+    person: str = ""
+    paragraph: str = ""
 
 
 TYPES: Final = tuple(Statement.__annotations__.values())
@@ -52,7 +57,7 @@ def select_statements(
     retracted: dict[tuple[str, str], tuple[str, str, str, bool]] = {}  # by concept and dimension
     for match in matches:
         kind = match.kind
-        if match.channel in TENTATIVE or not may_change:
+        if match.channel in OTHERS or not may_change:
             if kind is SpeechAct.RETRACTS or match.dimension == NAMES:
                 continue
             kind = SpeechAct.STATES
@@ -82,7 +87,7 @@ def _mark_additions(said: Iterable[tuple[CueMatch, Manner]]) -> Iterator[tuple[C
     stated: set[tuple[str, str]] = set()
     for match, manner in said:
         slot = match.subject, match.dimension
-        if match.channel in TENTATIVE or manner.is_hedged or match.dimension == NAMES:
+        if match.channel in OTHERS or manner.is_hedged or match.dimension == NAMES:
             yield match, manner
         elif manner.kind is SpeechAct.RETRACTS:
             stated.discard(slot)
@@ -117,6 +122,9 @@ def storable(observed: Statement) -> Statement:
         channel=make_storable(observed.channel),
         says=make_storable(observed.says),
         instead_of=make_storable(observed.instead_of),
+        speaker=make_storable(observed.speaker[:AGENT_MAX]),
+        person=make_storable(observed.person[:PERSON_MAX]),
+        paragraph=make_storable(observed.paragraph),
     )
 
 

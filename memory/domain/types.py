@@ -4,6 +4,8 @@ None is never."""
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from memory.domain.authorship.voice import Voice
+
 TYPE = "type"
 MEMBERSHIP = "membership"
 GEOGRAPHY = "geography"
@@ -24,12 +26,18 @@ ADDITIVE_SEEDS = frozenset({"uses"})  # those that keep all
 
 
 class Message(NamedTuple):
-    """One message of a prompt. ``role`` as the client named it: system, user, assistant, tool. ``is_quoted`` where
-    nothing shows that this role has said it."""
+    """One message of a prompt. ``role`` as the client named it: system, user, assistant, tool. ``voice``: the strongest
+    in which anything of it can be said; ``person``: who has said it, where a request has words of several."""
 
     role: str
     text: str
-    is_quoted: bool = False
+    voice: Voice = Voice.SHARED
+    person: str = ""
+
+    @property
+    def is_quoted(self) -> bool:
+        """True if nothing shows that its role has said it."""
+        return self.voice in (Voice.QUOTED, Voice.NOBODYS)
 
 
 Span = tuple[int, int]  # where a part of a text starts and ends, in characters

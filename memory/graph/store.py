@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q, Subquery
@@ -39,6 +39,9 @@ Action = EdgeHistory.Action
 followers: list[Callable[[Iterable[Edge]], None]] = []
 
 
+NOBODY: Final = ("", "")
+
+
 @dataclass(frozen=True, slots=True)
 class Attribution:
     """Who stated a fact, or changed one: by which way, how surely, when, and in which words."""
@@ -51,6 +54,9 @@ class Attribution:
     role: str = ""  # user, assistant, tool or system; empty for gutask and operators
     conversation: bytes = b""  # 16 bytes: the digest of the conversation's opening; empty for none
     channel: str = ""  # by source and role where none is given
+    # Of what is unsure: for whom it holds, agent and person, and the digest of the paragraph that it was said in.
+    holder: tuple[str, str] = NOBODY
+    paragraph: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "channel", Channel(self.channel or channel_of(self.source, self.role)))

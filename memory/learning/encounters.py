@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memory.cache.state import Cache
+from memory.domain.authorship.voice import Voice
 from memory.domain.recall.saliency import DAY
 from memory.domain.steps import Steps
 from memory.domain.timing import FirstSeenClock
@@ -76,7 +77,7 @@ class Encounters:
                     said.text,
                     self._clock.date(readable_length(self.cache, message), now),
                     before=_find_asking(before, message),
-                    is_quoted=message.is_quoted,
+                    voice=message.voice,
                     is_dated=is_dated,
                     is_live=is_live or is_dated,
                 )
@@ -88,7 +89,7 @@ class Encounters:
                     _remember(self._seen, key, heard.at)
                     if reading is not None:
                         self.count(reading.names - reading.parts, heard.at)
-                        if is_dated and not message.is_quoted:
+                        if is_dated and message.voice is Voice.SHARED:
                             new.append(reading)
             before, is_live = message, is_live or seen_at is not None
             if seen_at is not None and now - seen_at > DAY:

@@ -6,18 +6,20 @@ from functools import partial
 
 from memory.cache.places import keeps_all
 from memory.cache.state import Cache
-from memory.domain.channels import READ_TRUST, Channel
+from memory.domain.authorship.parts import digest_paragraph, own_words
+from memory.domain.authorship.voice import Voice
+from memory.domain.channels import READ_TRUST, Channel, channel_in, is_weaker
 from memory.domain.cues.extractor import CueMatch
 from memory.domain.recall.saliency import HOUR
 from memory.domain.statement import Statement, select_statements
 from memory.domain.steps import Steps
-from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
 from memory.domain.timing import MICROSECOND, STATEMENTS_MAX, undate
 from memory.domain.types import SoasRow, TripleIds
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import ReadMessage, read_all
 from memory.models.messages import CONVERSATION_BYTES
+from memory.semantic.domain.scope import Speaker
 
 # Whose mention of a concept together with its parent confirms the fact. Not the assistant's: it repeats what was
 # recalled to it.
@@ -29,27 +31,33 @@ UNEXPLAINED_MAX = 20  # concepts of one message
 @dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message that nobody has learned from. ``key``, 32 bytes: the digest of its conversation's opening, then its
-    own; ``at``: seconds since the epoch; ``is_quoted``: nothing shows that its role has said it; ``is_dated``: said
-    when it was seen, for no answer of the model came after it."""
+    own; ``speaker``: for whom it is kept, None for nobody; ``at``: seconds since the epoch; ``voice``: as ``Message``
+    has it; ``is_dated``: said when it was seen, for no answer of the model came after it."""
 
     key: bytes
     agent: str
+    speaker: Speaker | None
     role: str
     text: str
     at: float
     read: ReadMessage
-    is_quoted: bool = False
+    voice: Voice = Voice.SHARED
     is_dated: bool = True
 
     @classmethod
     def of(cls, cache: Cache, heard: HeardMessage) -> Steps["NewMessage"]:
         """Reads it."""
         read = yield from read_all(cache, heard.role, heard.text)
-        return cls(heard.key, heard.agent, heard.role, heard.text, heard.at, read, heard.is_quoted, heard.is_dated)
+        speaker = heard.scope.speaker if heard.scope is not None else None
+        return cls(heard.key, heard.agent, speaker, heard.role, heard.text, heard.at, read, heard.voice, heard.is_dated)
 
     @property
     def conversation(self) -> bytes:
         return self.key[:CONVERSATION_BYTES]
+
+    @property
+    def is_quoted(self) -> bool:
+        return self.voice in (Voice.QUOTED, Voice.NOBODYS)
 
     @property
     def names(self) -> frozenset[str]:
@@ -58,17 +66,18 @@ class NewMessage:
 
 
 def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:
-    """What the message states, each triple once, with its sentence, in the order of the text."""
-    matches = message.read.triples
+    """What the message states, each triple once, with its sentence, in the order of the text. Of an unsure one whose
+    speaker is nobody, nothing: it would be for nobody."""
+    voiced = (match if message.voice is Voice.SHARED else _lower(match, message) for match in message.read.triples)
     said = select_statements(
-        map(_as_quoted, matches) if message.is_quoted else matches,
+        (match for match in voiced if match.channel is not Channel.UNSURE or message.speaker is not None),
         may_change=message.is_dated and message.role == "user",
         keeps_all=partial(keeps_all, cache),
     )
     # Whole microseconds, as Postgres keeps them: with a part of one, two statements may be rounded to the same.
     start = round(message.at, 6) if message.is_dated else undate(message.at)
     for index, (match, manner) in enumerate(said[:STATEMENTS_MAX]):
-        yield Statement(
+        statement = Statement(
             key=message.key,
             subject=match.subject,
             parent=match.parent,
@@ -84,11 +93,22 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
             is_hedged=manner.is_hedged,
             instead_of=manner.instead_of,
         )
+        if match.channel is Channel.UNSURE and message.speaker is not None:
+            agent, person = message.speaker
+            paragraph = digest_paragraph(message.text, match.start)
+            statement = statement._replace(speaker=agent, person=person, paragraph=paragraph)
+        yield statement
 
 
-def _as_quoted(match: CueMatch) -> CueMatch:
-    confidence = round(match.confidence / READ_TRUST[match.channel] * READ_TRUST[Channel.QUOTED], 4)
-    return replace(match, channel=Channel.QUOTED, confidence=confidence)
+def _lower(match: CueMatch, message: NewMessage) -> CueMatch:
+    channel = channel_in(message.voice, message.role)
+    if not is_weaker(channel, match.channel):
+        return match
+    return replace(
+        match,
+        channel=channel,
+        confidence=round(match.confidence / READ_TRUST[match.channel] * READ_TRUST[channel], 4),
+    )
 
 
 def find_unexplained(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow]) -> list[str]:
@@ -118,5 +138,5 @@ def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
                 pairs.setdefault((name, parent), []).append(TripleIds(edge.concept_id, edge.dim_id, edge.parent_id))
     if not pairs:
         return set()
-    shared = share_a_sentence(without_quotations(message.text), pairs)
+    shared = share_a_sentence(own_words(message.text), pairs)
     return {triple for pair in shared for triple in pairs[pair]}

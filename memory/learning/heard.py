@@ -6,27 +6,28 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from memory.domain.authorship.voice import Voice
 from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.statement import AGENT_MAX, ROLE_MAX, make_storable
 from memory.domain.steps import finish
 from memory.domain.timing import undate
 from memory.models.messages import DIGEST_BYTES
-from memory.semantic.domain.episodes import ROLES, EpisodeText, compose_episode
+from memory.semantic.domain.episodes import ROLES, EpisodeText, compose_episode, write_places
 from memory.semantic.domain.scope import PERSON_MAX, Scope, Speaker
 
 NOBODY: Final = Scope(Speaker(""))
 OVERHEAD: Final = 500  # bytes of a message that waits, besides its text
 # Of what a journal has of a message.
 TYPES: Final[dict[str, type]] = {"agent": str, "role": str, "text": str, "at": float, "before": str} | dict.fromkeys(
-    ("is_quoted", "is_dated", "is_live"), bool
+    ("is_dated", "is_live"), bool
 )
 
 
 class HeardMessage(NamedTuple):
     """``key``, 32 bytes: the digest of the conversation's opening, then that of the message; ``scope``: for whom it is
     kept as an episode, None for nobody; ``text``: without its envelope; ``before``: what the model said right before a
-    short one; ``at``: seconds since the epoch; ``is_quoted``: nothing shows that its role has said it; ``is_dated``:
-    said when it was seen; ``is_live``: said since its conversation was first seen."""
+    short one; ``at``: seconds since the epoch; ``voice``: as ``Message`` has it; ``is_dated``: said when it was seen;
+    ``is_live``: said since its conversation was first seen."""
 
     key: bytes
     agent: str
@@ -35,13 +36,14 @@ class HeardMessage(NamedTuple):
     text: str
     at: float
     before: str = ""
-    is_quoted: bool = False
+    voice: Voice = Voice.SHARED
     is_dated: bool = True
     is_live: bool = True
 
     @property
     def is_kept(self) -> bool:
-        return self.scope is not None and self.role in ROLES and not self.is_quoted
+        is_own = self.voice in (Voice.SHARED, Voice.UNSURE)
+        return self.scope is not None and self.role in ROLES and is_own
 
     @property
     def digest(self) -> bytes:
@@ -103,14 +105,15 @@ def compose_row(heard: HeardMessage) -> dict[str, Any]:
         "role": heard.role,
         "text": heard.text,
         "at": heard.at,
-        "is_quoted": heard.is_quoted,
+        "voice": heard.voice.value,
         "is_dated": heard.is_dated,
         "is_kept": heard.is_kept,
     }
     if episode is not None:
         row |= {
             "episode": episode.text,
-            "quoted": episode.places,
+            "quoted": write_places(episode.quoted),
+            "unsure": write_places(episode.unsure),
             "own": episode.own,
             "passed_on": episode.passed_on,
             "episode_at": heard.at if heard.is_live else undate(heard.at),
@@ -132,7 +135,7 @@ def decode(line: bytes) -> HeardMessage | None:
         if scope is not None:
             speaker, project = scope
             fields["scope"] = Scope(Speaker(*map(str, speaker)), project)
-        heard = HeardMessage(**fields | {"key": bytes.fromhex(fields["key"])})
+        heard = HeardMessage(**fields | {"key": bytes.fromhex(fields["key"]), "voice": Voice(fields["voice"])})
     except (ValueError, TypeError, KeyError):
         return None
     has_types = all(isinstance(getattr(heard, name), kind) for name, kind in TYPES.items())

@@ -15,6 +15,7 @@ from memory.cache.state import Cache
 from memory.db.claims import RETRY_AFTER
 from memory.db.connections import PAST, Connection, chunks, columns, first_line, is_lost, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
+from memory.domain.authorship.voice import Voice
 from memory.domain.steps import finish
 from memory.domain.types import SoasRow, TripleIds
 from memory.learning import snippet_store, unexplained
@@ -22,6 +23,7 @@ from memory.learning.extraction import NewMessage, extract_statements, find_conf
 from memory.learning.heard import HeardMessage
 from memory.learning.observations import insert_observations
 from memory.learning.vocabulary import WORDS_A_STATEMENT, VocabularyWriter
+from memory.semantic.domain.scope import Scope, Speaker
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +31,8 @@ BATCH: Final = 50  # messages of one transaction
 ERROR_MAX: Final = 1_000  # characters
 
 WAITING: Final = """
-    SELECT id, key, agent, role, text, extract(epoch FROM said_at)::float8, is_quoted, is_dated FROM heard_message
+    SELECT id, key, agent, speaker, person, role, text, extract(epoch FROM said_at)::float8, voice, is_dated
+    FROM heard_message
     WHERE next_attempt_at <= statement_timestamp() AND (%s::bigint IS NULL OR id = %s)
     ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
 """
@@ -158,10 +161,11 @@ class Learner:
 
 
 def read_row(
-    cache: Cache, key: bytes, agent: str, role: str, text: str, at: float, is_quoted: bool, is_dated: bool
-) -> NewMessage:
-    heard = HeardMessage(key, agent, None, role, text, at, is_quoted=is_quoted, is_dated=is_dated)
-    return finish(NewMessage.of(cache, heard))
+    cache: Cache, key: bytes, agent: str, speaker: str, person: str, role: str, text: str, at: float, voice: str,
+    is_dated: bool,
+) -> NewMessage:  # fmt: skip
+    scope = Scope(Speaker(speaker, person)) if speaker else None
+    return finish(NewMessage.of(cache, HeardMessage(key, agent, scope, role, text, at, "", Voice(voice), is_dated)))
 
 
 async def take_due(connection: Connection, only: int | None) -> list[tuple[Any, ...]]:

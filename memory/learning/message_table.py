@@ -29,17 +29,19 @@ INLINE_CHARACTERS: Final = 4_000  # of a batch that is composed on the event loo
 INSERT: Final = f"""
     WITH said AS MATERIALIZED (
         SELECT row_number() OVER () AS place, decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
-            speaker, person, project, role, text, at, is_quoted, is_dated, is_kept, episode, quoted, own, passed_on,
-            episode_at, EXISTS (SELECT FROM seen_message seen WHERE seen.digest = decode(key, 'hex')) AS is_seen
+            speaker, person, project, role, text, at, voice, is_dated, is_kept, episode, quoted, unsure, own,
+            passed_on, episode_at,
+            EXISTS (SELECT FROM seen_message seen WHERE seen.digest = decode(key, 'hex')) AS is_seen
         FROM jsonb_to_recordset(%s::jsonb) AS row (
             digest text, key text, agent text, speaker text, person text, project int8, role text, text text,
-            at float8, is_quoted bool, is_dated bool, is_kept bool, episode text, quoted text, own text,
-            passed_on text, episode_at float8
+            at float8, voice text, is_dated bool, is_kept bool, episode text, quoted text, unsure text,
+            own text, passed_on text, episode_at float8
         )
     ), kept AS (
-        INSERT INTO episode (digest, conversation, agent, person, project_id, role, text, quoted, lexemes, said_at)
-        SELECT digest, substr(key, 1, 16), speaker, person, project, role, episode, quoted::int[], {LEXEMES},
-            {PAST.format("episode_at")}
+        INSERT INTO episode (digest, conversation, agent, person, project_id, role, text, quoted, unsure, lexemes,
+            said_at)
+        SELECT digest, substr(key, 1, 16), speaker, person, project, role, episode, quoted::int[], unsure::int[],
+            {LEXEMES}, {PAST.format("episode_at")}
         FROM said
         WHERE episode IS NOT NULL
             AND NOT EXISTS (SELECT FROM forgotten_episode gone WHERE gone.digest = said.digest)
@@ -48,8 +50,8 @@ INSERT: Final = f"""
         ON CONFLICT (digest) DO NOTHING RETURNING role
     ), heard AS (
         INSERT INTO heard_message
-            (digest, key, agent, speaker, person, project_id, role, text, said_at, is_quoted, is_dated, is_kept)
-        SELECT digest, key, agent, speaker, person, project, role, text, {PAST.format("at")}, is_quoted, is_dated,
+            (digest, key, agent, speaker, person, project_id, role, text, said_at, voice, is_dated, is_kept)
+        SELECT digest, key, agent, speaker, person, project, role, text, {PAST.format("at")}, voice, is_dated,
             is_kept
         FROM said WHERE NOT is_seen ORDER BY place
         ON CONFLICT (digest) DO NOTHING RETURNING id

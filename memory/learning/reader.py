@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from memory import bounds
 from memory.cache.state import Cache
-from memory.domain.channels import TENTATIVE
+from memory.domain.authorship.agent_envelopes import shows_tools, unwrap
+from memory.domain.authorship.client_envelopes import remove_client_parts
+from memory.domain.channels import OTHERS
 from memory.domain.cues.extractor import (
     CueMatch,
     PossibleCues,
@@ -22,8 +24,6 @@ from memory.domain.cues.noun_phrases import opens_sentence
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.secrets.redaction import MARK, blank_in_steps, blank_secrets
 from memory.domain.steps import Steps, finish
-from memory.domain.text.agent_envelopes import shows_tools, unwrap
-from memory.domain.text.client_envelopes import remove_client_parts
 from memory.domain.text.portions import split_for_reading, unite_words
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
@@ -273,7 +273,7 @@ def _read_all_statements(cache: Cache, role: str, text: str) -> Steps[tuple[CueM
     for triple in iter_cues(text, role, vocabulary=cache):
         if triple is not None:
             triples.append(triple)
-            if triple.channel not in TENTATIVE:
+            if triple.channel not in OTHERS:
                 own.add((triple.subject, triple.parent, triple.dimension))
         yield
         # What is quoted or repeated may all be left out later; what somebody states is not.

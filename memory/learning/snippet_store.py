@@ -9,8 +9,8 @@ import psycopg
 
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, chunks, columns, first_line
+from memory.domain.authorship.parts import own_words
 from memory.domain.recall.saliency import is_salient
-from memory.domain.text.quotations import without_quotations
 from memory.domain.text.snippets import sentences_naming
 from memory.domain.types import SoasRow
 from memory.learning.extraction import NewMessage
@@ -101,4 +101,4 @@ def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str]:
     if not names:
         return {}
     is_own = message.role in OWN_VOICES
-    return sentences_naming(without_quotations(message.text) if is_own else message.text, names)
+    return sentences_naming(own_words(message.text) if is_own else message.text, names)

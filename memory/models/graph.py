@@ -24,6 +24,7 @@ CHANNELS = [
     (Channel.OPERATOR.value, "an operator"),
     (Channel.GUTASK.value, "gutask"),
     (Channel.USER.value, "a user's message"),
+    (Channel.UNSURE.value, "a long message"),
     (Channel.EXPLAINED.value, "explained by a model"),
     (Channel.ASSISTANT.value, "the assistant's words"),
     (Channel.QUOTED.value, "quoted"),

@@ -5,10 +5,12 @@ from django.db.models import Q
 from django.db.models.functions import Length, Now
 from django.db.models.lookups import Exact
 
+from memory.domain.authorship.voice import Voice
 from memory.models.graph import Soas
 from memory.models.operating import Project
 
 DIGEST_BYTES = 32
+VOICES = [(voice.value, voice.value) for voice in Voice]
 CONVERSATION_BYTES = 16
 
 
@@ -31,7 +33,7 @@ class HeardMessage(models.Model):
     role = models.CharField(max_length=16)
     text = models.TextField()
     said_at = models.DateTimeField()
-    is_quoted = models.BooleanField(default=False, help_text="Nothing shows that its role has said it.")
+    voice = models.CharField(max_length=8, choices=VOICES, default=Voice.SHARED.value, db_default=Voice.SHARED.value)
     is_dated = models.BooleanField(default=True, help_text="Said when it was seen, not in a history.")
     is_kept = models.BooleanField(default=False, help_text="It may be remembered, not only learned from.")
     attempts = models.IntegerField(default=0, db_default=0)
@@ -55,6 +57,9 @@ class HeardMessage(models.Model):
             ),
             models.CheckConstraint(
                 condition=Exact(OctetLength("key"), DIGEST_BYTES), name="heard_message_key_is_whole"
+            ),
+            models.CheckConstraint(
+                condition=Q(voice__in=[voice.value for voice in Voice]), name="heard_message_voice_is_known"
             ),
         ]
 

@@ -59,6 +59,9 @@ class Observation(models.Model):
     instead_of = models.CharField(
         max_length=64, blank=True, default="", db_default="", help_text="The parent that a change says is no more."
     )
+    for_speaker = models.CharField(max_length=120, blank=True, default="", db_default="", help_text="Of an unsure one.")
+    for_person = models.CharField(max_length=200, blank=True, default="", db_default="")
+    paragraph = models.CharField(max_length=32, blank=True, default="", db_default="", help_text="Its digest.")
     confidence = models.FloatField(default=0.0, db_default=0.0)
     role = models.CharField(max_length=16)
     channel = models.CharField(max_length=12, choices=CHANNELS, default="user", db_default="user")

@@ -42,6 +42,8 @@ class Episode(models.Model):
     text = models.CharField(max_length=EPISODE_CHARACTERS)
     # Start and end of each part that only passes on the words of others, in characters.
     quoted = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
+    # The same of each part of which it is open whether the speaker has written it.
+    unsure = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
     # Weight A: what a user says; C: the model's answer; D: what a message only quotes.
     lexemes = SearchVectorField(editable=False)
     said_at = models.DateTimeField()

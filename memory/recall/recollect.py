@@ -4,9 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from memory.cache.own_facts import Holder
 from memory.cache.places import find_edge
 from memory.cache.state import Cache
-from memory.domain.channels import TENTATIVE, Channel
+from memory.domain.channels import OTHERS, Channel
 from memory.domain.cues.extractor import CueMatch, SpeechAct
 from memory.domain.recall.notes import NoteKey, ShownNote
 from memory.domain.recall.rendering import (
@@ -36,11 +37,11 @@ from memory.learning.reader import Reading, find_statements
 from memory.recall.mentions import Mentions, filter_salient
 from memory.recall.notes import choose_notes, still_hold
 from memory.recall.questions import ANYBODY, Asking, choose_askable
+from memory.recall.speakers_graph import SpeakersGraph
 from memory.recall.states import NO_PROJECT, ProjectPrompt, choose_states
 from memory.settings.registry import Tuning
 
 EMPTY_TOKENS = count_tokens(block_length([]))  # of a block without a line
-RIVALS_MAX = 3  # values of a disputed fact that are shown beside the one that stands: who made ten claims shows three
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +68,21 @@ def recollect(
     found: Sequence[ShownNote] = (),
     linked: Sequence[TripleIds] = (),
     within: ProjectPrompt = NO_PROJECT,
+    speaker: Holder | None = None,
 ) -> Recollection:
     """What is recalled for these messages to a model, less what their prompt shows already (``shown``, all of its
     blocks as one). ``stood``: the facts of a block that this one replaces; ``found``: the memories and episodes that
     belong to the prompt, the best first; ``linked``: facts about concepts that it does not name, found from their
-    parent; ``within``: whose state it is given. ``now`` is in seconds since the epoch."""
-    style = cache.tuning.style_for(model)
+    parent; ``within``: whose state it is given; ``speaker``: whose own facts. ``now`` is in seconds
+    since the epoch."""
+    style, graph = cache.tuning.style_for(model), SpeakersGraph.of(cache, speaker)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     left = cache.tuning.recollection_max_total_tokens - shown.tokens
     states, told = choose_states(cache, within, shown, left - EMPTY_TOKENS)
     if not (salient or found or linked or states):
         return Recollection(style=style, notes=told)
     left -= count_tokens(sum(state.length for state in states))
-    selection, reasons = _select(cache, salient, mentions, now, shown, left, style, stood, asking, linked)
+    selection, reasons = _select(graph, salient, mentions, now, shown, left, style, stood, asking, linked)
     notes = list[ShownNote]()
     if found:
         recalled = selection.block()
@@ -96,7 +99,7 @@ def recollect(
 
 
 def _select(
-    cache: Cache,
+    graph: SpeakersGraph,
     salient: Mapping[str, SoasRow],
     mentions: Mentions,
     now: float,
@@ -108,9 +111,10 @@ def _select(
     linked: Sequence[TripleIds],
 ) -> tuple[Selection, dict[str, str]]:
     """The facts and questions of the block, and why other concepts have no part in it."""
-    known, unknown, reasons = _sort(cache, salient, mentions, now, shown, asking.asked)
+    cache = graph.cache
+    known, unknown, reasons = _sort(graph, salient, mentions, now, shown, asking.asked)
     known += _list_linked(cache, linked, {candidate.token for candidate in known}, now, shown)
-    known = _leave_out_stated(cache, known, mentions.readings, stood, reasons)
+    known = _leave_out_stated(graph, known, mentions.readings, stood, reasons)
     tuning = cache.tuning
     room = min(tuning.recollection_max_tokens, tokens_left)
     count, refusal = asking.count_allowed(tuning, shown)
@@ -121,7 +125,7 @@ def _select(
     return select(
         known,
         unknown if count else (),
-        show=partial(_show, cache),
+        show=partial(_show, graph),
         style=style,
         max_concepts=tuning.recollection_max_concepts,
         max_questions=count,
@@ -129,23 +133,25 @@ def _select(
     ), reasons
 
 
-def still_holds(cache: Cache, block: Block, now: float) -> bool:
-    """Whether all that the block says would still be said: state, facts and notes as they were shown, questions
-    unanswered."""
+def still_holds(cache: Cache, block: Block, now: float, speaker: Holder | None = None) -> bool:
+    """True if all that the block says would still be said to the speaker: state, facts and notes as they were shown,
+    questions unanswered."""
     if not all(map(cache.states.holds, block.states)):
         return False
     if block.notes and not still_hold(cache, block.notes):
         return False
     # What has come to be known besides takes nothing back: taking a block out costs the model its prompt cache.
+    graph = SpeakersGraph.of(cache, speaker)
     for word in block.questions:
         row = cache.soas_by_token.get(word)
-        if row is None or cache.is_muted(word, row) or row.id in cache.urd_by_concept:
+        if row is None or cache.is_muted(word, row) or graph.knows(row.id):
             return False
     bounds = _bounds(cache.tuning, now)
-    return all(_is_in_force_as_shown(cache, fact, bounds) for fact in block.facts)
+    return all(_is_in_force_as_shown(graph, fact, bounds) for fact in block.facts)
 
 
-def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool:
+def _is_in_force_as_shown(graph: SpeakersGraph, fact: ShownFact, bounds: Bounds) -> bool:
+    cache = graph.cache
     concept, dim = cache.soas_by_token.get(fact.concept), cache.soas_by_token.get(fact.dimension)
     if concept is None or dim is None or is_closed_class(fact.concept) or cache.is_muted(fact.concept, concept):
         return False
@@ -153,12 +159,12 @@ def _is_in_force_as_shown(cache: Cache, fact: ShownFact, bounds: Bounds) -> bool
         return False  # it is called otherwise now
     edge = cache.urd_by_concept_dim.get((concept.id, dim.id))
     if edge is None and (parent := cache.soas_by_token.get(fact.parent)) is not None:
-        edge = find_edge(cache, TripleIds(concept.id, dim.id, parent.id))
+        edge = graph.find_edge(TripleIds(concept.id, dim.id, parent.id))
     if edge is None or not is_in_force(edge, bounds):
         return False
     if cache.soas_by_id.get(edge.parent_id) != fact.parent:
         return False
-    is_disputed, rivals = _find_dispute(cache, edge)
+    is_disputed, rivals = graph.find_dispute(edge)
     is_same_kind = fact.is_isa is None or fact.is_isa == edge.is_isa
     return is_same_kind and is_disputed == fact.is_disputed and set(rivals) == set(fact.rivals)
 
@@ -172,15 +178,21 @@ def _bounds(tuning: Tuning, now: float) -> Bounds:
 
 
 def _sort(
-    cache: Cache, salient: Mapping[str, SoasRow], mentions: Mentions, now: float, shown: Block, asked: Collection[str]
+    graph: SpeakersGraph,
+    salient: Mapping[str, SoasRow],
+    mentions: Mentions,
+    now: float,
+    shown: Block,
+    asked: Collection[str],
 ) -> tuple[list[SalientConcept], list[SalientConcept], dict[str, str]]:
     """Candidates with facts that are not shown yet, candidates to ask about, which were not ``asked`` before, and why
     the others are neither."""
+    cache = graph.cache
     half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
     shown_places, asked_before = _list_places(shown.facts), {*shown.questions, *asked}
     known, unknown, reasons, done = [], [], {}, set[str]()
     for spelling, row in salient.items():
-        edges, word = cache.urd_by_concept.get(row.id), spelling
+        edges, word = graph.edges_about(row.id), spelling
         if (own := cache.alias_rows.get(spelling)) is not None:
             word = names[row.id]
             if word in salient or word in done or (own.is_common and spelling not in mentions.emphasised):
@@ -237,7 +249,7 @@ def _name_place(names: Mapping[int, str], edge: EdgeRow) -> tuple[str, ...]:
 
 
 def _leave_out_stated(
-    cache: Cache,
+    graph: SpeakersGraph,
     known: list[SalientConcept],
     readings: Sequence[Reading],
     stood: Collection[ShownFact],
@@ -245,6 +257,7 @@ def _leave_out_stated(
 ) -> list[SalientConcept]:
     """The candidates less the facts that the prompt's own prose states: repeated, they would say less than stands above
     them, in more tokens. A line that stood stays: without it the prompt would begin otherwise."""
+    cache = graph.cache
     # In most turns nothing is known that is not shown yet: then nothing of a long history is gone through.
     stated: dict[str, list[CueMatch]] = {candidate.token: [] for candidate in known}
     names = {name for one in known for name in (one.token, *cache.spellings.get(one.row.id, ()))}
@@ -260,7 +273,7 @@ def _leave_out_stated(
             edges = [
                 edge
                 for edge in edges
-                if _name_place(cache.soas_by_id, edge) in places or not _is_only_repeated(cache, edge, matches)
+                if _name_place(cache.soas_by_id, edge) in places or not _is_only_repeated(graph, edge, matches)
             ]
         if edges:
             left.append(candidate._replace(edges=edges) if matches else candidate)
@@ -269,11 +282,12 @@ def _leave_out_stated(
     return left
 
 
-def _is_only_repeated(cache: Cache, edge: EdgeRow, stated: Sequence[CueMatch]) -> bool:
+def _is_only_repeated(graph: SpeakersGraph, edge: EdgeRow, stated: Sequence[CueMatch]) -> bool:
     """Whether the statements say the fact, or a more specific one, and no other value of its slot: then the model has
     to be told which one holds. So it has where the fact is disputed."""
+    cache = graph.cache
     parent = cache.soas_by_id[edge.parent_id]
-    own, is_contradicted = False, (edge.concept_id, edge.dim_id) in cache.pending_by_concept_dim
+    own, is_contradicted = False, graph.find_dispute(edge)[0]
     for match in stated:
         row = cache.soas_by_token.get(match.dimension)
         if row is None or edge.dim_id not in {row.id, *cache.splits_of(row.id)}:
@@ -283,7 +297,7 @@ def _is_only_repeated(cache: Cache, edge: EdgeRow, stated: Sequence[CueMatch]) -
             continue  # they stand beside each other
         if match.kind is SpeechAct.RETRACTS or (said != parent and not said.endswith(f"_{parent}")):
             is_contradicted = True
-        own = own or (match.channel not in TENTATIVE and not match.is_hedged)
+        own = own or (match.channel not in OTHERS and not match.is_hedged)
     return own and not is_contradicted
 
 
@@ -303,19 +317,8 @@ def _why_not_ask(cache: Cache, row: SoasRow, now: float) -> str:
     return "" if may_ask(row, now) else "asked about lately"
 
 
-def _show(cache: Cache, edge: EdgeRow) -> ShownFact:
-    words = cache.soas_by_id
-    is_disputed, rivals = _find_dispute(cache, edge)
+def _show(graph: SpeakersGraph, edge: EdgeRow) -> ShownFact:
+    words = graph.cache.soas_by_id
+    is_disputed, rivals = graph.find_dispute(edge)
     concept, dimension, parent = words[edge.concept_id], words[edge.dim_id], words[edge.parent_id]
     return ShownFact(concept, dimension, parent, is_disputed, rivals, edge.is_isa)
-
-
-def _find_dispute(cache: Cache, edge: EdgeRow) -> tuple[bool, tuple[str, ...]]:
-    """Whether the fact is disputed, and by which other values, the newest first; a retraction names none."""
-    slot = (edge.concept_id, edge.dim_id)
-    if slot not in cache.pending_by_concept_dim:
-        return False, ()
-    standing = cache.soas_by_id.get(edge.parent_id)
-    if edge.is_additive:  # another parent that would close a cycle is nothing against this one
-        return standing in cache.list_claimed(slot), ()
-    return True, tuple([parent for parent in cache.list_claimed(slot) if parent != standing][:RIVALS_MAX])

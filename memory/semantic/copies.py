@@ -9,7 +9,7 @@ from django.db import connection
 
 from memory.db.connections import columns, fetch_rows
 from memory.models import Memory, MemoryHistory, MemoryLineage
-from memory.semantic.domain.episodes import EpisodeText
+from memory.semantic.domain.episodes import EpisodeText, write_places
 from memory.semantic.domain.scope import PERSONAL, Scope
 from memory.semantic.lexemes import LEXEMES
 from memory.semantic.store import Action, Change, describe_change, take_snapshot
@@ -131,7 +131,7 @@ def add_episodes(episodes: Sequence[EpisodeCopy]) -> None:
     rows = [
         (
             *(one.digest, one.conversation, *one.scope.speaker, one.scope.project, one.role, one.said.text),
-            *(one.said.places, one.said.own, one.said.passed_on, one.at),
+            *(write_places(one.said.quoted), one.said.own, one.said.passed_on, one.at),
         )
         for one in episodes
     ]

@@ -7,13 +7,14 @@ from django.db import connection, transaction
 
 from memory.domain.secrets.known import KnownSecret
 from memory.domain.secrets.redaction import MARK
-from memory.semantic.domain.episodes import EpisodeText, leave_out, shorten
+from memory.semantic.domain.episodes import EpisodeText, leave_out, shorten, write_places
 from memory.semantic.lexemes import LEXEMES
 
-FIND: Final = "SELECT id, text, quoted FROM episode WHERE text ~* ANY (%s) FOR UPDATE"
+FIND: Final = "SELECT id, text, quoted, unsure FROM episode WHERE text ~* ANY (%s) FOR UPDATE"
 UPDATE: Final = f"""
-    UPDATE episode SET text = said.text, quoted = said.quoted::int[], lexemes = {LEXEMES}
-    FROM (VALUES (%s::int8, %s, %s, %s, %s)) AS said (id, text, quoted, own, passed_on) WHERE episode.id = said.id
+    UPDATE episode SET text = said.text, quoted = said.quoted::int[], unsure = said.unsure::int[], lexemes = {LEXEMES}
+    FROM (VALUES (%s::int8, %s, %s, %s, %s, %s)) AS said (id, text, quoted, unsure, own, passed_on)
+    WHERE episode.id = said.id
 """
 
 EMBED_ANEW: Final = """
@@ -28,9 +29,10 @@ def redact_episodes(secret: KnownSecret) -> Counter[str]:
     with connection.cursor() as cursor:
         cursor.execute(FIND, [secret.literals])
         found = cursor.fetchall()
-        for row, text, quoted in found:
-            episode = EpisodeText(text, tuple(zip(quoted[::2], quoted[1::2], strict=True)))
-            rest = shorten(leave_out(episode, secret.find(text), MARK))
-            cursor.execute(UPDATE, [row, rest.text, rest.places, rest.own, rest.passed_on])
-        cursor.execute(EMBED_ANEW, [[row for row, _, _ in found]])
+        for row, text, *places in found:
+            episode = EpisodeText(text, *(tuple(zip(ends[::2], ends[1::2], strict=True)) for ends in places))
+            rest = shorten(leave_out(episode, list(secret.find(text)), MARK))
+            parts = (write_places(rest.quoted), write_places(rest.unsure), rest.own, rest.passed_on)
+            cursor.execute(UPDATE, [row, rest.text, *parts])
+        cursor.execute(EMBED_ANEW, [[row for row, *_ in found]])
     return Counter({"episode.text": len(found)} if found else {})

@@ -198,6 +198,18 @@ class Tuning:
     quota_conflicts_per_hour: PerHour = setting(
         QUOTAS, 20, "Conflicts that statements of one agent may open within an hour, counted in the same way."
     )
+    share_unsure: Literal["speaker", "agents", "all"] = setting(
+        LEARNING,
+        "speaker",
+        "Who is given what a long message states beyond its first paragraph, or a system text, until it is said in"
+        " other words: speaker, the agent and person who said it; agents, all agents with a token; all, everybody.",
+    )
+    names: Literal["people", "assistants", "ignored"] = setting(
+        LEARNING,
+        "people",
+        "Who user messages with a name are, as group chats send them: people, each a person of their own, whose"
+        " statements are for them alone until they are said again; assistants, other agents; ignored, the user.",
+    )
     quota_candidates_per_hour: PerHour = setting(
         QUOTAS, 500, "New candidates of one agent within an hour, counted in the same way; what is more is dropped."
     )

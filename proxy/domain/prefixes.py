@@ -71,6 +71,7 @@ class Thread:
     links: Sequence[bytes]  # one for each part of the prompt
     opening: int  # index of the first part that is not the system's; of the last where there is no other
     root: bytes  # before all parts
+    speaker: Sequence[str] = ()  # who tells it from the same words of others: agent, person, project
 
     @classmethod
     def of(cls, prompt: Prompt, digests: Sequence[bytes], speaker: Sequence[str] = ()) -> "Thread":
@@ -81,7 +82,7 @@ class Thread:
             link = link_after(link, digest_of_part(part, digest))
             links.append(link)
         opening = opening_of(part.role for part in prompt.parts)
-        return cls(prompt, links, len(links) - 1 if opening is None else opening, root)
+        return cls(prompt, links, len(links) - 1 if opening is None else opening, root, speaker)
 
     def place_of(self, spot: Spot) -> bytes:
         """The digest of all that comes before a block there."""
@@ -102,6 +103,11 @@ class Thread:
     def _indexes(self) -> dict[bytes, int]:
         """The parts' indexes by their links, and -1 by the root."""
         return dict(zip((self.root, *self.links), count(-1), strict=False))
+
+    @property
+    def holder(self) -> tuple[str, str] | None:
+        """Whose own facts it may show; None for nobody's."""
+        return (self.speaker[0], self.speaker[1]) if len(self.speaker) > 1 else None
 
     @property
     def key(self) -> bytes:

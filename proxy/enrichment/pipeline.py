@@ -23,18 +23,19 @@ from memory.recall.mentions import Mentions
 from memory.recall.recollect import Recollection, recollect
 from memory.semantic.domain.scope import Scope
 from proxy.auth import Caller
+from proxy.authorship.programs import find_program
+from proxy.authorship.relayed import RelayedAnswers
+from proxy.authorship.speakers import find_messages
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, CutRequest, Excess, read_request
-from proxy.domain.formats.litellm_flattened import FlattenedPrompt
+from proxy.domain.formats.flattened import FlattenedPrompt
 from proxy.domain.formats.streams import WholeWatch
-from proxy.domain.helper_prompts import find_helper_task
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, count_answered, opening_of
 from proxy.enrichment import note_use
-from proxy.enrichment.attribution import RelayedAnswers, find_unattributable
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
 from proxy.enrichment.placement import BlockPlacer, Placed
@@ -139,19 +140,19 @@ class Enricher:
             await self._put_back(wire, read.cut, done, scope, off, started, turn)
             return done
 
-        if (task := find_helper_task(prompt, read.payload)) is not None:
-            # All that is in it was said in the conversation that it is about; and nobody reads the answer.
-            off = {"learn": f"a helper prompt: {task}", "ask": f"a helper prompt: {task}", **off}
+        if program := find_program(prompt, read.payload):
+            # Nobody has said what is in it, and nobody reads the answer.
+            off = {"learn": program, "ask": program, **off}
         # Until the vocabulary is loaded nothing can be read, counted or recalled; loops are found without it.
         is_loaded = self.cache.loaded_at is not None
         recalls, learns = is_loaded and "recall" not in off, is_loaded and "learn" not in off
         is_read = recalls or learns
-        messages, readings, digests = await self._read_messages(prompt, is_read, turn)
+        messages, readings, digests = await self._read_messages(prompt, read.payload, is_read, turn)
         conversation = digests[opening_of(message.role for message in messages) or 0]
 
         # Before the recall: the very prompt that brings a correction already shows what it says, and one that brings a
         # contradiction its question mark.
-        if recalls and task is None and scope is not None:
+        if recalls and not program and scope is not None:
             whose = scope, conversation, prompt.model
             done.lookup = await self.prompt_search.begin(messages, readings, digests, *whose)
         if learns:
@@ -180,7 +181,7 @@ class Enricher:
                 wanted = None
                 if done.lookup is not None:
                     wanted = await self.prompt_search.finish(done.lookup, thread.key, messages, turn)
-                project = scope.project if scope is not None and task is None else None
+                project = scope.project if scope is not None and not program else None
                 placed = self.placer.place(thread, mentions, now, why_not_ask=why_not, wanted=wanted, project=project)
             self._apply(wire, read.payload, done, placed, intervention)
         self._record(done, placed, off, unread, started, now, conversation, readings)
@@ -229,11 +230,10 @@ class Enricher:
         return "" if self.cache.audience.can_answer(agent, has_tools=has_tools) else CANNOT_ANSWER
 
     async def _read_messages(
-        self, prompt: Prompt, is_read: bool, turn: Turn
+        self, prompt: Prompt, payload: Payload, is_read: bool, turn: Turn
     ) -> tuple[list[Message], list[Reading | None], list[bytes]]:
         """The messages of the prompt's parts, what they say as far as it may be read now, and their digests."""
-        unattributable = await turn.run(find_unattributable(prompt, self.relayed))
-        messages = [Message(part.role, part.text, index in unattributable) for index, part in enumerate(prompt.parts)]
+        messages = await turn.run(find_messages(prompt, payload, self.relayed, self.cache.tuning.names))
         readings: list[Reading | None] = [None] * len(messages)
         if is_read:
             readings = await turn.run(self.reader.read_within(messages, Allowance.of(self.cache)))

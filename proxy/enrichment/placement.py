@@ -98,8 +98,9 @@ class BlockPlacer:
         found = _gather_notes(conversation, wanted, standing.lost)
         facts = wanted.facts if wanted is not None else ()
         recollection = recollect(
-            self._cache, mentions, now, shown, model=model, asking=asking, found=found, linked=facts, within=within
-        )
+            self._cache, mentions, now, shown,
+            model=model, asking=asking, found=found, linked=facts, within=within, speaker=thread.holder,
+        )  # fmt: skip
         block, changed = recollection.block, dict.fromkeys(standing.removed, NOTHING)
         begins = conversation is None or standing.is_stale
         # Only a conversation that begins, or begins anew, gets its block at the top: later the model would have to
@@ -175,6 +176,7 @@ class BlockPlacer:
         recollection = recollect(
             self._cache, mentions, now,
             model=model, stood=before.facts, asking=asking, found=found, linked=facts, within=within,
+            speaker=thread.holder,
         )  # fmt: skip
         text, last = recollection.block.text, len(thread.prompt.parts) - 1
         if not text or not (has_top or thread.prompt.parts[last].takes_block):
@@ -202,11 +204,11 @@ class BlockPlacer:
         }
         # The Modelfile's SYSTEM stands before the top: where that has changed, the whole prompt is new to the model.
         is_other_system = bool(conversation.top) and system is not None and system != conversation.system
-        if is_other_system or not still_holds(self._cache, conversation.top, now):
+        if is_other_system or not still_holds(self._cache, conversation.top, now, thread.holder):
             return Standing(is_stale=True, lost=_notes_of([conversation.top, *blocks.values()]))
         kept: dict[Spot, Block] = {}
         for spot, block in blocks.items():
-            if not still_holds(self._cache, block, now):
+            if not still_holds(self._cache, block, now, thread.holder):
                 # Without it, whatever follows has to be evaluated again in any case: so all later ones go as well.
                 removed = [other for other in blocks if other >= spot]
                 return Standing(conversation.top, kept, removed, lost=_notes_of(blocks[other] for other in removed))

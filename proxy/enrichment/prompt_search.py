@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol
 from django.utils import timezone
 
 from memory.cache.state import Cache
+from memory.domain.authorship.parts import own_words
 from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, says_something, show_note
-from memory.domain.text.quotations import without_quotations
 from memory.domain.timing import is_dated
 from memory.domain.types import Message, TripleIds
 from memory.learning.reader import unwrap_readable
@@ -286,7 +286,7 @@ def find_own_words(text: str) -> str:
     """The part of a user's message that is searched for, without quotations."""
     if len(text) > 2 * TEXT_MAX:
         text = f"{text[:TEXT_MAX]}\n{text[-TEXT_MAX:]}"
-    own = without_quotations(text).strip()
+    own = own_words(text).strip()
     return own if len(own) <= TEXT_MAX else f"{own[: TEXT_MAX // 2]}\n{own[-TEXT_MAX // 2 :]}"
 
 

@@ -4,8 +4,8 @@ message of a user, secrets masked."""
 from collections.abc import Sequence
 from typing import Final
 
+from memory.domain.authorship.agent_envelopes import unwrap
 from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.text.agent_envelopes import unwrap
 from memory.graph import retention
 from memory.recall.mentions import MaybeReading
 from proxy.domain.formats.base import Part

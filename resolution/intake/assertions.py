@@ -66,7 +66,9 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
             outcomes.append(Outcome("invalid", assertion.triple, reason=mistake))
         elif assertion.manner.kind is SpeechAct.RETRACTS and assertion.manner.is_hedged:
             outcomes.append(Outcome("needless", assertion.triple, reason="A belief takes nothing back."))
-        elif assertion.manner.kind is SpeechAct.RETRACTS and not _may_be_known(assertion.triple):
+        elif assertion.manner.kind is SpeechAct.RETRACTS and (
+            assertion.attribution.channel == Channel.UNSURE or not _may_be_known(assertion.triple)
+        ):
             outcomes.append(_withdraw(book, assertion, Outcome("needless", assertion.triple, reason=UNKNOWN)))
         elif (vouched := vouch(book, assertion)) is None:
             outcomes.append(wait(book, quotas, assertion))
@@ -133,12 +135,14 @@ def wait(
     why = why or (HEDGED if assertion.manner.is_hedged else "")
     if book.is_known(triple):
         return Outcome("needless", triple, reason="It is known already.")
-    if quotas is not None and book.is_new(triple):
+    if quotas is not None and book.is_new(triple, said.holder):
         if (excess := quotas.find_excess_of("candidates", said)) is not None:
             return Outcome("over_quota", triple, reason=str(excess), excess=excess)
         quotas.count("candidates", said)
     book.note(assertion, why)
-    reason = "It was dismissed before." if book.is_dismissed(triple) else reason
+    if said.channel == Channel.UNSURE:
+        reason = "It holds for its speaker alone, until it is said again in other words."
+    reason = "It was dismissed before." if book.is_dismissed(triple, said.holder) else reason
     return Outcome("candidate", triple, existing=existing, reason=reason)
 
 

@@ -1,4 +1,5 @@
-"""Facts that only a page, a tool or a model has stated: kept beside the graph until somebody vouches for them."""
+"""Facts that only a page, a tool or a model has stated, or a person in a long message: kept beside the graph until
+somebody vouches for them."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -8,13 +9,14 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.domain.channels import TENTATIVE, is_weaker
+from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.fact_syntax import find_mistake
 from memory.domain.types import Triple
 from memory.domain.voices import voice_of
+from memory.graph import store
 from memory.graph.aliases import rename
-from memory.graph.store import Assertion, Attribution
-from memory.models import Config, Edge, Soas
+from memory.graph.store import NOBODY, Assertion, Attribution
+from memory.models import Config, Dimension, Edge, Soas
 from resolution.actors import Actor
 from resolution.models import Candidate
 
@@ -24,6 +26,9 @@ VOICES_MAX: Final = 20
 QUARANTINED: Final = "quarantined"  # why a candidate waits that was a fact
 HEDGED: Final = "only believed"
 
+Holder = tuple[str, str]  # for whom it waits, agent and person; NOBODY for most
+Place = tuple[Triple, Holder]
+
 
 class CandidateBook:
     """The candidates for some triples, as the statements of one transaction leave them. Nothing is stored before
@@ -31,27 +36,31 @@ class CandidateBook:
 
     def __init__(self, triples: Iterable[Triple]) -> None:
         wanted = set(triples)
-        self._rows = {row.triple: row for row in find_candidates(wanted).select_for_update().order_by("id")}
+        rows = find_candidates(wanted).select_for_update().order_by("id")
+        self._rows: dict[Place, Candidate] = {(row.triple, row.holder): row for row in rows}
         self.standing = find_standing(wanted)
-        self._changed: dict[Triple, Candidate] = {}
-        self._said: dict[Triple, list[tuple[Attribution, str]]] = {}  # what makes a new row
+        self._changed: dict[Place, Candidate] = {}
+        self._said: dict[Place, list[tuple[Attribution, str]]] = {}  # what makes a new row
 
     def is_known(self, triple: Triple) -> bool:
         """Whether the graph has it: then there is nothing to wait for."""
         return self.standing.get(triple) == triple
 
-    def is_new(self, triple: Triple) -> bool:
-        return triple not in self._rows
+    def is_new(self, triple: Triple, holder: Holder) -> bool:
+        return (triple, holder) not in self._rows
 
-    def is_dismissed(self, triple: Triple) -> bool:
-        row = self._rows.get(triple)
+    def is_dismissed(self, triple: Triple, holder: Holder) -> bool:
+        row = self._rows.get((triple, holder))
         return row is not None and row.state == Candidate.State.DISMISSED
 
     def vouch(self, assertion: Assertion) -> Assertion | None:
-        """The statement as it may be placed, where a user believes it in another conversation, too; else None. What
-        models and pages say never vouches for anything, however many they are."""
+        """The statement as it may be placed, where a user believes it in another conversation, too, or a person says in
+        other words what waits as unsure; else None. What models and pages say never vouches for anything, however many
+        they are."""
         said = assertion.attribution
-        row = self._rows.get(assertion.triple)
+        if said.channel == Channel.UNSURE:
+            return self._confirm(assertion)
+        row = self._rows.get((assertion.triple, NOBODY))
         if row is None or row.state != Candidate.State.OPEN or said.channel in TENTATIVE:
             return None
         voices = {(voice_of(agent), channel) for agent, channel in row.voices}
@@ -61,58 +70,104 @@ class CandidateBook:
         surer = replace(said, confidence=max(said.confidence, Config.tuning().recollection_confidence_floor))
         return Assertion(assertion.triple, surer, assertion.manner._replace(is_hedged=False))
 
+    def _confirm(self, assertion: Assertion) -> Assertion | None:
+        said = assertion.attribution
+        if assertion.manner.is_hedged:
+            return None
+        own = replace(said, channel=Channel.USER, holder=NOBODY)
+        if Config.tuning().share_unsure == "all":
+            return assertion._replace(attribution=own)
+        # The same paste again is no second voice. What an agent is told at the beginning changes with each day.
+        before = [
+            row
+            for (triple, holder), row in self._rows.items()
+            if triple == assertion.triple and holder != NOBODY and row.state == Candidate.State.OPEN
+        ]
+        is_in_other_words = said.paragraph and all(row.paragraph not in ("", said.paragraph) for row in before)
+        if not before or not is_in_other_words or said.role != "user":
+            return None
+        return assertion._replace(attribution=own)
+
     def note(self, assertion: Assertion, why: str = "") -> None:
         """Adds the statement, or its voice to what was said before. What was dismissed stays so."""
-        triple, said = assertion.triple, assertion.attribution
-        row = self._rows.get(triple)
+        said = assertion.attribution
+        place = (assertion.triple, said.holder)
+        row = self._rows.get(place)
         if row is None:
-            row = self._rows[triple] = _new(triple, said)
+            row = self._rows[place] = _new(assertion.triple, said)
         if row.pk is None:
-            self._said.setdefault(triple, []).append((said, why))
+            self._said.setdefault(place, []).append((said, why))
         _say(row, said, why)
-        self._changed[triple] = row
+        self._changed[place] = row
 
     def settle(self, triple: Triple, by: str) -> None:
-        """The triple was placed, or its conflict opened: it waits here no more."""
-        row = self._rows.get(triple)
-        if row is not None and row.state == Candidate.State.OPEN:
-            row.state, row.resolved_by, row.resolved_at = Candidate.State.PROMOTED, by, timezone.now()
-            self._changed[triple] = row
+        """The triple was placed, or its conflict opened: it waits here no more, for nobody."""
+        for place, row in self._rows.items():
+            if place[0] == triple and row.state == Candidate.State.OPEN:
+                row.state, row.resolved_by, row.resolved_at = Candidate.State.PROMOTED, by, timezone.now()
+                self._changed[place] = row
 
     def withdraw(self, assertion: Assertion) -> bool:
         """Whoever may has taken it back: it waits no more, until somebody says it again. Whether it has waited."""
-        row = self._rows.get(assertion.triple)
         said = assertion.attribution
-        is_open = row is not None and row.state == Candidate.State.OPEN
-        if row is None or not is_open or is_weaker(said.channel, row.channel):
-            return False
-        row.state, row.resolved_by, row.resolved_at = Candidate.State.EXPIRED, said.agent, timezone.now()
-        self._changed[assertion.triple] = row
-        return True
+        is_withdrawn = False
+        for holder in {NOBODY, said.holder}:
+            row = self._rows.get((assertion.triple, holder))
+            if row is None or row.state != Candidate.State.OPEN or is_weaker(said.channel, row.channel):
+                continue
+            row.state, row.resolved_by, row.resolved_at = Candidate.State.EXPIRED, said.agent, timezone.now()
+            self._changed[assertion.triple, holder] = row
+            is_withdrawn = True
+        return is_withdrawn
 
     def write(self) -> None:
         if self._said:
             self._add()
         Candidate.objects.bulk_update(self._changed.values(), CHANGING)
+        own = [row for row in self._changed.values() if row.for_speaker and row.state == Candidate.State.OPEN]
+        if own:
+            store.make_novel(store.ensure_tokens(word for row in own for word in _words_of(row)).values())
+            for row in own:
+                _outdate(row)
 
     def _add(self) -> None:
         # Another worker may add the same ones at this moment: whoever is second speaks up in the row of the first.
-        new = [_new(triple, said[0][0]) for triple, said in sorted(self._said.items(), key=str)]
+        new = [_new(triple, said[0][0]) for (triple, _), said in sorted(self._said.items(), key=str)]
         Candidate.objects.bulk_create(new, ignore_conflicts=True)
-        for row in find_candidates(self._said).select_for_update().order_by("id"):
-            if row.triple not in self._said:
+        triples = {triple for triple, _ in self._said}
+        for row in find_candidates(triples).select_for_update().order_by("id"):
+            place = (row.triple, row.holder)
+            if place not in self._said:
                 continue
-            for said, why in self._said[row.triple]:
+            for said, why in self._said[place]:
                 _say(row, said, why)
-            mine = self._changed[row.triple]
+            mine = self._changed[place]
             if mine.state != Candidate.State.OPEN:
                 row.state, row.resolved_by, row.resolved_at = mine.state, mine.resolved_by, mine.resolved_at
-            self._changed[row.triple] = row
+            self._changed[place] = row
+
+
+def _words_of(row: Candidate) -> tuple[str, str, str]:
+    return row.concept, row.parent, row.dimension
+
+
+def _outdate(row: Candidate) -> None:
+    """Among a speaker's own the newer holds, where a slot has room for one."""
+    if Dimension.objects.filter(soas__token=row.dimension, is_additive=True).exists():
+        return
+    slot = Candidate.objects.filter(
+        for_speaker=row.for_speaker, for_person=row.for_person, concept=row.concept, dimension=row.dimension,
+        state=Candidate.State.OPEN,
+    )  # fmt: skip
+    newest = slot.order_by("-last_said_at", "-id").first()
+    ended = {"state": Candidate.State.EXPIRED, "resolved_by": "a later statement", "resolved_at": timezone.now()}
+    if newest is not None:
+        slot.exclude(pk=newest.pk).update(**ended)
 
 
 CHANGING: Final = (
     "channel", "confidence", "voices", "conversations", "last_conversation", "said_count", "evidence", "why", "state",
-    "resolved_by", "resolved_at", "last_said_at",
+    "resolved_by", "resolved_at", "last_said_at", "paragraph",
 )  # fmt: skip
 
 
@@ -152,6 +207,9 @@ def _new(triple: Triple, said: Attribution) -> Candidate:
         is_isa=triple.is_isa,
         channel=said.channel,
         confidence=said.confidence,
+        for_speaker=said.holder[0],
+        for_person=said.holder[1],
+        paragraph=said.paragraph,
         voices=[],
         conversations=0,
         said_count=0,
@@ -203,7 +261,8 @@ def rename_word(old: str, new: str, by: str) -> None:
     naming = Q(concept=old) | Q(parent=old) | Q(dimension=old)
     for row in Candidate.objects.select_for_update().filter(naming).order_by("id"):
         triple = rename(row.triple, {old: new})
-        twin = next((one for one in find_candidates({triple}).select_for_update() if one.triple == triple), None)
+        twins = find_candidates({triple}).filter(for_speaker=row.for_speaker, for_person=row.for_person)
+        twin = next((one for one in twins.select_for_update() if one.triple == triple), None)
         if twin is None and not find_mistake(triple):
             row.concept, row.parent, row.dimension = triple.concept, triple.parent, triple.dimension
             row.save(update_fields=["concept", "parent", "dimension"])
@@ -227,5 +286,5 @@ def _unite(row: Candidate, other: Candidate) -> None:
 
 def expire(now: datetime) -> int:
     """Ends the wait of what nobody has said for long; how many."""
-    old = Candidate.objects.filter(state=Candidate.State.OPEN, last_said_at__lt=now - KEPT)
+    old = Candidate.objects.filter(state=Candidate.State.OPEN, for_speaker="", last_said_at__lt=now - KEPT)
     return old.update(state=Candidate.State.EXPIRED, resolved_at=now)

@@ -19,7 +19,7 @@ from memory.domain.channels import READ_TRUST, Channel
 from memory.models import Episode, Memory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain.extraction import read_memories
-from memory.semantic.domain.scope import Scope, Speaker
+from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
 from resolution.memories.remarks import Remark
 from resolution.memories.service import Remembered, take_in
 
@@ -84,13 +84,16 @@ def _read_together(rows: list[Episode]) -> Counter[str]:
 
 def _find_remarks(row: Episode) -> Iterator[Remark]:
     speaker = Speaker(row.agent, row.person)
-    for found in read_memories(row.text, row.role, row.quoted):
+    for found in read_memories(row.text, row.role, row.quoted, row.unsure):
         channel = Channel.ASSISTANT if row.role == Episode.Role.ASSISTANT else Channel.USER
         channel = Channel.QUOTED if found.is_quoted else channel
+        # An order to act elsewhere waits for an operator; what others may have written is for its speaker alone.
+        channel = Channel.UNSURE if found.is_outward and channel == Channel.USER else channel
+        category = found.category if found.category in PERSONAL or not found.is_unsure else Memory.Category.EPISODIC
         if len(found.text) <= MEMORY_CHARACTERS:
             yield Remark(
                 found.text,
-                found.category,
+                category,
                 Scope(speaker, row.project_id),
                 channel,
                 Memory.Source.STATED,

@@ -12,7 +12,7 @@ from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.voices import voice_of
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
 from memory.semantic import store
-from memory.semantic.domain.scope import Speaker
+from memory.semantic.domain.scope import PERSONAL, Speaker
 from memory.semantic.rivals import draft_of, lock_places
 from memory.semantic.store import Change, Status
 from resolution.actors import Actor
@@ -105,6 +105,9 @@ def _confirm(memory: Memory, remark: Remark) -> Remembered:
     store.confirm(memory, remark.change, is_other_voice=is_other)
     if memory.status == Status.DEPRECATED:
         store.restore(memory, remark.change)
+    if memory.category == Memory.Category.EPISODIC and remark.category not in PERSONAL:
+        # It was said where others may have written it, and is said again in their own voice.
+        store.edit(memory, remark.change, text=memory.text, category=remark.category)
     if is_weaker(memory.channel, remark.channel):  # what an operator says too is an operator's
         store.promote(memory, remark.change, confidence=remark.confidence)
     return _settle(memory, remark, "confirmed")

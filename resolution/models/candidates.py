@@ -10,8 +10,9 @@ from memory.models.graph import CHANNELS, IS_CHANNEL
 
 
 class Candidate(models.Model):
-    """A fact that only a page, a tool or a model has stated. It stands beside the graph: it is in no prompt, fills no
-    slot and contradicts nothing, until somebody who may says so, too.
+    """A fact that only a page, a tool or a model has stated, or a person in a long message. It stands beside the graph:
+    it fills no slot and contradicts nothing, until somebody who may says so, too. In prompts it is only for the speaker
+    for whom it waits, if there is one.
 
     Kept in words, not ids: what is only quoted adds nothing to the vocabulary. ``voices`` are [agent, channel] pairs;
     of a voice's repeats only ``last_said_at`` and the count are kept."""
@@ -33,6 +34,11 @@ class Candidate(models.Model):
     last_conversation = models.BinaryField(default=b"", db_default=b"")
     said_count = models.IntegerField(default=1)
     evidence = models.CharField(max_length=500, blank=True, default="", db_default="")
+    for_speaker = models.CharField(
+        max_length=120, blank=True, default="", db_default="", help_text="The agent whose own words it may be."
+    )
+    for_person = models.CharField(max_length=200, blank=True, default="", db_default="", help_text="Behind that agent.")
+    paragraph = models.CharField(max_length=32, blank=True, default="", db_default="", help_text="Where it was said.")
     why = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="Why it waits.")
     state = models.CharField(max_length=10, choices=State, default=State.OPEN, db_default=State.OPEN)
     resolved_by = models.CharField(max_length=120, blank=True, default="", db_default="")
@@ -45,9 +51,17 @@ class Candidate(models.Model):
         indexes = [
             models.Index(fields=["-last_said_at", "-id"], condition=Q(state="open"), name="candidate_open"),
             models.Index(fields=["state", "-last_said_at"], name="candidate_by_state"),
+            models.Index(
+                fields=["for_speaker", "for_person"],
+                condition=Q(state="open") & ~Q(for_speaker=""),
+                name="candidate_of_a_speaker",
+            ),
         ]
         constraints = [
-            models.UniqueConstraint(fields=["concept", "dimension", "parent", "is_isa"], name="candidate_stands_once"),
+            models.UniqueConstraint(
+                fields=["concept", "dimension", "parent", "is_isa", "for_speaker", "for_person"],
+                name="candidate_stands_once",
+            ),
             models.CheckConstraint(condition=IS_CHANNEL, name="candidate_channel_is_known"),
             models.CheckConstraint(
                 condition=Q(state__in=["open", "promoted", "dismissed", "expired"]), name="candidate_state_is_known"
@@ -59,6 +73,11 @@ class Candidate(models.Model):
 
     def __str__(self) -> str:
         return format_fact(self.concept, self.parent, self.dimension, is_isa=self.is_isa)
+
+    @property
+    def holder(self) -> tuple[str, str]:
+        """For whom it holds, agent and person; two empty texts for nobody."""
+        return self.for_speaker, self.for_person
 
     @property
     def triple(self) -> Triple:

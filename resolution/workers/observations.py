@@ -121,6 +121,9 @@ def _observation(statement: Statement) -> Observation:
         says=statement.says,
         is_hedged=statement.is_hedged,
         instead_of=statement.instead_of,
+        for_speaker=statement.speaker,
+        for_person=statement.person,
+        paragraph=statement.paragraph,
     )
 
 
@@ -163,6 +166,8 @@ def _assertion(row: Observation) -> Assertion:
         evidence=row.evidence,
         role=row.role,
         conversation=bytes(row.digest)[:CONVERSATION_BYTES],
+        holder=(row.for_speaker, row.for_person),
+        paragraph=row.paragraph,
         channel=row.channel,
     )
     return Assertion(Triple(row.concept, row.parent, row.dimension, row.is_isa), attribution, _manner(row))

@@ -29,7 +29,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "key": DIGEST,
         "text": "a and b",
         **SAID,
-        "is_quoted": False,
+        "voice": "shared",
         "is_dated": True,
         "is_kept": True,
     },

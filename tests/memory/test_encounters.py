@@ -3,6 +3,7 @@
 import pytest
 
 from memory.cache.state import Cache
+from memory.domain.authorship.voice import Voice
 from memory.domain.recall.saliency import DAY, saliency
 from memory.domain.steps import finish
 from memory.domain.types import Message, SoasRow
@@ -137,7 +138,7 @@ def test_a_common_word_stays_without_saliency() -> None:
         Message("user", "Dobby ISA worker."),
         Message("user", '{"user_message": "Hello. Dobby ISA worker."}'),
         Message("user", "Ask.\n<recollection>\n- x\n</recollection>\nZorblat."),
-        Message("tool", "Dobby ISA worker.", is_quoted=True),
+        Message("tool", "Dobby ISA worker.", voice=Voice.QUOTED),
     ],
 )
 def test_the_same_is_handed_over_where_there_was_no_time_to_read_it(said: Message) -> None:
@@ -181,8 +182,8 @@ def test_what_comes_after_something_seen_is_live_though_it_was_answered() -> Non
 def test_what_nobody_shows_to_have_said_is_handed_over_as_quoted_and_not_said_now() -> None:
     process = Process("zorblat")
 
-    assert process.hear(Message("user", "Zorblat is a repo.", is_quoted=True)) == []
-    assert [heard.is_quoted for heard in process.heard] == [True]
+    assert process.hear(Message("user", "Zorblat is a repo.", voice=Voice.QUOTED)) == []
+    assert [heard.voice for heard in process.heard] == [Voice.QUOTED]
     assert process.count_of("zorblat") == 1
 
 

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from memory.cache.state import Cache
+from memory.domain.authorship.voice import Voice
 from memory.domain.channels import Channel
 from memory.domain.mute_patterns import compile_patterns
 from memory.domain.recall.saliency import saliency
@@ -38,7 +40,7 @@ def world() -> Cache:
     return cache
 
 
-def heard(cache: Cache, text: str, role: str = "user", at: float = NOW, **manner: bool) -> NewMessage:
+def heard(cache: Cache, text: str, role: str = "user", at: float = NOW, **manner: Any) -> NewMessage:
     return finish(NewMessage.of(cache, HeardMessage(b"o" * 32, "dobby", None, role, text, at, **manner)))
 
 
@@ -67,13 +69,13 @@ def test_of_a_message_full_of_statements_the_first_are_handed_over() -> None:
 
 def test_what_nobody_shows_to_have_said_counts_as_quoted() -> None:
     [own] = extract_statements(world(), heard(world(), "Dobby ISA worker."))
-    [quoted] = extract_statements(world(), heard(world(), "Dobby ISA worker.", is_quoted=True))
+    [quoted] = extract_statements(world(), heard(world(), "Dobby ISA worker.", voice=Voice.QUOTED))
 
     assert (quoted.channel, own.channel) == (Channel.QUOTED, Channel.USER)
     assert quoted.confidence < own.confidence
 
 
-def said(text: str, role: str = "user", **manner: bool) -> list[tuple[str, ...]]:
+def said(text: str, role: str = "user", **manner: Any) -> list[tuple[str, ...]]:
     message = heard(world(), text, role, **manner)
     return [
         (one.subject, one.parent, one.says, *filter(None, [one.instead_of]))
@@ -94,8 +96,8 @@ def test_only_what_a_user_says_now_takes_back_or_corrects() -> None:
 
     assert said(text) == [("dobby", "cook", "corrects"), ("winky", "docker", "retracts")]
     assert said(text, is_dated=False) == [("dobby", "cook", "states")]
-    assert said(text, is_quoted=True) == [("dobby", "cook", "states")]
-    assert said(text, role="system") == [("dobby", "cook", "states")]
+    assert said(text, voice=Voice.QUOTED) == [("dobby", "cook", "states")]
+    assert said(text, role="system") == []
 
 
 def test_what_one_message_says_beside_something_else_is_handed_over_as_such() -> None:
@@ -140,7 +142,7 @@ def test_a_word_that_a_user_speaks_of_is_unexplained() -> None:
 
     assert find_unexplained(cache, heard(cache, "ask zorblat"), unknown()) == ["zorblat"]
     assert find_unexplained(cache, heard(cache, "ask zorblat"), {}) == []  # there was no room for it
-    assert find_unexplained(cache, heard(cache, "ask zorblat", is_quoted=True), unknown()) == []
+    assert find_unexplained(cache, heard(cache, "ask zorblat", voice=Voice.QUOTED), unknown()) == []
     assert find_unexplained(cache, heard(cache, "ask zorblat", role="assistant"), unknown()) == []
     assert find_unexplained(cache, heard(cache, "zorblat: [12] json pytest"), unknown()) == []  # no sentence
     code = "ask zorblat\n```python\nzorblat = 1\n```"
@@ -179,7 +181,7 @@ def test_concept_and_parent_in_one_sentence_confirm_the_fact() -> None:
     assert find_confirmed(cache, heard(cache, "Clone the repo. Then ask gnommoweb.")) == set()
     assert find_confirmed(cache, heard(cache, 'They say "Clone the repo of gnommoweb."')) == set()
     assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", role="assistant")) == set()
-    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", is_quoted=True)) == set()
+    assert find_confirmed(cache, heard(cache, "Clone the repo of gnommoweb.", voice=Voice.QUOTED)) == set()
 
 
 def test_a_fact_is_confirmed_at_most_hourly() -> None:
@@ -217,7 +219,7 @@ def test_what_people_only_quote_is_no_sentence_of_theirs(role: str, kept: list[s
 
 
 def test_what_nobody_shows_to_have_said_is_kept_as_a_tools() -> None:
-    message = heard(Cache(), "Zorblat is slow.", is_quoted=True)
+    message = heard(Cache(), "Zorblat is slow.", voice=Voice.QUOTED)
 
     assert [snippet.role for snippet in collect_snippets(Cache(), [message], unknown())] == ["tool"]
 

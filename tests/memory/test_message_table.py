@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from memory.domain.authorship.voice import Voice
 from memory.domain.secrets.redaction import MARK
 from memory.domain.timing import is_dated
 from memory.learning import message_table
@@ -65,9 +66,11 @@ def test_a_message_waits_for_a_worker_and_is_kept_for_who_said_it(dsn: str) -> N
     at = datetime.fromtimestamp(AT, UTC)
     assert waiting(
         dsn,
-        "digest, key, agent, speaker, person, project_id, role, text, said_at, is_quoted, is_dated, is_kept,"
+        "digest, key, agent, speaker, person, project_id, role, text, said_at, voice, is_dated, is_kept,"
         " attempts, next_attempt_at <= now(), last_error",
-    ) == [(message.digest, message.key, "dobby", "webui", "alice", 7, "user", SAID, at, False, True, True, 0, True, "")]
+    ) == [
+        (message.digest, message.key, "dobby", "webui", "alice", 7, "user", SAID, at, "shared", True, True, 0, True, "")
+    ]
     assert kept(dsn, "digest, conversation, agent, person, project_id, role, text, quoted, said_at") == [
         (message.digest, message.key[:16], "webui", "alice", 7, "user", SAID, [], at)
     ]
@@ -89,7 +92,7 @@ def test_what_is_said_is_kept_once_for_each_who_says_it(dsn: str) -> None:
     "message",
     [
         heard(scope=None),
-        heard(is_quoted=True),
+        heard(voice=Voice.QUOTED),
         heard(role="tool"),
         heard(role="system"),
     ],
@@ -99,8 +102,8 @@ def test_what_nobody_is_to_remember_teaches_only(dsn: str, message: HeardMessage
     stored = store(dsn, message)
 
     assert (stored, stored.needs_worker) == (Stored(new=1), True)
-    columns = "agent, role, text, is_quoted, is_dated, is_kept"
-    assert waiting(dsn, columns) == [("dobby", message.role, SAID, message.is_quoted, True, False)]
+    columns = "agent, role, text, voice, is_dated, is_kept"
+    assert waiting(dsn, columns) == [("dobby", message.role, SAID, message.voice, True, False)]
     assert kept(dsn) == []
 
 

@@ -13,6 +13,7 @@ import orjson
 import psycopg
 import pytest
 
+from memory.domain.authorship.voice import Voice
 from memory.domain.secrets.redaction import MARK
 from memory.learning import outbox as module
 from memory.learning.buffer import Backlog
@@ -408,13 +409,13 @@ def test_what_was_journaled_is_what_was_heard(dsn: str, folder: Path) -> None:
     with psycopg.connect(dsn) as client:
         client.execute("INSERT INTO project (id, slug, name) VALUES (7, 'p05', 'P05')")
     history = heard(1, scope=Scope(Speaker("webui", "bob"), 7), is_dated=False, is_live=False)
-    left_behind(folder, encode(history), encode(heard(2, scope=None, role="assistant", is_quoted=True)))
+    left_behind(folder, encode(history), encode(heard(2, scope=None, role="assistant", voice=Voice.QUOTED)))
 
     replay(dsn, folder)
 
     columns = "digest, key, agent, speaker, person, project_id, role, text, extract(epoch FROM said_at)::float8"
     with psycopg.connect(dsn) as client:
-        rows = client.execute(f"SELECT {columns}, is_quoted, is_dated, is_kept FROM heard_message ORDER BY id")
+        rows = client.execute(f"SELECT {columns}, voice, is_dated, is_kept FROM heard_message ORDER BY id")
         nobodys = heard(2, scope=None)
         assert rows.fetchall() == [
             (
@@ -427,7 +428,7 @@ def test_what_was_journaled_is_what_was_heard(dsn: str, folder: Path) -> None:
                 "user",
                 text_of(1),
                 history.at,
-                False,
+                "shared",
                 False,
                 True,
             ),
@@ -441,7 +442,7 @@ def test_what_was_journaled_is_what_was_heard(dsn: str, folder: Path) -> None:
                 "assistant",
                 text_of(2),
                 nobodys.at,
-                True,
+                "quoted",
                 True,
                 False,
             ),

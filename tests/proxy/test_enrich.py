@@ -33,7 +33,9 @@ def test_a_model_that_cannot_be_is_counted_and_shown_cut(name: str, bites: int) 
     assert (len(shown) <= 200, shown.isprintable()) == (True, True)
 
 
-TITLE = "Provide a concise title for the conversation. Only return the title, 5 words or less.\n\nUser: {}"
+TITLE = (
+    "Provide a concise title for the conversation. Only return the title, 5 words or less.\n<chat>\nUser: {}\n</chat>"
+)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from memory.domain.channels import READ_TRUST, Channel, channel_of_role
+from memory.domain.authorship.parts import find_voices, voice_of
+from memory.domain.channels import OTHERS, READ_TRUST, channel_in
 from memory.domain.cues.matches import CueMatch, Topic
 from memory.domain.cues.modality import SentenceContext, SpeechAct
 from memory.domain.cues.noun_phrases import Vocabulary
@@ -18,7 +19,6 @@ from memory.domain.language.english import nouns, verbs
 from memory.domain.steps import Steps
 from memory.domain.text.function_words import CLOSED_CLASS, is_closed_class
 from memory.domain.text.machine_output import OutputFinder
-from memory.domain.text.quotations import find_quotations, is_quoted
 from memory.domain.text.sentences import MASK, SentenceFinder, mask
 from memory.domain.text.tokenizer import NamesInside
 from memory.domain.text.unicode import normalise
@@ -113,15 +113,15 @@ def iter_cues(
     if prose is not text:
         forms = [cue for cue in forms if MASK not in prose[cue.start : cue.end + 1]]
     known = _Acquainted(vocabulary)
-    channel, quotations = channel_of_role(role), None
+    voices = None
     for match in _read_prose(prose, forms, hopeful, known, has_table, characters_max, as_typed):
         if match is None:
             yield None
             continue
-        if quotations is None:  # looked for once something was found, which is rare
-            quotations = find_quotations(text)
-        via = Channel.QUOTED if is_quoted(quotations, match.start, match.end) else channel
-        if via is channel and not match.is_hedged:
+        if voices is None:  # looked for once something was found, which is rare
+            voices = find_voices(text)
+        via = channel_in(voice_of(voices, match.start, match.end), role)
+        if via not in OTHERS and not match.is_hedged:
             known.concepts.add(match.subject)
             if match.dimension == NAMES:
                 known.concepts.add(match.parent)

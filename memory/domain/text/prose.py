@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from string import ascii_letters, digits
 from typing import Final
 
+from memory.domain.authorship.parts import quoted_spans
 from memory.domain.steps import Steps
-from memory.domain.text.quotations import find_quotations
 from memory.domain.text.sentences import MASK, find_code, mask
 
 # How a line begins that a program wrote, or that somebody types into one.
@@ -68,7 +68,7 @@ def mask_all_but_prose(text: str) -> Steps[str]:
 
 def _hide_quotations(text: str, prose: str) -> str:
     pieces, at = [], 0
-    for start, end in sorted(find_quotations(text)):
+    for start, end in quoted_spans(text):
         # A name alone in quotation marks is not what somebody else said.
         if end > at and any(map(str.isspace, text[start:end].strip())):
             pieces += [prose[at:start], _blank_out(prose[max(at, start) : end])]

@@ -1,18 +1,21 @@
 """Composes episodes: the text of a message with its quotations, without long code and secrets."""
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from memory.domain.authorship.agent_envelopes import unwrap_answer
+from memory.domain.authorship.handing_over import PRINTED
+from memory.domain.authorship.parts import find_voices, quoted_spans
+from memory.domain.authorship.voice import Voice
 from memory.domain.language.english import requests
 from memory.domain.recall.notes import says_something
 from memory.domain.secrets.redaction import mask_in_steps
 from memory.domain.statement import make_storable
 from memory.domain.steps import Steps
-from memory.domain.text.agent_envelopes import unwrap_answer
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.prose import mask_all_but_prose
-from memory.domain.text.quotations import find_quotations
 from memory.domain.text.sentences import MASK, SentenceFinder, find_code, mask
 from memory.domain.types import Span
 
@@ -45,10 +48,12 @@ _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class EpisodeText(NamedTuple):
-    """``quoted``: the parts that only pass on the words of others, ascending and apart from each other."""
+    """``quoted``: the parts that only pass on the words of others; ``unsure``: those of which that is open. Each
+    ascending and apart from each other."""
 
     text: str
     quoted: tuple[Span, ...] = ()
+    unsure: tuple[Span, ...] = ()
 
     @property
     def own(self) -> str:
@@ -61,10 +66,10 @@ class EpisodeText(NamedTuple):
     def passed_on(self) -> str:
         return "\n".join(self.text[start:end] for start, end in self.quoted)
 
-    @property
-    def places(self) -> str:
-        """Starts and ends of the quotations, as Postgres writes an array."""
-        return f"{{{','.join(str(place) for span in self.quoted for place in span)}}}"
+
+def write_places(spans: Sequence[Span]) -> str:
+    """Starts and ends of the spans, as Postgres writes an array."""
+    return f"{{{','.join(str(place) for span in spans for place in span)}}}"
 
 
 def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText | None]:
@@ -81,10 +86,12 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     text = make_storable("".join(pieces)).rstrip()
     if len(said) > READ_MAX:
         text = text[: max(len(text) - SECRET_MAX, 0)]
-    quoted = _unite(find_quotations(text))
+    quoted = tuple(quoted_spans(text))
+    unsure = tuple((start, end) for start, end, voice, _ in find_voices(text) if voice is Voice.UNSURE)
     yield
     prose = yield from mask_all_but_prose(text)
-    episode = leave_out(EpisodeText(text, quoted), _find_long_code(text, prose, quoted))
+    of_people = [span[:2] for span in find_voices(text) if span.voice is Voice.QUOTED and span.reason not in PRINTED]
+    episode = leave_out(EpisodeText(text, quoted, unsure), list(_find_long_code(text, prose, of_people)))
     yield
     if len(episode.text) > KEPT_MAX:  # own words before those of others
         long = [(start + QUOTED_MAX, end) for start, end in episode.quoted if end - start > QUOTED_MAX + len(GAP)]
@@ -136,35 +143,42 @@ def has_content(text: str) -> bool:
     return False
 
 
-def leave_out(episode: EpisodeText, cuts: Iterable[Span], mark: str = GAP) -> EpisodeText:
+def leave_out(episode: EpisodeText, cuts: Sequence[Span], mark: str = GAP) -> EpisodeText:
     """The same with the mark in the place of each cut; these ascend and do not overlap."""
     pieces: list[str] = []
-    quoted: list[Span] = []
-    at = moved = 0
-    waiting = list(reversed(episode.quoted))
-    for start, end in [*cuts, (len(episode.text), len(episode.text))]:
+    at = 0
+    for start, end in cuts:
+        pieces += (episode.text[at:start], mark)
+        at = end
+    text = "".join([*pieces, episode.text[at:]])
+    return EpisodeText(text, *(tuple(_move(spans, cuts, len(mark))) for spans in (episode.quoted, episode.unsure)))
+
+
+def _move(spans: Sequence[Span], cuts: Sequence[Span], mark: int) -> Iterator[Span]:
+    """Where ascending spans stand once each cut has become a mark of this length; what is cut is none of them."""
+    waiting, at, moved = list(reversed(spans)), 0, 0
+    for start, end in [*cuts, (sys.maxsize, sys.maxsize)]:
         while waiting and waiting[-1][0] < start:
             first, last = waiting.pop()
             first = max(first, at)
             if last > end:  # it goes on behind the cut
                 waiting.append((end, last))
             if min(last, start) > first:
-                quoted.append((first - moved, min(last, start) - moved))
-        pieces.append(episode.text[at:start])
-        if end > start:
-            pieces.append(mark)
-            moved += end - start - len(mark)
+                yield first - moved, min(last, start) - moved
+        moved += end - start - mark
         at = end
-    return EpisodeText("".join(pieces), tuple(quoted))
 
 
 def shorten(episode: EpisodeText) -> EpisodeText:
     """No longer than is kept."""
-    text = episode.text.strip()
     before = len(episode.text) - len(episode.text.lstrip())
-    text = text[:KEPT_MAX]
-    spans = ((max(start - before, 0), min(end - before, len(text))) for start, end in episode.quoted)
-    return EpisodeText(text, tuple((start, end) for start, end in spans if end > start))
+    text = episode.text.strip()[:KEPT_MAX]
+
+    def cut(spans: Sequence[Span]) -> tuple[Span, ...]:
+        moved = ((max(start - before, 0), min(end - before, len(text))) for start, end in spans)
+        return tuple((start, end) for start, end in moved if end > start)
+
+    return EpisodeText(text, cut(episode.quoted), cut(episode.unsure))
 
 
 def _unite(spans: Iterable[Span]) -> tuple[Span, ...]:
@@ -178,10 +192,10 @@ def _unite(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(united)
 
 
-def _find_long_code(text: str, prose: str, quoted: Sequence[Span]) -> Iterator[Span]:
+def _find_long_code(text: str, prose: str, said: Sequence[Span]) -> Iterator[Span]:
     """Code, and what programs print, of more than CODE_LINES_MAX lines. ``prose`` is what ``mask_all_but_prose`` makes
-    of the text."""
-    is_fenced, is_of_others = _Within(_unite(find_code(text))), _Within(quoted)
+    of the text; ``said``: what it passes on of people."""
+    is_fenced, is_of_others = _Within(_unite(find_code(text))), _Within(said)
     start = end = lines = 0
     for line in _LINE.finditer(text):
         at, shown = line.start(), prose[line.start() : line.end()]

@@ -7,7 +7,7 @@ and of quoted words only what asks to be remembered, or tells of a decision: all
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from memory.domain.language.english import memory_phrases as english
@@ -51,6 +51,8 @@ _NOTED: Final = re.compile(
     r"|remembered|saved|stored))"
     r"[\s,.:!\u2013\u2014-]*(?:(?:that|and)\s+)?"
 )
+_ORDER: Final = re.compile(english.ORDERS)
+_OUTWARD: Final = re.compile(rf"\b(?:{english.OUTWARD})\b.*(?:{english.ELSEWHERE})")
 _YOU: Final = re.compile(r"\b(?:you're|you are|you've|you have|yours|yourself|your|you)\b", re.I)
 _TURNED: Final = {
     "you're": "I'm", "you are": "I am", "you've": "I've", "you have": "I have", "yours": "mine",
@@ -63,7 +65,7 @@ _ABOUT_USER: Final = re.compile(r"the user(?:'s)?\b")
 @dataclass(frozen=True, slots=True)
 class Extracted:
     """``is_change``: it replaces what the same person has said before; ``is_retracted``: it is to be forgotten;
-    ``is_tentative``: it is the word of a model, or of others."""
+    ``is_unsure``: others may have written it; ``is_outward``: it orders something to be sent, paid or run elsewhere."""
 
     text: str
     category: str
@@ -73,14 +75,25 @@ class Extracted:
     is_change: bool = False
     is_retracted: bool = False
     is_quoted: bool = False
+    is_unsure: bool = False
+    is_outward: bool = False
 
 
-def read_memories(text: str, role: str = "user", quoted: Sequence[int] = ()) -> list[Extracted]:
+def read_memories(
+    text: str, role: str = "user", quoted: Sequence[int] = (), unsure: Sequence[int] = ()
+) -> list[Extracted]:
     """What a message says that is to be remembered, in its order. ``quoted`` are the starts and ends of the parts that
-    pass on the words of others."""
+    pass on the words of others, ``unsure`` those of the parts that may. What is unsure orders nothing."""
     own = _UNMARKED.sub(lambda word: english.UNMARKED[word[0].lower()], _hide_spans(text, quoted))
     read = _read_noted if role == "assistant" else _read_own
-    found = [one for sentence in _iter_sentences(own) for one in read(sentence)]
+    found = list[Extracted]()
+    for sentence in _iter_sentences(own):
+        is_unsure = any(a <= sentence.start < b for a, b in zip(unsure[::2], unsure[1::2], strict=True))
+        is_order = _ORDER.search(sentence.small) is not None
+        if is_unsure and is_order:
+            continue
+        is_outward = is_order and _OUTWARD.search(sentence.original.lower()) is not None
+        found += [replace(one, is_unsure=is_unsure, is_outward=is_outward) for one in read(sentence)]
     for start, end in zip(quoted[::2], quoted[1::2], strict=True):
         found += [
             one for sentence in _iter_sentences(text[start:end].strip("\"'“”‘’«»„ ")) for one in _read_quoted(sentence)
@@ -98,6 +111,7 @@ def read_statement(text: str) -> Extracted | None:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
+    start: int
     original: str
     small: str  # the same, of the same length, in small letters, its apostrophes straight, what is no prose masked
 
@@ -130,7 +144,7 @@ def _iter_sentences(text: str) -> Iterator[_Sentence]:
                 begin = start + sentence.start + lead
                 small = said.lower().replace("’", "'")
                 if len(small) == len(said):
-                    yield _Sentence(text[begin : begin + len(said)].replace("\n", " "), small)
+                    yield _Sentence(begin, text[begin : begin + len(said)].replace("\n", " "), small)
 
 
 def _read_own(sentence: _Sentence) -> list[Extracted]:

@@ -40,6 +40,7 @@ class Part(NamedTuple):
     calls: tuple[ToolCall, ...] = ()
     has_media: bool = False  # it also shows something that is no text, such as a picture
     takes_head: bool = True  # where it takes a block at its end, it also does before its text
+    name: str = ""  # of who says it, where the request tells one user from another
 
 
 @dataclass(frozen=True, slots=True)

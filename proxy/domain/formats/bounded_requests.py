@@ -11,7 +11,7 @@ import orjson
 
 from memory.domain.steps import Steps
 from proxy.domain import json_outline
-from proxy.domain.formats import litellm_flattened
+from proxy.domain.formats import flattened
 from proxy.domain.formats.base import Payload, Prompt, WireFormat
 from proxy.domain.formats.streams import parse_object
 from proxy.domain.json_outline import ByteRange
@@ -105,7 +105,7 @@ def read_request(wire: WireFormat, body: bytes) -> Steps[BoundedRequest]:
 
 def _has_too_many_parts(value: object) -> bool:
     if isinstance(value, str):
-        return litellm_flattened.has_more_sections(value, PARTS_MAX)
+        return flattened.has_more_sections(value, PARTS_MAX)
     return isinstance(value, list) and len(value) > PARTS_MAX
 
 

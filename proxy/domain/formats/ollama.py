@@ -3,14 +3,13 @@
 Their answers are one JSON object, or a line of JSON for each chunk; the last line is done.
 """
 
-import re
 from abc import ABC, abstractmethod
-from typing import Final
 
 import orjson
 
-from proxy.domain.formats import litellm_flattened, payloads
+from proxy.domain.formats import flattened, payloads
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, join_texts
+from proxy.domain.formats.code_completion import is_code_completion
 from proxy.domain.formats.streams import (
     JSON_TYPE,
     NDJSON_TYPE,
@@ -27,9 +26,6 @@ from proxy.domain.formats.streams import (
 )
 
 DEFAULT_TEMPERATURE = 0.8
-# How prompts that ask for code to be filled in mark the hole, in the words of the models that can: Qwen, StarCoder,
-# Granite and Gemma; DeepSeek; CodeLlama; Codestral.
-FILLS_IN: Final = re.compile(r"<[|｜]?fim[_▁-]\w+[|｜]?>|\A\s*(?:<PRE>|\[SUFFIX\])")
 
 
 class OllamaFormat(ABC):
@@ -115,7 +111,8 @@ class OllamaChat(OllamaFormat, payloads.MessageList):
         has_images = role in payloads.HEARD and bool(message.get("images"))
         if not isinstance(content, str):
             return Part(role, "", place, calls=calls, has_media=has_images)
-        return Part(role, content, place, role in payloads.HEARD, calls, has_images)
+        name = payloads.name_of(message)
+        return Part(role, content, place, role in payloads.HEARD, calls, has_images, name=name)
 
     def is_system(self, message: object) -> bool:
         # Not a developer's: for that message Ollama does not leave out the Modelfile's SYSTEM.
@@ -153,17 +150,18 @@ class OllamaGenerate(OllamaFormat):
             return None
         top = [Part("system", system, 0)] if system else []
         model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=True)
-        if litellm_flattened.is_flattened(prompt):
-            has_system = bool(system) or prompt.startswith(litellm_flattened.SYSTEM_HEADER)
-            return litellm_flattened.read(prompt, top, model, has_system=has_system, is_stream=asks_stream)
-        # The model goes on exactly at the end of a prompt that has a hole for code.
-        parts = [*top, Part("user", prompt, len(top), takes_block=FILLS_IN.search(prompt) is None)]
+        if flattened.is_flattened(prompt):
+            has_system = bool(system) or prompt.startswith(flattened.SYSTEM_HEADER)
+            return flattened.read(prompt, top, model, has_system=has_system, is_stream=asks_stream)
+        if is_code_completion(prompt):
+            return None
+        parts = [*top, Part("user", prompt, len(top), takes_block=True)]
         return Prompt(model, parts, bool(system), asks_stream)
 
     def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
         text, system = payload["prompt"], payload.get("system")
-        if isinstance(prompt, litellm_flattened.FlattenedPrompt):
-            text = litellm_flattened.edit_sections(text, prompt, edit)
+        if isinstance(prompt, flattened.FlattenedPrompt):
+            text = flattened.edit_sections(text, prompt, edit)
         else:
             last = len(prompt.parts) - 1
             if tail := edit.tails.get(last):
@@ -176,7 +174,7 @@ class OllamaGenerate(OllamaFormat):
         if edit.top and system:
             payload["system"] = edit.top + GAP + system
         elif edit.top and prompt.has_system:
-            text = litellm_flattened.put_on_top(text, edit.top)
+            text = flattened.put_on_top(text, edit.top)
         elif edit.top:
             payload["system"] = join_texts(edit.modelfile_system, edit.top)
         payload["prompt"] = text

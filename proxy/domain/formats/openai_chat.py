@@ -5,8 +5,9 @@ Their answers are one JSON object, or a chunk for each word, then ``[DONE]``.
 
 from abc import ABC, abstractmethod
 
-from proxy.domain.formats import litellm_flattened, payloads
+from proxy.domain.formats import flattened, payloads
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt
+from proxy.domain.formats.code_completion import is_code_completion
 from proxy.domain.formats.streams import (
     SSE_TYPE,
     TRANSLATED_TYPE,
@@ -113,9 +114,9 @@ class OpenAIChat(payloads.SamplingBesidePrompt, payloads.MessageList):
         calls = payloads.calls_of(message) if role == "assistant" else ()
         is_heard = role in payloads.HEARD
         takes_block = is_heard and payloads.takes_text(content)
-        return Part(
-            role, payloads.text_of(content), place, takes_block, calls, is_heard and payloads.has_media(content)
-        )
+        has_media = is_heard and payloads.has_media(content)
+        name = payloads.name_of(message)
+        return Part(role, payloads.text_of(content), place, takes_block, calls, has_media, name=name)
 
     def is_system(self, message: object) -> bool:
         # A developer's too: OpenAI's models take it for the system's.
@@ -151,20 +152,20 @@ class OpenAICompletions(payloads.SamplingBesidePrompt):
 
     def read(self, payload: Payload) -> Prompt | None:
         prompt = payload.get("prompt")
-        if not isinstance(prompt, str) or not prompt or payload.get("suffix"):
+        if not isinstance(prompt, str) or not prompt or payload.get("suffix") or is_code_completion(prompt):
             return None
         model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=False)
-        if litellm_flattened.is_flattened(prompt):
-            return litellm_flattened.read(prompt, [], model, has_system=True, is_stream=asks_stream)
+        if flattened.is_flattened(prompt):
+            return flattened.read(prompt, [], model, has_system=True, is_stream=asks_stream)
         # It takes no block at its end: the model continues it exactly there. A block before it is no system text,
         # so the Modelfile's SYSTEM stays in force, and nothing has to come before the block.
         return Prompt(model, [Part("user", prompt, 0)], has_system=True, is_stream=asks_stream)
 
     def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
         text = payload["prompt"]
-        if isinstance(prompt, litellm_flattened.FlattenedPrompt):
-            text = litellm_flattened.edit_sections(text, prompt, edit)
-            payload["prompt"] = litellm_flattened.put_on_top(text, edit.top) if edit.top else text
+        if isinstance(prompt, flattened.FlattenedPrompt):
+            text = flattened.edit_sections(text, prompt, edit)
+            payload["prompt"] = flattened.put_on_top(text, edit.top) if edit.top else text
         elif edit.top:
             payload["prompt"] = edit.top + GAP + text
 

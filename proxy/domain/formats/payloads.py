@@ -73,7 +73,14 @@ def role_of(message: dict[str, Any]) -> Role:
     # Ollama takes a role in any case. One that is not known (ipython, observation, documents) says nothing of who is
     # speaking, and is taken for a tool's: what a tool returns is believed least.
     role = message.get("role")
+    if "tool_call_id" in message:
+        return "tool"
     return (ROLES.get(role) or ROLES.get(role.lower(), "tool")) if isinstance(role, str) else "tool"
+
+
+def name_of(message: dict[str, Any]) -> str:
+    name = message.get("name")
+    return name if isinstance(name, str) else ""
 
 
 def calls_of(message: dict[str, Any]) -> tuple[ToolCall, ...]:

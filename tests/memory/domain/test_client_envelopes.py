@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.text.client_envelopes import remove_client_parts
+from memory.domain.authorship.client_envelopes import remove_client_parts
 
 SAID = "Kvasir is our mail relay. Please add a method."
 

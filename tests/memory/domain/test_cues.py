@@ -4,10 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from memory.domain.authorship.agent_envelopes import unwrap
 from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues, iter_names_near_cues
 from memory.domain.cues.patterns import find_forms
 from memory.domain.steps import finish
-from memory.domain.text.agent_envelopes import unwrap
 from memory.domain.text.sentences import MASK, NAME_MARK, SentenceFinder, mask
 from memory.domain.text.snippets import sentence_stating
 from memory.domain.text.tokenizer import tokenise

@@ -14,7 +14,7 @@ from memory.domain.recall.notes import (
     show_note,
 )
 from memory.domain.recall.rendering import CLOSING, OPENING
-from proxy.domain.formats.litellm_flattened import HEADER, is_flattened
+from proxy.domain.formats.flattened import HEADER, is_flattened
 
 MOVED = "We moved the billing database to Postgres 17 last week."
 

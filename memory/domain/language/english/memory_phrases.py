@@ -219,6 +219,21 @@ NAMELESS = split_words(
 )
 
 # Verbs that may follow `and` without a new subject, and those whose past is no longer than their present.
+# With which somebody says what is to be done from then on.
+ORDERS = (
+    r"\b(?:from now on|always|never|going forward|in (?:the )?future|whenever|every time|each time|remember"
+    r"|keep in mind|don't forget|note that|make sure|call me"
+    r"|(?:we|the team)(?:'ve| have)? (?:\w+ )?(?:decided|agreed|settled))\b"
+)
+# What reaches beyond the conversation, and where to.
+OUTWARD = (
+    r"(?:send|forward|pay|wire|transfer|install|run|execute|fetch|download|upload|post|mail|email|submit|report)(?:s|ing)?"
+    r"|curl|wget"
+)
+ELSEWHERE = (
+    r"[\w.+-]+@[\w-]|https?:|www\.|\baccounts?\b|\biban\b|\bwallet\b|\baddress\b|\b\d{1,3}(?:\.\d{1,3}){3}\b"
+    r"|\b(?:[\w-]+\.)+[a-z]{2,}(?:/|\b)"
+)
 BASE_VERBS = split_words(
     "live work use like love hate prefer have need want run write speak play study teach own drive "
     "enjoy avoid drink eat "

@@ -1,9 +1,5 @@
-"""Finds what a text only passes on: the words of a page, a mail, a document or a program that somebody put into his own
-message. Decided by marks and structure, never by what the words say.
-
-Where it is open whether words are somebody's own they are taken as passed on: a fact that has to be said once more
-costs less than one that a web page planted.
-"""
+"""Finds the quotations of a text that bear a mark: block quotes, tags, labels, headings, mails, quotation marks, the
+model's turns in a transcript. By marks and structure, never by what the words say; of a folded text."""
 
 import re
 from collections.abc import Iterator
@@ -14,9 +10,11 @@ from memory.domain.types import Span
 
 # A block quote reaches to the end of its paragraph, whether each line is marked or only the first (CommonMark 0.31,
 # section 5.1, "laziness").
-_BLOCK_QUOTE: Final = re.compile(r"^[ ]{0,3}>.*(?:\n(?![ \t]*$).*)*", re.MULTILINE)
+_BLOCK_QUOTE: Final = re.compile(
+    r"^[ \t]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(?:>|&gt;).*(?:\n(?![ \t]*$).*)*", re.MULTILINE
+)
 
-_TAG: Final = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,63})((?:\s[^<>]{0,500})?)(/?)>")
+_TAG: Final = re.compile(r"<[ \t]*(/?)[ \t]*([A-Za-z][\w.:-]{0,63})((?:\s[^<>]*)?)(/?)>")
 # Elements of HTML without content: no end tag is to be expected.
 _VOID: Final = split_words("area base br col embed hr img input link meta param track wbr")
 # Tags in which clients and prompts put what their own user or operator says. Any other holds a document.
@@ -74,12 +72,15 @@ _MODEL_TURN: Final = re.compile(
 )
 _PERSONS_TURN: Final = re.compile(r"^[ \t*_#\[]*(?:user|human|person|you|me)[\]*_ \t]*:", re.MULTILINE | re.IGNORECASE)
 
-_ANY_MARK: Final = "\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019"
+_ANY_MARK: Final = "\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
 _MARKS: Final = re.compile(f'[{_ANY_MARK}](?:(?<=")"")?')
 _APOSTROPHES: Final = frozenset("'\u2019")
-_OPENING: Final = frozenset("\u201e\u00ab\u2018")
-_CLOSING: Final = frozenset("\u00bb\u2019")
-_PAIRS: Final = {"\u201e": "\u201c\u201d", "\u201c": "\u201d", "\u00ab": "\u00bb", "\u2018": "\u2019"}
+_OPENING: Final = frozenset("\u201e\u2018\u300c\u300e")
+_CLOSING: Final = frozenset("\u2019\u300d\u300f")
+_PAIRS: Final = {
+    "\u201e": "\u201c\u201d", "\u201c": "\u201d", "\u00ab": "\u00bb", "\u00bb": "\u00ab", "\u2018": "\u2019",
+    "\u300c": "\u300d", "\u300e": "\u300f",
+}  # fmt: skip
 _BEFORE_OPENING: Final = frozenset(" \t\n([{:;,-\u2013\u2014=>*_")
 _AFTER_CLOSING: Final = frozenset(" \t\n)]}.,:;!?-\u2013\u2014<*_")
 
@@ -87,7 +88,7 @@ _AFTER_CLOSING: Final = frozenset(" \t\n)]}.,:;!?-\u2013\u2014<*_")
 def find_quotations(text: str) -> list[Span]:
     """The parts of the text that pass on the words of others, as offsets. They may overlap. Linear in the length."""
     spans = [*_find_tagged(text), *_find_quoted(text)]
-    if ">" in text:
+    if ">" in text or "&gt;" in text:
         spans += (match.span() for match in _BLOCK_QUOTE.finditer(text))
     return [*spans, *_find_labelled(text), *_find_turns(text)]
 

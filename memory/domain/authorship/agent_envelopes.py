@@ -12,6 +12,7 @@ _TOOL: Final = ("tool_name", "tool_result")
 _NEVER_A_PERSON: Final = frozenset({"assistant", "tool"})
 _NAMES_TOOLS: Final = frozenset({"assistant", "system"})
 _JOINED_MAX: Final = 100  # envelopes of one text
+_AGENT_NUMBER: Final = re.compile(r"Agent Number: (\d{1,6})")
 _BEGINS: Final = re.compile(r"\s*\{")
 _DECODER: Final = json.JSONDecoder()
 
@@ -43,8 +44,14 @@ def unwrap(text: str, role: str) -> tuple[str, str]:
 
 
 def is_person_envelope(text: str) -> bool:
-    """Whether the text is one envelope that holds what a person said, and nothing before it."""
+    """True if the text is an envelope that holds what a person said, with nothing before it."""
     return any(isinstance(envelope.get("user_message"), str) for envelope, _ in _open_envelopes(text)[:1])
+
+
+def is_delegated(text: str) -> bool:
+    """True for what one agent tells another in such an envelope: only the first, number 0, talks with a person."""
+    number = _AGENT_NUMBER.search(text) if is_person_envelope(text) else None
+    return number is not None and int(number[1]) > 0
 
 
 def unwrap_answer(text: str) -> str:

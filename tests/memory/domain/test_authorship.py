@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.text.quotations import find_quotations, is_quoted, without_quotations
+from memory.domain.authorship.marks import find_quotations, is_quoted, without_quotations
 from tests.planted import IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, TAUGHT
 
 SENTENCE = "gnommoweb is a worm"

@@ -1,0 +1,318 @@
+"""Finds the texts that somebody hands over in a message: what a request is to be done to, what a program has fetched,
+mails, chats, pages, code. Of a folded text; one pass over its lines."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from memory.domain.authorship.voice import Voice, VoicedSpan
+from memory.domain.language.english import handing_over as english
+from memory.domain.types import Span
+
+TERMINAL, TIMED, COMMENT = "a terminal", "lines with their time", "a comment"
+PRINTED: Final = frozenset({TERMINAL, TIMED, COMMENT})  # what programs write
+LABEL_WORDS_MAX: Final = 10
+HEADING_WORDS_MAX: Final = 10
+BARE_WORDS_MAX: Final = 6  # of a request without an object
+NAME_WORDS_MAX: Final = 3  # of whoever speaks in a chat
+SENTENCE_MAX: Final = 400  # characters of one that are looked at
+
+_SENTENCE: Final = re.compile(r".+?(?:[.!?:]+[\"')\]*_]*(?=\s|\Z)|\Z)")
+_ADDRESS: Final = re.compile(r"\b(?:https?://|www\.)\S+(?<![.,:;?!])")
+_ONLY_ADDRESS: Final = re.compile(r"[ \t<(]*(?:https?://|www\.)\S+[ \t]*\Z")
+_MARKS: Final = " \t*_>#-+•–\"'`~=<[({"
+_LEADS: Final = re.compile(english.LEADS)
+_VERB: Final = re.compile(r"[a-z-]+")
+_TEXT_VERB: Final = re.compile(rf"(?:{english.TEXT_VERBS}|{english.REMAKING})\b")
+_TEXT: Final = re.compile(rf"\b(?:{english.TEXTS})\b")
+_GIVEN: Final = re.compile(
+    rf"\b(?:the|this|these|that|those|following|his|her|their) (?:[\w-]+ ){{0,2}}(?:{english.TEXTS})\b"
+)
+_THIS_TEXT: Final = rf"(?:this|these|that|those) (?:[\w-]+ ){{0,2}}(?:{english.TEXTS})"
+_POINTS: Final = re.compile(rf"\b(?:{english.POINTS_ON}|{english.POINTS}|{_THIS_TEXT})(?!\w)")
+_TEXT_ELSEWHERE: Final = rf"{english.THIS_ELSEWHERE} (?:{english.TEXTS_ELSEWHERE}|{english.TEXTS})"
+_POINTS_AT_TEXT: Final = re.compile(rf"\b(?:{english.POINTS_ON}|{_THIS_TEXT}|{_TEXT_ELSEWHERE})(?!\w)")
+_IN_THIS_TEXT: Final = re.compile(rf"\b{_THIS_TEXT}(?!\w)")
+# A request that has its object in itself.
+_HAS_OBJECT: Final = re.compile(r"[\"“«]|\b(?:what|how|why|my|our|last|previous)\b")
+_READING: Final = frozenset({"read", "note", "consider", "check", "look", "see", "use"})
+_THIS: Final = re.compile(r"\bth(?:is|ese)\b")
+_POINTS_BACK: Final = re.compile(rf"\b(?:{english.POINTS_BACK}|{english.POINTS}|{_THIS_TEXT})(?!\w)")
+_SAYS_ABOVE: Final = re.compile(rf"\b(?:{english.POINTS_BACK})\b")
+_OTHERS: Final = re.compile(
+    rf"(?<!\w)(?:{english.TEXTS}|{english.TEXTS_ELSEWHERE}|{english.WRITES})(?!\w)|{english.UNSPACED}"
+)
+_SOURCE: Final = re.compile(rf"\b(?:{english.SOURCES})\b")
+_MINE: Final = re.compile(r"\b(?:my|our)\b")
+_ASKS: Final = frozenset(english.ASKS.split())
+_RECEIVED: Final = re.compile(rf"\b{english.RECEIVED}")
+_AS_FOLLOWS: Final = re.compile(rf"\b{english.AS_FOLLOWS}")
+_THESE: Final = re.compile(r"\bth(?:is|ese) [\w-]+:\Z")
+_ABOVE: Final = re.compile(rf"\b(?:(?:{english.TEXTS}) above|above (?:{english.TEXTS}))\b")
+_BULLET: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S")
+_LINE_ENDS: Final = ".!?…:;,)]\"'”»`*|"
+_WRAPPED_MIN: Final = 55  # characters: people who break lines themselves break them about there
+_OWN: Final = re.compile(r"(?:i|we|for|my|our)\b")
+_HEADED: Final = re.compile(r"[ \t]*(?:[-=*~]{2,}[ \t]*\w|\[{1,2}[A-Za-z][^\]\n]*\]{1,2}:?[ \t]*\Z|\{\{|<{1,3}\w)")
+_MARKDOWN: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*|__)")
+_RULE: Final = re.compile(r"[ \t]*([-=_*~#$+^<>.])\1{2,}[ \t]*\Z")
+_NAMED_RULE: Final = re.compile(
+    r"[ \t]*(?:([-=~#])\1+[ \t]*[^\s-][^\n]{0,60}?[ \t]*\1{2,}|[-=*# ]*(?:BEGIN|START|END)\b[ A-Z_-]{0,40}"
+    r"|\[{1,2}[^\]\n]{1,60}\]{1,2}|\{{1,2}/?[A-Za-z][\w -]{0,40}\}{1,2})[ \t]*:?[ \t]*\Z"
+)
+_HEADER: Final = re.compile(rf"[ \t*]*(?:{english.HEADERS})[*]*[ \t]*:[ \t]*\S", re.IGNORECASE)
+_GREETING: Final = re.compile(rf"[ \t]*(?:{english.GREETINGS})[ \t]*\Z", re.IGNORECASE)
+_SHELL: Final = re.compile(
+    r"[ \t]*(?:[$%] |[\w.-]+@[\w.-]+[^\s$#%]{0,40}[ \t]?[^\s$#%]{0,40}[$#%] |PS [A-Z]:|>>> |In \[\d+\]:)\S"
+)
+_DATE: Final = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}[,T ]+"
+_TIME: Final = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:[ \u202f]?[ap]\.?m\.?)?"
+_STAMPED: Final = re.compile(
+    rf"[ \t]*(?:{_DATE}{_TIME}|[\[(](?:{_DATE})?{_TIME}[\])]|{_TIME}[ \t]*[-–|,]?[ \t]*[^\n:]{{1,40}}:[ \t]"
+    rf"|[^\n:]{{1,40}}[-–—] (?:today|yesterday) at \d"
+    rf"|(?-i:[A-Z])[\w.'-]*(?: (?-i:[A-Z])[\w.'-]*){{0,2}}[ ,(\[]+(?:{_DATE})?{_TIME}[\])]?[ \t]*:?[ \t]*\Z)",
+    re.IGNORECASE,
+)
+_COMMENT: Final = re.compile(
+    r"[ \t]*(?://|#[ \t]*(?!#)\S[^\n]*\s\S|/\*|\*/|--(?:[ \t]+\S|\[\[)|;+[ \t]+\S|%+[ \t]+\S|<!--|\.\.[ \t]"
+    r"|\\[A-Za-z]+|rem[ \t]|@\w+[({]|\[\^?\d+\]:?[ \t])",
+    re.IGNORECASE,
+)
+_BLOCKS: Final = re.compile(
+    r"/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)|'{3}.*(?:'{3}|\Z)|\"{3}.*(?:\"{3}|\Z)|!\[[^\]\n]*\]", re.DOTALL
+)
+_ELEMENT: Final = re.compile(
+    r"^[ \t]*<(?:p|br|div|li|td|tr|h[1-6]|span|ul|ol|table|body|html|meta|img|a)\b|<(?:br|p)[ \t]*/?>", re.I | re.M
+)
+_LABEL: Final = re.compile(
+    r"(?P<mark>[ \t*_>+-]*(?:\d{1,2}[.)][ \t]+)?)"
+    r"(?:(?P<label>[^\s:*_][^:\n]{0,60}?)[*_]*(?::|[ \t][—–-](?=[ \t]))|<[\w@+-]+>)[*_]*[ \t]+(?=\S)"
+)
+_BLANK_LINE: Final = re.compile(r"\n[ \t]*(?=\n|\Z)")
+_WORD: Final = re.compile(r"[^\W_][\w'-]*")
+
+
+class _Sentence(NamedTuple):
+    """``small``: in small letters, without marks around it, addresses masked. ``verb``: in the imperative, if any."""
+
+    start: int
+    end: int
+    small: str
+    verb: str
+
+    @property
+    def is_text_request(self) -> bool:
+        """True if what it asks for is done to a text, whatever the object."""
+        return _TEXT_VERB.fullmatch(self.verb) is not None
+
+    @property
+    def is_question(self) -> bool:
+        is_open = self.small[-1:].isalnum() and self.small.split(None, 1)[0] in _ASKS
+        return is_open or self.small.endswith("?")
+
+
+def find_handed_over(text: str, skipped: Sequence[Span]) -> Iterator[VoicedSpan]:
+    """Spans that are not the speaker's, and those of which it is open. ``skipped``: parts that are quoted, or code, by
+    their marks: no line that begins in one tells of what follows."""
+    yield from _find_blocks(text)
+    is_skipped = _Within(skipped)
+    lines = [line for line in _iter_lines(text) if text[line[0] : line[1]].strip() and not is_skipped(line[0])]
+    # Where the paragraph of a request ends, where a chat begins, up to where something is printed.
+    asked, behind, speaker, printed = False, len(text), -1, 0
+    for place, (start, end) in enumerate(lines):
+        line, is_last = text[start:end], place + 1 == len(lines)
+        if start > behind:
+            yield VoicedSpan(start, len(text), Voice.UNSURE, "a paragraph behind a request")
+            behind = len(text)
+        if start < printed:
+            continue
+        if (is_terminal := _SHELL.match(line) is not None) or _STAMPED.match(line):
+            printed = _paragraph_end(text, end)
+            yield VoicedSpan(start, printed, Voice.QUOTED, TERMINAL if is_terminal else TIMED)
+            yield VoicedSpan(printed, len(text), Voice.UNSURE, "behind what was printed")
+            continue
+        if voiced := _tells_of_others(line, is_first=not place, is_last=is_last, is_asked=asked):
+            yield VoicedSpan(start, len(text), *voiced)
+            if voiced[0] is Voice.QUOTED:
+                return
+            continue
+        if _COMMENT.match(line):
+            yield VoicedSpan(start, end, Voice.QUOTED, COMMENT)
+            yield VoicedSpan(end, _paragraph_end(text, end), Voice.UNSURE, "beside a comment")
+            continue
+        if _ONLY_ADDRESS.match(line):
+            yield VoicedSpan(end, len(text), Voice.UNSURE, "under an address")
+            continue
+        if (label := _LABEL.match(line)) and _is_strange(label["label"] or "somebody"):
+            yield VoicedSpan(start + label.end(), end, Voice.UNSURE, "behind a label")
+            if not label["mark"].strip() and _is_name(label["label"] or "Somebody"):
+                if speaker >= 0:
+                    yield VoicedSpan(speaker, len(text), Voice.UNSURE, "a chat")
+                speaker = start
+        asked = False
+        for sentence in _iter_sentences(text, start, end):
+            has_break = not is_last and not text[sentence.end : end].strip()
+            before_list = not is_last and _BULLET.match(text, lines[place + 1][0]) is not None
+            if handed := _hands_over(sentence, has_break=has_break, before_list=before_list):
+                yield VoicedSpan(sentence.end, len(text), *handed)
+                if handed[0] is Voice.QUOTED:
+                    return
+            asked = bool(sentence.verb) or sentence.is_question
+            if asked and behind == len(text):
+                behind = _paragraph_end(text, end)
+        if not is_last and _is_title(line, text[slice(*lines[place + 1])]):
+            yield VoicedSpan(end, len(text), Voice.UNSURE, "under a title")
+    if lines:
+        yield from _find_before(text, *lines[-1])
+
+
+def _tells_of_others(line: str, *, is_first: bool, is_last: bool, is_asked: bool) -> tuple[Voice, str] | None:
+    """Whose everything from this line on is, and why; None where it does not tell. ``is_asked``: behind a request."""
+    if _HEADER.match(line):
+        return Voice.QUOTED, "the head of a mail"
+    if is_last:
+        return None
+    if not is_first and _GREETING.match(line):
+        return Voice.QUOTED, "a letter"
+    if _RULE.match(line):
+        return (Voice.QUOTED if is_asked else Voice.UNSURE), "behind a separator"
+    if _NAMED_RULE.match(line):
+        return Voice.QUOTED, "behind a separator"
+    bare = line.strip(_MARKS + ":]})").lower().replace("_", " ")
+    if len(bare.split()) > HEADING_WORDS_MAX:
+        return None
+    if _HEADED.match(line) and (_OTHERS.search(bare) or _SOURCE.search(bare)):
+        return Voice.QUOTED, "under the heading of a text"
+    if _MARKDOWN.match(line) and _SOURCE.search(bare):
+        return Voice.UNSURE, "under the heading of a text"
+    return None
+
+
+def _is_title(line: str, following: str) -> bool:
+    """True for a line that ends no sentence, though the next begins another."""
+    bare = line.strip()
+    is_wrapped = following.lstrip()[:1].islower() and len(line) >= _WRAPPED_MIN
+    is_item = _BULLET.match(line) is not None
+    return bare[-1] not in _LINE_ENDS and not (is_wrapped or is_item or _GREETING.match(line))
+
+
+def _is_strange(label: str) -> bool:
+    """True if the words before a colon are not those with which people label what they say themselves."""
+    words = {word.lower() for word in _WORD.findall(label)}
+    return bool(words) and words.isdisjoint(english.OWN_LABELS)
+
+
+def _is_name(label: str) -> bool:
+    words = label.split()
+    return len(words) <= NAME_WORDS_MAX and all(word[0].isupper() for word in words)
+
+
+def _hands_over(sentence: _Sentence, *, has_break: bool, before_list: bool) -> tuple[Voice, str] | None:
+    """Whose words follow a sentence, where it tells; unsure where they stand in its own line, or it may mean others.
+    ``has_break``: a line break follows it, ``before_list``: and an item of a list."""
+    small = sentence.small
+    has_colon = small.endswith(":") and not small.endswith('":')
+    is_mine = _MINE.search(small) is not None
+    set_off = Voice.QUOTED if (has_colon or has_break) and not is_mine else Voice.UNSURE
+    reason = "what a request is to be done to"
+    if sentence.is_text_request:
+        has_object = not (has_colon or has_break) and _HAS_OBJECT.search(small) is not None
+        return None if has_object else (set_off, reason)
+    if sentence.verb:
+        if _POINTS.search(small) and (has_colon or has_break or sentence.verb in _READING):
+            return (Voice.UNSURE if sentence.verb in _READING else set_off), reason
+        if has_colon and has_break and _THESE.search(small):
+            return set_off, reason
+        if has_colon and _TEXT.search(small):
+            return (set_off if has_break and _GIVEN.search(small) else Voice.UNSURE), reason
+        return (Voice.UNSURE, reason) if _IN_THIS_TEXT.search(small) else None
+    reason = "a text that was pointed at"
+    if sentence.is_question:
+        if has_break and _THIS.search(small):
+            return (Voice.QUOTED if small.endswith("?") or _IN_THIS_TEXT.search(small) else Voice.UNSURE), reason
+        return ((Voice.QUOTED if has_break else Voice.UNSURE), reason) if _POINTS_AT_TEXT.search(small) else None
+    if (has_colon or has_break) and _POINTS_AT_TEXT.search(small):
+        return (Voice.QUOTED if has_colon and has_break and not is_mine else Voice.UNSURE), reason
+    if _AS_FOLLOWS.search(small) or (has_break and _RECEIVED.search(small)):
+        return Voice.UNSURE, reason
+    if has_colon and has_break and _OWN.match(small):
+        return None if before_list else (Voice.UNSURE, reason)
+    if not has_colon or _OWN.match(small) or not (has_break or _is_strange(small)):
+        return None
+    reason = "behind the label of a text"
+    is_label = len(small.split()) <= LABEL_WORDS_MAX
+    if is_label and _OTHERS.search(small):
+        return (Voice.QUOTED if has_break and not is_mine else Voice.UNSURE), reason
+    return (Voice.UNSURE, reason) if (is_label and _SOURCE.search(small)) or _is_strange(small) else None
+
+
+def _find_before(text: str, start: int, end: int) -> Iterator[VoicedSpan]:
+    """What stands before a request that ends a message and points back."""
+    sentence = next(reversed(list(_iter_sentences(text, start, end))), None)
+    if sentence is None:
+        return
+    is_alone = not text[start : sentence.start].strip(_MARKS)
+    points = _POINTS_BACK.search(sentence.small) is not None
+    is_short = len(sentence.small.split()) <= (BARE_WORDS_MAX if is_alone else 2)
+    if (
+        (sentence.is_text_request and (points or is_short))
+        or ((sentence.verb or sentence.is_question) and _SAYS_ABOVE.search(sentence.small))
+        or _ABOVE.search(sentence.small)
+    ):
+        yield VoicedSpan(0, sentence.start, Voice.QUOTED, "before a request that points back")
+    elif sentence.verb and points and is_alone and text[:start].rstrip(" ").endswith("\n\n"):
+        yield VoicedSpan(0, sentence.start, Voice.UNSURE, "before a request that points back")
+
+
+def _find_blocks(text: str) -> Iterator[VoicedSpan]:
+    """Comments and docstrings, pictures, pages."""
+    if any(map(text.__contains__, ("/*", "<!--", "'''", '"""', "!["))):
+        for block in _BLOCKS.finditer(text):
+            yield VoicedSpan(*block.span(), Voice.QUOTED, COMMENT)
+    if "<" in text and (elements := list(_ELEMENT.finditer(text))):
+        start = text.rfind("\n", 0, elements[0].start() + 1) + 1
+        yield VoicedSpan(start, _paragraph_end(text, elements[-1].end()), Voice.QUOTED, "a page")
+
+
+def _iter_lines(text: str) -> Iterator[Span]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield start, end
+        start = end + 1
+
+
+def _iter_sentences(text: str, start: int, end: int) -> Iterator[_Sentence]:
+    line = _ADDRESS.sub(lambda address: "u" * len(address[0]), text[start:end])
+    for found in _SENTENCE.finditer(line):
+        small = found[0][:SENTENCE_MAX].strip(_MARKS + ")]}").lower().replace("’", "'")
+        if small:
+            yield _Sentence(start + found.start(), start + found.end(), small, _find_verb(small))
+
+
+def _find_verb(small: str) -> str:
+    leads = _LEADS.match(small)
+    at = leads.end() if leads else 0
+    if (text_verb := _TEXT_VERB.match(small, at)) is not None:
+        return text_verb[0]
+    verb = _VERB.match(small, at)
+    return verb[0] if verb and verb[0] in english.VERBS else ""
+
+
+def _paragraph_end(text: str, at: int) -> int:
+    blank = _BLANK_LINE.search(text, at)
+    return blank.start() if blank else len(text)
+
+
+class _Within:
+    """Tells of ascending places if they are within one of some spans."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._waiting = sorted(spans, reverse=True)
+        self._until = 0
+
+    def __call__(self, at: int) -> bool:
+        while self._waiting and self._waiting[-1][0] <= at:
+            self._until = max(self._until, self._waiting.pop()[1])
+        return at < self._until

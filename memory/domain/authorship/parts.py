@@ -1,0 +1,148 @@
+"""Cuts a message into parts, each with the voice it is said in."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Final
+
+from memory.domain.authorship.folding import fold
+from memory.domain.authorship.handing_over import find_handed_over
+from memory.domain.authorship.marks import find_quotations
+from memory.domain.authorship.voice import STRONGEST_FIRST, Voice, VoicedSpan, weaker_of
+from memory.domain.language.english import handing_over as english
+from memory.domain.text.sentences import find_code
+from memory.domain.types import Span
+
+SHORT_MAX: Final = 600  # characters of own words: longer messages may hold anything
+_MARKS: Final = "\"'“„«「"
+_BLANK_LINES: Final = re.compile(r"\n[ \t]*\n\s*")
+_WORDS: Final = re.compile(r"\w+")
+WEAKEST_FIRST: Final = STRONGEST_FIRST[::-1]
+ASKING_MAX: Final = 600  # characters at the end of an answer
+_ASKS_FOR_TEXT: Final = re.compile(
+    r"\b(?:paste|send|share|provide|upload|post|give|forward)(?: me| us)? (?:the|your|a|an|that|it|them)\b"
+    rf"(?:[^.\n]{{0,40}}\b(?:{english.TEXTS})\b|[^.\n]{{0,30}}(?:here|below)\b)"
+)
+_ANNOUNCES: Final = re.compile(english.ANNOUNCES)
+_PARAGRAPH_ENDS: Final = re.compile(r"\n[ \t]*(?=\n|\Z)|\n(?=[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S)")
+
+
+@lru_cache(maxsize=4)  # those who read a message ask one after the other
+def find_voices(text: str) -> tuple[VoicedSpan, ...]:
+    """The parts that are not simply its speaker's own, for all: ascending, apart from each other. Linear in the length
+    of the text."""
+    folded = fold(text)
+    whole = folded.text.strip()
+    start = folded.text.find(whole)
+    # A message in quotation marks from its first to its last character quotes nobody.
+    spans = [
+        span for span in find_quotations(folded.text) if span != (start, start + len(whole)) or whole[:1] not in _MARKS
+    ]
+    marked = [VoicedSpan(*span, Voice.QUOTED, "quoted") for span in spans]
+    skipped = [span[:2] for span in marked if is_block(folded.text, *span[:2])] + list(find_code(folded.text))
+    found = _flatten([*marked, *find_handed_over(folded.text, skipped)])
+    found = _flatten([*found, *_find_beyond(folded.text, found)])
+    return tuple(one._replace(start=start, end=end) for one in found for start, end in [folded.source_span(*one[:2])])
+
+
+def is_block(text: str, start: int, end: int) -> bool:
+    """False for a few words in quotation marks within a line, which belong to what their line says."""
+    return text.rfind("\n", 0, start + 1) + 1 >= start - 2 or "\n" in text[start:end]
+
+
+def voice_of(spans: Iterable[VoicedSpan], start: int, end: int) -> Voice:
+    """The weakest voice that has a part in ``text[start:end]``; what is quoted has to hold all of it: a name alone may
+    stand in quotation marks."""
+    voice = Voice.SHARED
+    for span in spans:
+        holds = span.start <= start and end <= span.end
+        if holds or (span.voice is Voice.UNSURE and span.start < end and start < span.end):
+            voice = weaker_of(voice, span.voice)
+    return voice
+
+
+def own_words(text: str) -> str:
+    """What its speaker says himself, or may: a line break in the place of what is quoted."""
+    kept, at = [], 0
+    for span in find_voices(text):
+        if span.voice is not Voice.UNSURE:
+            kept.append(text[at : span.start])
+            at = span.end
+    return "\n".join([*kept, text[at:]]) if at else text
+
+
+def quoted_spans(text: str) -> list[Span]:
+    """The parts that are quoted or nobody's, ascending, apart from each other."""
+    spans: list[Span] = []
+    for start, end, voice, _ in find_voices(text):
+        if voice is Voice.UNSURE:
+            continue
+        if spans and spans[-1][1] >= start:
+            spans[-1] = spans[-1][0], end
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def digest_paragraph(text: str, at: int) -> str:
+    """32 hexadecimal digits, the same for all paragraphs that differ only in case, white space and signs."""
+    folded = fold(text)
+    place = bisect_left(folded.places, at) if folded.places else at
+    start = max((end.end() for end in _BLANK_LINES.finditer(folded.text, 0, place)), default=0)
+    blank = _BLANK_LINES.search(folded.text, place)
+    words = _WORDS.findall(folded.text[start : blank.start() if blank else len(folded.text)].casefold())
+    return blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def asks_for_text(answer: str) -> bool:
+    """True if the model asks to be sent a text: what comes then may be anybody's."""
+    return _ASKS_FOR_TEXT.search(answer[-ASKING_MAX:].casefold()) is not None
+
+
+def announces_text(said: str) -> bool:
+    """True if the speaker will send a text next."""
+    return _ANNOUNCES.search(said[-ASKING_MAX:].casefold()) is not None
+
+
+def hands_on(text: str) -> bool:
+    """True if the message ends where somebody else's words are to follow: `Here is the page:`."""
+    end = text.rstrip()
+    spans = find_voices(f"{end}\n\nx") if end.endswith(":") else ()
+    return bool(spans) and spans[-1].voice is Voice.QUOTED and spans[-1].end > len(end)
+
+
+def _find_beyond(text: str, found: Iterable[VoicedSpan]) -> Iterator[VoicedSpan]:
+    """All but the first paragraph of a long message."""
+    own = len(text) - sum(span.end - span.start for span in found if span.voice is not Voice.UNSURE)
+    if own > SHORT_MAX:
+        begins = len(text) - len(text.lstrip())
+        paragraph = _PARAGRAPH_ENDS.search(text, begins)
+        end = min(paragraph.start() if paragraph else len(text), begins + SHORT_MAX)
+        yield VoicedSpan(end, len(text), Voice.UNSURE, "beyond the first paragraph of a long message")
+
+
+def _flatten(spans: Sequence[VoicedSpan]) -> list[VoicedSpan]:
+    """Ascending and apart from each other: where they overlap, the weakest voice holds."""
+    taken: list[VoicedSpan] = []
+    for voice in WEAKEST_FIRST:
+        taken = sorted([*taken, *_leave_out(sorted(span for span in spans if span.voice is voice), taken)])
+    return taken
+
+
+def _leave_out(spans: Sequence[VoicedSpan], taken: Sequence[VoicedSpan]) -> Iterator[VoicedSpan]:
+    """What ascending spans hold that is not taken, each place once."""
+    at, waiting = 0, list(reversed(taken))
+    for span in spans:
+        at = max(at, span.start)
+        while waiting and waiting[-1].start < span.end:
+            if waiting[-1].start > at:
+                yield span._replace(start=at, end=waiting[-1].start)
+            at = max(at, waiting[-1].end)
+            if at > span.end:
+                break
+            waiting.pop()
+        if at < span.end:
+            yield span._replace(start=at)
+            at = span.end

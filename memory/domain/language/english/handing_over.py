@@ -1,0 +1,99 @@
+"""How people and programs hand over a text that somebody else has written. Alternatives of regular expressions for text
+in small letters, a line between words that a blank may part; a few words of other languages in which pages and mails
+reach people who write English."""
+
+from memory.domain.language.english.requests import TASKS
+from memory.domain.text.function_words import split_words
+
+
+def _join(words: str) -> str:
+    return "|".join(words.split()).replace("_", " ?")
+
+
+# What is asked for is done to a text, whatever the object.
+TEXT_VERBS = _join(
+    r"""
+    translate transcribe proof-?read spell-?check paraphrase summari[sz]e recap sum_up tl;?dr re-?phrase re-?word
+    condense
+    """
+)
+# The same with what a text is to become.
+REMAKING = r"(?:convert|turn|transform|put)(?: (?:it|this|that))? (?:to|into)"
+# Any other that asks for something: what it is done to decides.
+VERBS = TASKS | split_words("help say tidy use")
+# Before the verb of a request.
+LEADS = (
+    r"(?:(?:please|pls|kindly|now|then|next|ok|okay|hey|hi|hello|also|and|so|just|first|finally|quickly|briefly)[,:]? +"
+    r"|(?:can|could|would|will) you (?:please |kindly |quickly |also )?"
+    r"|(?:i|we)(?:'d| would)? (?:need|want|like)(?: you)? to |help me (?:to )?|let's |your (?:task|job) is to )*"
+)
+# Kinds of text that others write.
+TEXTS = _join(
+    r"""
+    abstracts? announcements? articles? attachments? bios? blog_posts? captions? changelogs? chapters? chat_logs? chats?
+    clauses? code comments? commit_messages? contents? contracts? conversations? cover_letters? cvs? dialog(?:ue)?s?
+    diffs? docs? docstrings? documents? documentation drafts? e-?mails? entr(?:y|ies) essays? excerpts? exports?
+    extracts? faqs? files? footnotes? form grammar input invoices? issues? job_ads? letters? listings? logs? memos?
+    messages? minutes news(?:letters?)? outputs? pages? paragraphs? passages? poems? policy policies posts?
+    press_releases? prose pull_requests? prs?(?:_descriptions?)? quotes? readmes?(?:\.\w+)? release_notes replies
+    reports? resumes? reviews? scripts? sections? sentences? slides? sms snippets? source specs? speech spelling stories
+    story strings? summar(?:y|ies) terms texts? threads? tickets? tone transcripts? transcription translations? tweets?
+    typos? web_pages? web_sites? wiki wording
+    """
+)
+# What points at a text that stands before or after.
+POINTS_ON = (
+    r"(?<!my )following|attached|pasted|quoted"
+    r"|(?:below|beneath|underneath)(?= *(?:$|[.:,;!?)]|(?:is|are|and|in|into|as|for|to|from|with)\b))"
+)
+POINTS_BACK = "above|preceding"
+POINTS = (
+    r"(?:this|these|that|those|it)(?= *(?:$|[.:?!,;)]|(?:one|in|into|to|for|as|from|and|please|more|so|with|properly"
+    rf"|better|politely|formally|(?:[\w-]+ )?(?:{TEXTS}))\b))"
+)
+# What programs put before what they have fetched, or were told.
+SOURCES = _join(
+    r"""
+    context knowledge(?:_base)? memor(?:y|ies) search_results? results? retrieved data documents? inputs? resources?
+    attachments? sources? observations? responses? stdout stderr background history citations? references? examples?
+    samples? tests?_data fixtures? feedback answers?
+    """
+)
+# That somebody has sent something, or the speaker will; and as what.
+RECEIVED = r"(?:wrote|writes|sent|sends|replied|answered|texted|emailed|mailed|posted)(?: \w+)? (?:me|us|back)\b"
+AS_FOLLOWS = r"(?:like this|as follows|the following|this way|these words)\b"
+ANNOUNCES = (
+    r"\b(?:send|paste|post|share|give|show)(?:ing)? you (?:a|an|the|some|my|two|three)\b"
+    r".*\b(?:next|then|after|now|soon)\b"
+)
+# How a question begins.
+ASKS = "does do did is are was were can could should would will has have how what why which who whom whose where when"
+# How a line tells who has written what follows.
+WRITES = _join("wrote writes says said reads schrieb schreibt écrit escribió scritto schreef escreveu")
+TEXTS_ELSEWHERE = _join(
+    """
+    webseite nachricht inhalt text dokument quelle auszug anhang artikel betreff pagina página contenu courriel objet
+    extrait mensaje correo contenido documento fuente asunto messaggio bericht mensagem
+    """
+)
+THIS_ELSEWHERE = r"(?:diese[nrsm]?|ce|cet|cette|este|esta|questo|questa|quest'|dit|deze)"
+UNSPACED = "内容|文章|文本|邮件|以下|网页|写道"
+# With these a label is the speaker's own: `Note: ...`, `One more thing: ...`, `Our stack: ...`.
+OWN_LABELS = split_words(
+    """
+    about actually also anyway again as btw careful caution clarification constraint constraints correction decision
+    decisions detail details edit exactly forgot fact facts finally first five four fyi goal goals heads hint i idea
+    important
+    indeed info information last list me mention mine my new next no note now ok okay our ours plan please point points
+    preference preferences ps question questions quick record regarding remember reminder request requirement
+    requirements right rule rules second setup short so stack status sure task tasks team thing things third three tip
+    todo two up update updates us warning way we what who yes you
+    """
+)
+# A letter begins so, on a line of its own.
+GREETINGS = (
+    r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|hallo|liebe[rs]?|sehr geehrte[rs]?|guten tag|moin"
+    r"|bonjour|cher|chère|hola|querid[oa]|estimad[oa]|ciao|gentile|beste|olá)(?: [\w.'-]+){0,5}[,!]?"
+)
+# The lines above a mail.
+HEADERS = "subject|from|to|cc|bcc|betreff|von|an|objet|de|asunto|para|oggetto|date|sent"

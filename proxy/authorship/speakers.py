@@ -1,0 +1,81 @@
+"""Who says each part of a request, and in which voice at the most."""
+
+from typing import Final, Literal
+
+from memory.domain.authorship.agent_envelopes import is_delegated, is_person_envelope
+from memory.domain.authorship.client_envelopes import EXAMPLES_END
+from memory.domain.authorship.parts import announces_text, asks_for_text, hands_on
+from memory.domain.authorship.voice import Voice
+from memory.domain.steps import Steps
+from memory.domain.types import Message
+from proxy.authorship.relayed import RelayedAnswers
+from proxy.domain.formats.base import Payload, Prompt
+from proxy.domain.formats.flattened import FlattenedPrompt
+from proxy.domain.loops.tool_calls import read_calls
+from proxy.domain.speakers import clean_person
+
+Names = Literal["people", "assistants", "ignored"]  # who users with a name are
+ANSWERS: Final = frozenset({"response"})  # tools with which an agent ends its turn
+
+
+def find_messages(
+    prompt: Prompt, payload: Payload, relayed: RelayedAnswers, names: Names = "people"
+) -> Steps[list[Message]]:
+    """The prompt's parts, as far as who says them goes."""
+    parts = prompt.parts
+    tools = _list_tools(payload)
+    named = {part.name for part in parts if part.name and part.role == "assistant"} | tools
+    first_user = next((index for index, part in enumerate(parts) if part.role == "user"), -1)
+    examples_end = max((index for index, part in enumerate(parts) if part.text.startswith(EXAMPLES_END)), default=0)
+    is_answered, messages = False, list[Message]()
+    for index, part in enumerate(parts):
+        message = Message(part.role, part.text)
+        is_answered = is_answered or part.role == "assistant"
+        if (
+            index < examples_end
+            or (part.role == "system" and is_answered)
+            or (isinstance(prompt, FlattenedPrompt) and not _is_own(prompt, index, first_user, relayed))
+        ):
+            message = message._replace(voice=Voice.QUOTED)
+        elif part.role == "user" and is_delegated(part.text):
+            message = message._replace(voice=Voice.NOBODYS)
+        elif part.role == "user" and part.name and names != "ignored":
+            is_agent = names == "assistants" or part.name in named
+            person = clean_person(part.name)
+            message = (
+                message._replace(role="assistant") if is_agent else message._replace(voice=Voice.UNSURE, person=person)
+            )
+        elif part.role == "user" and messages:
+            before = messages[-1]
+            if before.role == "user" and hands_on(before.text):
+                message = message._replace(voice=Voice.QUOTED)
+            elif before.role == "assistant" and (
+                asks_for_text(before.text) or (index > 1 and announces_text(parts[index - 2].text))
+            ):
+                message = message._replace(voice=Voice.UNSURE)
+        messages.append(message)
+        yield
+    return messages
+
+
+def _list_tools(payload: Payload) -> set[str]:
+    """The names of the request's tools."""
+    tools = payload.get("tools")
+    known = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    functions = [tool["function"] if isinstance(tool.get("function"), dict) else tool for tool in known]
+    return {name for function in functions if isinstance(name := function.get("name"), str)}
+
+
+def _is_own(prompt: FlattenedPrompt, index: int, first_user: int, relayed: RelayedAnswers) -> bool:
+    """True if a section of a flattened prompt shows that its role has said it: some clients write tools' results as
+    users', and any text can have a header in it."""
+    part = prompt.parts[index]
+    if part.role == "system":
+        return index <= prompt.before  # only at the very beginning
+    if part.role != "user" or index == first_user:
+        return True
+    before = prompt.parts[index - 1]
+    calls = [call.name for call in read_calls(before.text).calls if call.name not in ANSWERS]
+    if is_person_envelope(part.text):
+        return is_person_envelope(prompt.parts[first_user].text) and before.role == "assistant" and not calls
+    return before.role == "assistant" and before.text in relayed and not calls
