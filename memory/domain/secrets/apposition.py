@@ -6,7 +6,9 @@ from typing import Final
 
 from memory.domain.secrets.shapes import (
     CLOSING,
+    FILLER,
     GLANCE,
+    MARK,
     PLACEHOLDER,
     REFERENCE,
     TECHNICAL,
@@ -14,9 +16,8 @@ from memory.domain.secrets.shapes import (
     looks_secret,
     span_of,
 )
-from memory.domain.secrets.wording import Label, ends_clause, is_predicate
-from memory.domain.text.frequent_words import FREQUENT
-from memory.domain.text.function_words import is_closed_class, split_words
+from memory.domain.secrets.wording import Label, ends_clause, is_ordinary
+from memory.domain.text.function_words import split_words
 from memory.domain.types import Span
 
 _USING: Final = split_words("use used uses using with by via enter type took take chose picked set try")
@@ -25,10 +26,6 @@ _LINKS_BACK: Final = split_words("is was as")
 _GAP: Final = re.compile(r"[ \t]{1,4}(?=\S)")
 _BEFORE_MAX: Final = 80  # characters looked back from a label
 _BETWEEN_MAX: Final = 3  # words: the old root
-# A noun makes another thing of a password: its rotation, hashing, checker.
-_NOUN: Final = re.compile(
-    r"\w+(?:ions?|ings?|ments?|ers?|ors?|ity|ties|ness|ages?|[ae]nces?|sets?|less|logs?|words?)\Z"
-)
 
 
 def find_in_apposition(text: str, label: Label) -> Span | None:
@@ -56,17 +53,24 @@ def _find_before(text: str, label: Label) -> Span | None:
     if (words[at].lower() == "as" and not is_using) or not _is_apposed(value, is_sure=is_sure):
         return None
     inner = value.strip("\"'`*(")
-    start = text.rfind(value, 0, label.start) + value.index(inner)
+    start = label.start
+    for word in reversed(words[at - 1 :]):
+        start = text.rfind(word, 0, start)
+    start += value.index(inner)
     return start, start + len(inner)
 
 
 def _words_before(text: str, label: Label) -> list[str]:
-    """Those of the line, near the label; an ellipsis for one that is cut."""
+    """Those of the line, near the label; an ellipsis for those before one that is cut, or is masked."""
     start = max(0, label.start - _BEFORE_MAX)
     line = text[start : label.start].rpartition("\n")
     words = line[2].split()
     if start and not line[1]:
         words[:1] = ["\u2026"]
+    # What is masked takes less room, so that more would be seen before it the second time.
+    masked = max((index for index, word in enumerate(words) if MARK in word or FILLER in word), default=-1)
+    if masked >= 0:
+        words[: masked + 1] = ["\u2026"]
     return words
 
 
@@ -79,5 +83,4 @@ def _is_apposed(value: str, *, is_sure: bool) -> bool:
     if value[0] in "\"'`" or looks_secret(written):
         return " " not in written
     word = written.lower()
-    is_word = is_closed_class(word) or is_predicate(word) or word in FREQUENT or _NOUN.match(word) is not None
-    return is_sure and written.isalnum() and not is_word
+    return is_sure and written.isalnum() and not is_ordinary(word)

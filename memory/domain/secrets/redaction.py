@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
-from functools import partial
 from typing import Final
 
 from memory.domain.secrets.labels import find_announced
 from memory.domain.secrets.numbers import find_numbers
-from memory.domain.secrets.shapes import MARK, PLACEHOLDER, looks_secret
+from memory.domain.secrets.shapes import FILLER, MARK, PLACEHOLDER, looks_secret
 from memory.domain.text.noise import is_key
+from memory.domain.text.unicode import reveal
 from memory.domain.types import Span
 
 __all__ = ["MARK", "blank_in_steps", "blank_secrets", "mask_in_steps", "mask_secrets"]
@@ -26,8 +26,20 @@ _PRIVATE_KEY: Final = re.compile(
 _CREDENTIALS: Final = re.compile(
     r"(://[^\s/?#:@\"'<>\[\]]{0,128}+:)(?!\d{1,5}/)(?!\[secret\]@)[^\s@\"'<>]{1,128}+@(?:[^\s/@\"'<>]{1,128}+@)?"
 )
+_FILLED: Final = re.compile(f"{FILLER}+")
+# Without a scheme it is one where the password has a digit or a mark, which no word before an address has.
+_BARE_CREDENTIALS: Final = re.compile(
+    r"(?<![\w.+\-:/@])(?!(?:https?|mailto|e?-?mail|from|to|b?cc|contact|reply-to|sips?|xmpp|acct|npm|git|sha\d+):)"
+    r"([A-Za-z][\w.+\-]{0,63}+:)(?=[^\s@]{0,64}[\d!#$%^&*?~+=|])(?!//|\[secret\]@)([^\s/:@\"'`<>()\[\]{},]{4,64}+)"
+    r"@(?=[A-Za-z][A-Za-z0-9\-]*+(?:[.:/\s]|\Z)|\d{1,3}(?:\.\d{1,3}){3})(?!sha\d)",
+    re.IGNORECASE,
+)
 _VISIBLE: Final = re.compile(r"[^\n]")
-_GOES_ON: Final = (":", "=")  # at the end of a line whose value stands in the next one
+# At the end of a line whose value stands in the next one.
+_GOES_ON: Final = re.compile(
+    r"(?:[:=\uff1a\uff1d]|(?:pass|pw|word|key|phrase|secret|token)[^\n]*\?)\s*\Z", re.IGNORECASE
+)
+_TAIL: Final = 80  # characters of a line
 
 
 def mask_secrets(text: str) -> str:
@@ -51,28 +63,39 @@ def blank_in_steps(text: str) -> Iterator[str]:
 
 
 def _cover_in_steps(text: str, cover: Cover) -> Iterator[str]:
-    # Whole keys and addresses first: what is left of them would no longer be recognised. Each search is behind a look
-    # for what it cannot do without, because most texts have no secret.
+    # What was found is filled, so that it is not found again and everything stays at its place. Whole keys and
+    # addresses first: what is left of them would no longer be recognised. Each search is behind a look for what it
+    # cannot do without, because most texts have no secret.
+    filled = text.replace(FILLER, "\ufffd")
     if "-----BEGIN" in text:
-        text = _PRIVATE_KEY.sub(lambda match: cover(match[0]), text)
+        filled = _PRIVATE_KEY.sub(_fill, filled)
     start = 0
     while start < len(text):
-        end = text.find("\n", start + STEP_CHARACTERS) + 1 or len(text)
-        while end < len(text) and text[max(start, end - 80) : end].rstrip().endswith(_GOES_ON):
-            end = text.find("\n", end) + 1 or len(text)
-        yield (yield from _cover_lines(text[start:end], cover))
+        end = filled.find("\n", start + STEP_CHARACTERS) + 1 or len(text)
+        while end < len(text) and _GOES_ON.search(filled, max(start, end - _TAIL), end) is not None:
+            end = filled.find("\n", end) + 1 or len(text)
+        revealed = reveal(filled[start:end])
+        covered = yield from _fill_lines(revealed.text)
+        spans = (revealed.source_span(*match.span()) for match in _FILLED.finditer(covered))
+        yield _replace(text[start:end], spans, cover)
         start = end
 
 
-def _cover_lines(text: str, cover: Cover) -> Generator[str, None, str]:
+def _fill_lines(text: str) -> Generator[str, None, str]:
     """In steps of its own, which yield nothing: a line may be as long as the text."""
     if "://" in text:
-        text = _CREDENTIALS.sub(lambda match: f"{match[1]}{cover(match[0][len(match[1]) : -1])}@", text)
-    text = _replace(text, find_announced(text), cover)
+        text = _CREDENTIALS.sub(lambda match: f"{match[1]}{FILLER * (len(match[0]) - len(match[1]) - 1)}@", text)
+    if "@" in text:
+        text = _BARE_CREDENTIALS.sub(lambda match: f"{match[1]}{_fill(match[2])}@", text)
+    text = _replace(text, find_announced(text), _fill)
     if " -" in text:
-        text = _ARGUMENT.sub(partial(_cover_argument, cover), text)
-    text = _replace(text, find_numbers(text), cover)
-    return (yield from _cover_runs(text, cover))
+        text = _ARGUMENT.sub(_fill_argument, text)
+    text = _replace(text, find_numbers(text), _fill)
+    return (yield from _fill_runs(text))
+
+
+def _fill(secret: str | re.Match[str]) -> str:
+    return FILLER * len(secret if isinstance(secret, str) else secret[0])
 
 
 def _replace(text: str, spans: Iterable[Span], cover: Cover) -> str:
@@ -108,7 +131,7 @@ _PROGRAM: Final = re.compile(r"(?:java|lib|node|perl|php|python|ruby)[\w\-]*\Z")
 _COMMAND_MAX: Final = 160  # characters looked back for the name of the command
 
 
-def _cover_argument(cover: Cover, match: re.Match[str]) -> str:
+def _fill_argument(match: re.Match[str]) -> str:
     option, value, flag = match["option"], match["value"], match["flag"] or ""
     line = match.string[max(0, match.start() - _COMMAND_MAX) : match.start()].rpartition("\n")[2]
     if _TAKES_PASSWORD[flag].search(line):
@@ -118,7 +141,7 @@ def _cover_argument(cover: Cover, match: re.Match[str]) -> str:
         is_secret = is_secret and _PROGRAM.match(value) is None
     if not is_secret or PLACEHOLDER.match(value):
         return match[0]
-    return f"{option}{match['quote']}{cover(value)}"
+    return f"{option}{match['quote']}{_fill(value)}"
 
 
 # -- What looks like a secret wherever it stands: keys with a provider's prefix, JWTs, digests, random strings.
@@ -141,7 +164,7 @@ _JOINERS: Final = re.compile(r"[+_\-]+")
 _LONG_PART: Final = re.compile(r"[A-Za-z0-9]{20,}")
 
 
-def _cover_runs(text: str, cover: Cover) -> Generator[str, None, str]:
+def _fill_runs(text: str) -> Generator[str, None, str]:
     # Found in bytes of two kinds, which takes a fifth of the time of a pattern.
     kinds = text.encode("latin-1", "replace").translate(_RUN_CLASSES)
     pieces: list[str] = []
@@ -155,25 +178,25 @@ def _cover_runs(text: str, cover: Cover) -> Generator[str, None, str]:
         end = len(text) if end < 0 else end
         padding = text[end : end + 2]
         end += len(padding) - len(padding.lstrip("="))
-        if (covered := _cover_run(text[at:end], cover)) != text[at:end]:
-            pieces += [text[copied:at], covered]
+        if (filled := _fill_run(text[at:end])) != text[at:end]:
+            pieces += [text[copied:at], filled]
             copied = end
         at = kinds.find(_RUN, end)
     return "".join([*pieces, text[copied:]]) if pieces else text
 
 
-def _cover_run(whole: str, cover: Cover) -> str:
+def _fill_run(whole: str) -> str:
     """A path, an address or a dotted name keeps the parts that are no secrets."""
     run = whole.rstrip(".~-")
     end = whole[len(run) :]
     if _DIGIT.search(run) is None and _LONG_PART.search(run) is None:
         return whole
     if _is_key(run) or _is_base64(run):
-        return cover(run) + end
+        return _fill(run) + end
     parts = _SEPARATOR.split(run)
-    kept = [cover(part) if _is_key(part) or _is_random(part) else part for part in parts]
+    kept = [_fill(part) if _is_key(part) or _is_random(part) else part for part in parts]
     # What is left between secrets are runs, too; at most once more, since their parts have been looked at.
-    return (_LONG_RUN.sub(lambda left: _cover_run(left[0], cover), "".join(kept)) if kept != parts else run) + end
+    return (_LONG_RUN.sub(lambda left: _fill_run(left[0]), "".join(kept)) if kept != parts else run) + end
 
 
 def _is_key(run: str) -> bool:

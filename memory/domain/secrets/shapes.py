@@ -8,8 +8,9 @@ from memory.domain.text.function_words import split_words
 from memory.domain.types import Span
 
 MARK: Final = "[secret]"
+FILLER: Final = "\uffff"  # no character, which stands for each of a secret that was found
 
-PLACEHOLDER: Final = re.compile(r"\$[{(]|\{\{|<|%s|[^\n]{0,64}\[secret|[*.\u2022_\-]+\Z|x{3,}\Z", re.IGNORECASE)
+PLACEHOLDER: Final = re.compile(r"\$[{(]|\{\{|<|%s|[^\n]{0,64}\[secret|[*.\u2022\uffff_\-]+\Z|x{3,}\Z", re.IGNORECASE)
 # What stands for a value without quotes, and is none: a variable, a call, a path, an address.
 REFERENCE: Final = re.compile(
     r"\$[A-Z_]+\b|\$[a-z_]+\Z|[\[{(]|[A-Za-z_.]+[(\[]|(?:~|\.{1,2})?(?:/[\w.\-]+){2,}|/\w+\Z|https?://"
@@ -23,11 +24,14 @@ TECHNICAL: Final = re.compile(
 )
 _SYMBOL: Final = re.compile(r"\w[!@#$%^&*?~+=|]+\w")
 
+# Chinese and Japanese have no space between a value and the words after it.
+UNSPACED: Final = "\u3000-\u30ff\u3400-\u9fff"
 # A value: quoted, or up to white space. A comma, a semicolon or an ampersand may stand in a password, but not before
 # the next label.
+_INNER_MARK: Final = rf"[,;&](?![\s\"'`{UNSPACED}]|\Z|[\w.\-]{{1,40}}[=:])"
 VALUE: Final = re.compile(
     r"(?P<quote>\\{0,3}[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n]))*+)"
-    r"|(?P<bare>(?:[^\s\"'`<>,;&]|[,;&](?![\s\"'`]|\Z|[\w.\-]{1,40}[=:]))++)"
+    rf"|(?P<bare>(?:[^\s\"'`<>,;&{UNSPACED}]|{_INNER_MARK})++|(?:[^\s\"'`<>,;&]|{_INNER_MARK})++)"
 )
 GLANCE: Final = 64  # characters of a value that tell whether it is a secret
 CLOSING: Final = ".,;:)]}"

@@ -104,6 +104,26 @@ def normalise(text: str) -> NormalText:
     return NormalText("".join(pieces), normal_starts, source_starts)
 
 
+def reveal(text: str) -> NormalText:
+    """The text with each character in NFKC and without format characters (Cf), with the way back to the source. Nothing
+    is joined or folded."""
+    if text.isascii():
+        return NormalText(text, [], [])
+    forms = {character: form for character in set(text) if (form := _visible_form(character)) != character}
+    revealed = text.translate({ord(character): form for character, form in forms.items()})
+    resized = {character for character, form in forms.items() if len(form) != 1}
+    if not resized:
+        return NormalText(revealed, [], [])
+    normal_starts, source_starts = [0], [0]
+    for at in (index for index, character in enumerate(text) if character in resized):
+        for end, length in ((at, at - source_starts[-1]), (at + 1, len(forms[text[at]]))):
+            normal_starts.append(normal_starts[-1] + length)
+            source_starts.append(end)
+    normal_starts.append(len(revealed))
+    source_starts.append(len(text))
+    return NormalText(revealed, normal_starts, source_starts)
+
+
 @lru_cache(maxsize=4)  # one text is asked for up to four times in a row
 def normal_text(text: str) -> str | None:
     """A text with the tokens of `normalise(text).text`, in less time; None where marks or Hangul letters prevent it."""
@@ -139,6 +159,11 @@ def _fold(text: str, characters: set[str]) -> str:
 @lru_cache(maxsize=8192)
 def _normal_form(character: str) -> str:
     return unicodedata.normalize("NFKC", character)
+
+
+@lru_cache(maxsize=8192)
+def _visible_form(character: str) -> str:
+    return "" if unicodedata.category(character) == "Cf" else _normal_form(character)
 
 
 @lru_cache(maxsize=8192)

@@ -61,6 +61,9 @@ _SECRETS = (
     "password is ab cd ef gh ", "password was set to ", "set to ", "changed the password to ", "token for to from ",
     "passphrase is ab ", "log in with ", "login a: ", "credentials ", "pin ", "pin is ", "code ", "AA00 ", "AA00",
     "0000 ", "123-45-6789", "4111 1111 1111 1111 ", "redis-cli -a ", "now ",
+    "password? ", "password?\n", "password? It's ", "password - ", "same password, ", "password is a x ",
+    "password is a b: ", "unlock ", "unlock a with ", "log in as x with ", "cookie=a=b;", "cookie: a=b; ", "a:b1@",
+    "a:b1@b", "\u5bc6\u7801\u662f", "\u5bc6\u7801\uff1a", "\u200b", "p\u200b", "\uffff", "the password for the ",
 )  # fmt: skip
 _SENTENCES = ("a", "A ", "Ab", "gnommoweb ", "a. ", "e.g. ", '{"a": "', "`", "\n", " ", "é", "ﬁ", "ㄱㅏ", "A-")
 _CUES = (

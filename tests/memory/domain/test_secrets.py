@@ -1,5 +1,6 @@
 import re
 import string
+from itertools import product
 
 import pytest
 from hypothesis import example, given
@@ -16,7 +17,9 @@ AWKWARD = (
     "{", "(", "$", "%", "is ", "-p ", "-u ", "--password ", "mysql ", "str", "x", "hunter2", MARK, "sk-", "ghp_",
     " is ", " to ", " from ", "for ", "the ", "swordfish", "changed the password", "pin ", "4711", "log in ", "admin",
     " / ", "credentials", "redis-cli -a ", "4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00", "123-45-6789", "(",
-    " is the password", "use ", " as my password", "with the password ", "wifi key",
+    " is the password", "use ", " as my password", "with the password ", "wifi key", "?", "? It's ", " - ", "what is ",
+    "same ", " by the way", " a b: ", "unlock the safe with ", "63-17-42", " as bob with ", "Set-Cookie: a=",
+    "bob:x1@h", "\u5bc6\u7801", "\u662f", "\uff1a", "\u200b", "\xad", "\uff50", "\ufb01", "\uffff",
     "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", JWT, AWS_SECRET, "9f86d081884c7d659a2feaa0c55ad015",
 )  # fmt: skip
 awkward = st.lists(st.sampled_from(AWKWARD), max_size=12).map("".join)
@@ -110,6 +113,40 @@ def test_what_a_label_announces_is_masked(text: str, masked: str) -> None:
         "pay with <4111 1111 1111 1111> or <378282246310005>",
         "IBAN <DE89 3704 0044 0532 0130 00>, <GB29NWBK60161331926819>",
         "SSN <123-45-6789>",
+        "my wifi password is <swordfish> by the way",
+        "the admin password is <swordfish> on both routers, if you need it",
+        "the password is <swordfish> now",
+        "password - <swordfish>",
+        "the password for staging \u2013 <Blue-Horse-42> by the way",
+        "The password? It's <swordfish>.",
+        "You need the root password? That would be <swordfish>.",
+        "What is the password?\n<swordfish>",
+        "What's the password for the wiki? <Blue-Horse-42>",
+        "How do I get the password?\n<bluehorse42>",
+        "same password as always, <swordfish>",
+        "the usual password, <bluehorse42>, works there as well",
+        "the secret word is <swordfish>; the code word was <bluefish>",
+        "the password is a word with a number, but without space: <swordfish7>",
+        "the password is simple: <swordfish>",
+        "log in as admin with <swordfish>",
+        "log in as bob using <Blue-Horse-42>",
+        "sign in to the router using <bluehorse42>.",
+        "unlock the safe with <63-17-42>",
+        "unlock the phone with <471147> please",
+        "unlock the archive with <Blue-Horse-42>",
+        "das Passwort f\u00fcr die Datenbank lautet <schwertfisch>",
+        "le mot de passe du serveur est <espadon>",
+        "\u5bc6\u7801\u662f <swordfish>",
+        "\u6211\u7684\u5bc6\u7801\u662f<swordfish>\uff0c\u8bf7\u8bb0\u4f4f\u3002",
+        "\u5bc6\u7801\uff1a<Blue-Horse-42>\u3002",
+        "Set-Cookie: sid=<swordfish>; HttpOnly; Path=/",
+        "Cookie: sid=<swordfish>; csrf=<bluefish>",
+        "bob:<Summer-Elm-78>@db.internal",
+        "scp x deploy:<blue!horse>@10.0.3.7",
+        "the pass\u200bword is <swordfish>",
+        "\u2066password\u2069: <sword\u200bfish>\u200b, ok?",
+        "\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44\uff1a <swordfish>",
+        "the password of \ufb01nance: <\uff42lue-Horse-42>",
     ],
 )
 def test_what_people_write_around_a_secret_tells_where_it_stands(text: str) -> None:
@@ -213,6 +250,24 @@ def test_a_private_key_is_masked_also_where_its_end_is_missing(break_: str, end:
         "username + password user, PASSWORD RESET",
         "error code 404, exit code 137, zip code 12345, pin 13 is GPIO 4",
         "order 1234567890123456 came at 2026-03-04, call 555-12-3456x, 1234-5678-9012-3456",
+        "the password is stored in the vault, by the way, and is kept offline in case of fire",
+        "the password is part of the setup; the password is expired since yesterday; it is a secret word for that",
+        "Password - required, Password - the field for it, name - password - captcha",
+        "forgot the password - again; a new password - see the handbook",
+        "The password? It's in the vault. The password? It's stored. Forgot your password? Click here.",
+        "What is the password? I have no idea.",
+        "Where is the password stored?\nKeychain",
+        "the same password as always, so you know it; user, password, and name",
+        "the password is a string but without spaces: see the docs; the password is wrong: try again",
+        "sign in using your account, sign in to the portal using SSO, log in with two-factor authentication",
+        "log in as admin with care, log in as root with sudo, log in as bob with the key",
+        "unlock the feature with a flag, unlock level 12 with 300 points, unlock it with Python",
+        "das Passwort f\u00fcr die Datenbank steht im Tresor",
+        "\u5bc6\u7801\u662f\u9519\u8bef\u7684\u3002\u8bf7\u8f93\u5165\u5bc6\u7801",
+        "Set-Cookie: attributes are HttpOnly; a cookie: baked with butter; cookie={cookie}",
+        "mail bob@db.internal, mailto:bob-7@example.org, git@github.com:org/repo2.git, user:group@host",
+        "npm:left-pad7@1.3.0, app:1.25@sha256:abc, 3:4@60fps, Email:bob7@example.org",
+        "\ufb01nd the Unicode word breaks \u2026 the \uff50assword is required",
         "docker run -a stdout -w /srv/app -u 1000 image | grep -a foo | sort -u",
     ],
 )
@@ -229,8 +284,8 @@ def test_masking_again_changes_nothing(text: str) -> None:
 
 
 def test_a_step_does_not_end_between_a_label_and_its_value() -> None:
-    for length in range(STEP_CHARACTERS - 20, STEP_CHARACTERS + 5):
-        steps = list(blank_in_steps(f"{'x ' * (length // 2)}\nthe password:\nhunter2\n" + "and so on\n" * 1_000))
+    for length, mark in product(range(STEP_CHARACTERS - 20, STEP_CHARACTERS + 5), ":?\uff1a"):
+        steps = list(blank_in_steps(f"{'x ' * (length // 2)}\nthe password{mark}\nhunter2\n" + "and so on\n" * 1_000))
 
         assert len(steps) > 2
         assert "hunter2" not in "".join(steps)
@@ -253,6 +308,13 @@ def test_what_is_blanked_is_what_is_masked_and_nothing_moves(text: str) -> None:
     assert len(blank) == len(text)
     assert all(new in (old, "*") for old, new in zip(text, blank, strict=True))
     assert (blank == text) == (masked == text)
+
+
+@given(st.lists(st.sampled_from(["", "", "\u200b", "\xad", "\u2060"]), min_size=30, max_size=30))
+def test_what_cannot_be_seen_hides_no_secret_and_stays_outside_it(hidden: list[str]) -> None:
+    written = [f"{sign}{character}" for sign, character in zip(hidden, "the password is swordfish, ok?", strict=True)]
+
+    assert mask_secrets("".join(written)) == f"{''.join(written[:16])}{hidden[16]}{MARK}{''.join(written[25:])}"
 
 
 @given(awkward, st.text(string.ascii_letters + string.digits, min_size=24, max_size=40), awkward)
