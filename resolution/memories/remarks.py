@@ -11,7 +11,7 @@ from memory.domain.secrets.redaction import mask_secrets
 from memory.models import Memory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain import slots
-from memory.semantic.domain.extraction import categorise, read_statement
+from memory.semantic.domain.extraction import categorise, keep_private, read_statement
 from memory.semantic.domain.rewording import about_user, as_sentence
 from memory.semantic.domain.scope import Scope
 from memory.semantic.store import Change, Draft
@@ -80,10 +80,11 @@ def compose(
         told = as_sentence(about_user(clean)) if _OWN.match(clean) else clean
         text = told if len(told) <= MEMORY_CHARACTERS else clean
         is_change = re.search(english.CHANGES, clean.lower()) is not None
-        return Remark(text, category or categorise(told), scope, channel, source, at, is_change=is_change, actor=actor)
+        category = keep_private(text, category) if category else categorise(told)
+        return Remark(text, category, scope, channel, source, at, is_change=is_change, actor=actor)
     return Remark(
         read.text,
-        category or read.category,
+        keep_private(read.text, category or read.category),
         scope,
         channel,
         source,

@@ -175,6 +175,7 @@ def test_what_is_so_no_longer_takes_the_place_of_what_was_so() -> None:
         ("I broke my left arm. It hurts", "The user broke their left arm. It hurts.", "episodic"),
         ("Our oven takes twenty minutes to get hot.", "The team's oven takes twenty minutes to get hot.", "project"),
         ("I/O is slow on Fridays", "I/O is slow on Fridays", "other"),
+        ("Our door code is on the fridge.", "The team's door code is on the fridge.", "identity"),
     ],
 )
 def test_what_somebody_writes_of_themselves_is_theirs_in_whatever_form(text: str, kept: str, category: str) -> None:
@@ -285,6 +286,14 @@ def test_an_operator_promotes_and_restores() -> None:
     service.restore(promoted.pk, OPERATOR)
     assert statuses() == {"The user prefers tabs.": "active"}
     assert history(promoted) == ["create", "promote", "invalidate", "restore"]
+
+
+@pytest.mark.parametrize("category", ["", "project", "other"])
+@pytest.mark.parametrize("text", ["The root password is swordfish.", "We decided to rotate the API keys weekly."])
+def test_what_speaks_of_a_password_is_its_speakers_alone(text: str, category: str) -> None:
+    written = remark(text, category=category)
+
+    assert (written.category, "swordfish" in written.text) == ("identity", False)
 
 
 @pytest.mark.parametrize(

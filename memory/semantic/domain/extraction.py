@@ -12,6 +12,7 @@ from typing import Final
 
 from memory.domain.language.english import memory_phrases as english
 from memory.domain.language.english import modality
+from memory.domain.secrets.labels import speaks_of_secret
 from memory.domain.secrets.shapes import MARK as SECRET
 from memory.domain.steps import finish
 from memory.domain.text.function_words import split_words
@@ -21,6 +22,7 @@ from memory.domain.text.sentences import MASK, SentenceFinder, iter_passages
 from memory.semantic.domain.events import Said
 from memory.semantic.domain.forms import read_clause
 from memory.semantic.domain.rewording import about_user, as_sentence
+from memory.semantic.domain.scope import PERSONAL
 
 SENTENCE_MAX: Final = 400  # characters: what is longer is no statement to be remembered, or several
 MEMORIES_MAX: Final = 20  # of one message
@@ -259,7 +261,7 @@ def _extract(
 ) -> Extracted:
     return Extracted(
         said.text,
-        said.category,
+        keep_private(said.text, said.category),
         max(said.confidence, least),
         sentence.original,
         said.slot,
@@ -289,6 +291,13 @@ def categorise(text: str) -> str:
         return "preference"
     if _IDENTITY.match(small):
         return "identity"
+    if speaks_of_secret(text):
+        return "identity"
     if re.search(r"\bthe user\b|^user(?:'s)? ", small):
         return "episodic"
     return "project" if re.search(r"\b(?:the team|the project|team's|project's)\b", small) else "other"
+
+
+def keep_private(text: str, category: str) -> str:
+    """The category, but identity for what others would be given and speaks of a password or the like."""
+    return category if category in PERSONAL or not speaks_of_secret(text) else "identity"

@@ -70,6 +70,12 @@ def test_a_sentence_whose_secret_was_masked_is_not_remembered() -> None:
     assert read_memories("Remember that the password of the staging database is [secret].") == []
 
 
+def test_what_is_decided_about_a_secret_is_not_the_teams() -> None:
+    [password, database] = read_memories("We decided to change the root password weekly. We decided to use Postgres.")
+
+    assert (password.category, database.category) == ("identity", "project")
+
+
 def test_a_sentence_goes_on_in_the_next_line() -> None:
     (found,) = read_memories("We decided to keep the billing database on\nPostgres 17 for another year.")
 
@@ -96,9 +102,19 @@ def test_what_is_written_on_purpose_has_a_form_or_stands_as_it_is(text: str, rea
         ("The user's flight leaves on Friday.", "episodic"),
         ("The team decided to use Kafka.", "project"),
         ("The staging server is called heron.", "other"),
+        ("The wifi password is on the fridge.", "identity"),
+        ("The team decided to keep the API keys in Vault.", "identity"),
+        ("The user's PIN is Bob's birthday.", "identity"),
+        ("The access token of the bot expires in May.", "identity"),
+        ("The code of the back door is under the mat.", "identity"),
+        ("The user prefers long passwords.", "preference"),
+        ("The team decided to pin the versions.", "project"),
+        ("The team uses primary keys of 64 bits.", "project"),
+        ("The code of the gateway runs on tyr.", "other"),
+        ("The model takes 512 tokens.", "other"),
     ],
 )
-def test_what_somebody_writes_of_the_user_is_the_users(text: str, category: str) -> None:
+def test_what_somebody_writes_of_the_user_or_of_a_secret_is_the_users(text: str, category: str) -> None:
     assert categorise(text) == category
 
 
