@@ -141,7 +141,7 @@ def recollection(lines: int) -> Block:
 
 def reading(number: int, index: int) -> Reading:
     names = frozenset(f"name{number}-{index}-{name}" for name in range(NAMES))
-    return Reading(b"", role_of(index), "", edition=0, names=names)
+    return Reading(b"", b"", role_of(index), "", edition=0, names=names)
 
 
 def times(name: str, conversations: Conversations, threads: Sequence[Thread], *, is_there: bool) -> dict[str, float]:

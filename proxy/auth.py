@@ -12,6 +12,7 @@ from django.conf import settings
 
 from memory.access.agent_tokens import TOKEN_PREFIX, token_hash
 from memory.cache.state import AgentRow, Cache
+from memory.domain.statement import PERSON_MAX
 from memory.domain.switches import Restrictions, Switch
 from memory.domain.voices import LOOPBACK, name_unregistered
 from memory.semantic.domain.scope import Scope, Speaker
@@ -43,8 +44,8 @@ class Caller:
     from a program on this machine, not through a proxy, nor from a page of another site. ``claimed``: the registered
     name in the address, without its token. ``person``: whom its headers say it speaks for. ``project``: the id;
     ``is_astray``: it names one that it may not. ``speaker``: what it is called among those who are remembered, if not
-    by its name. ``is_unread``: whether its token is valid is not known yet, as this process has not reached Postgres
-    so far."""
+    by its name; ``chat``: how its client calls the conversation. ``is_unread``: it is not known yet if its token is
+    valid, as this process has not reached Postgres so far."""
 
     name: str
     token: AgentRow | None
@@ -55,6 +56,7 @@ class Caller:
     project: int | None = None
     is_astray: bool = False
     speaker: str = ""
+    chat: str = ""
     has_bad_token: bool = False
     is_unread: bool = False
 
@@ -100,6 +102,7 @@ def identify(
         restrictions=off,
         claimed="" if address is None or owner is None or is_own else owner.name,
         person=speakers.clean_person(_read(headers, speakers.PERSON)),
+        chat=_read(headers, speakers.CHAT)[:PERSON_MAX],
         project=project,
         is_astray=is_astray,
         speaker=name_unregistered(given, None) if is_forwarded else "",

@@ -13,8 +13,11 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from memory.cache.loader import load_cache
+from memory.cache.own_facts_follower import OwnFactsFollower
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
+from memory.domain.authorship.parts import find_voices
+from memory.domain.authorship.voice import Voice, weaker_of
 from memory.domain.cues.extractor import CueMatch, SpeechAct
 from memory.domain.cues.refusals import find_refusals
 from memory.domain.formatting import format_count, format_fact, format_triple
@@ -41,6 +44,7 @@ from resolution.memories.reading import foresee as foresee_memories
 from resolution.workers.observations import foresee
 
 CONNECT_S: Final = 5.0
+EXCERPT_MAX: Final = 120  # characters
 NAMES_MAX: Final = 100  # that are told of, beside the salient ones
 # What a statement does that does not merely state.
 KINDS: Final = {
@@ -120,6 +124,7 @@ class Explanation:
     concepts: tuple[tuple[str, str], ...]
     remembered: tuple[tuple[str, str], ...] | None
     stated: tuple[Stated, ...]
+    voices: tuple[tuple[str, str], ...]  # what is not simply the speaker's own, and why
     untold: tuple[tuple[str, str], ...]
 
     @property
@@ -165,6 +170,7 @@ async def read_graph() -> Cache:
     cache = Cache()
     async with open_connection(settings.DATABASE_URL, "explain") as connection:
         await load_cache(cache, connection)
+        await OwnFactsFollower(cache).load(connection)
     return cache
 
 
@@ -205,6 +211,7 @@ def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> E
         concepts=(*concepts, *_find_unsalient(cache, run)),
         remembered=tuple(_describe_remembered(run)) if searches else None,
         stated=tuple(stated for lesson in run.lessons for stated in _describe_stated(lesson, outcomes)),
+        voices=tuple(voiced for lesson in run.lessons for voiced in _describe_voices(lesson)),
         untold=tuple(
             (refusal.sentence, refusal.why)
             for lesson in run.lessons
@@ -256,6 +263,23 @@ def _compose_episode(lesson: Lesson) -> Episode | None:
         conversation=lesson.message.conversation,
         said_at=datetime.fromtimestamp(heard.at, UTC),
     )
+
+
+def _describe_voices(lesson: Lesson) -> Iterator[tuple[str, str]]:
+    heard = lesson.heard
+    if heard.role not in ("user", "system"):
+        return
+    if heard.voice is not Voice.SHARED or heard.role == "system":
+        voice = weaker_of(heard.voice, Voice.UNSURE if heard.role == "system" else heard.voice)
+        yield shorten(heard.text), f"{voice}: {'the system text' if heard.role == 'system' else 'by who says it'}"
+    for start, end, voice, reason in find_voices(heard.text):
+        if (said := heard.text[start:end].strip()) and voice is not heard.voice:
+            yield shorten(said), f"{voice}: {reason}"
+
+
+def shorten(text: str) -> str:
+    said = " ".join(text.split())
+    return said if len(said) <= EXCERPT_MAX else f"{said[:EXCERPT_MAX]}…"
 
 
 def _find_unsalient(cache: Cache, run: DryRun) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from memory.domain.voices import is_registered, voice_of
 EVIDENCE_MAX: Final = 500  # characters
 AGENT_MAX: Final = 120
 ROLE_MAX: Final = 16
-PERSON_MAX: Final = 200
+PERSON_MAX: Final = 200  # characters of the name that a client gives its user
 REST_S: Final = 7 * 86_400.0  # how long a decision holds against the agents that it was about
 
 

@@ -6,6 +6,7 @@ A message counts once. It is identified by the digests of its conversation's ope
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Final
 
 from memory.cache.state import Cache
@@ -18,6 +19,8 @@ from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reading, readable_length, unwrap_readable
 from memory.semantic.domain.scope import Scope
 
+TOLD_MIN: Final = 300  # characters that tell a conversation from others
+IN_NAMED_CHAT, BEHIND_SAME_WORDS = b"c", b"p"
 ANSWER_MAX: Final = 400  # characters, with its envelope, of what a question of the model explains
 ASKING_MAX: Final = 8_000  # characters of a message of the model that is looked at for its question
 OBSERVED_IN_A_STEP: Final = 16  # messages, at some 10 microseconds
@@ -52,11 +55,12 @@ class Encounters:
         *,
         answered: int = 0,
         scope: Scope | None = None,
+        chat: str = "",
     ) -> Steps[list[Reading]]:
         """Hands over the messages that are new in the conversation with this opening, and returns the readings of those
         that their own role says now. The first ``answered`` messages were said before the model's last answer: where
         those are new, the conversation was under way before Festinger saw it. ``scope``: for whom they are kept, and
-        those said now also where another has said them before."""
+        those said now also where another has said them before. ``chat``: how the client calls the conversation."""
         new = []
         is_live, before = False, NOTHING
         for index, (message, reading, digest) in enumerate(zip(messages, readings, digests, strict=True)):
@@ -65,14 +69,17 @@ class Encounters:
             if not message.text:
                 continue
             key, is_dated = opening + digest, index >= answered
+            whose = scope
+            if scope is not None and message.person:
+                whose = scope._replace(speaker=scope.speaker._replace(person=message.person))
             seen_at = self._seen.get(key)
-            if seen_at is None or (scope is not None and is_dated and self._is_unkept(scope, key)):
+            if seen_at is None or (whose is not None and is_dated and self._is_unkept(whose, key)):
                 is_whole = reading is not None and not reading.is_cut
                 said = reading if reading is not None and is_whole else unwrap_readable(self.cache, message)
                 heard = HeardMessage(
                     key,
                     agent,
-                    scope,
+                    whose,
                     said.role,
                     said.text,
                     self._clock.date(readable_length(self.cache, message), now),
@@ -80,11 +87,12 @@ class Encounters:
                     voice=message.voice,
                     is_dated=is_dated,
                     is_live=is_live or is_dated,
+                    place=find_place(messages[:index], digests, chat) if is_dated and said.role == "user" else b"",
                 )
                 if heard.text.strip():
                     self.add(heard)
-                if scope is not None:
-                    _remember(self._kept, hash((scope, key)), None)
+                if whose is not None:
+                    _remember(self._kept, hash((whose, key)), None)
                 if seen_at is None:
                     _remember(self._seen, key, heard.at)
                     if reading is not None:
@@ -107,6 +115,19 @@ class Encounters:
 
     def _is_unkept(self, scope: Scope, key: bytes) -> bool:
         return hash((scope, key)) not in self._kept
+
+
+def find_place(before: Sequence[Message], digests: Sequence[bytes], chat: str) -> bytes:
+    """17 bytes that tell where in its conversation a message stands: by what was said ``before`` it or, where the
+    client names the chat, by how many messages of users were. Empty where too little was said before."""
+    if chat:
+        count = sum(message.role == "user" for message in before)
+        told = f"{chat}\0{count}".encode("utf-8", "surrogatepass")
+        return IN_NAMED_CHAT + blake2b(told, digest_size=16).digest()
+    said = b"".join(digest for message, digest in zip(before, digests, strict=False) if message.role != "system")
+    # A greeting and its answer precede many conversations.
+    is_told = sum(len(message.text) for message in before if message.role != "system") >= TOLD_MIN
+    return BEHIND_SAME_WORDS + blake2b(said, digest_size=16).digest() if is_told else b""
 
 
 def _remember(seen: dict, key: object, value: object) -> None:  # type: ignore[type-arg]

@@ -19,11 +19,8 @@ from memory.domain.types import SoasRow, TripleIds
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import ReadMessage, read_all
 from memory.models.messages import CONVERSATION_BYTES
-from memory.semantic.domain.scope import Speaker
+from memory.semantic.domain.scope import Scope
 
-# Whose mention of a concept together with its parent confirms the fact. Not the assistant's: it repeats what was
-# recalled to it.
-CONFIRMING_ROLES = frozenset({"user", "system"})
 CONFIRMED_EVERY_S = HOUR
 UNEXPLAINED_MAX = 20  # concepts of one message
 
@@ -31,12 +28,12 @@ UNEXPLAINED_MAX = 20  # concepts of one message
 @dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message that nobody has learned from. ``key``, 32 bytes: the digest of its conversation's opening, then its
-    own; ``speaker``: for whom it is kept, None for nobody; ``at``: seconds since the epoch; ``voice``: as ``Message``
+    own; ``scope``: for whom it is kept, None for nobody; ``at``: seconds since the epoch; ``voice``: as ``Message``
     has it; ``is_dated``: said when it was seen, for no answer of the model came after it."""
 
     key: bytes
     agent: str
-    speaker: Speaker | None
+    scope: Scope | None
     role: str
     text: str
     at: float
@@ -48,8 +45,8 @@ class NewMessage:
     def of(cls, cache: Cache, heard: HeardMessage) -> Steps["NewMessage"]:
         """Reads it."""
         read = yield from read_all(cache, heard.role, heard.text)
-        speaker = heard.scope.speaker if heard.scope is not None else None
-        return cls(heard.key, heard.agent, speaker, heard.role, heard.text, heard.at, read, heard.voice, heard.is_dated)
+        said = heard.role, heard.text, heard.at
+        return cls(heard.key, heard.agent, heard.scope, *said, read, heard.voice, heard.is_dated)
 
     @property
     def conversation(self) -> bytes:
@@ -70,7 +67,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
     speaker is nobody, nothing: it would be for nobody."""
     voiced = (match if message.voice is Voice.SHARED else _lower(match, message) for match in message.read.triples)
     said = select_statements(
-        (match for match in voiced if match.channel is not Channel.UNSURE or message.speaker is not None),
+        (match for match in voiced if match.channel is not Channel.UNSURE or message.scope is not None),
         may_change=message.is_dated and message.role == "user",
         keeps_all=partial(keeps_all, cache),
     )
@@ -93,8 +90,8 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
             is_hedged=manner.is_hedged,
             instead_of=manner.instead_of,
         )
-        if match.channel is Channel.UNSURE and message.speaker is not None:
-            agent, person = message.speaker
+        if match.channel is Channel.UNSURE and message.scope is not None:
+            agent, person = message.scope.speaker
             paragraph = digest_paragraph(message.text, match.start)
             statement = statement._replace(speaker=agent, person=person, paragraph=paragraph)
         yield statement
@@ -127,7 +124,8 @@ def find_unexplained(cache: Cache, message: NewMessage, rows: Mapping[str, SoasR
 
 def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
     """The facts, not confirmed within the hour, whose concept and parent the message names in one sentence."""
-    if message.role not in CONFIRMING_ROLES or message.is_quoted:
+    # Not an assistant's mention: it repeats what was recalled to it.
+    if message.role != "user" or message.voice is not Voice.SHARED:
         return set()
     pairs: dict[tuple[str, str], list[TripleIds]] = {}
     for name in message.read.names & cache.soas_by_token.keys():
@@ -138,5 +136,5 @@ def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
                 pairs.setdefault((name, parent), []).append(TripleIds(edge.concept_id, edge.dim_id, edge.parent_id))
     if not pairs:
         return set()
-    shared = share_a_sentence(own_words(message.text), pairs)
+    shared = share_a_sentence(own_words(message.text, Voice.SHARED), pairs)
     return {triple for pair in shared for triple in pairs[pair]}

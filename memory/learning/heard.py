@@ -8,12 +8,12 @@ import orjson
 
 from memory.domain.authorship.voice import Voice
 from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.statement import AGENT_MAX, ROLE_MAX, make_storable
+from memory.domain.statement import AGENT_MAX, PERSON_MAX, ROLE_MAX, make_storable
 from memory.domain.steps import finish
 from memory.domain.timing import undate
 from memory.models.messages import DIGEST_BYTES
 from memory.semantic.domain.episodes import ROLES, EpisodeText, compose_episode, write_places
-from memory.semantic.domain.scope import PERSON_MAX, Scope, Speaker
+from memory.semantic.domain.scope import Scope, Speaker
 
 NOBODY: Final = Scope(Speaker(""))
 OVERHEAD: Final = 500  # bytes of a message that waits, besides its text
@@ -27,7 +27,8 @@ class HeardMessage(NamedTuple):
     """``key``, 32 bytes: the digest of the conversation's opening, then that of the message; ``scope``: for whom it is
     kept as an episode, None for nobody; ``text``: without its envelope; ``before``: what the model said right before a
     short one; ``at``: seconds since the epoch; ``voice``: as ``Message`` has it; ``is_dated``: said when it was seen;
-    ``is_live``: said since its conversation was first seen."""
+    ``is_live``: said since its conversation was first seen; ``place``: where in its conversation it stands, 17 bytes,
+    empty where that is not known."""
 
     key: bytes
     agent: str
@@ -39,6 +40,7 @@ class HeardMessage(NamedTuple):
     voice: Voice = Voice.SHARED
     is_dated: bool = True
     is_live: bool = True
+    place: bytes = b""
 
     @property
     def is_kept(self) -> bool:
@@ -108,6 +110,7 @@ def compose_row(heard: HeardMessage) -> dict[str, Any]:
         "voice": heard.voice.value,
         "is_dated": heard.is_dated,
         "is_kept": heard.is_kept,
+        "place": heard.place.hex(),
     }
     if episode is not None:
         row |= {
@@ -124,7 +127,7 @@ def compose_row(heard: HeardMessage) -> dict[str, Any]:
 def encode(heard: HeardMessage) -> bytes:
     """A line of JSON, without its end. Of a masked message."""
     # orjson writes no named tuples, such as the scope.
-    return orjson.dumps(heard._asdict() | {"key": heard.key.hex()}, default=tuple)
+    return orjson.dumps(heard._asdict() | {"key": heard.key.hex(), "place": heard.place.hex()}, default=tuple)
 
 
 def decode(line: bytes) -> HeardMessage | None:
@@ -135,7 +138,8 @@ def decode(line: bytes) -> HeardMessage | None:
         if scope is not None:
             speaker, project = scope
             fields["scope"] = Scope(Speaker(*map(str, speaker)), project)
-        heard = HeardMessage(**fields | {"key": bytes.fromhex(fields["key"]), "voice": Voice(fields["voice"])})
+        ends = {name: bytes.fromhex(fields[name]) for name in ("key", "place")}
+        heard = HeardMessage(**fields | ends | {"voice": Voice(fields["voice"])})
     except (ValueError, TypeError, KeyError):
         return None
     has_types = all(isinstance(getattr(heard, name), kind) for name, kind in TYPES.items())

@@ -4,6 +4,7 @@ messages came."""
 
 import asyncio
 import logging
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any, Final
@@ -19,8 +20,9 @@ from memory.domain.authorship.voice import Voice
 from memory.domain.steps import finish
 from memory.domain.types import SoasRow, TripleIds
 from memory.learning import snippet_store, unexplained
+from memory.learning.encounters import IN_NAMED_CHAT
 from memory.learning.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
-from memory.learning.heard import HeardMessage
+from memory.learning.heard import HeardMessage, digest_heard
 from memory.learning.observations import insert_observations
 from memory.learning.vocabulary import WORDS_A_STATEMENT, VocabularyWriter
 from memory.semantic.domain.scope import Scope, Speaker
@@ -31,11 +33,19 @@ BATCH: Final = 50  # messages of one transaction
 ERROR_MAX: Final = 1_000  # characters
 
 WAITING: Final = """
-    SELECT id, key, agent, speaker, person, role, text, extract(epoch FROM said_at)::float8, voice, is_dated
+    SELECT id, key, agent, speaker, person, project_id, role, text, extract(epoch FROM said_at)::float8, voice, is_dated
     FROM heard_message
     WHERE next_attempt_at <= statement_timestamp() AND (%s::bigint IS NULL OR id = %s)
     ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
 """
+AT_SAME_PLACE: Final = """
+    SELECT earlier.id, earlier.place, earlier.text, now.text FROM episode now JOIN episode earlier
+        ON earlier.place = now.place AND (earlier.agent, earlier.person) = (now.agent, now.person)
+        AND earlier.project_id IS NOT DISTINCT FROM now.project_id AND earlier.id < now.id
+    WHERE now.digest = ANY(%s) AND earlier.replaced_at IS NULL AND earlier.role = 'user'
+"""
+REPLACE: Final = "UPDATE episode SET replaced_at = statement_timestamp() WHERE id = ANY(%s)"
+WORDS: Final = re.compile(r"\w+")
 DELETE: Final = "DELETE FROM heard_message WHERE id = ANY(%s)"
 INSERT_SEEN: Final = f"""
     INSERT INTO seen_message (digest, last_seen) SELECT digest, {PAST.format("at")}
@@ -130,6 +140,7 @@ class Learner:
             ids += [row[0] for row in rows]
             if rows:
                 new = await insert_seen(connection, [read_row(self._cache, *row[1:]) for row in rows])
+                await mark_replaced(connection, new)
                 await self._store(connection, new)
                 await connection.execute(DELETE, [ids])
         return len(rows)
@@ -161,10 +172,10 @@ class Learner:
 
 
 def read_row(
-    cache: Cache, key: bytes, agent: str, speaker: str, person: str, role: str, text: str, at: float, voice: str,
-    is_dated: bool,
+    cache: Cache, key: bytes, agent: str, speaker: str, person: str, project: int | None, role: str,
+    text: str, at: float, voice: str, is_dated: bool,
 ) -> NewMessage:  # fmt: skip
-    scope = Scope(Speaker(speaker, person)) if speaker else None
+    scope = Scope(Speaker(speaker, person), project) if speaker else None
     return finish(NewMessage.of(cache, HeardMessage(key, agent, scope, role, text, at, "", Voice(voice), is_dated)))
 
 
@@ -183,6 +194,33 @@ async def insert_seen(connection: Connection, messages: Iterable[NewMessage]) ->
     cursor = await connection.execute(INSERT_SEEN, columns(keys, 2), binary=True)
     new = {digest for (digest,) in await cursor.fetchall()}
     return [message for key, message in by_key.items() if key in new]
+
+
+async def mark_replaced(connection: Connection, messages: Iterable[NewMessage]) -> None:
+    """Marks what stood in the place of these messages before their clients edited it: somebody takes it back next
+    (resolution.memories.replacing)."""
+    digests = [
+        digest_heard(message.key, message.scope)
+        for message in messages
+        if message.role == "user" and message.is_dated and message.scope is not None
+    ]
+    if not digests:
+        return
+    cursor = await connection.execute(AT_SAME_PLACE, [digests], binary=True)
+    replaced = [
+        row
+        for row, place, said_before, said_now in await cursor.fetchall()
+        if place[:1] == IN_NAMED_CHAT or is_edited(said_before, said_now)
+    ]
+    if replaced:
+        await connection.execute(REPLACE, [replaced])
+
+
+def is_edited(before: str, now: str) -> bool:
+    """True if the one is likely to be the other with some words changed: the same words may precede different
+    messages of two conversations."""
+    first, second = (set(WORDS.findall(text.casefold())) for text in (before, now))
+    return 2 * len(first & second) >= min(len(first), len(second)) > 1
 
 
 async def confirm(connection: Connection, confirmed: Mapping[TripleIds, float]) -> None:

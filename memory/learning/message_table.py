@@ -30,18 +30,18 @@ INSERT: Final = f"""
     WITH said AS MATERIALIZED (
         SELECT row_number() OVER () AS place, decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
             speaker, person, project, role, text, at, voice, is_dated, is_kept, episode, quoted, unsure, own,
-            passed_on, episode_at,
+            passed_on, episode_at, nullif(decode(place, 'hex'), '') AS place,
             EXISTS (SELECT FROM seen_message seen WHERE seen.digest = decode(key, 'hex')) AS is_seen
         FROM jsonb_to_recordset(%s::jsonb) AS row (
             digest text, key text, agent text, speaker text, person text, project int8, role text, text text,
             at float8, voice text, is_dated bool, is_kept bool, episode text, quoted text, unsure text,
-            own text, passed_on text, episode_at float8
+            own text, passed_on text, episode_at float8, place text
         )
     ), kept AS (
         INSERT INTO episode (digest, conversation, agent, person, project_id, role, text, quoted, unsure, lexemes,
-            said_at)
+            said_at, place)
         SELECT digest, substr(key, 1, 16), speaker, person, project, role, episode, quoted::int[], unsure::int[],
-            {LEXEMES}, {PAST.format("episode_at")}
+            {LEXEMES}, {PAST.format("episode_at")}, place
         FROM said
         WHERE episode IS NOT NULL
             AND NOT EXISTS (SELECT FROM forgotten_episode gone WHERE gone.digest = said.digest)

@@ -59,6 +59,7 @@ class Reading:
     facts. A worker reads the rest (``read_all``)."""
 
     digest: bytes
+    key: bytes  # the digest of what is said in it: what an agent rebuilds around that does not count
     role: str
     text: str  # without its envelope and Festinger's own blocks, as far as it is read
     edition: int  # the cache's, when ``names`` were told from ordinary words
@@ -200,11 +201,14 @@ class Reader:
 
     def _read(self, key: MessageKey, message: Message) -> Steps[Reading]:
         said = unwrap_readable(self.cache, message)
+        digest = digest_message(message)
+        is_whole = len(message.text) <= self.cache.tuning.enrichment_max_characters
+        said_digest = digest if said.text == message.text or not is_whole else digest_message(said)
         is_cut = len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text)
         if is_cut:
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
         state = self.cache.edition, self.cache.risen.count, self.cache.loaded_at
-        reading = Reading(digest_message(message), said.role, said.text, *state, is_cut=is_cut)
+        reading = Reading(digest, said_digest, said.role, said.text, *state, is_cut=is_cut)
         reading.has_tools = shows_tools(message.text, message.role)
         yield from self._look_up(reading)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]

@@ -10,6 +10,7 @@ import psycopg
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, chunks, columns, first_line
 from memory.domain.authorship.parts import own_words
+from memory.domain.authorship.voice import Voice
 from memory.domain.recall.saliency import is_salient
 from memory.domain.text.snippets import sentences_naming
 from memory.domain.types import SoasRow
@@ -100,5 +101,6 @@ def select_names(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow])
 def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str]:
     if not names:
         return {}
+    # What others may have written is no evidence of what a concept is.
     is_own = message.role in OWN_VOICES
-    return sentences_naming(own_words(message.text) if is_own else message.text, names)
+    return sentences_naming(own_words(message.text, Voice.SHARED) if is_own else message.text, names)

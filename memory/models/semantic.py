@@ -44,6 +44,8 @@ class Episode(models.Model):
     quoted = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
     # The same of each part of which it is open whether the speaker has written it.
     unsure = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
+    place = models.BinaryField(null=True, blank=True, help_text="Where it stands in its conversation.")
+    replaced_at = models.DateTimeField(null=True, blank=True, help_text="When its client put another in its place.")
     # Weight A: what a user says; C: the model's answer; D: what a message only quotes.
     lexemes = SearchVectorField(editable=False)
     said_at = models.DateTimeField()
@@ -60,6 +62,8 @@ class Episode(models.Model):
             models.Index(fields=["agent", "person", "-id"], name="episode_of_a_speaker"),
             models.Index(fields=["project", "-id"], name="episode_of_a_project"),
             models.Index(fields=["conversation", "id"], name="episode_of_a_conversation"),
+            models.Index(fields=["place"], condition=~Q(place=None), name="episode_at_a_place"),
+            models.Index(fields=["id"], condition=~Q(replaced_at=None), name="episode_replaced"),
             models.Index(fields=["said_at"], name="episode_by_age"),
             models.Index(fields=["next_attempt_at", "id"], condition=Q(read_at=None), name="episode_unread"),
         ]

@@ -11,8 +11,8 @@ from django.urls import path
 from django.views.decorators.http import require_http_methods
 
 from memory.admin.base import add_pages
+from memory.domain.statement import PERSON_MAX
 from memory.models import Agent, Project
-from memory.semantic.domain.scope import PERSON_MAX
 from proxy import runtime
 from proxy.auth import pose_as
 from proxy.domain.formats import FORMATS

@@ -6,12 +6,14 @@ from typing import Any, Literal
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
+from django.db.models import Q
 from ninja import Field, Query, Router
 
 from memory.db.transactions import run_transaction
 from proxy.api import serializers
 from proxy.api.changes import PageQuery, apply_change, caller_with
 from proxy.api.visibility import sees_words_of
+from proxy.auth import may
 from proxy.errors import NotFound
 from resolution.actors import Actor
 from resolution.decisions.naming import promote
@@ -28,11 +30,16 @@ class CandidateQuery(PageQuery):
 
 @router.get("/candidates", summary="Facts that only pages, tools or models have stated, or that need an operator")
 async def list_candidates(request: ASGIRequest, query: Query[CandidateQuery]) -> dict[str, Any]:
-    """`evidence`, a sentence in which it was said, is for operators and for who alone has said it."""
+    """`evidence`, a sentence in which it was said, is for operators and for who alone has said it. What holds for its
+    speaker alone (`for`) is shown to that speaker, and to operators."""
     caller = caller_with(request, "agent")
+    scope = caller.scope_for({})
+    agent, person = scope.speaker if scope is not None else ("", "")
 
     def read() -> dict[str, Any]:
         rows = Candidate.objects.filter(state=query.state).order_by("-last_said_at", "-id")
+        if not may(caller, "operator"):
+            rows = rows.filter(Q(for_speaker="") | Q(for_speaker=agent, for_person__in=["", person]))
         rows = rows.filter(concept=query.concept.lower()) if query.concept else rows
         page = rows[query.offset : query.offset + query.limit]
         return {"items": [serializers.candidate_out(row) for row in page], "count": rows.count()}

@@ -11,12 +11,13 @@ from django.utils import timezone
 from ninja import Field, Query, Router, Schema
 
 from memory.domain.channels import Channel
+from memory.domain.statement import PERSON_MAX
 from memory.models import AskedSearch, Episode, Memory, MemoryHistory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.search.request import QUERY_CHARACTERS, Types
 from memory.search.results import Found, answer_search
 from memory.search.service import search
-from memory.semantic.domain.scope import PERSON_MAX, Scope
+from memory.semantic.domain.scope import Scope
 from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
 from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, caller_with

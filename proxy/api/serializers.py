@@ -127,6 +127,7 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
         "conversations": row.conversations,
         "evidence": row.evidence,
         "why": row.why,
+        "for": {"agent": row.for_speaker, "user": row.for_person or None} if row.for_speaker else None,
         "needs_operator": row.why == TWO_NAMES or find_doubt(row.concept, row.parent, row.dimension) is not None,
         "state": row.state,
         "resolved_by": row.resolved_by,

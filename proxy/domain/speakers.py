@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import orjson
 
-from memory.semantic.domain.scope import PERSON_MAX
+from memory.domain.statement import PERSON_MAX
 
 PERSON: Final = b"x-openwebui-user-id"
+CHAT: Final = b"x-openwebui-chat-id"
 PROJECT: Final = b"x-festinger-project"
 REMEMBER: Final = b"x-festinger-remember"
 NO: Final = frozenset({"no", "off", "false", "0"})

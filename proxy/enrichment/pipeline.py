@@ -148,7 +148,8 @@ class Enricher:
         recalls, learns = is_loaded and "recall" not in off, is_loaded and "learn" not in off
         is_read = recalls or learns
         messages, readings, digests = await self._read_messages(prompt, read.payload, is_read, turn)
-        conversation = digests[opening_of(message.role for message in messages) or 0]
+        keys = [reading.key if reading else digest for reading, digest in zip(readings, digests, strict=True)]
+        conversation = keys[find_opening(messages, readings)]
 
         # Before the recall: the very prompt that brings a correction already shows what it says, and one that brings a
         # contradiction its question mark.
@@ -159,7 +160,7 @@ class Enricher:
             keeper = None if "remember" in off else scope
             answered = count_answered(messages)
             observing = self.encounters.observe(
-                conversation, messages, readings, digests, now, agent, answered=answered, scope=keeper
+                conversation, messages, readings, keys, now, agent, answered=answered, scope=keeper, chat=caller.chat
             )
             anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
         unread = self._count_unread(messages, readings) if is_read else 0
@@ -332,3 +333,13 @@ class Enricher:
         if edit or intervention is not None:
             done.body = orjson.dumps(payload)
         self.counts.enriched += bool(placed is not None and placed.edit)
+
+
+def find_opening(messages: Sequence[Message], readings: Sequence[Reading | None]) -> int:
+    """The index of the first message in which somebody says something, which tells a conversation from others."""
+    said = (
+        index
+        for index, (message, reading) in enumerate(zip(messages, readings, strict=True))
+        if message.role != "system" and (reading is None or reading.text.strip())
+    )
+    return next(said, opening_of(message.role for message in messages) or 0)

@@ -17,11 +17,12 @@ from memory.models import Soas
 from resolution.admin.concepts.marks import set_mark
 from resolution.admin.pages import actor_of, render_origin
 from resolution.decisions.naming import TWO_NAMES, promote
-from resolution.intake.candidates import dismiss
+from resolution.intake.candidates import dismiss, find_standing
 from resolution.models import Candidate
 from resolution.views.origins import find_origins
 
 WHY = {
+    "unsure": "a long message or a system text says it: it holds for its speaker alone",
     "quoted": "a page, a tool or a mail says it",
     "assistant": "only a model has said it",
     "explained": "a model's conclusion",
@@ -45,24 +46,36 @@ class StateFilter(ListFilter):
         return queryset.filter(state=self.value() or Candidate.State.OPEN)
 
 
+class HolderFilter(ListFilter):
+    title = "for whom"
+    parameter_name = "for"
+    standard = "All"
+    options = [("speaker", "For its speaker"), ("nobody", "For nobody")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Candidate]) -> QuerySet[Candidate]:
+        if self.value() is None:
+            return queryset
+        return queryset.filter(for_speaker="") if self.value() == "nobody" else queryset.exclude(for_speaker="")
+
+
 @admin.register(Candidate)
 class CandidateAdmin(ReadOnly, Page):
-    list_display = ("fact", "sentence", "why_it_waits", "who", "said_count", "conversations", "last_said_at")
-    list_filter = (StateFilter, "channel")
+    list_display = ("fact", "sentence", "why_it_waits", "holds_for", "who", "said_count", "last_said_at")
+    list_filter = (StateFilter, HolderFilter, "channel")
     search_fields = ("concept__startswith", "parent__startswith")
     search_help_text = "How the concept or the parent begins."
     sortable_by = ()
     ordering = ("-last_said_at", "-id")
     actions = ("promote_them", "dismiss_them", "mute_them")
     fieldsets = (
-        (None, {"fields": ("fact", "sentence", "why_it_waits", "channel", "confidence")}),
+        (None, {"fields": ("fact", "sentence", "why_it_waits", "holds_for", "against", "channel", "confidence")}),
         (
             "Who has said it",
             {"fields": ("who", "where_it_was_said", "said_count", "conversations", "first_said_at", "last_said_at")},
         ),
         ("What became of it", {"fields": ("state", "resolved_by", "resolved_at")}),
     )
-    readonly_fields = ("fact", "sentence", "why_it_waits", "who", "where_it_was_said")
+    readonly_fields = ("fact", "sentence", "why_it_waits", "holds_for", "against", "who", "where_it_was_said")
 
     has_decide_permission = requires("resolution.change_candidate")
     has_mute_permission = requires("memory.change_soas")
@@ -78,6 +91,16 @@ class CandidateAdmin(ReadOnly, Page):
     @admin.display(description="why it waits")
     def why_it_waits(self, row: Candidate) -> str:
         return WHY.get(row.why, f"over the setting {row.why}")
+
+    @admin.display(description="holds for")
+    def holds_for(self, row: Candidate) -> str:
+        return f"{row.for_person} ({row.for_speaker})" if row.for_person else row.for_speaker or "-"
+
+    @admin.display(description="against")
+    def against(self, row: Candidate) -> str:
+        """The fact that stands in its place."""
+        standing = find_standing({row.triple}).get(row.triple)
+        return str(standing) if standing is not None and standing != row.triple else "-"
 
     @admin.display(description="who")
     def who(self, row: Candidate) -> SafeString:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from memory.domain.channels import Channel
 from memory.domain.fact_syntax import find_name_mistake
 from memory.domain.secrets.redaction import mask_secrets
+from memory.domain.statement import PERSON_MAX
 from memory.domain.text.tokenizer import is_name, parse_name
 from memory.domain.types import Triple
 from memory.models import Dimension, Episode, Memory, Source
@@ -19,7 +20,6 @@ from memory.models.operating import SLUG
 from memory.models.semantic import EPISODE_CHARACTERS
 from memory.models.state import NAME, VALUE_CHARACTERS
 from memory.semantic.domain.episodes import EpisodeText, shorten
-from memory.semantic.domain.scope import PERSON_MAX
 from memory.semantic.domain.slots import SLOT_MAX
 from resolution.memories.remarks import RemarkMistake, clean_text
 from resolution.models import CollisionType, DecidedTriple

@@ -30,6 +30,7 @@ from memory.models import Config, Edge, LanguageModel, MutePattern, Observation,
 from memory.models.messages import CONVERSATION_BYTES
 from resolution.decisions.naming import settle
 from resolution.intake.assertions import Outcome
+from resolution.memories.replacing import take_back_replaced
 from resolution.workers import leases
 
 logger = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
     Raises OperationalError or InterfaceError where Postgres is away; what was claimed comes again."""
     end = time.monotonic() + seconds
     count = 0
-    while time.monotonic() < end:
+    while time.monotonic() < end and take_back_replaced():
         size = BATCH if limit is None else min(BATCH, limit - count)
         rows = leases.claim(leases.ObservationKind.TRIPLE, size, settings.OBSERVATION_LEASE) if size > 0 else []
         if not rows:

@@ -63,11 +63,11 @@ def voice_of(spans: Iterable[VoicedSpan], start: int, end: int) -> Voice:
     return voice
 
 
-def own_words(text: str) -> str:
-    """What its speaker says himself, or may: a line break in the place of what is quoted."""
+def own_words(text: str, weakest: Voice = Voice.UNSURE) -> str:
+    """What its speaker says in this voice or a stronger one: a line break in the place of the rest."""
     kept, at = [], 0
     for span in find_voices(text):
-        if span.voice is not Voice.UNSURE:
+        if weaker_of(span.voice, weakest) is not weakest:
             kept.append(text[at : span.start])
             at = span.end
     return "\n".join([*kept, text[at:]]) if at else text

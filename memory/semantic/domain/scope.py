@@ -3,8 +3,6 @@
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from memory.domain.statement import PERSON_MAX as PERSON_MAX  # characters of the name that a client gives its user
-
 # Of these kinds of memories, and of episodes, only whoever said them is given any.
 PERSONAL: Final = frozenset({"identity", "preference", "episodic"})
 

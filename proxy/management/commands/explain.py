@@ -102,6 +102,7 @@ class Command(BaseCommand):
         self.section("tokens", tokens)
         self.section("cues", (describe_cue(stated.match) for stated in told.stated))
         self.section("learned", (f"{stated.fact}: {stated.became}" for stated in told.stated))
+        self.section("whose words", (f"{said}: {why}" for said, why in told.voices))
         self.section("not learned", (f"{sentence}: {why}" for sentence, why in told.untold))
         self.section("concepts", (f"{word}: {why}" for word, why in told.concepts))
         self.section("remembered", (f"{text}: {became}." for text, became in told.remembered or ()))
