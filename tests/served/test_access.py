@@ -327,6 +327,14 @@ def test_debug_routes_are_not_forwarded(server: Served, ollama: StandIn) -> None
     assert ollama.requests() == []
 
 
+@pytest.mark.parametrize("path", ["../x", "%2e%2e/x", "..%2fx", "%2e%2e%2f%2e%2e%2fx"])
+def test_a_path_out_of_the_static_files_is_not_found(server: Served, path: str) -> None:
+    answer = ask(server.port, f"GET /static/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+
+    assert answer.status == 404
+    assert json.loads(answer.body)["error"].startswith("there is no /static/")
+
+
 @pytest.mark.parametrize("path", ["/api/chat", "/api/embed", "/v1/new", "/iknowthat"])
 def test_a_body_over_the_limit_gets_413_also_without_a_length(
     everywhere: Served, tokens: dict[str, str], path: str
