@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from proxy.domain.loops.normalization import NORMALISED_MAX, canonicalize, fold
+from proxy.domain.loops.normalization import NORMALISED_MAX, canonicalize, fold, join_lines
 
 # Not orjson: models write raw line breaks into strings, and text after the object, which only this one takes.
 _DECODER: Final = json.JSONDecoder(strict=False)
@@ -39,8 +39,15 @@ _FENCE_OPENS: Final = re.compile(r"^```[\w+-]*[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """Both are written as the model has written them, white space and the order of keys aside."""
+
     name: str
-    arguments: str  # in their canonical form
+    arguments: str
+
+    @property
+    def folded(self) -> str:
+        """What it is compared by."""
+        return f"{fold(self.name)} {fold(self.arguments)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ def _read_broken_json(text: str) -> Calls | None:
         return None
     start = text.find('"tool_args"', name.end())
     rest = text[start:] if start >= 0 else text[name.end() :]
-    return Calls((Call(fold(name[1]), fold(rest)),), is_agent_zero=True)
+    return Calls((Call(join_lines(name[1]), join_lines(rest)),), is_agent_zero=True)
 
 
 def _calls_of(found: dict[str, Any], depth: int = 0) -> Iterator[Call]:
@@ -151,10 +158,10 @@ def _call_of(found: dict[str, Any]) -> Call | None:
         return None
     for arguments in _ARGUMENTS:
         if arguments in found:
-            return Call(fold(name), canonicalize(name, _parse_arguments(found[arguments])))
+            return Call(join_lines(name), canonicalize(name, _parse_arguments(found[arguments])))
     if key not in ("tool_name", "tool"):
         return None
-    return Call(fold(name), canonicalize(name, {other: found[other] for other in found if other != key}))
+    return Call(join_lines(name), canonicalize(name, {other: found[other] for other in found if other != key}))
 
 
 def _parse_arguments(arguments: object) -> object:
@@ -188,7 +195,7 @@ def _read_tag_pairs(text: str) -> Iterator[Call]:
             at = at if at >= 0 else len(text)
             inner = text[start + len(tag) + 2 : at]
             calls = [call for found in objects_in(inner) for call in _calls_of(found)]
-            yield from calls or [Call(tag, fold(inner))]
+            yield from calls or [Call(tag, join_lines(inner))]
 
 
 def _read_invokes(text: str) -> Iterator[Call]:
@@ -196,7 +203,7 @@ def _read_invokes(text: str) -> Iterator[Call]:
     for opening in openings:
         ends = [at for closing in ("</invoke>", "</function>") if (at := text.find(closing, opening.end())) >= 0]
         end = min(ends, default=len(text))
-        yield Call(fold(opening[1]), fold(text[opening.end() : end]))
+        yield Call(join_lines(opening[1]), join_lines(text[opening.end() : end]))
 
 
 def _read_named_tag(text: str) -> Calls | None:
@@ -205,7 +212,7 @@ def _read_named_tag(text: str) -> Calls | None:
     if opening is None:
         return None
     end = text.find(f"</{opening[1]}>", opening.end())
-    return Calls((Call(opening[1], fold(text[opening.end() : end])),)) if end >= 0 else None
+    return Calls((Call(opening[1], join_lines(text[opening.end() : end])),)) if end >= 0 else None
 
 
 def _read_react(text: str) -> Calls | None:
@@ -219,7 +226,7 @@ def _read_react(text: str) -> Calls | None:
             stop = _REACT_STOP.search(text, given.end())
             arguments = text[given.end() : stop.start() if stop else len(text)].strip()
         is_sure = is_sure or bool(given) or bool(_INLINE_INPUT.match(action[1]))
-        name = fold(action[1].strip("`*\"' "))
+        name = join_lines(action[1].strip("`*\"' "))
         calls.append(Call(name, canonicalize(name, _parse_arguments(arguments.strip("`")))))
         # Where the model goes on to make up an observation, what it writes after that counts for nothing.
         stop = _REACT_STOP.search(text, action.end())
