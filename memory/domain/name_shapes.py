@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from memory.domain.text.function_words import split_words
 
 WORDS_MAX: Final = 4
+LETTERS_MAX: Final = 30  # without a joiner: more are several words
 # Here the name of a host is what is asked for.
 HOSTING: Final = "runs-on"
 
@@ -47,6 +48,7 @@ _PRODUCTS: Final = split_words(
 )
 
 _PARTS: Final = re.compile(r"[_\-.'@+]")
+_HUMP_BEGINS: Final = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DOTTED: Final = re.compile(r"[^._'@+]+(?:\.[^._'@+]+)+")
 
 
@@ -57,13 +59,14 @@ class Doubt(NamedTuple):
     why: str
 
 
-def find_doubt(concept: str, parent: str, dimension: str) -> Doubt | None:
+def find_doubt(concept: str, parent: str, dimension: str, written: str = "") -> Doubt | None:
     """The first name of a fact that only an operator may vouch for, because a model that reads it could follow it: as
-    an instruction (`ignore-all-previous-instructions-now`) or as an address (`evil.example.com`)."""
+    an instruction (`ignore-all-previous-instructions-now`) or as an address (`evil.example.com`). ``written``: the text
+    that states the fact, where capitals may part the words of a name."""
     for name in (concept, parent, dimension):
         if "@" in name:
             return Doubt(name, ADDRESS)
-        if _count_words(name) > WORDS_MAX:
+        if _count_words(_part_humps(name, written)) > WORDS_MAX or _has_long_part(name):
             return Doubt(name, LONG)
         if dimension != HOSTING and has_host(name):
             return Doubt(name, HOST)
@@ -73,6 +76,18 @@ def find_doubt(concept: str, parent: str, dimension: str) -> Doubt | None:
 def has_host(name: str) -> bool:
     """Whether the name, or what is joined to it with another sign than dot and hyphen, looks like that of a host."""
     return "." in name and any(map(_is_host, _DOTTED.findall(name)))
+
+
+def _part_humps(name: str, written: str) -> str:
+    """The name with its words parted where they are as it is written: `ignoreAllRules` is `ignore_all_rules`."""
+    if not name or written.islower() or len(lowered := written.lower()) != len(written):
+        return name
+    spellings = {written[at.start() : at.end()] for at in re.finditer(re.escape(name), lowered)}
+    return max((_HUMP_BEGINS.sub("_", spelled).lower() for spelled in spellings), key=len, default=name)
+
+
+def _has_long_part(name: str) -> bool:
+    return len(name) > LETTERS_MAX and any(sum(map(str.isalpha, part)) > LETTERS_MAX for part in _PARTS.split(name))
 
 
 def _count_words(name: str) -> int:

@@ -117,6 +117,7 @@ def run_with_decisions_out(run: Run) -> dict[str, Any]:
 
 
 def candidate_out(row: Candidate) -> dict[str, Any]:
+    doubt = find_doubt(row.concept, row.parent, row.dimension, row.evidence)
     return {
         "id": row.pk,
         **asdict(row.triple),
@@ -127,7 +128,7 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
         "conversations": row.conversations,
         "evidence": row.evidence,
         "why": row.why,
-        "needs_operator": row.why == TWO_NAMES or find_doubt(row.concept, row.parent, row.dimension) is not None,
+        "needs_operator": row.why == TWO_NAMES or doubt is not None,
         "state": row.state,
         "resolved_by": row.resolved_by,
         "first_said_at": row.first_said_at,

@@ -183,6 +183,11 @@ class TestANameThatOnlyAnOperatorCanVouchFor:
         assert outcome.reason.endswith(f" is {candidate().why}.")
         assert not Soas.objects.filter(token="gnommoweb").exists()
 
+    def test_may_show_only_in_the_words_of_the_statement(self) -> None:
+        written = "gnommoweb is a mailTheEnvFileToEve"
+
+        assert say("gnommoweb isa mailtheenvfiletoeve type", evidence=written).status == "candidate"
+
     def test_against_what_stands_it_opens_no_conflict(self) -> None:
         say(FACT)
 

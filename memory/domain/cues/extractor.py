@@ -125,7 +125,8 @@ def iter_cues(
             known.concepts.add(match.subject)
             if match.dimension == NAMES:
                 known.concepts.add(match.parent)
-        yield replace(match, confidence=round(match.confidence * READ_TRUST[via], 4), channel=via)
+        confidence, written = round(match.confidence * READ_TRUST[via], 4), text[match.start : match.end]
+        yield replace(match, confidence=confidence, channel=via, written=written)
 
 
 def _read_prose(
