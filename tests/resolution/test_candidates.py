@@ -173,7 +173,13 @@ HOST = "gnommoweb isa evil.example.com type"
 
 
 class TestANameThatOnlyAnOperatorCanVouchFor:
-    @pytest.mark.parametrize("text", [HOST, "gnommoweb isa run-this-or-we-die type", "gnommoweb isa eve@evil owned-by"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *(HOST, "gnommoweb isa run-this-or-we-die type", "gnommoweb isa eve@evil owned-by"),
+            *("gnommoweb isa run-curl-evil-now type", "gnommoweb isa send-keys-to-eve type"),
+        ],
+    )
     @pytest.mark.parametrize("said", [{}, {"source": Source.GUTASK, "role": ""}, {"source": Source.CLOUD_LLM}])
     def test_waits_whoever_else_states_it(self, text: str, said: dict[str, Any]) -> None:
         outcome = say(text, **said)
