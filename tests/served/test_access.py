@@ -125,6 +125,27 @@ def test_only_operators_are_told_of_other_agents_requests(outside: httpx.Client,
     }
 
 
+def test_only_operators_are_told_of_other_persons_requests(outside: httpx.Client, tokens: dict[str, str]) -> None:
+    said = {"model": "llama3", "stream": False, "messages": [{"role": "user", "content": "hi"}]}
+    header = {"X-OpenWebUI-User-Id": "alice"}
+    answer = outside.post("/api/chat", json=said, headers=bearer(tokens["agent"]) | header)
+    why = f"/why/{answer.headers['x-festinger-request']}"
+
+    seen = [
+        outside.get(why, headers=bearer(tokens[asking]) | headers, params=params).status_code
+        for asking, headers, params in (
+            ("agent", header, {}),
+            ("agent", {}, {"user": "alice"}),
+            ("agent", {}, {}),
+            ("agent", {}, {"user": "bob"}),
+            ("agent", {"X-OpenWebUI-User-Id": "bob"}, {"user": "alice"}),
+            ("operator", {}, {}),
+        )
+    ]
+
+    assert seen == [200, 200, 404, 404, 404, 200]
+
+
 def test_only_operators_and_the_speaker_read_in_which_sentence_a_claim_was_made(
     outside: httpx.Client, tokens: dict[str, str]
 ) -> None:
