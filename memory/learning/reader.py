@@ -39,7 +39,7 @@ TRIPLE_BYTES = 300
 # sentence takes 8 microseconds a character; text with combining marks takes 4.
 CUE_TEXT_MAX = 65_536
 CUE_SENTENCES_MAX = 4_000
-# The same where it is all read in one step.
+# The same where it is all read in one step; so much is also looked through for secrets.
 AT_ONCE_TEXT_MAX = 8_192
 AT_ONCE_SENTENCES_MAX = 1_000
 MARKED_TEXT_MAX = 10_000
@@ -310,7 +310,7 @@ def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
     for reading in readings:
         found = names & reading.names
         if found and reading.has_secrets is not False:
-            text = reading.text[:CUE_TEXT_MAX]
+            text = reading.text[:AT_ONCE_TEXT_MAX]  # names are listened for no further
             blank = blank_secrets(text)
             reading.has_secrets = blank != text
             in_sight = find_known_words(blank, dict.fromkeys(found)).tokens if reading.has_secrets else found

@@ -304,6 +304,15 @@ def test_what_stands_in_a_secret_is_no_word_and_states_nothing() -> None:
         assert find_hidden([reading, first_sight(cache, "ask hunter2")], {"hunter2"}) == set()
 
 
+def test_secrets_are_looked_for_as_far_as_names_are() -> None:
+    texts = [f"zorblat {'password from ' * count}" for count in (600, 4_000)]
+    readings = [Reader(knowing("zorblat")).read(Message("user", text)) for text in texts]
+
+    short, long = (count_steps(find_hidden, [reading], {"zorblat"}) for reading in readings)
+
+    assert 100 < long < 1.1 * short
+
+
 @pytest.mark.parametrize(
     "text",
     [
