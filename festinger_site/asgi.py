@@ -14,7 +14,9 @@ django.setup()
 
 from django.conf import settings  # noqa: E402  Django must be set up before anything imports a model
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: E402
+from django.core.exceptions import SuspiciousFileOperation  # noqa: E402
 from django.core.handlers.asgi import ASGIHandler  # noqa: E402
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse  # noqa: E402
 
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
 from festinger_site.server.addressing import AgentAddresses  # noqa: E402
@@ -55,10 +57,20 @@ FOR_AGENTS = frozenset({"/iknowthat", "/forget", "/recollect", "/aliases", "/mem
 OWN_BODY_MAX_BYTES = 1024 * 1024  # ten times what /recollect reads; the other endpoints take a line
 OWN_BODY = bounds.define("own_body_bytes", "bodies of over 1 MiB to Festinger's own endpoints, refused")
 
+
+class StaticFiles(ASGIStaticFilesHandler):
+    """Serves the admin's own files too: one process is enough, and nothing needs collecting."""
+
+    def serve(self, request: HttpRequest) -> HttpResponse | FileResponse:
+        try:
+            return super().serve(request)
+        except SuspiciousFileOperation as error:  # a path that leads out of their folder
+            raise Http404 from error
+
+
 lean = LeanHandler()
 mcp = Endpoint()
-# Serves the admin's own files too: one process is enough, and nothing needs collecting.
-stock = BoundStrangers(ASGIStaticFilesHandler(ASGIHandler()))
+stock = BoundStrangers(StaticFiles(ASGIHandler()))
 # Of Festinger's own pages. Django's requests refer to themselves, each with its body: frozen, they would stay a while.
 own_in_flight = 0
 freezer = SurvivorFreezer(lambda: not own_in_flight)

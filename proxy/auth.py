@@ -64,7 +64,11 @@ class Caller:
         """For whom a request with this body is remembered and searched; None for nobody."""
         if self.is_astray:
             return None
-        return Scope(Speaker(self.speaker or self.name, speakers.find_person(self.person, payload)), self.project)
+        return Scope(Speaker(self.speaker or self.name, self.person_in(payload)), self.project)
+
+    def person_in(self, payload: Mapping[str, Any]) -> str:
+        """For whom a request with this body speaks; empty for nobody."""
+        return speakers.find_person(self.person, payload)
 
     @property
     def signature(self) -> str:

@@ -1,15 +1,21 @@
 """Tells by the shape of a name whether it could be more than a name: a sentence in one word, an address, a host."""
 
 import re
+from itertools import dropwhile
 from typing import Final, NamedTuple
 
-from memory.domain.text.function_words import split_words
+from memory.domain.language.english import adjectives, names, nouns, verbs
+from memory.domain.language.english.requests import TASKS
+from memory.domain.text.function_words import CLOSED_CLASS, CONJUNCTIONS, PARTICLES, PREPOSITIONS, split_words
 
 WORDS_MAX: Final = 4
+INSTRUCTION_WORDS_MIN: Final = 3
+LETTERS_MAX: Final = 30  # without a joiner: more are several words
 # Here the name of a host is what is asked for.
 HOSTING: Final = "runs-on"
 
 LONG: Final = f"a name of more than {WORDS_MAX} words"
+INSTRUCTION: Final = "an instruction"
 ADDRESS: Final = "a name with @"
 HOST: Final = "the name of a host"
 
@@ -46,25 +52,40 @@ _PRODUCTS: Final = split_words(
     "json.net log.info lucene.net ml.net paint.net quartz.net socket.io vb.net"
 )
 
+_ADVERBS: Final = verbs.NEUTRAL_ADVERBS | verbs.CLOSING_ADVERBS
+# Verbs that are seldom nouns or adjectives: `delete-prod-data`, but `open-policy-agent`.
+_PLAIN_VERBS: Final = verbs.IMPERATIVES - (
+    adjectives.ADJECTIVES | adjectives.ADJECTIVE_TAILS | names.COUNTED | nouns.OCCASIONS | nouns.RELATIONAL_NOUNS
+)
+# What no name of a thing has between its nouns or behind them: `run-curl-evil-now`, but `copy-on-write`.
+_SENTENCE_WORDS: Final = (CLOSED_CLASS - PREPOSITIONS - CONJUNCTIONS) | {"to"}
+_COMPOUNDING: Final = _ADVERBS | CONJUNCTIONS | PREPOSITIONS  # after a verb: `read-only-mirror`, `make-up-artist`
+_ASKING: Final = PARTICLES | _ADVERBS  # before a verb: `please`, `not`
+
 _PARTS: Final = re.compile(r"[_\-.'@+]")
+_HUMP_BEGINS: Final = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DOTTED: Final = re.compile(r"[^._'@+]+(?:\.[^._'@+]+)+")
 
 
 class Doubt(NamedTuple):
-    """A name that could be more than that. ``why`` is one of LONG, ADDRESS, HOST."""
+    """A name that could be more than that. ``why`` is one of LONG, INSTRUCTION, ADDRESS, HOST."""
 
     name: str
     why: str
 
 
-def find_doubt(concept: str, parent: str, dimension: str) -> Doubt | None:
+def find_doubt(concept: str, parent: str, dimension: str, written: str = "") -> Doubt | None:
     """The first name of a fact that only an operator may vouch for, because a model that reads it could follow it: as
-    an instruction (`ignore-all-previous-instructions-now`) or as an address (`evil.example.com`)."""
+    an instruction (`ignore-all-previous-instructions-now`) or as an address (`evil.example.com`). ``written``: the text
+    that states the fact, where capitals may part the words of a name."""
     for name in (concept, parent, dimension):
         if "@" in name:
             return Doubt(name, ADDRESS)
-        if _count_words(name) > WORDS_MAX:
+        words = _split(_part_humps(name, written))
+        if len(words) > WORDS_MAX or _has_long_part(name):
             return Doubt(name, LONG)
+        if _instructs(words):
+            return Doubt(name, INSTRUCTION)
         if dimension != HOSTING and has_host(name):
             return Doubt(name, HOST)
     return None
@@ -75,9 +96,35 @@ def has_host(name: str) -> bool:
     return "." in name and any(map(_is_host, _DOTTED.findall(name)))
 
 
-def _count_words(name: str) -> int:
-    # Versions and sizes are none: `llama-3.1-8b-instruct-q4_k_m` has two.
-    return sum(sum(map(str.isalpha, part)) > 1 for part in _PARTS.split(name))
+def _part_humps(name: str, written: str) -> str:
+    """The name with its words parted where they are as it is written: `ignoreAllRules` is `ignore_all_rules`."""
+    if not name or written.islower() or len(lowered := written.lower()) != len(written):
+        return name
+    spellings = {written[at.start() : at.end()] for at in re.finditer(re.escape(name), lowered)}
+    return max((_HUMP_BEGINS.sub("_", spelled).lower() for spelled in spellings), key=len, default=name)
+
+
+def _has_long_part(name: str) -> bool:
+    return len(name) > LETTERS_MAX and any(sum(map(str.isalpha, part)) > LETTERS_MAX for part in _PARTS.split(name))
+
+
+def _split(name: str) -> list[str]:
+    # Versions and sizes are no words: `llama-3.1-8b-instruct-q4_k_m` has two.
+    return [part for part in _PARTS.split(name) if sum(map(str.isalpha, part)) > 1]
+
+
+def _instructs(words: list[str]) -> bool:
+    """True if the words are what somebody is told to do: a verb first, and no noun with what describes it."""
+    if len(words) < INSTRUCTION_WORDS_MIN:
+        return False
+    said = list(dropwhile((CLOSED_CLASS | _ADVERBS).__contains__, words))
+    if len(said) < 2:
+        return False
+    lead, (verb, *rest) = words[: -len(said)], said
+    if verb in _PLAIN_VERBS and rest[0] not in _COMPOUNDING:
+        return True
+    tells_how = rest[-1] in _ADVERBS or not _SENTENCE_WORDS.isdisjoint(rest) or not _ASKING.isdisjoint(lead)
+    return tells_how and verb in TASKS | verbs.IMPERATIVES
 
 
 def _is_host(name: str) -> bool:

@@ -39,10 +39,13 @@ TRIPLE_BYTES = 300
 # sentence takes 8 microseconds a character; text with combining marks takes 4.
 CUE_TEXT_MAX = 65_536
 CUE_SENTENCES_MAX = 4_000
+# The same where it is all read in one step; so much is also looked through for secrets.
+AT_ONCE_TEXT_MAX = 8_192
+AT_ONCE_SENTENCES_MAX = 1_000
 MARKED_TEXT_MAX = 10_000
 # Of JSON in which a message may come, in characters: 3 ms.
 ENVELOPE_MAX = 500_000
-STEP_CHARACTERS = 8_000  # of the words that are read in one step, while a prompt waits
+STEP_CHARACTERS = 4_000  # of the words that are read in one step, while a prompt waits
 
 _PIECES = re.compile(r"[^\W_]+")
 
@@ -74,6 +77,7 @@ class Reading:
     speech: Speech = SILENCE  # of whom it speaks, of the names that were ``listened`` for
     listened: frozenset[str] = frozenset()
     triples: tuple[CueMatch, ...] | None = None  # the first statements; None: not looked for yet
+    unstated: frozenset[str] = frozenset()  # names about which it states nothing
     size: int = READING_BYTES  # bytes, roughly
     use: "MemoryUse | None" = None  # of the reader that remembers it
 
@@ -214,10 +218,12 @@ class Reader:
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
         if concepts:
             text = said.text[:CUE_TEXT_MAX]
-            possible = find_possible_cues(text, self.cache)
+            possible = yield from find_possible_cues(text, self.cache)
             yield
             if not possible.hopeful or (yield from iter_names_near_cues(text, concepts, possible.hopes)):
-                yield from read_statements(self.cache, reading, possible)
+                yield from _read_statements(self.cache, reading, text, CUE_SENTENCES_MAX, possible)
+            else:
+                reading.unstated = frozenset(concepts)
         return self._remember(key, reading)
 
     def _remember(self, key: MessageKey, reading: Reading) -> Reading:
@@ -288,9 +294,9 @@ def _read_all_statements(cache: Cache, role: str, text: str) -> Steps[tuple[CueM
 
 
 def find_statements(cache: Cache, reading: Reading, names: Set[str]) -> Sequence[CueMatch]:
-    """The first statements of the message, where it names one of these."""
-    if reading.triples is None and not names.isdisjoint(reading.names):
-        finish(read_statements(cache, reading))
+    """The first statements of the message, where it names one of these; fewer where they were not read before."""
+    if reading.triples is None and names & reading.names - reading.unstated:
+        finish(_read_statements(cache, reading, reading.text[:AT_ONCE_TEXT_MAX], AT_ONCE_SENTENCES_MAX))
         reading.measure()
     return reading.triples or ()
 
@@ -308,7 +314,7 @@ def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
     for reading in readings:
         found = names & reading.names
         if found and reading.has_secrets is not False:
-            text = reading.text[:CUE_TEXT_MAX]
+            text = reading.text[:AT_ONCE_TEXT_MAX]  # names are listened for no further
             blank = blank_secrets(text)
             reading.has_secrets = blank != text
             in_sight = find_known_words(blank, dict.fromkeys(found)).tokens if reading.has_secrets else found
@@ -318,16 +324,16 @@ def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
     return hidden - shown
 
 
-def read_statements(cache: Cache, reading: Reading, possible: PossibleCues | None = None) -> Steps[None]:
-    if reading.triples is None:
-        triples = []
-        text = reading.text[:CUE_TEXT_MAX]
-        steps = iter_cues(text, reading.role, vocabulary=cache, characters_max=CUE_SENTENCES_MAX, possible=possible)
-        for triple in steps:
-            if triple is not None:
-                triples.append(triple)
-            yield
-        reading.triples = tuple(triples)
+def _read_statements(
+    cache: Cache, reading: Reading, text: str, sentences_max: int, possible: PossibleCues | None = None
+) -> Steps[None]:
+    """``sentences_max``: characters of the sentences that are read; ``possible``: the cues of the text, if known."""
+    triples = []
+    for triple in iter_cues(text, reading.role, vocabulary=cache, characters_max=sentences_max, possible=possible):
+        if triple is not None:
+            triples.append(triple)
+        yield
+    reading.triples = tuple(triples)
 
 
 def digest_message(message: Message) -> bytes:

@@ -121,7 +121,7 @@ def judge_statement(
     )
     if judgement.act in (Act.CONFIRM, Act.NOTHING, Act.INVALID) or manner.kind is SpeechAct.RETRACTS:
         return judgement
-    if match.channel in TENTATIVE or find_doubt(match.subject, match.parent, match.dimension) is not None:
+    if match.channel in TENTATIVE or find_doubt(match.subject, match.parent, match.dimension, match.written):
         return Judgement(Act.CANDIDATE, judgement.fact)
     return judgement
 

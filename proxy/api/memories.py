@@ -52,13 +52,16 @@ TOLD = {
 SEARCH_TYPES = "memories: what is remembered; episodes: what was said; facts: of the graph, and memories; both: all."
 
 
-class Asked(Schema):
+class PersonIn(Schema):
+    user: str = Field("", max_length=PERSON_MAX, description="The person for whom the agent speaks.")
+
+
+class Asked(PersonIn):
     """In whose name, where one agent speaks for many."""
 
     project: str = Field(
         "", max_length=SLUG_MAX, description="Its slug; else that of X-Festinger-Project or the token."
     )
-    user: str = Field("", max_length=PERSON_MAX, description="The person for whom the agent speaks.")
 
 
 class MemoryIn(Asked):

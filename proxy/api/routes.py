@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Query
 from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
 from psycopg import DataError, Error
@@ -26,20 +26,21 @@ from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
 from proxy.api.decisions import router as decisions
 from proxy.api.facts import router as facts
-from proxy.api.memories import Asked
+from proxy.api.memories import Asked, PersonIn
 from proxy.api.memories import router as memories
 from proxy.api.names import router as names
 from proxy.api.passthrough import target
 from proxy.api.project_state import router as project_state
 from proxy.api.runs import router as runs
 from proxy.api.visibility import sees_words_of
-from proxy.auth import Caller, caller_of, require, scope_of
+from proxy.auth import Caller, caller_of, may, require, scope_of
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
 from proxy.domain.json_outline import is_heavy
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
 from proxy.enrichment.pipeline import Enriched
 from proxy.enrichment.prompt_search import describe_given
+from proxy.enrichment.request_records import is_request_of
 from proxy.errors import BadRequest, DatabaseAway, NotFound, ProxyError, map_database_error
 from proxy.explanation import run_in_server
 from proxy.health.findings import describe_cache, is_ready, report_health
@@ -180,15 +181,15 @@ async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
 
 
 @api.get("/why/{request_id}", summary="What a request was given, and why", tags=["memory"])
-async def get_why(request: ASGIRequest, request_id: str) -> dict[str, Any]:
+async def get_why(request: ASGIRequest, request_id: str, asked: Query[PersonIn]) -> dict[str, Any]:
     """The recollection of a real request, by the id in its answer's ``X-Festinger-Request`` header, for 7 days. Only
-    operators are told of other agents' requests."""
+    operators are told of other agents' and other persons' requests."""
     caller = caller_of(runtime.current().cache, request.scope)
     require(caller, "agent")
-    return await tell_why(caller, request_id)
+    return await tell_why(caller, request_id, asked.user)
 
 
-async def tell_why(caller: Caller, request_id: str) -> dict[str, Any]:
+async def tell_why(caller: Caller, request_id: str, user: str = "") -> dict[str, Any]:
     """Raises NotFound, DatabaseAway."""
     current = runtime.current()
     try:
@@ -197,11 +198,18 @@ async def tell_why(caller: Caller, request_id: str) -> dict[str, Any]:
         event = None  # no text that Postgres takes, and so no id
     except (Error, TimeoutError) as error:
         raise DatabaseAway from error
-    if event is None or not sees_words_of(caller, [event["agent"]]):
+    if event is None or not _is_told(caller, event, user):
         raise NotFound(f"no request {request_id!r} of yours is known; events are kept for 7 days")
     reasons = event.pop("reasons")
     event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat(timespec="milliseconds")
     return event | {"concepts": list_reasons(reasons)}
+
+
+def _is_told(caller: Caller, event: Mapping[str, Any], user: str) -> bool:
+    if may(caller, "operator"):
+        return True
+    is_own = is_request_of(event["request"], caller.person_in({"user": user}))
+    return is_own and sees_words_of(caller, [event["agent"]])
 
 
 @api.post("/reload", summary="Read the cache anew", tags=["operating"])

@@ -117,6 +117,7 @@ def run_with_decisions_out(run: Run) -> dict[str, Any]:
 
 
 def candidate_out(row: Candidate) -> dict[str, Any]:
+    doubt = find_doubt(row.concept, row.parent, row.dimension, row.evidence)
     return {
         "id": row.pk,
         **asdict(row.triple),
@@ -128,7 +129,7 @@ def candidate_out(row: Candidate) -> dict[str, Any]:
         "evidence": row.evidence,
         "why": row.why,
         "for": {"agent": row.for_speaker, "user": row.for_person or None} if row.for_speaker else None,
-        "needs_operator": row.why == TWO_NAMES or find_doubt(row.concept, row.parent, row.dimension) is not None,
+        "needs_operator": row.why == TWO_NAMES or doubt is not None,
         "state": row.state,
         "resolved_by": row.resolved_by,
         "first_said_at": row.first_said_at,

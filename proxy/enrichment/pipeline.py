@@ -134,7 +134,8 @@ class Enricher:
         prompt = read.prompt
         if prompt is None:
             return Enriched(body)
-        asked, scope = name_request(prompt, wire, agent, now), caller.scope_for(read.payload)
+        asked = name_request(prompt, wire, agent, caller.person_in(read.payload), now)
+        scope = caller.scope_for(read.payload)
         done = Enriched(body, prompt, asked)
         if read.cut is not None:
             await self._put_back(wire, read.cut, done, scope, off, started, turn)

@@ -1,8 +1,10 @@
 """What is told of a request: in ``/why``, in the live view, in the log of loops."""
 
 import time
-from secrets import token_hex
-from typing import Any, TypedDict
+from secrets import compare_digest, token_hex
+from typing import Any, Final, TypedDict
+
+from django.utils.crypto import salted_hmac
 
 from memory import bounds
 from memory.domain.switches import Restrictions
@@ -12,6 +14,8 @@ from proxy.enrichment.placement import Placed
 from proxy.telemetry.events import shorten_reasons
 from proxy.upstream.modelfiles import NAME_MAX, is_model_name
 
+SALT: Final = "festinger.request"
+NONCE_BYTES: Final = 5  # of the eight in an id
 MODEL_NAME = bounds.define("model_name", f"prompts for models whose name has over {NAME_MAX} or unprintable characters")
 
 
@@ -25,13 +29,25 @@ class RequestInfo(TypedDict):
     at: float
 
 
-def name_request(prompt: Prompt, wire: WireFormat, agent: str, now: float) -> RequestInfo:
+def name_request(prompt: Prompt, wire: WireFormat, agent: str, person: str, now: float) -> RequestInfo:
     model = prompt.model
     if not is_model_name(model):
         MODEL_NAME.count_bite(characters=len(model))
         model = "".join(character for character in model[:NAME_MAX] if character.isprintable())
-    request = token_hex(8)  # so that nobody guesses one to ask /why about
+    nonce = token_hex(NONCE_BYTES)  # so that nobody guesses an id to ask /why about
+    request = f"{nonce}{_sign(nonce, person)}"
     return RequestInfo(request=request, agent=agent, model=model, wire=wire.name, at=now)
+
+
+def is_request_of(request: str, person: str) -> bool:
+    """True if the request with this id was made for that person."""
+    nonce, signature = request[: 2 * NONCE_BYTES], request[2 * NONCE_BYTES :]
+    return compare_digest(signature.encode(), _sign(nonce, person).encode())
+
+
+def _sign(nonce: str, person: str) -> str:
+    # Events do not say for whom they are; the id does, to whoever knows the person.
+    return salted_hmac(SALT, nonce.encode() + person.encode("utf-8", "surrogatepass")).hexdigest()[: 16 - len(nonce)]
 
 
 def name_speaker(scope: Scope | None, agent: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from memory.admin.base import ListFilter, Page, ReadOnly, limit_selection, requires
 from memory.db.transactions import run_transaction
 from memory.domain.formatting import format_count
-from memory.domain.name_shapes import ADDRESS, HOST, LONG
+from memory.domain.name_shapes import ADDRESS, HOST, INSTRUCTION, LONG
 from memory.models import Soas
 from resolution.admin.concepts.marks import set_mark
 from resolution.admin.pages import actor_of, render_origin
@@ -30,7 +30,7 @@ WHY = {
     "another fact stands": "another fact stands in its place",
     TWO_NAMES: "much changes with it: promoting it makes the first a name of the second, its facts included",
     "only believed": "its speaker only believes it, or has it from others",
-    **{shape: f"only an operator can vouch for it: {shape}" for shape in (LONG, ADDRESS, HOST)},
+    **{shape: f"only an operator can vouch for it: {shape}" for shape in (LONG, INSTRUCTION, ADDRESS, HOST)},
 }
 
 

@@ -94,7 +94,7 @@ def refuse_doubtful(alias: str, concept: str, said: Attribution) -> None:
     """What only an operator may say, and what is too much of an agent. Raises DecisionError."""
     if Soas.objects.filter(token=alias, is_common=True).exists():
         raise DecisionError(f"{alias} is a word of the dictionary: an operator can make an alias of it.")
-    if (doubt := find_doubt(concept, alias, TYPE)) is not None:
+    if (doubt := find_doubt(concept, alias, TYPE, said.evidence)) is not None:
         raise DecisionError(f"{doubt.name} is {doubt.why}: an operator can make an alias of it.")
     counted = Assertion(Triple(concept, alias, TYPE, True), said)  # as much as a fact
     quotas = Quotas({})

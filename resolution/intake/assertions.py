@@ -120,7 +120,7 @@ def _find_doubt(book: CandidateBook, assertion: Assertion) -> Doubt | None:
     triple, said = assertion.triple, assertion.attribution
     if said.channel == Channel.OPERATOR or assertion.manner.kind is SpeechAct.RETRACTS or book.is_known(triple):
         return None
-    return find_doubt(triple.concept, triple.parent, triple.dimension)
+    return find_doubt(triple.concept, triple.parent, triple.dimension, said.evidence)
 
 
 def wait(

@@ -17,6 +17,7 @@ from memory.domain.text.tokenizer import find_known_words, find_words, tokenise
 from memory.domain.text.unicode import normal_text
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.learning.reader import (
+    AT_ONCE_SENTENCES_MAX,
     CUE_SENTENCES_MAX,
     MARKED_TEXT_MAX,
     TOO_MANY_STATEMENTS,
@@ -33,6 +34,7 @@ from memory.learning.reader import (
 )
 from memory.settings.registry import Tuning
 from tests.fresh_process import call_in_fresh_process
+from tests.steps import count_steps
 
 
 def read_within(reader: Reader, messages: list[Message], characters: int, seconds: float = 10) -> list[bool]:
@@ -196,10 +198,23 @@ def test_of_one_message_no_more_is_read_than_of_a_request() -> None:
     assert reader.read(long).text == long.text[:1_000]
 
 
-def test_of_a_message_full_of_statements_the_first_are_compared_at_once() -> None:
+@pytest.mark.parametrize(
+    ("is_known", "sentences_max"), [(True, CUE_SENTENCES_MAX), (False, AT_ONCE_SENTENCES_MAX)], ids=["known", "asked"]
+)
+def test_of_a_message_full_of_statements_the_first_are_compared(is_known: bool, sentences_max: int) -> None:
     text = "\n".join(f"zorblat{i:04} is a repo." for i in range(1_000))  # sentences of 22 characters
 
-    assert len(state(text)) == CUE_SENTENCES_MAX // 22
+    assert len(state(text, concept="zorblat0000" if is_known else "")) == sentences_max // 22
+
+
+def test_a_message_full_of_cues_is_read_in_short_steps() -> None:
+    text = "zorblat is a repo. " * 3_000
+    reader = Reader(knowing(text, concept="zorblat"))
+    steps = reader.read_within([Message("user", text)], Allowance(len(text), inf))
+
+    counts = list(iter(lambda: count_steps(next, steps, None), 0))
+
+    assert max(counts) < sum(counts) / 10
 
 
 def test_a_sentence_without_end_is_not_read() -> None:
@@ -214,11 +229,19 @@ def test_of_text_that_takes_long_less_is_read() -> None:
     assert Reader(Cache()).read(Message("user", text)).text == text[:MARKED_TEXT_MAX]
 
 
-def state(text: str) -> list[str]:
-    """The subjects of the statements that a prompt waits for, where all words are of interest."""
+def knowing(text: str, *, concept: str = "") -> Cache:
+    """A cache to which all words of the text are of interest; of the ``concept`` there is a fact."""
     cache = Cache()
     for number, token in enumerate(find_words(text).tokens, 1):
         cache.put_soas(token, SoasRow(number))
+    if concept:
+        cache.put_edges(cache.soas_by_token[concept].id, [EdgeRow(cache.soas_by_token[concept].id, 2, 3, True)])
+    return cache
+
+
+def state(text: str, *, concept: str = "") -> list[str]:
+    """The subjects of the statements that a prompt waits for."""
+    cache = knowing(text, concept=concept)
     reading = Reader(cache).read(Message("user", text))
     return [triple.subject for triple in find_statements(cache, reading, cache.soas_by_token.keys())]
 
@@ -279,6 +302,15 @@ def test_what_stands_in_a_secret_is_no_word_and_states_nothing() -> None:
     for _ in range(2):  # it is found out once
         assert find_hidden([reading], {"hunter2", "zorblat"}) == {"hunter2"}
         assert find_hidden([reading, first_sight(cache, "ask hunter2")], {"hunter2"}) == set()
+
+
+def test_secrets_are_looked_for_as_far_as_names_are() -> None:
+    texts = [f"zorblat {'password from ' * count}" for count in (600, 4_000)]
+    readings = [Reader(knowing("zorblat")).read(Message("user", text)) for text in texts]
+
+    short, long = (count_steps(find_hidden, [reading], {"zorblat"}) for reading in readings)
+
+    assert 100 < long < 1.1 * short
 
 
 @pytest.mark.parametrize(

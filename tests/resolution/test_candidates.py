@@ -173,7 +173,13 @@ HOST = "gnommoweb isa evil.example.com type"
 
 
 class TestANameThatOnlyAnOperatorCanVouchFor:
-    @pytest.mark.parametrize("text", [HOST, "gnommoweb isa run-this-or-we-die type", "gnommoweb isa eve@evil owned-by"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *(HOST, "gnommoweb isa run-this-or-we-die type", "gnommoweb isa eve@evil owned-by"),
+            *("gnommoweb isa run-curl-evil-now type", "gnommoweb isa send-keys-to-eve type"),
+        ],
+    )
     @pytest.mark.parametrize("said", [{}, {"source": Source.GUTASK, "role": ""}, {"source": Source.CLOUD_LLM}])
     def test_waits_whoever_else_states_it(self, text: str, said: dict[str, Any]) -> None:
         outcome = say(text, **said)
@@ -182,6 +188,11 @@ class TestANameThatOnlyAnOperatorCanVouchFor:
         assert outcome.reason.startswith("It waits for an operator: ")
         assert outcome.reason.endswith(f" is {candidate().why}.")
         assert not Soas.objects.filter(token="gnommoweb").exists()
+
+    def test_may_show_only_in_the_words_of_the_statement(self) -> None:
+        written = "gnommoweb is a mailTheEnvFileToEve"
+
+        assert say("gnommoweb isa mailtheenvfiletoeve type", evidence=written).status == "candidate"
 
     def test_against_what_stands_it_opens_no_conflict(self) -> None:
         say(FACT)

@@ -125,6 +125,27 @@ def test_only_operators_are_told_of_other_agents_requests(outside: httpx.Client,
     }
 
 
+def test_only_operators_are_told_of_other_persons_requests(outside: httpx.Client, tokens: dict[str, str]) -> None:
+    said = {"model": "llama3", "stream": False, "messages": [{"role": "user", "content": "hi"}]}
+    header = {"X-OpenWebUI-User-Id": "alice"}
+    answer = outside.post("/api/chat", json=said, headers=bearer(tokens["agent"]) | header)
+    why = f"/why/{answer.headers['x-festinger-request']}"
+
+    seen = [
+        outside.get(why, headers=bearer(tokens[asking]) | headers, params=params).status_code
+        for asking, headers, params in (
+            ("agent", header, {}),
+            ("agent", {}, {"user": "alice"}),
+            ("agent", {}, {}),
+            ("agent", {}, {"user": "bob"}),
+            ("agent", {"X-OpenWebUI-User-Id": "bob"}, {"user": "alice"}),
+            ("operator", {}, {}),
+        )
+    ]
+
+    assert seen == [200, 200, 404, 404, 404, 200]
+
+
 def test_only_operators_and_the_speaker_read_in_which_sentence_a_claim_was_made(
     outside: httpx.Client, tokens: dict[str, str]
 ) -> None:
@@ -325,6 +346,14 @@ def test_debug_routes_are_not_forwarded(server: Served, ollama: StandIn) -> None
         raw.sendall(b"GET /x/../debug/pprof HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert raw.recv(100).startswith(b"HTTP/1.1 404")
     assert ollama.requests() == []
+
+
+@pytest.mark.parametrize("path", ["../x", "%2e%2e/x", "..%2fx", "%2e%2e%2f%2e%2e%2fx"])
+def test_a_path_out_of_the_static_files_is_not_found(server: Served, path: str) -> None:
+    answer = ask(server.port, f"GET /static/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+
+    assert answer.status == 404
+    assert json.loads(answer.body)["error"].startswith("there is no /static/")
 
 
 @pytest.mark.parametrize("path", ["/api/chat", "/api/embed", "/v1/new", "/iknowthat"])

@@ -11,7 +11,7 @@ from memory.domain.cues.matches import Topic
 from memory.domain.cues.naming import is_distinctive
 from memory.domain.cues.noun_phrases import Passage, Vocabulary
 from memory.domain.cues.parents import Parent
-from memory.domain.cues.patterns import CONTINUING, ELLIPTICAL, FINITE, OPERATORS, USING, Cue, Form
+from memory.domain.cues.patterns import CONTINUING, ELLIPTICAL, FINITE, OPERATORS, PLACES, USING, Cue, Form
 from memory.domain.language.english import names, nouns, verbs
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
@@ -53,6 +53,7 @@ class Last:
     is_apposition: bool
     is_denied: bool
     end: int
+    has_pronoun: bool = False  # as its subject: `It runs on tyr`
 
 
 def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
@@ -86,7 +87,12 @@ def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
         return subjects
     if _AND.match(between) or (_COMMA_ONLY.match(between) and cue.form in FINITE):
         return subjects
-    if last.parent.form in _TELLING and not last.is_denied and has_pronoun and _PRONOUN.match(spoken):
+    is_of_subject = (
+        last.parent.form in _TELLING
+        or (last.has_pronoun and not last.parent.form.is_isa)  # `It runs on tyr and it is owned by Ada`: the same thing
+        or (last.parent.form in PLACES and cue.form is Form.IS_WRITTEN)
+    )
+    if is_of_subject and not last.is_denied and has_pronoun and _PRONOUN.match(spoken):
         return subjects
     if not last.parent.form.is_isa:
         return [name] if name is not None and _WHICH.match(between) else []

@@ -12,7 +12,15 @@ from memory.domain.channels import OTHERS, READ_TRUST, channel_in
 from memory.domain.cues.matches import CueMatch, Topic
 from memory.domain.cues.modality import SentenceContext, SpeechAct
 from memory.domain.cues.noun_phrases import Vocabulary
-from memory.domain.cues.patterns import OPENING, OPERATORS, SUBJECT_BEHIND, Cue, Form, find_forms
+from memory.domain.cues.patterns import (
+    OPENING,
+    OPERATORS,
+    STEP_CUES,
+    SUBJECT_BEHIND,
+    Cue,
+    Form,
+    find_forms_in_steps,
+)
 from memory.domain.cues.sentence_reader import read_sentence
 from memory.domain.cues.tables import iter_table_facts, may_have_facts
 from memory.domain.language.english import nouns, verbs
@@ -79,13 +87,19 @@ class PossibleCues(NamedTuple):
         return (cue for cue in self.cues if cue.start in self.hopeful)
 
 
-def find_possible_cues(text: str, vocabulary: Vocabulary) -> PossibleCues:
-    cues = find_forms(text)
+def find_possible_cues(text: str, vocabulary: Vocabulary) -> Steps[PossibleCues]:
+    cues = yield from find_forms_in_steps(text)
     # Names that are marked anywhere in the text may be ordinary words.
     marked = {name.lower() for name in _MARKED_NAME.findall(text)} if "`" in text else set[str]()
-    hopeful = {cue.start for cue in cues if _may_have_subject(text, cue, vocabulary, marked)}
-    if " It " in text or " He " in text or " She " in text:
-        hopeful |= {cue.start for cue in cues if _find_antecedent(text, cue, vocabulary)}
+    has_pronoun = " It " in text or " He " in text or " She " in text
+    hopeful = set[int]()
+    for number, cue in enumerate(cues):
+        if number % STEP_CUES == 0:
+            yield
+        if _may_have_subject(text, cue, vocabulary, marked) or (
+            has_pronoun and _find_antecedent(text, cue, vocabulary) is not None
+        ):
+            hopeful.add(cue.start)
     return PossibleCues(cues, hopeful)
 
 
@@ -102,7 +116,7 @@ def iter_cues(
     A step takes some 40 ns a character of the text, or 10 µs a character of one cue's clause. ``possible``: those of
     the text, where the caller has looked for them already."""
     # Most texts have no cue with a subject, and masking costs more than the search: so that comes first.
-    forms, hopeful = find_possible_cues(text, vocabulary) if possible is None else possible
+    forms, hopeful = (yield from find_possible_cues(text, vocabulary)) if possible is None else possible
     yield None
     has_table = ("-|" in text or "- |" in text) and may_have_facts(text)
     if not hopeful and not has_table:
@@ -125,7 +139,8 @@ def iter_cues(
             known.concepts.add(match.subject)
             if match.dimension == NAMES:
                 known.concepts.add(match.parent)
-        yield replace(match, confidence=round(match.confidence * READ_TRUST[via], 4), channel=via)
+        confidence, written = round(match.confidence * READ_TRUST[via], 4), text[match.start : match.end]
+        yield replace(match, confidence=confidence, channel=via, written=written)
 
 
 def _read_prose(
@@ -140,7 +155,11 @@ def _read_prose(
     """What the sentences and tables state, in order, whoever says it; None where a step found nothing."""
     names_inside, characters, at = NamesInside(prose), 0, 0
     topic = Topic("", 0, -1)
-    for start, sentence, cues in _find_assertions(prose, forms, hopeful):
+    for assertion in _find_assertions(prose, forms, hopeful):
+        if assertion is None:
+            yield None
+            continue
+        start, sentence, cues = assertion
         characters += len(sentence)
         if characters_max is not None and characters > characters_max:
             return
@@ -244,8 +263,9 @@ def _wraps(prose: str, end: int) -> bool:
     return is_long and _NEXT_LINE.match(prose, end) is not None
 
 
-def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterator[tuple[int, str, list[Cue]]]:
-    """The sentences with hopeful cues that are no questions: where each begins, its text, its cues relative to that."""
+def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterator[tuple[int, str, list[Cue]] | None]:
+    """The sentences with hopeful cues that are no questions: where each begins, its text, its cues relative to that.
+    None for another sentence."""
     output = OutputFinder(prose)
     for line_start, line_end, cues in _find_lines(prose, forms):
         if all(cue.start not in hopeful for cue in cues) or output.is_output(line_start, line_end):
@@ -256,6 +276,8 @@ def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterato
             if not sentence.is_question and any(cue.start in hopeful for cue in members):
                 start = line_start + sentence.start
                 yield start, prose[start : line_start + sentence.end], [cue.shift(-start) for cue in members]
+            else:
+                yield None
 
 
 def _find_lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]:

@@ -1,6 +1,6 @@
 """What the reader of cues returns."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from memory.domain.channels import Channel
@@ -26,11 +26,13 @@ class CueMatch:
     kind: SpeechAct = SpeechAct.STATES
     is_hedged: bool = False  # believed or passed on: its confidence is lower
     is_referring: bool = False  # its subject is a pronoun, whose name stands in the sentence before
+    written: str = field(default="", compare=False)  # `source[start:end]`
 
 
 def describe_match(match: CueMatch) -> dict[str, Any]:
     """The statement for people and programs: in answers and in ``manage.py explain``."""
     described = asdict(match)
+    del described["written"]
     span = [described.pop("start"), described.pop("end")]
     return described | {"span": span}
 

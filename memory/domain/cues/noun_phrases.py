@@ -68,6 +68,11 @@ class Passage:
         index = bisect_left(self.starts, position)
         return self.tokens[index].text if index < len(self.tokens) else ""
 
+    def word_before(self, position: int) -> str:
+        """The last token that begins before a position, else empty."""
+        index = bisect_left(self.starts, position)
+        return self.tokens[index - 1].text if index else ""
+
     def word_after(self, index: int) -> str:
         """The token after this one, if nothing but white space lies between; else empty."""
         if index + 1 >= len(self.tokens) or self.gap_before(index + 1).strip():

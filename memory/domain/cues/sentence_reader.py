@@ -139,7 +139,8 @@ class _SentenceReader:
         stops = find_stops(cue, following)
         parents = read_list(self._passage, parent, stops, self._vocabulary, as_typed=self._as_typed)
         self.barrier = parents[-1].end
-        self._last = Last(subjects, parent, cue.form is Form.APPOSITION, is_denied, self.barrier)
+        has_pronoun = cue.is_pronominal or self._passage.word_before(cue.start) in _PRONOUNS
+        self._last = Last(subjects, parent, cue.form is Form.APPOSITION, is_denied, self.barrier, has_pronoun)
         start = cue.start if continued else subjects[0].start
         return [match for one in parents for match in self._state(subjects, cue, one, start, stops, instead_of)]
 

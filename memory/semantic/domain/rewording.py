@@ -11,8 +11,8 @@ from memory.domain.text.function_words import AUXILIARIES, split_words
 USER: Final = "the user"
 TEAM: Final = "the team"
 
-# Code in back-ticks and addresses are nobody's words.
-_WORD: Final = re.compile(r"`[^`]*`|https?://\S+|[^\W_](?:[\w'’\-]*\w)?")
+# Code in back-ticks is nobody's words, nor are paths, addresses, options, names of files and other code.
+_WORD: Final = re.compile(r"`[^`]*`|(?<!\S)(?=-+\w|\S*(?:[/\\@=$~#+|<>{}]|\w[.:(\[]\w))\S+|[^\W_](?:[\w'’\-]*\w)?")
 _SUBJECTS: Final = {"i": USER, "we": TEAM}
 _OTHERS: Final = {
     "me": USER, "my": "the user's", "mine": "the user's", "myself": "themselves",

@@ -53,9 +53,14 @@ _THINKERS: Final = re.compile(r"think|thought|reflect|reason|plan", re.IGNORECAS
 _COMMANDS: Final = frozenset({"command", "cmd", "code", "script"})
 
 
+def join_lines(text: str) -> str:
+    """The text with single spaces; longer ones than can be normalised as they are."""
+    return " ".join(text.split()) if len(text) <= NORMALISED_MAX else text
+
+
 def fold(text: str) -> str:
     """The text in lower case with single spaces; longer ones than can be normalised as they are."""
-    return " ".join(text.split()).casefold() if len(text) <= NORMALISED_MAX else text
+    return join_lines(text).casefold() if len(text) <= NORMALISED_MAX else text
 
 
 def without_times(text: str, *, only_moments: bool = False) -> str:
@@ -88,9 +93,9 @@ def essence_of_error(text: str) -> str:
 
 
 def canonicalize(name: str, arguments: Any) -> str:
-    """The arguments of a call as one fold text: keys in order, without thoughts and without what is made up anew."""
+    """The arguments of a call in one line: keys in order, without thoughts and without what is made up anew."""
     if isinstance(arguments, str):
-        return fold(arguments)
+        return join_lines(arguments)
     if isinstance(arguments, dict):
         arguments = _drop_thoughts(name, arguments)
     text = dump_sorted(arguments)
@@ -98,7 +103,7 @@ def canonicalize(name: str, arguments: Any) -> str:
         return text
     for white in _ESCAPED_WHITE:
         text = text.replace(white, " ")
-    text = fold(text).replace('" ', '"').replace(' "', '"')
+    text = join_lines(text).replace('" ', '"').replace(' "', '"')
     return _WHOLE.sub("", _QUOTED_NUMBER.sub(r"\1", text))
 
 

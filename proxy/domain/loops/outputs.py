@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from proxy.domain.formats.base import Part, Role, ToolCall
-from proxy.domain.loops.normalization import canonicalize, fold, split_ids, without_times
+from proxy.domain.loops.normalization import canonicalize, fold, join_lines, split_ids, without_times
 from proxy.domain.loops.tool_calls import Call, Calls, get_fenced_code, read_calls, without_thinking
 
 EXCERPT_MAX: Final = 300  # characters
@@ -145,13 +145,14 @@ def read_text(text: str) -> Output:
 def read_native(calls: Sequence[ToolCall]) -> Output:
     """An output with calls that the client has parsed: its texts are thoughts."""
     return _read_called(
-        Calls(tuple(Call(fold(call.name), canonicalize(call.name, call.arguments)) for call in calls)), ""
+        Calls(tuple(Call(join_lines(call.name), canonicalize(call.name, call.arguments)) for call in calls)), ""
     )
 
 
 def _read_called(found: Calls, text: str) -> Output:
     # In arguments a date may be what is asked for; only a time to the second is made up anew.
-    exact = without_times("\n".join(f"{call.name} {call.arguments}" for call in found.calls), only_moments=True)
+    folded = [call.folded for call in found.calls]
+    exact = without_times("\n".join(folded), only_moments=True)
     essence, ids = split_ids(exact)
     shown = " ".join(f"{call.name}({call.arguments})" if call.name else call.arguments for call in found.calls)
     return Output(
@@ -160,8 +161,8 @@ def _read_called(found: Calls, text: str) -> Output:
         ids=ids,
         excerpt=cut_excerpt(shown),
         is_text=False,
-        is_call=found.is_sure and not any(call.name in _TO_HUMANS for call in found.calls),
-        is_step=all(_STEP.match(f"{call.name} {call.arguments[:300]}") for call in found.calls),
+        is_call=found.is_sure and not any(fold(call.name) in _TO_HUMANS for call in found.calls),
+        is_step=all(_STEP.match(call) for call in folded),
         is_agent_zero=found.is_agent_zero,
         is_made_up=is_made_up(text),
     )

@@ -1,4 +1,4 @@
-"""Reads the tool calls that a model writes as text: Agent Zero's JSON, other JSON, ReAct, tags."""
+"""Reads the tool calls that a model writes as text: Agent Zero's JSON, other JSON, Python's literals, ReAct, tags."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from proxy.domain.loops.normalization import NORMALISED_MAX, canonicalize, fold
+from proxy.domain.loops.normalization import NORMALISED_MAX, canonicalize, fold, join_lines
 
 # Not orjson: models write raw line breaks into strings, and text after the object, which only this one takes.
 _DECODER: Final = json.JSONDecoder(strict=False)
@@ -14,6 +14,13 @@ _FAILURES_MAX: Final = 4  # braces that open no object
 _CALLS_MAX: Final = 20
 
 _OPENING_BRACE: Final = re.compile(r'\{\s*"')
+_OPENING_LITERAL: Final = re.compile(r"\{\s*'")
+_LITERAL: Final = re.compile(
+    r"""\\.|(?P<quote>['"])(?P<text>(?:(?!(?P=quote))[^\\]|\\.)*+)(?P=quote)|\b(?:True|False|None)\b""", re.DOTALL
+)
+_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U(00(?:0[0-9a-f]|10)[0-9a-f]{4})|(.))", re.DOTALL)
+_ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t"}
+_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 _NAMES: Final = ("tool_name", "tool", "name", "function", "function_name", "action")
 _ARGUMENTS: Final = ("tool_args", "arguments", "args", "tool_input", "action_input", "parameters", "input", "params")
 _WITHIN: Final = ("tool_calls", "tool_call", "function_call", "function", "command", "actions", "action")
@@ -22,7 +29,7 @@ _AGENT_ZERO: Final = re.compile(r'"tool_name"\s*:\s*"([^"\n]{1,100})"')
 
 _TAGS: Final = ("tool_call", "function_call", "tool_code", "function_calls", "tools", "action")
 _INVOKE: Final = re.compile(r'<(?:invoke|function)(?:\s+name)?="?([\w.:-]{1,100})"?\s*>')
-_LITELLM: Final = "Tool Calls:"
+_PRINTED: Final = re.compile(r"^(?:Tool Calls|Calling tools):\s*(?=[{\[])", re.MULTILINE)  # LiteLLM's, smolagents'
 _MISTRAL: Final = "[TOOL_CALLS]"
 _NAMED_TAG: Final = re.compile(r"^<([a-z]+(?:_[a-z]+){1,4})>", re.MULTILINE)
 
@@ -39,8 +46,15 @@ _FENCE_OPENS: Final = re.compile(r"^```[\w+-]*[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """Both are written as the model has written them, white space and the order of keys aside."""
+
     name: str
-    arguments: str  # in their canonical form
+    arguments: str
+
+    @property
+    def folded(self) -> str:
+        """What it is compared by."""
+        return f"{fold(self.name)} {fold(self.arguments)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +116,12 @@ def _read_json(text: str) -> Calls | None:
     if "{" not in text:
         return None
     found = list(objects_in(text))
-    if calls := tuple(call for one in found for call in _calls_of(one)):
+    calls = _calls_in(found)
+    if not calls and (literal := _OPENING_LITERAL.search(text)):
+        literals = list(objects_in(_write_as_json(text[literal.start() :])))
+        calls = _calls_in(literals)
+        found = literals if calls else found
+    if calls:
         is_agent_zero = isinstance(found[0].get("tool_name"), str)
         return Calls(calls, is_agent_zero, is_sure=is_agent_zero or _is_alone(text) or not _SURE.isdisjoint(found[0]))
     # Nothing but JSON, without a name that is known for a call: compared by what it says, order aside.
@@ -111,9 +130,32 @@ def _read_json(text: str) -> Calls | None:
     return _read_broken_json(text)
 
 
+def _calls_in(found: list[dict[str, Any]]) -> tuple[Call, ...]:
+    return tuple(call for one in found for call in _calls_of(one))
+
+
+def _write_as_json(literal: str) -> str:
+    """A literal of Python, as ``repr`` writes it, in JSON."""
+    return _LITERAL.sub(_write_token_as_json, literal)
+
+
+def _write_token_as_json(token: re.Match[str]) -> str:
+    text = token["text"]
+    if text is None:
+        return _WORDS.get(token[0], token[0])
+    is_plain = "\\" not in text and '"' not in text  # as most are, in a tenth of the time
+    return f'"{text}"' if is_plain else json.dumps(_ESCAPE.sub(_read_escape, text))
+
+
+def _read_escape(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2] or escape[3]
+    return chr(int(code, 16)) if code else _ESCAPED.get(escape[4], escape[4])
+
+
 def _is_alone(text: str) -> bool:
-    """Whether nothing but the JSON stands in the text, or what LiteLLM puts before calls when it flattens them."""
-    text = text.strip().removeprefix(_LITELLM).lstrip()
+    """Whether nothing but the JSON stands in the text, or after what is printed before calls."""
+    printed = _PRINTED.search(text)
+    text = text[printed.end() if printed else 0 :].strip()
     return text.startswith(("{", "[", _FENCE)) and text.endswith(("}", "]", _FENCE))
 
 
@@ -124,7 +166,7 @@ def _read_broken_json(text: str) -> Calls | None:
         return None
     start = text.find('"tool_args"', name.end())
     rest = text[start:] if start >= 0 else text[name.end() :]
-    return Calls((Call(fold(name[1]), fold(rest)),), is_agent_zero=True)
+    return Calls((Call(join_lines(name[1]), join_lines(rest)),), is_agent_zero=True)
 
 
 def _calls_of(found: dict[str, Any], depth: int = 0) -> Iterator[Call]:
@@ -151,10 +193,10 @@ def _call_of(found: dict[str, Any]) -> Call | None:
         return None
     for arguments in _ARGUMENTS:
         if arguments in found:
-            return Call(fold(name), canonicalize(name, _parse_arguments(found[arguments])))
+            return Call(join_lines(name), canonicalize(name, _parse_arguments(found[arguments])))
     if key not in ("tool_name", "tool"):
         return None
-    return Call(fold(name), canonicalize(name, {other: found[other] for other in found if other != key}))
+    return Call(join_lines(name), canonicalize(name, {other: found[other] for other in found if other != key}))
 
 
 def _parse_arguments(arguments: object) -> object:
@@ -188,7 +230,7 @@ def _read_tag_pairs(text: str) -> Iterator[Call]:
             at = at if at >= 0 else len(text)
             inner = text[start + len(tag) + 2 : at]
             calls = [call for found in objects_in(inner) for call in _calls_of(found)]
-            yield from calls or [Call(tag, fold(inner))]
+            yield from calls or [Call(tag, join_lines(inner))]
 
 
 def _read_invokes(text: str) -> Iterator[Call]:
@@ -196,7 +238,7 @@ def _read_invokes(text: str) -> Iterator[Call]:
     for opening in openings:
         ends = [at for closing in ("</invoke>", "</function>") if (at := text.find(closing, opening.end())) >= 0]
         end = min(ends, default=len(text))
-        yield Call(fold(opening[1]), fold(text[opening.end() : end]))
+        yield Call(join_lines(opening[1]), join_lines(text[opening.end() : end]))
 
 
 def _read_named_tag(text: str) -> Calls | None:
@@ -205,7 +247,7 @@ def _read_named_tag(text: str) -> Calls | None:
     if opening is None:
         return None
     end = text.find(f"</{opening[1]}>", opening.end())
-    return Calls((Call(opening[1], fold(text[opening.end() : end])),)) if end >= 0 else None
+    return Calls((Call(opening[1], join_lines(text[opening.end() : end])),)) if end >= 0 else None
 
 
 def _read_react(text: str) -> Calls | None:
@@ -219,7 +261,7 @@ def _read_react(text: str) -> Calls | None:
             stop = _REACT_STOP.search(text, given.end())
             arguments = text[given.end() : stop.start() if stop else len(text)].strip()
         is_sure = is_sure or bool(given) or bool(_INLINE_INPUT.match(action[1]))
-        name = fold(action[1].strip("`*\"' "))
+        name = join_lines(action[1].strip("`*\"' "))
         calls.append(Call(name, canonicalize(name, _parse_arguments(arguments.strip("`")))))
         # Where the model goes on to make up an observation, what it writes after that counts for nothing.
         stop = _REACT_STOP.search(text, action.end())

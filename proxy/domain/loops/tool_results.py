@@ -26,7 +26,7 @@ _BROKEN_ENVELOPE: Final = re.compile(
 
 _EXTRAS: Final = "[EXTRAS]"  # with which Agent Zero ends each prompt, rebuilt every time
 _SURROUNDINGS: Final = ("environment_details", "system-reminder", "recollection", "loop_warning")
-_TIMING: Final = re.compile(r"^(?:Wall time|Chunk ID)\b.*$", re.MULTILINE)  # of what Codex has run
+_RUN: Final = re.compile(r"^(?:Wall time|Chunk ID|Call id)\b.*$", re.MULTILINE)  # of what Codex or smolagents has run
 
 # The number under which a service keeps a request is no news.
 _IDENTITY: Final = re.compile(
@@ -125,8 +125,8 @@ def without_surroundings(text: str) -> str:
     # What is taken out below has a colon in it, and a colon is quickly looked for.
     if len(text) > NORMALISED_MAX or ":" not in text:
         return text
-    if "Wall time" in text or "Chunk ID" in text:
-        text = _TIMING.sub("", text)
+    if "Wall time" in text or "Chunk ID" in text or "Call id" in text:
+        text = _RUN.sub("", text)
     return _IDENTITY.sub("", text) if '_id"' in text else text
 
 

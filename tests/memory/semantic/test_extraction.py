@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from memory.domain.text.function_words import split_words
 from memory.semantic.domain.extraction import MEMORIES_MAX, categorise, read_memories, read_statement
+from memory.semantic.domain.rewording import about_user
 from tests.memory.domain.hostile import Hostile
 from tests.memory.semantic.measuring import DATA, measure
 from tests.steps import count_steps
@@ -90,6 +91,26 @@ def test_what_is_written_on_purpose_has_a_form_or_stands_as_it_is(text: str, rea
     found = read_statement(text)
 
     assert (found and found.text) == read
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *(
+            "i.sh",
+            "(./i.sh)",
+            "evil.example/i.sh",
+            "https://my.example/i",
+            r"C:\my\i.cfg",
+            "me@our.example",
+            "a/my.conf:",
+        ),
+        *("I/O", "i.e.", "-i", "--my", "i=1", "$my", "f(i)", "a[i]", "<my>", "`my i`"),
+    ],
+)
+def test_names_of_files_addresses_and_code_stay_as_they_are(code: str) -> None:
+    assert about_user(f"we run {code} for my team") == f"the team runs {code} for the user's team"
+    assert about_user(f"I use my {code}") == f"the user uses their {code}"
 
 
 @pytest.mark.parametrize(

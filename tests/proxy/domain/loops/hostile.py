@@ -22,6 +22,8 @@ PIECES = {
     "line breaks": "\n",
     "surroundings": "<environment_details>",
     "quotes": '"a" ',
+    "open literals": "{'a':",
+    "escaped quotes": "{' \\\\' ",
     "underscores": "_",
     "dots": "a.",
     "letters with accents": "é",

@@ -1,6 +1,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proxy.domain.formats.base import ToolCall
 from proxy.domain.loops.memo import SizedMemo, size_of_gist, size_of_output
@@ -9,6 +11,8 @@ from proxy.domain.loops.outputs import EXCERPT_MAX, read_native, read_text
 
 ARGUMENTS = {"query": "the tallest tower", "limit": 5}
 GIVEN = json.dumps(ARGUMENTS)
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 
 # One call in all the ways in which models write it.
 SPELLINGS = {
@@ -24,6 +28,10 @@ SPELLINGS = {
     ),
     "LiteLLM": "Tool Calls: "
     + json.dumps([{"id": "call_1", "function": {"name": "search", "arguments": ARGUMENTS}}], indent=2),
+    "smolagents": "So.\nCalling tools:\n"
+    + repr([{"id": "call_116eda96", "type": "function", "function": {"name": "search", "arguments": ARGUMENTS}}]),
+    "smolagents in JSON": "Calling tools:\n"
+    + json.dumps([{"id": "call_9", "type": "function", "function": {"name": "search", "arguments": ARGUMENTS}}]),
     "a fence": f"```json\n{json.dumps({'tool_name': 'search', 'tool_args': ARGUMENTS}, indent=4)}\n```",
     "prose around": f"I look it up: {json.dumps({'tool_name': 'search', 'tool_args': ARGUMENTS})} Wait for it.",
     "thoughts in tags": f'<think>Hm {{"a": 1}}</think>{json.dumps({"tool_name": "search", "tool_args": ARGUMENTS})}',
@@ -45,6 +53,13 @@ def test_a_call_is_the_same_however_it_is_written(text):
     assert output.exact == read_native([ToolCall("search", ARGUMENTS)]).exact
     assert output.is_call
     assert not output.is_text
+
+
+@given(st.recursive(VALUES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
+def test_calls_printed_as_python_literals_are_those_in_json(value: object) -> None:
+    calls = [{"name": name, "arguments": {"it": value}} for name in ("look", "find")]
+
+    assert read_text(f"Calling tools:\n{calls!r}").exact == read_text(json.dumps(calls)).exact
 
 
 OTHER_CALLS = [

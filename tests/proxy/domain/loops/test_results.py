@@ -97,6 +97,7 @@ def test_news_are_news(one, other):
 def test_the_number_of_a_request_and_the_time_it_took_are_no_news():
     assert said('{"request_id": "a", "rows": []}').exact == said('{"request_id": "b", "rows": []}').exact
     assert said("Wall time: 0.1 s\nOutput:").exact == said("Wall time: 0.3 s\nOutput:").exact
+    assert said("Call id: call_1f\nOutput: no").exact == said("Call id: call_2e\nOutput: no").exact
 
 
 @pytest.mark.parametrize(
