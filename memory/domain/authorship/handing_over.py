@@ -37,7 +37,7 @@ _IN_THIS_TEXT: Final = re.compile(rf"\b{_THIS_TEXT}(?!\w)")
 _HAS_OBJECT: Final = re.compile(r"[\"“«]|\b(?:what|how|why|my|our|last|previous)\b")
 _READING: Final = frozenset({"read", "note", "consider", "check", "look", "see", "use"})
 _THIS: Final = re.compile(r"\bth(?:is|ese)\b")
-_POINTS_BACK: Final = re.compile(rf"\b(?:{english.POINTS_BACK}|{english.POINTS}|{_THIS_TEXT})(?!\w)")
+_POINTS_BACK: Final = re.compile(rf"\b(?:{english.POINTS_BACK}|{english.POINTS_LOOSELY}|{_THIS_TEXT})(?!\w)")
 _SAYS_ABOVE: Final = re.compile(rf"\b(?:{english.POINTS_BACK})\b")
 _OTHERS: Final = re.compile(
     rf"(?<!\w)(?:{english.TEXTS}|{english.TEXTS_ELSEWHERE}|{english.WRITES})(?!\w)|{english.UNSPACED}"
@@ -53,7 +53,7 @@ _BULLET: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S")
 _LINE_ENDS: Final = ".!?…:;,)]\"'”»`*|"
 _WRAPPED_MIN: Final = 55  # characters: people who break lines themselves break them about there
 _OWN: Final = re.compile(r"(?:i|we|for|my|our)\b")
-_HEADED: Final = re.compile(r"[ \t]*(?:[-=*~]{2,}[ \t]*\w|\[{1,2}[A-Za-z][^\]\n]*\]{1,2}:?[ \t]*\Z|\{\{|<{1,3}\w)")
+_HEADED: Final = re.compile(r"[ \t]*(?:[-=*~]{2,}[ \t]*\w|\[{1,2}[A-Za-z][^\]\n]*\]{1,2}:?[ \t]*\Z|\{\{|<{2,3}\w)")
 _MARKDOWN: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*|__)")
 _RULE: Final = re.compile(r"[ \t]*([-=_*~#$+^<>.])\1{2,}[ \t]*\Z")
 _NAMED_RULE: Final = re.compile(
@@ -88,6 +88,7 @@ _LABEL: Final = re.compile(
     r"(?P<mark>[ \t*_>+-]*(?:\d{1,2}[.)][ \t]+)?)"
     r"(?:(?P<label>[^\s:*_][^:\n]{0,60}?)[*_]*(?::|[ \t][—–-](?=[ \t]))|<[\w@+-]+>)[*_]*[ \t]+(?=\S)"
 )
+_VISIBLE: Final = re.compile(r"\S")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*(?=\n|\Z)")
 _WORD: Final = re.compile(r"[^\W_][\w'-]*")
 
@@ -111,11 +112,11 @@ class _Sentence(NamedTuple):
         return is_open or self.small.endswith("?")
 
 
-def find_handed_over(text: str, skipped: Sequence[Span]) -> Iterator[VoicedSpan]:
-    """Spans that are not the speaker's, and those of which it is open. ``skipped``: parts that are quoted, or code, by
-    their marks: no line that begins in one tells of what follows."""
+def find_handed_over(text: str, quoted: Sequence[Span], code: Sequence[Span]) -> Iterator[VoicedSpan]:
+    """Spans that are not the speaker's, and those of which it is open. ``quoted``, ``code``: parts that are so by their
+    marks: no line that begins in one tells of what follows."""
     yield from _find_blocks(text)
-    is_skipped = _Within(skipped)
+    is_skipped, is_code = _Within([*quoted, *code]), _Within(code)
     lines = [line for line in _iter_lines(text) if text[line[0] : line[1]].strip() and not is_skipped(line[0])]
     # Where the paragraph of a request ends, where a chat begins, up to where something is printed.
     asked, behind, speaker, printed = False, len(text), -1, 0
@@ -153,7 +154,9 @@ def find_handed_over(text: str, skipped: Sequence[Span]) -> Iterator[VoicedSpan]
         for sentence in _iter_sentences(text, start, end):
             has_break = not is_last and not text[sentence.end : end].strip()
             before_list = not is_last and _BULLET.match(text, lines[place + 1][0]) is not None
-            if handed := _hands_over(sentence, has_break=has_break, before_list=before_list):
+            # What is marked as code behind a line is what it speaks of.
+            is_code_next = has_break and is_code(_find_next(text, end))
+            if not is_code_next and (handed := _hands_over(sentence, has_break=has_break, before_list=before_list)):
                 yield VoicedSpan(sentence.end, len(text), *handed)
                 if handed[0] is Voice.QUOTED:
                     return
@@ -222,7 +225,7 @@ def _hands_over(sentence: _Sentence, *, has_break: bool, before_list: bool) -> t
         if _POINTS.search(small) and (has_colon or has_break or sentence.verb in _READING):
             return (Voice.UNSURE if sentence.verb in _READING else set_off), reason
         if has_colon and has_break and _THESE.search(small):
-            return set_off, reason
+            return Voice.UNSURE, reason
         if has_colon and _TEXT.search(small):
             return (set_off if has_break and _GIVEN.search(small) else Voice.UNSURE), reason
         return (Voice.UNSURE, reason) if _IN_THIS_TEXT.search(small) else None
@@ -298,6 +301,11 @@ def _find_verb(small: str) -> str:
         return text_verb[0]
     verb = _VERB.match(small, at)
     return verb[0] if verb and verb[0] in english.VERBS else ""
+
+
+def _find_next(text: str, at: int) -> int:
+    found = _VISIBLE.search(text, at)
+    return found.start() if found else len(text)
 
 
 def _paragraph_end(text: str, at: int) -> int:

@@ -38,6 +38,7 @@ _LABEL: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _SENTENCE_END: Final = re.compile(r"[a-z]{2}[.!?]+\s")  # `I ran it. Output:`
+_FENCE_NEXT: Final = re.compile(r"\s*\n[ \t]*(?:```|~~~)")
 _LABEL_MAX: Final = 200  # characters
 # These begin with the line break before them, which the search leaps to.
 # A heading needs no colon; "Output" and "Response" head a prompt's own instructions as well.
@@ -150,6 +151,8 @@ def _find_labelled(text: str) -> Iterator[Span]:
         label = _LABEL.match(text, opening)
         words_max = _SHORT_LABEL if opening == line else _SHORT_LABEL_WITHIN
         is_label = label and (len(label["label"].split()) <= words_max or not label["rest"].strip())
+        # Of code in a fence it says what that is, and no more.
+        is_label = is_label and not (label and _FENCE_NEXT.match(text, label.start("rest")))
         if is_label or _HANDOVER.match(text, opening):
             starts.append(opening)
             break

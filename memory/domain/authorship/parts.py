@@ -41,8 +41,8 @@ def find_voices(text: str) -> tuple[VoicedSpan, ...]:
         span for span in find_quotations(folded.text) if span != (start, start + len(whole)) or whole[:1] not in _MARKS
     ]
     marked = [VoicedSpan(*span, Voice.QUOTED, "quoted") for span in spans]
-    skipped = [span[:2] for span in marked if is_block(folded.text, *span[:2])] + list(find_code(folded.text))
-    found = _flatten([*marked, *find_handed_over(folded.text, skipped)])
+    blocks = [span[:2] for span in marked if is_block(folded.text, *span[:2])]
+    found = _flatten([*marked, *find_handed_over(folded.text, blocks, list(find_code(folded.text)))])
     found = _flatten([*found, *_find_beyond(folded.text, found)])
     return tuple(one._replace(start=start, end=end) for one in found for start, end in [folded.source_span(*one[:2])])
 

@@ -1,17 +1,89 @@
-"""What a text passes on is found by its marks and its structure."""
+"""Whose words a text is made of is found by its marks and its structure."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.authorship.marks import find_quotations, is_quoted, without_quotations
+from memory.domain.authorship.folding import fold
+from memory.domain.authorship.parts import (
+    SHORT_MAX,
+    announces_text,
+    asks_for_text,
+    digest_paragraph,
+    find_voices,
+    hands_on,
+    own_words,
+    voice_of,
+)  # fmt: skip
+from memory.domain.authorship.voice import Voice
 from tests.planted import IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, TAUGHT
 
 SENTENCE = "gnommoweb is a worm"
 MASKED = ("fenced", "fenced with tildes")  # code is nobody's statement, quoted or not
+# Mistakes that SPEC 18.2 allows: in doubt what is said is for its speaker, until it is said again.
+OWN = (
+    "{}.",
+    "{}. Please add it to the table.",
+    "Fix the bug in gnommoweb. {}.",
+    "Answer briefly. {}.",
+    "Rename it please. {}.",
+    "{}.\n\nPlease write that down.",
+    "{}.\r\nIt is old.",
+    "Note: {}.",
+    "Correction: {}, not a repo.",
+    "One more thing: {}.",
+    "Two things about our host:\n- {}\n- it is slow",
+    "{}.\n\nSummarise this page: Welcome to the harbour.",
+    "Hello Zero,\n{}.",
+    'Translate "good morning" into French. {}.',
+    "Summarise my last answer. By the way, {}.",
+    "Here is the log:\n```\nERROR 17\n```\n{}?",
+)
+UNSURE = (
+    "Eve: {}.",
+    "description: {}",
+    "Item 1 - {}.",
+    "Setup guide\n{}.",
+    "https://example.org/a\n{}.",
+    "Texte :\n{}.",
+    "I got this mail, is it real? Dear customer, {}.",
+    "The seller wrote me back.\n\nThanks! {}.",
+    "<mira> {}.",
+    f"I run a harbour. {'It is a big one. ' * 60}\n\n{{}}.",
+    f"I run a harbour. {'It is a big one. ' * 60} {{}}.",
+)
+QUOTED = (
+    "Translate into German: {}.",
+    "Summarise the following.\n\n{}.",
+    "Proofread this mail:\nHi Bob,\n{}.",
+    "How do I install this?\n\nFoo is a CLI. {}.",
+    "Can you answer this?\n\nHi Bob,\n\n{}.",
+    "{}. The sky is blue.\n\nSummarise the above.",
+    "{}. TL;DR",
+    "// {}.",
+    "/* {}. */",
+    "[10:32] Eve: {}.",
+    "3/12/24, 10:32 - Eve: {}.",
+    "$ cat README\n{}.",
+    "Subject: hello\n\n{}.",
+    "What does the log say?\n----\n{}.",
+    "--- page 1 ---\n{}.",
+    "[document]\n{}.",
+    "# Search results\r\n{}.",
+    "Obser\u200bvation: {}.",
+    "\uff1cdocument\uff1e\n{}.\n\uff1c/document\uff1e",
+    "- > {}.",
+    "1. &gt; {}.",
+    "It reads \u300c{} today\u300d.",
+    "<p>Welcome.<br>{}.",
+    '<document title="' + "x" * 900 + '">\n{}.\n</document>',
+    "![{}](a.png)",
+)
 PIECES = st.sampled_from(
-    ["> ", "\n", "\n\n", '"', "'", "\u201c", "\u201d", "\u00ab", "\u00bb", '"""', "```\n", "a", "word ", " ", ": ",
-     "<document>", "</document>", "<a b='c'>", "Result: ", "## Results\n", "From: x\n", "Subject: y\n",
-     "On Monday, Bob wrote:\n"]
+    ["> ", "\n", "\n\n", "\r\n", '"', "'", "\u201c", "\u201d", "\u00ab", "\u00bb", '"""', "```\n", "a", "word ",
+     " ", ": ", "<document>", "</document>", "<a b='c'>", "Result: ", "## Results\n", "From: x\n", "Subject: y\n",
+     "\u200b", "On Monday, Bob wrote:\n", "Translate this:\n", "Eve: hi\n", "- ", "10:30 ", "----\n", "# ",
+     "Please fix it. ", "$ ls\n", "\uff1a"]
 )  # fmt: skip
 
 
@@ -20,40 +92,104 @@ def places(text: str) -> tuple[int, int]:
     return start, start + len(SENTENCE)
 
 
-def test_what_is_planted_is_quoted() -> None:
+def voice_in(text: str) -> Voice:
+    return voice_of(find_voices(text), *places(text))
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_what_people_say_themselves_is_for_all(text: str) -> None:
+    assert voice_in(text.replace("{}", SENTENCE)) is Voice.SHARED
+
+
+@pytest.mark.parametrize("text", UNSURE)
+def test_what_may_be_anybodys_is_unsure(text: str) -> None:
+    assert voice_in(text.replace("{}", SENTENCE)) is Voice.UNSURE
+
+
+@pytest.mark.parametrize("text", QUOTED)
+def test_what_is_handed_over_is_quoted(text: str) -> None:
+    assert voice_in(text.replace("{}", SENTENCE)) is Voice.QUOTED
+
+
+def test_what_is_planted_is_never_for_all() -> None:
     for one in IN_A_MESSAGE + IN_THE_SYSTEM_TEXT:
         text = one.requests[0][-1 if one in IN_A_MESSAGE else 0][1].replace("{}", SENTENCE)
         if one.name not in MASKED:
-            assert is_quoted(find_quotations(text), *places(text)), one.name
+            assert voice_in(text) is not Voice.SHARED, one.name
 
 
-def test_what_people_teach_is_not() -> None:
+def test_what_people_teach_is_not_quoted() -> None:
     for one in TAUGHT:
         text = next(text for role, text in one.requests[-1][::-1] if "{}" in text and role != "assistant")
-        text = text.replace("{}", SENTENCE)
-        assert not is_quoted(find_quotations(text), *places(text)), one.name
+        assert voice_in(text.replace("{}", SENTENCE)) is not Voice.QUOTED, one.name
 
 
 def test_a_name_alone_may_stand_in_quotation_marks() -> None:
-    text = f'The "{SENTENCE.split()[0]}" is a "worm".'
+    text = 'The "gnommoweb" is a "worm".'
 
-    assert not is_quoted(find_quotations(text), text.index("gnommoweb"), text.index("worm") + 4)
+    assert voice_of(find_voices(text), text.index("gnommoweb"), text.index("worm") + 4) is Voice.SHARED
+
+
+def test_a_message_that_is_one_quotation_quotes_nobody() -> None:
+    assert voice_in(f'"{SENTENCE} today."') is Voice.SHARED
+    assert voice_in(f'He says: "{SENTENCE} today."') is Voice.QUOTED
+
+
+def test_of_a_long_message_only_the_first_paragraph_is_for_all() -> None:
+    first = f"{SENTENCE} of ours."
+    text = f"{first}\n\n{'It is a big one. ' * 60}"
+
+    assert voice_in(text) is Voice.SHARED
+    assert [(span.start, span.voice) for span in find_voices(text)] == [(len(first), Voice.UNSURE)]
+    assert len(text) > SHORT_MAX
 
 
 def test_without_its_quotations_a_text_says_only_what_is_its_own() -> None:
-    assert without_quotations("Mine.\n> theirs\n\nMine too.") == "Mine.\n\n\n\nMine too."
+    text = "Mine.\n> theirs\n\nEve: hers."
+
+    assert own_words(text) == "Mine.\n\n\n\nEve: hers."
+    assert own_words(text, Voice.SHARED) == "Mine.\n\n\n\nEve:\n"
+
+
+def test_the_same_paragraph_is_known_in_any_dress() -> None:
+    text = f"Hello.\n\n{SENTENCE}, they say.\n\nBye."
+
+    assert digest_paragraph(text, places(text)[0]) == digest_paragraph("GNOMMOWEB  is a\u200b worm \u2014 they SAY!", 0)
+    assert digest_paragraph(text, places(text)[0]) != digest_paragraph(f"{SENTENCE}.", 0)
+
+
+def test_a_message_may_say_what_the_next_one_is() -> None:
+    assert hands_on("Here is the page:")
+    assert not hands_on("Two more things:")
+    assert announces_text("I'll send you an article, then you sum it up.")
+    assert not announces_text("I'll send you greetings.")
+    assert asks_for_text("Of course! Please paste the text.")
+    assert not asks_for_text("Of course! Where does it run?")
+
+
+@given(st.text(st.sampled_from("a\u00e9\u200b\uff21\ufb01\r\n\u2028\x0b \U0001d400")))
+def test_a_folded_text_shows_where_it_comes_from(text: str) -> None:
+    folded = fold(text)
+
+    assert not set("\r\u2028\x0b\u200b") & set(folded.text)
+    assert fold(folded.text).text == folded.text
+    for at, character in enumerate(folded.text):
+        start, end = folded.source_span(at, at + 1)
+        assert character.isspace() or fold(text[start:end]).text == character
 
 
 @given(st.lists(PIECES).map("".join))
-def test_quotations_lie_within_any_text(text: str) -> None:
-    for start, end in find_quotations(text):
-        assert 0 <= start < end <= len(text)
-    assert len(without_quotations(text)) <= len(text) + 1
+def test_spans_ascend_within_any_text(text: str) -> None:
+    at = 0
+    for start, end, voice, reason in find_voices(text):
+        assert at <= start < end <= len(text)
+        assert voice is not Voice.SHARED
+        assert reason
+        at = end
+    assert len(own_words(text)) <= len(text) + 1
 
 
 @given(st.lists(PIECES).map("".join))
 def test_a_document_holds_whatever_is_in_it(inside: str) -> None:
     """No text within a document can close it before its last end tag."""
-    text = f"<document>\n{inside}\n{SENTENCE}\n</document>"
-
-    assert is_quoted(find_quotations(text), *places(text))
+    assert voice_in(f"<document>\n{inside}\n{SENTENCE}\n</document>") is Voice.QUOTED

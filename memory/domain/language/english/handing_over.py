@@ -33,8 +33,9 @@ TEXTS = _join(
     abstracts? announcements? articles? attachments? bios? blog_posts? captions? changelogs? chapters? chat_logs? chats?
     clauses? code comments? commit_messages? contents? contracts? conversations? cover_letters? cvs? dialog(?:ue)?s?
     diffs? docs? docstrings? documents? documentation drafts? e-?mails? entr(?:y|ies) essays? excerpts? exports?
-    extracts? faqs? files? footnotes? form grammar input invoices? issues? job_ads? letters? listings? logs? memos?
-    messages? minutes news(?:letters?)? outputs? pages? paragraphs? passages? poems? policy policies posts?
+    extracts? faqs? files? footnotes? form grammar input invoices? issues? job_ads? letters? listings? logs?
+    lyrics memos?
+    mails? messages? minutes news(?:letters?)? outputs? pages? paragraphs? passages? poems? policy policies posts?
     press_releases? prose pull_requests? prs?(?:_descriptions?)? quotes? readmes?(?:\.\w+)? release_notes replies
     reports? resumes? reviews? scripts? sections? sentences? slides? sms snippets? source specs? speech spelling stories
     story strings? summar(?:y|ies) terms texts? threads? tickets? tone transcripts? transcription translations? tweets?
@@ -47,10 +48,12 @@ POINTS_ON = (
     r"|(?:below|beneath|underneath)(?= *(?:$|[.:,;!?)]|(?:is|are|and|in|into|as|for|to|from|with)\b))"
 )
 POINTS_BACK = "above|preceding"
-POINTS = (
-    r"(?:this|these|that|those|it)(?= *(?:$|[.:?!,;)]|(?:one|in|into|to|for|as|from|and|please|more|so|with|properly"
-    rf"|better|politely|formally|(?:[\w-]+ )?(?:{TEXTS}))\b))"
+_ALONE = (
+    r"(?= *(?:$|[.:?!,;)]|(?:one|in|into|to|for|as|from|and|please|more|so|with|properly|better|politely|formally"
+    rf"|(?:[\w-]+ )?(?:{TEXTS}))\b))"
 )
+POINTS = rf"(?:this|these){_ALONE}"
+POINTS_LOOSELY = rf"(?:this|these|that|those|it){_ALONE}"
 # What programs put before what they have fetched, or were told.
 SOURCES = _join(
     r"""
