@@ -28,7 +28,7 @@ INLINE_CHARACTERS: Final = 4_000  # of a batch that is composed on the event loo
 # what stood in a conversation before this was asked to keep it.
 INSERT: Final = f"""
     WITH said AS MATERIALIZED (
-        SELECT row_number() OVER () AS place, decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
+        SELECT row_number() OVER () AS number, decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
             speaker, person, project, role, text, at, voice, is_dated, is_kept, episode, quoted, unsure, own,
             passed_on, episode_at, nullif(decode(place, 'hex'), '') AS place,
             EXISTS (SELECT FROM seen_message seen WHERE seen.digest = decode(key, 'hex')) AS is_seen
@@ -46,14 +46,14 @@ INSERT: Final = f"""
         WHERE episode IS NOT NULL
             AND NOT EXISTS (SELECT FROM forgotten_episode gone WHERE gone.digest = said.digest)
             AND (is_dated OR NOT (is_seen OR EXISTS (SELECT FROM heard_message heard WHERE heard.key = said.key)))
-        ORDER BY place
+        ORDER BY number
         ON CONFLICT (digest) DO NOTHING RETURNING role
     ), heard AS (
         INSERT INTO heard_message
             (digest, key, agent, speaker, person, project_id, role, text, said_at, voice, is_dated, is_kept)
         SELECT digest, key, agent, speaker, person, project, role, text, {PAST.format("at")}, voice, is_dated,
             is_kept
-        FROM said WHERE NOT is_seen ORDER BY place
+        FROM said WHERE NOT is_seen ORDER BY number
         ON CONFLICT (digest) DO NOTHING RETURNING id
     )
     SELECT (SELECT count(*) FROM heard), (SELECT count(*) FROM kept), (SELECT count(*) FROM kept WHERE role = 'user')

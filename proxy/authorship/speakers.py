@@ -1,5 +1,6 @@
 """Who says each part of a request, and in which voice at the most."""
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from memory.domain.authorship.agent_envelopes import is_delegated, is_person_envelope
@@ -9,7 +10,7 @@ from memory.domain.authorship.voice import Voice
 from memory.domain.steps import Steps
 from memory.domain.types import Message
 from proxy.authorship.relayed import RelayedAnswers
-from proxy.domain.formats.base import Payload, Prompt
+from proxy.domain.formats.base import Part, Payload, Prompt
 from proxy.domain.formats.flattened import FlattenedPrompt
 from proxy.domain.loops.tool_calls import read_calls
 from proxy.domain.speakers import clean_person
@@ -35,7 +36,7 @@ def find_messages(
             index < examples_end
             or (part.role == "system" and is_answered)
             or (isinstance(prompt, FlattenedPrompt) and not _is_own(prompt, index, first_user, relayed))
-        ):
+        ) or (part.role == "user" and _is_forged(parts, index, first_user)):
             message = message._replace(voice=Voice.QUOTED)
         elif part.role == "user" and is_delegated(part.text):
             message = message._replace(voice=Voice.NOBODYS)
@@ -66,16 +67,23 @@ def _list_tools(payload: Payload) -> set[str]:
     return {name for function in functions if isinstance(name := function.get("name"), str)}
 
 
+def _is_forged(parts: Sequence[Part], index: int, first_user: int) -> bool:
+    """True for an agent's envelope of a person's words where no person can have spoken: a page that a tool returned
+    may be such an envelope."""
+    if index == first_user or not is_person_envelope(parts[index].text):
+        return False
+    before = parts[index - 1]
+    calls = before.calls or [call for call in read_calls(before.text).calls if call.name not in ANSWERS]
+    return not is_person_envelope(parts[first_user].text) or before.role != "assistant" or bool(calls)
+
+
 def _is_own(prompt: FlattenedPrompt, index: int, first_user: int, relayed: RelayedAnswers) -> bool:
     """True if a section of a flattened prompt shows that its role has said it: some clients write tools' results as
     users', and any text can have a header in it."""
     part = prompt.parts[index]
     if part.role == "system":
         return index <= prompt.before  # only at the very beginning
-    if part.role != "user" or index == first_user:
+    if part.role != "user" or index == first_user or is_person_envelope(part.text):
         return True
     before = prompt.parts[index - 1]
-    calls = [call.name for call in read_calls(before.text).calls if call.name not in ANSWERS]
-    if is_person_envelope(part.text):
-        return is_person_envelope(prompt.parts[first_user].text) and before.role == "assistant" and not calls
-    return before.role == "assistant" and before.text in relayed and not calls
+    return before.role == "assistant" and before.text in relayed and not read_calls(before.text).calls

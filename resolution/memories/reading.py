@@ -87,8 +87,10 @@ def _find_remarks(row: Episode) -> Iterator[Remark]:
     for found in read_memories(row.text, row.role, row.quoted, row.unsure):
         channel = Channel.ASSISTANT if row.role == Episode.Role.ASSISTANT else Channel.USER
         channel = Channel.QUOTED if found.is_quoted else channel
-        # An order to act elsewhere waits for an operator; what others may have written is for its speaker alone.
-        channel = Channel.UNSURE if found.is_outward and channel == Channel.USER else channel
+        # An order to act elsewhere waits for an operator, and so does what may tell of somebody else; else what others
+        # may have written is for its speaker alone.
+        is_planted = found.is_outward or (found.is_unsure and found.category in ("identity", "preference"))
+        channel = Channel.UNSURE if is_planted and channel == Channel.USER else channel
         category = found.category if found.category in PERSONAL or not found.is_unsure else Memory.Category.EPISODIC
         if len(found.text) <= MEMORY_CHARACTERS:
             yield Remark(

@@ -25,7 +25,7 @@ SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def read(role: str) -> Reading:
-    return Reading(b"", role, "", 0)
+    return Reading(b"", b"", role, "", 0)
 
 
 def test_the_last_message_of_a_user_is_what_was_said() -> None:

@@ -32,12 +32,12 @@ def unwrap(text: str, role: str) -> tuple[str, str]:
     roles = set()
     for envelope, whole in _open_envelopes(text):
         message = envelope.get("user_message")
-        if isinstance(message, str):
-            said.append(message)
-            roles.add(role if role in _NEVER_A_PERSON else "user")
-        elif "tool_name" in envelope and "tool_result" in envelope:
+        if _is_result(envelope):
             said.append(_write_result(envelope["tool_result"], whole))
             roles.add("tool")
+        elif isinstance(message, str):
+            said.append(message)
+            roles.add(role if role in _NEVER_A_PERSON else "user")
     if not said:
         return text, role
     return "\n".join(said), "tool" if "tool" in roles else roles.pop()
@@ -45,7 +45,12 @@ def unwrap(text: str, role: str) -> tuple[str, str]:
 
 def is_person_envelope(text: str) -> bool:
     """True if the text is an envelope that holds what a person said, with nothing before it."""
-    return any(isinstance(envelope.get("user_message"), str) for envelope, _ in _open_envelopes(text)[:1])
+    first = _open_envelopes(text)[:1]
+    return any(isinstance(envelope.get("user_message"), str) and not _is_result(envelope) for envelope, _ in first)
+
+
+def _is_result(envelope: Envelope) -> bool:
+    return all(key in envelope for key in _TOOL)
 
 
 def is_delegated(text: str) -> bool:

@@ -7,21 +7,26 @@ from typing import Final, NamedTuple
 
 from memory.domain.authorship.voice import Voice, VoicedSpan
 from memory.domain.language.english import handing_over as english
+from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import Span
 
 TERMINAL, TIMED, COMMENT = "a terminal", "lines with their time", "a comment"
 PRINTED: Final = frozenset({TERMINAL, TIMED, COMMENT})  # what programs write
+FOREIGN_MIN: Final = 5  # words
 LABEL_WORDS_MAX: Final = 10
 HEADING_WORDS_MAX: Final = 10
+GREETING_MAX: Final = 80  # characters
 BARE_WORDS_MAX: Final = 6  # of a request without an object
 NAME_WORDS_MAX: Final = 3  # of whoever speaks in a chat
 SENTENCE_MAX: Final = 400  # characters of one that are looked at
 
-_SENTENCE: Final = re.compile(r".+?(?:[.!?:]+[\"')\]*_]*(?=\s|\Z)|\Z)")
+_SENTENCE_ENDS: Final = re.compile(r"[.!?:]+[\"')\]*_]*(?=\s)")
 _ADDRESS: Final = re.compile(r"\b(?:https?://|www\.)\S+(?<![.,:;?!])")
 _ONLY_ADDRESS: Final = re.compile(r"[ \t<(]*(?:https?://|www\.)\S+[ \t]*\Z")
 _MARKS: Final = " \t*_>#-+•–\"'`~=<[({"
+_STRIPPED: Final = f"{_MARKS})]}}"
 _LEADS: Final = re.compile(english.LEADS)
+_FIRST_WORDS: Final = english.VERBS | english.LEADING
 _VERB: Final = re.compile(r"[a-z-]+")
 _TEXT_VERB: Final = re.compile(rf"(?:{english.TEXT_VERBS}|{english.REMAKING})\b")
 _TEXT: Final = re.compile(rf"\b(?:{english.TEXTS})\b")
@@ -44,13 +49,16 @@ _OTHERS: Final = re.compile(
 )
 _SOURCE: Final = re.compile(rf"\b(?:{english.SOURCES})\b")
 _MINE: Final = re.compile(r"\b(?:my|our)\b")
+_FOREIGN_TOO: Final = english.FOREIGN_TOO
 _ASKS: Final = frozenset(english.ASKS.split())
-_RECEIVED: Final = re.compile(rf"\b{english.RECEIVED}")
+_TELLS_OF_TEXT: Final = re.compile(rf"\b(?:{english.RECEIVED})|\b{english.POINTS}|{english.WROTE}")
 _AS_FOLLOWS: Final = re.compile(rf"\b{english.AS_FOLLOWS}")
-_THESE: Final = re.compile(r"\bth(?:is|ese) [\w-]+:\Z")
 _ABOVE: Final = re.compile(rf"\b(?:(?:{english.TEXTS}) above|above (?:{english.TEXTS}))\b")
+_TABLE_ROW: Final = re.compile(r"[ \t]*[|+].*[|+][ \t]*\Z")
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S")
-_LINE_ENDS: Final = ".!?…:;,)]\"'”»`*|"
+_LINE_ENDS: Final = ".!?…:;,\"'”»`*|"
+_SMILEY: Final = re.compile(r"[:;]-?[)(DPp]\s*\Z")
+_NUMBERING: Final = re.compile(r"[IVX]{1,5}\.\s+")
 _WRAPPED_MIN: Final = 55  # characters: people who break lines themselves break them about there
 _OWN: Final = re.compile(r"(?:i|we|for|my|our)\b")
 _HEADED: Final = re.compile(r"[ \t]*(?:[-=*~]{2,}[ \t]*\w|\[{1,2}[A-Za-z][^\]\n]*\]{1,2}:?[ \t]*\Z|\{\{|<{2,3}\w)")
@@ -74,7 +82,7 @@ _STAMPED: Final = re.compile(
     re.IGNORECASE,
 )
 _COMMENT: Final = re.compile(
-    r"[ \t]*(?://|#[ \t]*(?!#)\S[^\n]*\s\S|/\*|\*/|--(?:[ \t]+\S|\[\[)|;+[ \t]+\S|%+[ \t]+\S|<!--|\.\.[ \t]"
+    r"[ \t]*(?://|#[ \t]*(?!#)\S[^\n]*\s\S|/\*|\*/|--(?:[ \t]+\S|\[\[)|\{-|[!;%]+[ \t]+\S|<!--|\.\.[ \t]"
     r"|\\[A-Za-z]+|rem[ \t]|@\w+[({]|\[\^?\d+\]:?[ \t])",
     re.IGNORECASE,
 )
@@ -117,92 +125,137 @@ def find_handed_over(text: str, quoted: Sequence[Span], code: Sequence[Span]) ->
     marks: no line that begins in one tells of what follows."""
     yield from _find_blocks(text)
     is_skipped, is_code = _Within([*quoted, *code]), _Within(code)
-    lines = [line for line in _iter_lines(text) if text[line[0] : line[1]].strip() and not is_skipped(line[0])]
-    # Where the paragraph of a request ends, where a chat begins, up to where something is printed.
-    asked, behind, speaker, printed = False, len(text), -1, 0
+    lines = [line for line in _iter_lines(text) if not is_skipped(line[0])]
+    # Whether a request has just been made, where its paragraph ends, where a chat begins, what a program has printed.
+    is_asked, behind, speaker, printed = False, len(text), -1, 0
     for place, (start, end) in enumerate(lines):
+        if start < printed:
+            continue
         line, is_last = text[start:end], place + 1 == len(lines)
         if start > behind:
             yield VoicedSpan(start, len(text), Voice.UNSURE, "a paragraph behind a request")
             behind = len(text)
-        if start < printed:
-            continue
-        if (is_terminal := _SHELL.match(line) is not None) or _STAMPED.match(line):
-            printed = _paragraph_end(text, end)
-            yield VoicedSpan(start, printed, Voice.QUOTED, TERMINAL if is_terminal else TIMED)
-            yield VoicedSpan(printed, len(text), Voice.UNSURE, "behind what was printed")
-            continue
-        if voiced := _tells_of_others(line, is_first=not place, is_last=is_last, is_asked=asked):
+        if not _is_plain(line):
+            if marked := _find_marked(text, start, end):
+                yield from marked
+                printed = marked[0].end if marked[0].reason in (TERMINAL, TIMED) else 0
+                continue
+            label = _LABEL.match(line)
+            if label and _is_strange(name := label["label"] or "Somebody") and not _asks(name):
+                yield VoicedSpan(start + label.end(), end, Voice.UNSURE, "behind a label")
+                if not label["mark"].strip() and _is_name(name):
+                    if speaker >= 0:
+                        yield VoicedSpan(speaker, len(text), Voice.UNSURE, "a chat")
+                    speaker = start
+        if voiced := _tells_of_others(line, is_first=not place, is_last=is_last, is_asked=is_asked):
             yield VoicedSpan(start, len(text), *voiced)
             if voiced[0] is Voice.QUOTED:
                 return
             continue
-        if _COMMENT.match(line):
-            yield VoicedSpan(start, end, Voice.QUOTED, COMMENT)
-            yield VoicedSpan(end, _paragraph_end(text, end), Voice.UNSURE, "beside a comment")
-            continue
-        if _ONLY_ADDRESS.match(line):
-            yield VoicedSpan(end, len(text), Voice.UNSURE, "under an address")
-            continue
-        if (label := _LABEL.match(line)) and _is_strange(label["label"] or "somebody"):
-            yield VoicedSpan(start + label.end(), end, Voice.UNSURE, "behind a label")
-            if not label["mark"].strip() and _is_name(label["label"] or "Somebody"):
-                if speaker >= 0:
-                    yield VoicedSpan(speaker, len(text), Voice.UNSURE, "a chat")
-                speaker = start
-        asked = False
+        is_asked = False
+        following = "" if is_last else text[slice(*lines[place + 1])]
+        # What is marked as code behind a line is what it speaks of.
+        is_before_code = not is_last and is_code(_find_next(text, end))
         for sentence in _iter_sentences(text, start, end):
             has_break = not is_last and not text[sentence.end : end].strip()
-            before_list = not is_last and _BULLET.match(text, lines[place + 1][0]) is not None
-            # What is marked as code behind a line is what it speaks of.
-            is_code_next = has_break and is_code(_find_next(text, end))
-            if not is_code_next and (handed := _hands_over(sentence, has_break=has_break, before_list=before_list)):
+            before_list = has_break and _BULLET.match(following) is not None
+            handed = _hands_over(sentence, has_break=has_break, before_list=before_list)
+            if handed and not (has_break and is_before_code):
                 yield VoicedSpan(sentence.end, len(text), *handed)
                 if handed[0] is Voice.QUOTED:
                     return
-            asked = bool(sentence.verb) or sentence.is_question
-            if asked and behind == len(text):
+            is_asked = bool(sentence.verb) or sentence.is_question
+            if behind == len(text) and (
+                sentence.verb
+                or (sentence.is_question and _THIS.search(sentence.small))
+                or (not place and _is_foreign(sentence.small))
+            ):
                 behind = _paragraph_end(text, end)
-        if not is_last and _is_title(line, text[slice(*lines[place + 1])]):
+        if not is_last and _is_title(line, following):
             yield VoicedSpan(end, len(text), Voice.UNSURE, "under a title")
     if lines:
         yield from _find_before(text, *lines[-1])
 
 
+def _is_plain(line: str) -> bool:
+    """True for most lines of prose, which no mark tells from others: what looks for marks costs a multiple."""
+    return line[:1].isalpha() and ":" not in line and "@" not in line and " - " not in line and "|" not in line
+
+
+def _find_marked(text: str, start: int, end: int) -> list[VoicedSpan]:
+    """Of a line that is printed, a comment, a table's or an address, by its marks: whose it is, and what follows."""
+    line = text[start:end]
+    if (is_terminal := _SHELL.match(line) is not None) or _STAMPED.match(line):
+        printed = _paragraph_end(text, end)
+        return [
+            VoicedSpan(start, printed, Voice.QUOTED, TERMINAL if is_terminal else TIMED),
+            VoicedSpan(printed, len(text), Voice.UNSURE, "behind what was printed"),
+        ]
+    if _TABLE_ROW.match(line):
+        return [VoicedSpan(start, end, Voice.UNSURE, "a table")]
+    if _ONLY_ADDRESS.match(line):
+        return [VoicedSpan(end, len(text), Voice.UNSURE, "under an address")]
+    # A heading is a comment's sign, too.
+    if _COMMENT.match(line) and not (_MARKDOWN.match(line) and _heads_text(line)):
+        beside = VoicedSpan(end, _paragraph_end(text, end), Voice.UNSURE, "beside a comment")
+        return [VoicedSpan(start, end, Voice.QUOTED, COMMENT), beside]
+    return []
+
+
 def _tells_of_others(line: str, *, is_first: bool, is_last: bool, is_asked: bool) -> tuple[Voice, str] | None:
     """Whose everything from this line on is, and why; None where it does not tell. ``is_asked``: behind a request."""
-    if _HEADER.match(line):
+    if ":" in line and _HEADER.match(line):
         return Voice.QUOTED, "the head of a mail"
     if is_last:
         return None
-    if not is_first and _GREETING.match(line):
+    if not is_first and len(line) <= GREETING_MAX and _GREETING.match(line):
         return Voice.QUOTED, "a letter"
+    if line[:1].isalpha() and not line[:5].isupper():
+        return None
     if _RULE.match(line):
         return (Voice.QUOTED if is_asked else Voice.UNSURE), "behind a separator"
     if _NAMED_RULE.match(line):
         return Voice.QUOTED, "behind a separator"
-    bare = line.strip(_MARKS + ":]})").lower().replace("_", " ")
-    if len(bare.split()) > HEADING_WORDS_MAX:
-        return None
-    if _HEADED.match(line) and (_OTHERS.search(bare) or _SOURCE.search(bare)):
+    if _HEADED.match(line) and _heads_text(line):
         return Voice.QUOTED, "under the heading of a text"
-    if _MARKDOWN.match(line) and _SOURCE.search(bare):
+    if _MARKDOWN.match(line) and _heads_text(line):
         return Voice.UNSURE, "under the heading of a text"
     return None
 
 
+def _heads_text(line: str) -> bool:
+    bare = line.strip(_MARKS + ":]})").lower().replace("_", " ")
+    is_short = len(bare.split()) <= HEADING_WORDS_MAX
+    return is_short and (_OTHERS.search(bare) is not None or _SOURCE.search(bare) is not None)
+
+
 def _is_title(line: str, following: str) -> bool:
     """True for a line that ends no sentence, though the next begins another."""
-    bare = line.strip()
+    bare = _NUMBERING.sub("", _SMILEY.sub("", line).strip())
+    if not bare:
+        return False
     is_wrapped = following.lstrip()[:1].islower() and len(line) >= _WRAPPED_MIN
     is_item = _BULLET.match(line) is not None
-    return bare[-1] not in _LINE_ENDS and not (is_wrapped or is_item or _GREETING.match(line))
+    if bare[-1] in _LINE_ENDS or is_wrapped or is_item or _GREETING.match(line):
+        return False
+    words = _WORD.findall(bare.lower().replace("’", "'"))
+    return english.SPEAKS.isdisjoint(words) and not _find_verb(" ".join(words))
+
+
+def _is_foreign(small: str) -> bool:
+    """True for a sentence without a word of English grammar."""
+    words = _WORD.findall(small)
+    return len(words) >= FOREIGN_MIN and not any(is_closed_class(word) for word in words if word not in _FOREIGN_TOO)
 
 
 def _is_strange(label: str) -> bool:
     """True if the words before a colon are not those with which people label what they say themselves."""
     words = {word.lower() for word in _WORD.findall(label)}
     return bool(words) and words.isdisjoint(english.OWN_LABELS)
+
+
+def _asks(label: str) -> bool:
+    return len(label.split()) > 2 and bool(_find_verb(label.lower()))  # not `Figure 3`
 
 
 def _is_name(label: str) -> bool:
@@ -214,17 +267,20 @@ def _hands_over(sentence: _Sentence, *, has_break: bool, before_list: bool) -> t
     """Whose words follow a sentence, where it tells; unsure where they stand in its own line, or it may mean others.
     ``has_break``: a line break follows it, ``before_list``: and an item of a list."""
     small = sentence.small
+    if not (has_break or sentence.verb or small[-1] in "?:"):  # most
+        return (Voice.UNSURE, "a text that was pointed at") if _AS_FOLLOWS.search(small) else None
     has_colon = small.endswith(":") and not small.endswith('":')
     is_mine = _MINE.search(small) is not None
     set_off = Voice.QUOTED if (has_colon or has_break) and not is_mine else Voice.UNSURE
     reason = "what a request is to be done to"
     if sentence.is_text_request:
-        has_object = not (has_colon or has_break) and _HAS_OBJECT.search(small) is not None
+        points = _POINTS.search(small) or _TEXT.search(small) or len(small.split()) <= BARE_WORDS_MAX
+        has_object = not (has_colon or has_break) and (_HAS_OBJECT.search(small) or not points)
         return None if has_object else (set_off, reason)
     if sentence.verb:
         if _POINTS.search(small) and (has_colon or has_break or sentence.verb in _READING):
             return (Voice.UNSURE if sentence.verb in _READING else set_off), reason
-        if has_colon and has_break and _THESE.search(small):
+        if has_colon and _THIS.search(small):
             return Voice.UNSURE, reason
         if has_colon and _TEXT.search(small):
             return (set_off if has_break and _GIVEN.search(small) else Voice.UNSURE), reason
@@ -236,7 +292,7 @@ def _hands_over(sentence: _Sentence, *, has_break: bool, before_list: bool) -> t
         return ((Voice.QUOTED if has_break else Voice.UNSURE), reason) if _POINTS_AT_TEXT.search(small) else None
     if (has_colon or has_break) and _POINTS_AT_TEXT.search(small):
         return (Voice.QUOTED if has_colon and has_break and not is_mine else Voice.UNSURE), reason
-    if _AS_FOLLOWS.search(small) or (has_break and _RECEIVED.search(small)):
+    if (has_break and _TELLS_OF_TEXT.search(small)) or _AS_FOLLOWS.search(small):
         return Voice.UNSURE, reason
     if has_colon and has_break and _OWN.match(small):
         return None if before_list else (Voice.UNSURE, reason)
@@ -278,23 +334,33 @@ def _find_blocks(text: str) -> Iterator[VoicedSpan]:
 
 
 def _iter_lines(text: str) -> Iterator[Span]:
+    """Those that show something."""
     start = 0
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
-        yield start, end
+        if text[start:end].strip():
+            yield start, end
         start = end + 1
 
 
 def _iter_sentences(text: str, start: int, end: int) -> Iterator[_Sentence]:
-    line = _ADDRESS.sub(lambda address: "u" * len(address[0]), text[start:end])
-    for found in _SENTENCE.finditer(line):
-        small = found[0][:SENTENCE_MAX].strip(_MARKS + ")]}").lower().replace("’", "'")
+    line = text[start:end]
+    if "://" in line or "www." in line:
+        line = _ADDRESS.sub(lambda address: "u" * len(address[0]), line)
+    at = 0
+    for stop in (*(mark.end() for mark in _SENTENCE_ENDS.finditer(line)), len(line)):
+        small = line[at : min(stop, at + SENTENCE_MAX)].strip(_STRIPPED).lower().replace("’", "'")
         if small:
-            yield _Sentence(start + found.start(), start + found.end(), small, _find_verb(small))
+            yield _Sentence(start + at, start + stop, small, _find_verb(small))
+        at = stop
 
 
 def _find_verb(small: str) -> str:
+    """The verb of a sentence that asks for something; empty where it asks for nothing."""
+    first = _WORD.match(small)
+    if first is None or not (first[0] in _FIRST_WORDS or _TEXT_VERB.match(small)):  # which settles nearly all
+        return ""
     leads = _LEADS.match(small)
     at = leads.end() if leads else 0
     if (text_verb := _TEXT_VERB.match(small, at)) is not None:

@@ -16,7 +16,8 @@ _CODE_LINE: Final = re.compile(
     r"|[\w.\[\]\"']+\s*(?:=|:=|\+=|->|=>|::)\s*\S.*)",
     re.IGNORECASE,
 )
-_CODE_SIGNS: Final = re.compile(r"[{};=]|\w\(|^\s{2,}\S|::|->|=>", re.MULTILINE)
+_PROSE: Final = re.compile(r"\s*[A-Za-z]\w*,?(?: [\w'-]+,?){3,}[.?!]?\s*\Z")
+_CODE_SIGNS: Final = re.compile(r"[{};=]|\w\(|^[ \t]{2,}\S|::|->|=>", re.MULTILINE)
 
 
 def is_code_completion(prompt: str) -> bool:
@@ -24,5 +25,7 @@ def is_code_completion(prompt: str) -> bool:
     if _HOLE.search(prompt):
         return True
     end = prompt[-LOOKED_AT:]
-    lines = end.split("\n")[1 if len(prompt) > LOOKED_AT else 0 : -1] or [end]
-    return _CODE_SIGNS.search(end) is not None and all(map(_CODE_LINE.match, lines))
+    *lines, last = end.split("\n")[1 if len(prompt) > LOOKED_AT else 0 :]
+    if _CODE_SIGNS.search(end) is None or _PROSE.match(last):
+        return False
+    return all(map(_CODE_LINE.match, lines or [last]))

@@ -25,13 +25,23 @@ class Template(NamedTuple):
     end: re.Pattern[str]
 
 
-# ChatML; Llama 3; Llama 2 and Mistral; Gemma; Phi and Zephyr; the turns of older models.
+# ChatML; Llama 3; gpt-oss; Granite; Llama 2 and Mistral; Gemma; Phi and Zephyr; the turns of older models.
 TEMPLATES: Final = (
     Template("<|im_start|>", re.compile(r"<\|im_start\|>(\w+)\s*"), re.compile(r"\s*(?:<\|im_end\|>\s*)?\Z")),
     Template(
         "<|start_header_id|>",
         re.compile(r"<\|start_header_id\|>(\w+)<\|end_header_id\|>"),
         re.compile(r"\s*(?:<\|(?:eot_id|eom_id|begin_of_text|end_of_text)\|>\s*)*\Z"),
+    ),
+    Template(
+        "<|message|>",
+        re.compile(r"<\|start\|>(\w+)(?:[^<\n]|<\|(?:channel|constrain)\|>){0,80}<\|message\|>"),
+        re.compile(r"\s*(?:<\|(?:end|return|call)\|>\s*)?\Z"),
+    ),
+    Template(
+        "<|start_of_role|>",
+        re.compile(r"<\|start_of_role\|>(\w+)(?: [^<\n]{0,80})?<\|end_of_role\|>"),
+        re.compile(r"\s*(?:<\|end_of_text\|>\s*)?\Z"),
     ),
     Template("[INST]", re.compile(r"(?:<s>[ \t]*)?\[(/?INST)\]"), re.compile(r"\s*(?:</s>\s*)?\Z")),
     Template("<start_of_turn>", re.compile(r"<start_of_turn>(\w+)\n?"), re.compile(r"\s*(?:<end_of_turn>\s*)?\Z")),
@@ -40,6 +50,7 @@ TEMPLATES: Final = (
     ),
     Template(":", re.compile(r"(?:\A|(?<=\n))(System|User|Human|Assistant):", re.IGNORECASE), re.compile(r"\s*\Z")),
 )
+_BEGINS: Final = re.compile(r"\s*(?:(?:<\|begin_of_text\|>|<s>|<bos>)\s*)?")
 OTHER_ROLES: Final[dict[str, Role]] = {"INST": "user", "/INST": "assistant"}
 
 
@@ -59,11 +70,12 @@ class FlattenedPrompt(Prompt):
 
 
 def find_template(prompt: str) -> Template | None:
-    """The template whose marks the prompt bears, with a turn of a user; older models' only where it begins with one."""
+    """The template whose marks the prompt bears from its beginning, with a turn of a user; that of older models only
+    where the model is to answer, too."""
+    begins = _BEGINS.match(prompt)
+    start = begins.end() if begins else 0
     for template in TEMPLATES:
-        if template.sign not in prompt:
-            continue
-        if template is TEMPLATES[-1] and template.header.match(prompt) is None:
+        if template.sign not in prompt or template.header.match(prompt, start) is None:
             continue
         roles = {_role_of(header[1]) for header in template.header.finditer(prompt)}
         if "user" in roles and (template is not TEMPLATES[-1] or "assistant" in roles):

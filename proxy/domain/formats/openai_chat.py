@@ -152,11 +152,13 @@ class OpenAICompletions(payloads.SamplingBesidePrompt):
 
     def read(self, payload: Payload) -> Prompt | None:
         prompt = payload.get("prompt")
-        if not isinstance(prompt, str) or not prompt or payload.get("suffix") or is_code_completion(prompt):
+        if not isinstance(prompt, str) or not prompt or payload.get("suffix"):
             return None
         model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=False)
         if flattened.is_flattened(prompt):
             return flattened.read(prompt, [], model, has_system=True, is_stream=asks_stream)
+        if is_code_completion(prompt):
+            return None
         # It takes no block at its end: the model continues it exactly there. A block before it is no system text,
         # so the Modelfile's SYSTEM stays in force, and nothing has to come before the block.
         return Prompt(model, [Part("user", prompt, 0)], has_system=True, is_stream=asks_stream)

@@ -3,7 +3,7 @@ in small letters, a line between words that a blank may part; a few words of oth
 reach people who write English."""
 
 from memory.domain.language.english.requests import TASKS
-from memory.domain.text.function_words import split_words
+from memory.domain.text.function_words import AUXILIARIES, PRONOUNS, WH_WORDS, split_words
 
 
 def _join(words: str) -> str:
@@ -27,13 +27,18 @@ LEADS = (
     r"|(?:can|could|would|will) you (?:please |kindly |quickly |also )?"
     r"|(?:i|we)(?:'d| would)? (?:need|want|like)(?: you)? to |help me (?:to )?|let's |your (?:task|job) is to )*"
 )
+# With which these begin.
+LEADING = split_words(
+    "please pls kindly now then next ok okay hey hi hello also and so just first finally quickly briefly can could "
+    "would will i we i'd we'd help let's your"
+)
 # Kinds of text that others write.
 TEXTS = _join(
     r"""
     abstracts? announcements? articles? attachments? bios? blog_posts? captions? changelogs? chapters? chat_logs? chats?
     clauses? code comments? commit_messages? contents? contracts? conversations? cover_letters? cvs? dialog(?:ue)?s?
     diffs? docs? docstrings? documents? documentation drafts? e-?mails? entr(?:y|ies) essays? excerpts? exports?
-    extracts? faqs? files? footnotes? form grammar input invoices? issues? job_ads? letters? listings? logs?
+    extracts? faqs? files? footnotes? form grammar guides? input invoices? issues? job_ads? letters? listings? logs?
     lyrics memos?
     mails? messages? minutes news(?:letters?)? outputs? pages? paragraphs? passages? poems? policy policies posts?
     press_releases? prose pull_requests? prs?(?:_descriptions?)? quotes? readmes?(?:\.\w+)? release_notes replies
@@ -49,7 +54,7 @@ POINTS_ON = (
 )
 POINTS_BACK = "above|preceding"
 _ALONE = (
-    r"(?= *(?:$|[.:?!,;)]|(?:one|in|into|to|for|as|from|and|please|more|so|with|properly|better|politely|formally"
+    r"(?= *(?:$|[.:?!,;)]|(?:one|in|into|to|for|as|from|and|please|more|so|properly|better|politely|formally"
     rf"|(?:[\w-]+ )?(?:{TEXTS}))\b))"
 )
 POINTS = rf"(?:this|these){_ALONE}"
@@ -62,13 +67,23 @@ SOURCES = _join(
     samples? tests?_data fixtures? feedback answers?
     """
 )
+# Of a line that is no mere title.
+SPEAKS = (
+    PRONOUNS | AUXILIARIES | WH_WORDS | split_words("my our let please thanks ok okay yes so i'm it's what's")
+) - split_words("he she they them his her their may")
+# Words of English grammar that other languages have, too.
+FOREIGN_TOO = split_words("a am an as do in me no on or so to die de")
 # That somebody has sent something, or the speaker will; and as what.
-RECEIVED = r"(?:wrote|writes|sent|sends|replied|answered|texted|emailed|mailed|posted)(?: \w+)? (?:me|us|back)\b"
+RECEIVED = (
+    r"(?:copied|got|found|received|pasted|took) (?:it|this|that|these) "
+    r"|(?:wrote|writes|sent|sends|replied|answered|texted|emailed|mailed|posted)(?: \w+)? (?:me|us|back)\b"
+)
 AS_FOLLOWS = r"(?:like this|as follows|the following|this way|these words)\b"
 ANNOUNCES = (
     r"\b(?:send|paste|post|share|give|show)(?:ing)? you (?:a|an|the|some|my|two|three)\b"
     r".*\b(?:next|then|after|now|soon)\b"
 )
+WROTE = r"(?<!\bi )(?<!\bwe )\b(?:wrote|sent|posted|said)\b"
 # How a question begins.
 ASKS = "does do did is are was were can could should would will has have how what why which who whom whose where when"
 # How a line tells who has written what follows.
@@ -84,13 +99,12 @@ UNSPACED = "内容|文章|文本|邮件|以下|网页|写道"
 # With these a label is the speaker's own: `Note: ...`, `One more thing: ...`, `Our stack: ...`.
 OWN_LABELS = split_words(
     """
-    about actually also anyway again as btw careful caution clarification constraint constraints correction decision
-    decisions detail details edit exactly forgot fact facts finally first five four fyi goal goals heads hint i idea
-    important
-    indeed info information last list me mention mine my new next no note now ok okay our ours plan please point points
-    preference preferences ps question questions quick record regarding remember reminder request requirement
-    requirements right rule rules second setup short so stack status sure task tasks team thing things third three tip
-    todo two up update updates us warning way we what who yes you
+    about actually again also anyway as btw careful caution clarification constraint constraints correction decision
+    decisions detail details edit exactly fact facts finally first five forgot four fyi goal goals heads hint i i'm
+    idea important indeed info information it it's last list me mention mine my new next no note now ok okay our
+    ours plan please point points preference preferences ps question questions quick record regarding remember
+    reminder request requirement requirements right rule rules second setup short so stack status sure task tasks
+    team that's there's thing things third three tip todo two up update updates us warning way we what who yes you
     """
 )
 # A letter begins so, on a line of its own.

@@ -121,20 +121,6 @@ def test_the_head_of_a_plain_prompt_is_its_beginning() -> None:
     assert applied(GENERATE, payload, Edit(heads={1: B})) == payload | {"prompt": f"{B}\n\n hi"}
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "<|fim_prefix|>def f(<|fim_suffix|>)<|fim_middle|>",
-        "<fim-prefix>def f(<fim-suffix>)<fim-middle>",
-        "<｜fim▁begin｜>def f(<｜fim▁hole｜>)<｜fim▁end｜>",
-        "<PRE> def f( <SUF>) <MID>",
-        "[SUFFIX])[PREFIX]def f(",
-    ],
-)
-def test_a_prompt_with_a_hole_for_code_takes_a_block_at_the_top_only(prompt: str) -> None:
-    assert read(GENERATE, generate(prompt)).parts == [Part("user", prompt, 0)]
-
-
 def test_heads_stand_at_the_beginning_of_their_sections() -> None:
     changed = applied(GENERATE, generate(FLAT), Edit(tails={3: "two"}, heads={1: "one", 3: "three"}))
 
