@@ -692,3 +692,60 @@ def test_no_episode_is_given_that_the_facts_contradict_or_repeat(said: str, why:
     assert "skadi: [type] printer" in recalled.block.text
     assert (said in recalled.block.text) is (why == "given")
     assert recalled.notes == {("episode", 1): why}
+
+
+# --- what holds for its speaker alone ---
+
+DOBBY, ANN = ("dobby", ""), ("dobby", "ann")
+
+
+def own_cache(*facts: EdgeRow) -> Cache:
+    """gnommoweb and its possible parents are known; the facts are shared."""
+    rows = {word: SoasRow(number, novelty=1) for number, word in enumerate(("type", "gnommoweb", "repo", "tool"), 1)}
+    return cache_of(rows, [EdgeRow(1, 1, 1, True), *facts])
+
+
+def recall_for(cache: Cache, speaker: tuple[str, str] | None) -> str:
+    readings = [Reader(cache).read(Message("user", "Restart gnommoweb."))]
+    block = recollect(cache, Mentions.of(readings), NOW, speaker=speaker).block
+    assert still_holds(cache, block, NOW, speaker)
+    return block.text
+
+
+def test_an_own_fact_is_for_its_speaker_and_everybody_behind_its_agent() -> None:
+    cache = own_cache()
+    cache.own_facts.put(7, DOBBY, EdgeRow(2, 3, 1, True, channel="unsure"))
+    cache.own_facts.put(8, ANN, EdgeRow(2, 3, 1, True, channel="unsure"))
+    cache.own_facts.drop(8)
+
+    assert "gnommoweb: [type] repo" in recall_for(cache, DOBBY)
+    assert "gnommoweb: [type] repo" in recall_for(cache, ANN)
+    assert "[type]" not in recall_for(cache, ("winky", ""))
+    assert "[type]" not in recall_for(cache, None)
+    cache.own_facts.drop(7)
+    assert "[type]" not in recall_for(cache, DOBBY)
+    assert not cache.own_facts.words
+
+
+def test_against_a_shared_fact_it_is_shown_beside_it_to_its_speaker_alone() -> None:
+    cache = own_cache(EdgeRow(2, 3, 1, True))
+    cache.own_facts.put(7, ANN, EdgeRow(2, 4, 1, True, channel="unsure"))
+
+    assert "gnommoweb: [type?] repo | tool" in recall_for(cache, ANN)
+    assert "gnommoweb: [type] repo\n" in recall_for(cache, DOBBY)
+
+
+def test_what_all_know_is_not_told_twice() -> None:
+    cache = own_cache(EdgeRow(2, 3, 1, True))
+    cache.own_facts.put(7, ANN, EdgeRow(2, 3, 1, True, channel="unsure"))
+
+    assert recall_for(cache, ANN) == recall_for(cache, DOBBY)
+
+
+def test_a_setting_gives_it_to_all_agents_with_a_token() -> None:
+    cache = own_cache()
+    cache.tuning = replace(cache.tuning, share_unsure="agents")
+    cache.own_facts.put(7, ANN, EdgeRow(2, 3, 1, True, channel="unsure"))
+
+    assert "gnommoweb: [type] repo" in recall_for(cache, ("winky", ""))
+    assert "[type]" not in recall_for(cache, ("anonymous@127.0.0.1", ""))

@@ -6,16 +6,17 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from memory.domain.channels import Channel
 from memory.graph import store
 from memory.graph.store import Assertion, Attribution
-from memory.models import Agent, Dimension, Edge, EdgeHistory, Soas, Source
+from memory.models import Agent, Config, Dimension, Edge, EdgeHistory, Soas, Source
 from resolution.actors import Actor
 from resolution.decisions.claims import decide
 from resolution.decisions.naming import promote
 from resolution.domain.verdicts import Verdict
 from resolution.intake.candidates import CandidateBook, expire
 from resolution.models import Candidate, Claim
-from tests.resolution.worlds import OPERATOR, fact, facts, say
+from tests.resolution.worlds import OPERATOR, fact, facts, say, take_back
 
 pytestmark = pytest.mark.django_db
 
@@ -251,3 +252,86 @@ class TestStrength:
         Dimension.objects.filter(soas__token="runs-on").update(on_collision="supersede")
 
         assert say("gnommoweb ispart evil runs-on", source=source, role="").status == "superseded"
+
+
+class TestUnsure:
+    """What a long message states holds for its speaker alone, until it is said in other words."""
+
+    DOBBY, WINKY = ("dobby", ""), ("winky", "bob")
+
+    def mumble(self, text: str = FACT, holder: tuple[str, str] = DOBBY, paragraph: str = "one", **changes: Any) -> str:
+        said = {"channel": Channel.UNSURE, "holder": holder, "paragraph": paragraph} | changes
+        return say(text, holder[0], **said).status
+
+    def waiting(self) -> dict[tuple[str, str], list[str]]:
+        rows = Candidate.objects.filter(state="open").order_by("parent")
+        found: dict[tuple[str, str], list[str]] = {}
+        for row in rows:
+            found.setdefault(row.holder, []).append(row.parent)
+        return found
+
+    def test_it_waits_for_its_speaker_with_its_words_known(self) -> None:
+        assert self.mumble() == "candidate"
+
+        assert self.waiting() == {self.DOBBY: ["repo"]}
+        assert facts() == set()
+        assert Soas.objects.get(token="gnommoweb").novelty == 1
+
+    def test_the_same_paste_again_is_no_second_voice(self) -> None:
+        assert {self.mumble(), self.mumble(conversation=THERE), self.mumble(holder=self.WINKY)} == {"candidate"}
+
+        assert self.waiting() == {self.DOBBY: ["repo"], self.WINKY: ["repo"]}
+
+    @pytest.mark.parametrize("holder", [DOBBY, WINKY])
+    def test_in_other_words_it_is_a_fact_of_all(self, holder: tuple[str, str]) -> None:
+        self.mumble()
+
+        assert self.mumble(holder=holder, paragraph="two") == "inserted"
+        assert facts() == {FACT}
+        assert edge().channel == "user"
+        assert self.waiting() == {}
+
+    def test_of_a_system_text_any_words_are_the_same(self) -> None:
+        self.mumble(role="system")
+
+        assert self.mumble(role="system", paragraph="two") == "candidate"
+
+    def test_whoever_says_so_plainly_makes_a_fact_of_it(self) -> None:
+        self.mumble()
+        self.mumble(holder=self.WINKY)
+
+        assert say(FACT, "winky").status == "inserted"
+        assert self.waiting() == {}
+
+    def test_of_a_speakers_own_the_newer_holds(self) -> None:
+        self.mumble()
+        self.mumble("gnommoweb isa tool type")
+        self.mumble("gnommoweb isa library type", self.WINKY)
+
+        assert self.waiting() == {self.DOBBY: ["tool"], self.WINKY: ["library"]}
+
+    def test_against_a_fact_it_opens_no_conflict(self) -> None:
+        say(FACT)
+
+        assert self.mumble("gnommoweb isa tool type") == "candidate"
+        assert not Claim.objects.exists()
+        assert self.waiting() == {self.DOBBY: ["tool"]}
+
+    def test_its_speaker_takes_it_back_and_nobody_else(self) -> None:
+        self.mumble()
+        said = {"channel": Channel.UNSURE, "paragraph": "two"}
+
+        assert take_back(FACT, "winky", holder=self.WINKY, **said).status == "needless"
+        assert take_back(FACT, "dobby", holder=self.DOBBY, **said).status == "retired"
+        assert self.waiting() == {}
+
+    def test_a_setting_shares_it(self) -> None:
+        Config.objects.create(key="share_unsure", value="all")
+
+        assert self.mumble() == "inserted"
+
+    def test_it_waits_however_long_nobody_says_it_again(self) -> None:
+        self.mumble()
+        Candidate.objects.update(last_said_at=timezone.now() - timedelta(days=300))
+
+        assert expire(timezone.now()) == 0
