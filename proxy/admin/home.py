@@ -25,7 +25,7 @@ from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
 from resolution.admin.runs import describe_last_runs
-from resolution.models import Candidate, Run
+from resolution.models import Run
 from resolution.views.queue_summary import measure_tiers, waiting
 
 UNKNOWN_SHOWN = 10
@@ -66,10 +66,6 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
                 "reading": last.get(Run.Trigger.DETECT),
                 "no_detective": llm.missing("detective_model_id", tuning),
             }
-    if may("resolution.view_candidate"):
-        parts["candidates"] = Candidate.objects.filter(state=Candidate.State.OPEN).aggregate(
-            waiting=Count("pk"), of_speakers=Count("pk", filter=~Q(for_speaker=""))
-        )
     if may("memory.view_soas"):
         asked = list_unknown(tuning, request.GET, sees_evidence=may("memory.view_evidence"))
         parts |= {"sees_unknown": True, "unknown": asked}

@@ -17,7 +17,11 @@ FIRST = 5
 COUNTED: Final = """
     SELECT count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'proposed'),
            count(*) FILTER (WHERE status <> 'open' AND priority > 0), count(*) FILTER (WHERE status = 'open'),
-           min(since)
+           min(since),
+           (SELECT count(*) FROM (SELECT FROM edge_candidate WHERE state = 'open' LIMIT %s) AS candidates),
+           (SELECT count(*) FROM (
+               SELECT FROM edge_candidate WHERE state = 'open' AND for_speaker <> '' LIMIT %s
+           ) AS of_speakers)
     FROM (
         (SELECT status, priority, created_at AS since FROM resolution_queue WHERE status IN ('pending', 'proposed')
          LIMIT %s)
@@ -53,6 +57,8 @@ class QueueSummary:
     others: int
     oldest: str
     first: list[Next]
+    candidates: int
+    of_speakers: int  # of these, that hold for their speaker alone
 
     @property
     def open(self) -> str:
@@ -72,7 +78,7 @@ class QueueSummary:
 
 def waiting() -> QueueSummary:
     """In a few queries."""
-    [(pending, proposed, urgent, others, oldest)] = fetch_rows(COUNTED, [COUNTED_MAX, COUNTED_MAX])
+    [(pending, proposed, urgent, others, oldest, *candidates)] = fetch_rows(COUNTED, [COUNTED_MAX] * 4)
     rows = Claim.objects.filter(status__in=OPEN)
     first = []
     for row in rows.select_related(*RELATED).order_by(*IN_ORDER)[:FIRST]:
@@ -83,7 +89,8 @@ def waiting() -> QueueSummary:
         next_ones = of_people.order_by("-priority", "detected_at", "id")[:FIRST]
         first += [Next(one.conflict, "", "", one.title) for one in read_conflicts(next_ones).values()]
         first.sort(key=lambda line: (-line.row.priority, time_of(line.row)))
-    return QueueSummary(pending, proposed, urgent, others, ago(oldest) if oldest else "", first[:FIRST])
+    since = ago(oldest) if oldest else ""
+    return QueueSummary(pending, proposed, urgent, others, since, first[:FIRST], *candidates)
 
 
 # --- how often what finds conflicts was right ---
