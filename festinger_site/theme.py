@@ -112,6 +112,7 @@ UNFOLD = {
                 rows("History", "history", "memory.edgehistory"),
                 rows("Decided triples", "rule", "resolution.decidedtriple"),
                 rows("Messages that wait", "hourglass_top", "memory.heardmessage"),
+                rows("Templates of programs", "precision_manufacturing", "memory.promptopening"),
                 rows("Observations", "hearing", "memory.observation"),
                 rows("Evidence", "format_quote", "memory.evidence"),
                 rows("Recollections", "lightbulb", "proxy.recollectionevent") | {"active": are_recollections},

@@ -96,6 +96,9 @@ CREATE TRIGGER edge_candidate_announce_delete AFTER DELETE ON edge_candidate REF
 CREATE TRIGGER edge_candidate_announce_truncate AFTER TRUNCATE ON edge_candidate
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
 
+CREATE TRIGGER prompt_opening_announce AFTER UPDATE ON prompt_opening FOR EACH ROW
+    WHEN (OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION festinger_announce_reload();
+
 -- Memories and episodes: when what a prompt may have shown changes or goes. New ones were in no prompt yet.
 CREATE TRIGGER memory_announce_update AFTER UPDATE ON memory
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows

@@ -17,6 +17,7 @@ from memory.cache.small_tables import (
     read_mutes,
     read_projects,
     read_teachers,
+    read_templates,
 )
 from memory.cache.state import Cache
 from memory.collector import pause_collector
@@ -330,5 +331,5 @@ REFRESH = {
 SMALL = {
     "alias": read_aliases, "dimension": read_dimensions, "config": read_config, "agent": read_agents,
     "mute_pattern": read_mutes, "teacher": read_teachers, "project": read_projects,
-    "agent_allowed_projects": read_agents,
+    "agent_allowed_projects": read_agents, "prompt_opening": read_templates,
 }  # fmt: skip

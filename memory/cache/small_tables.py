@@ -14,6 +14,7 @@ AGENTS = f"""
         ARRAY(SELECT project_id FROM agent_allowed_projects WHERE agent_id = agent.id), {", ".join(AGENT_SWITCHES)}
     FROM agent
 """
+TEMPLATES = "SELECT agent, person, digest FROM prompt_opening WHERE state = 'template'"
 DIMENSIONS = "SELECT id, on_collision = 'supersede', is_additive, split_from_id FROM dimension"
 
 
@@ -51,6 +52,13 @@ async def read_projects(cache: Cache, connection: Connection) -> None:
 
 async def read_teachers(cache: Cache, connection: Connection) -> None:
     cache.audience.teachers = {agent for (agent,) in await _read(connection, "SELECT agent FROM teacher")}
+
+
+async def read_templates(cache: Cache, connection: Connection) -> None:
+    templates: dict[tuple[str, ...], set[bytes]] = {}
+    for agent, person, digest in await _read(connection, TEMPLATES):
+        templates.setdefault((agent, person), set()).add(bytes(digest))
+    cache.templates = templates
 
 
 async def read_mutes(cache: Cache, connection: Connection) -> None:

@@ -54,6 +54,7 @@ class Cache:
     audience: Audience = field(default_factory=Audience)
     projects: dict[str, ProjectRow] = field(default_factory=dict)  # by slug
     states: ProjectStates = field(default_factory=ProjectStates)
+    templates: dict[tuple[str, ...], set[bytes]] = field(default_factory=dict)  # openings of programs, by speaker
     own_facts: OwnFacts = field(default_factory=OwnFacts)
     mutes: re.Pattern[str] | None = None  # what operators muted by patterns
     # Of memories and episodes that were shown, those that have changed since; None where nothing holds any more.

@@ -15,7 +15,7 @@ from django.db.models.functions import Cast
 from memory.db.connections import first_line
 from memory.db.locks import Lock, lock_until_commit
 from memory.domain.recall.saliency import FORGOTTEN_AFTER_DAYS
-from memory.models import Config, EdgeHistory, Evidence, LlmCall, Observation, SeenMessage, Soas
+from memory.models import Config, EdgeHistory, Evidence, LlmCall, Observation, PromptOpening, SeenMessage, Soas
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +23,7 @@ SEEN_MESSAGES_KEPT = timedelta(days=30)
 STATEMENTS_KEPT = timedelta(days=30)
 QUESTIONS_KEPT = timedelta(days=7)
 CALLS_KEPT = timedelta(days=400)
+OPENINGS_KEPT = timedelta(days=30)
 WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
 RECENT = timedelta(days=30)  # words that were met since stay, as long as others can go
 
@@ -158,7 +159,14 @@ def _find_unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
 
 
 # The messages first: what was learned from them goes with them.
+def prune_openings(now: datetime) -> int:
+    """Beginnings of conversations that were counted, and have not come again for long."""
+    rows = PromptOpening.objects.filter(state=PromptOpening.State.COUNTING, last_seen__lt=now - OPENINGS_KEPT)
+    return prune(rows, by="last_seen")
+
+
 PRUNERS = {
+    "openings": prune_openings,
     "seen_messages": prune_seen_messages,
     "statements": prune_statements,
     "questions": prune_questions,

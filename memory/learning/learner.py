@@ -24,6 +24,7 @@ from memory.learning.encounters import IN_NAMED_CHAT
 from memory.learning.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
 from memory.learning.heard import HeardMessage, digest_heard
 from memory.learning.observations import insert_observations
+from memory.learning.openings import count_openings
 from memory.learning.vocabulary import WORDS_A_STATEMENT, VocabularyWriter
 from memory.semantic.domain.scope import Scope, Speaker
 
@@ -141,6 +142,7 @@ class Learner:
             if rows:
                 new = await insert_seen(connection, [read_row(self._cache, *row[1:]) for row in rows])
                 await mark_replaced(connection, new)
+                await count_openings(connection, new)
                 await self._store(connection, new)
                 await connection.execute(DELETE, [ids])
         return len(rows)

@@ -67,6 +67,47 @@ class HeardMessage(models.Model):
         return f"{self.role} of {self.agent}"
 
 
+class PromptOpening(models.Model):
+    """How conversations of one speaker begin. What three of them begin with, and nobody went on with, is what a program
+    fills in: nobody has said it."""
+
+    class State(models.TextChoices):
+        COUNTING = "counting", "is counted"
+        TEMPLATE = "template", "a program's template"
+        OWN = "own", "somebody's own words"
+
+    agent = models.CharField(max_length=120)
+    person = models.CharField(max_length=200, blank=True, default="", db_default="")
+    digest = models.BinaryField(help_text="Of the opening, without case, white space and signs.")
+    text = models.CharField(max_length=300, help_text="The opening, secrets masked.")
+    seen = models.JSONField(default=list, help_text="The conversations, and digests of what followed in them.")
+    state = models.CharField(max_length=8, choices=State, default=State.COUNTING, db_default=State.COUNTING)
+    found_at = models.DateTimeField(null=True, blank=True)
+    hidden_at = models.DateTimeField(null=True, blank=True, help_text="When what was kept of it was hidden.")
+    last_seen = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "prompt_opening"
+        verbose_name = "template of a program"
+        verbose_name_plural = "templates of programs"
+        indexes = [
+            models.Index(fields=["last_seen"], condition=Q(state="counting"), name="prompt_opening_by_age"),
+            models.Index(fields=["-id"], condition=~Q(state="counting"), name="prompt_opening_found"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["agent", "person", "digest"], name="prompt_opening_counts_once"),
+            models.CheckConstraint(
+                condition=Exact(OctetLength("digest"), CONVERSATION_BYTES), name="prompt_opening_digest_is_whole"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["counting", "template", "own"]), name="prompt_opening_state_is_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
 class NamedConversation(models.Model):
     """A conversation in which users speak of an unknown concept, until there are enough to ask a model about it."""
 

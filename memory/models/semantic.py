@@ -10,7 +10,7 @@ from django.db.models.functions import Lower, Mod, Now
 from django.db.models.lookups import Exact
 
 from memory.models.graph import CHANNELS, IS_CHANNEL
-from memory.models.messages import CONVERSATION_BYTES, DIGEST_BYTES, OctetLength
+from memory.models.messages import CONVERSATION_BYTES, DIGEST_BYTES, OctetLength, PromptOpening
 from memory.models.operating import Project
 
 EPISODE_CHARACTERS = 4_000
@@ -45,6 +45,9 @@ class Episode(models.Model):
     # The same of each part of which it is open whether the speaker has written it.
     unsure = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
     place = models.BinaryField(null=True, blank=True, help_text="Where it stands in its conversation.")
+    hidden_by = models.ForeignKey(
+        PromptOpening, models.SET_NULL, null=True, blank=True, help_text="The template of a program that it came of."
+    )
     replaced_at = models.DateTimeField(null=True, blank=True, help_text="When its client put another in its place.")
     # Weight A: what a user says; C: the model's answer; D: what a message only quotes.
     lexemes = SearchVectorField(editable=False)

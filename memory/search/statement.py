@@ -296,7 +296,7 @@ def visible(kind: Kind, asked: Asked, *, table: str = "") -> str:
     project = "IS NULL" if asked.project is None else f"= {asked.project:d}"  # for IS NOT DISTINCT no index is used
     conditions = [f"{column}project_id {project}"]
     if kind == "episode":
-        conditions += [spoken_by, f"{column}replaced_at IS NULL"]
+        conditions += [spoken_by, f"{column}replaced_at IS NULL", f"{column}hidden_by_id IS NULL"]
         if asked.is_unasked:
             conditions.append(f"{column}role = 'user'")
     else:

@@ -6,9 +6,11 @@ reads; one message; no tools. What one message alone asks has to hold the record
 """
 
 import re
+from collections.abc import Container
 from typing import Final
 
-from memory.domain.authorship.agent_envelopes import is_person_envelope
+from memory.domain.authorship.agent_envelopes import is_person_envelope, unwrap
+from memory.domain.authorship.openings import find_openings
 from memory.domain.language.english import programs as english
 from proxy.domain.formats.base import Payload, Prompt
 
@@ -23,8 +25,9 @@ _TURNS: Final = re.compile(
 )
 
 
-def find_program(prompt: Prompt, payload: Payload) -> str:
-    """Why a prompt is a program's own; empty where it is not."""
+def find_program(prompt: Prompt, payload: Payload, templates: Container[bytes] = ()) -> str:
+    """Why a prompt is a program's own; empty where it is not. ``templates``: digests of openings that programs of this
+    speaker fill in."""
     parts = prompt.parts
     if payload.get("tools") or payload.get("functions"):
         return ""
@@ -37,6 +40,8 @@ def find_program(prompt: Prompt, payload: Payload) -> str:
     if system.strip() and _is_for_program(system) and not _TOOLS.search(system):
         return "a prompt made for one task"
     text = said[0].text
+    if len(said) == 1 and templates and any(one.digest in templates for one in find_openings(unwrap(text, "user")[0])):
+        return "what a program fills into a template"
     record = (_TAGGED.search(text) or _TURNS.search(text)) if len(said) == 1 else None
     if record is None:
         return ""

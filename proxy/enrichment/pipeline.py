@@ -6,7 +6,7 @@ wrong in it is logged and counted, and the original request goes on.
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -141,7 +141,7 @@ class Enricher:
             await self._put_back(wire, read.cut, done, scope, off, started, turn)
             return done
 
-        if program := find_program(prompt, read.payload):
+        if program := find_program(prompt, read.payload, self._templates_of(scope)):
             # Nobody has said what is in it, and nobody reads the answer.
             off = {"learn": program, "ask": program, **off}
         # Until the vocabulary is loaded nothing can be read, counted or recalled; loops are found without it.
@@ -215,6 +215,9 @@ class Enricher:
         if self.cache.tuning.keeps_prompt_text:
             event["said"] = find_last_user_text(prompt.parts, readings)
         self.events.add(event)
+
+    def _templates_of(self, scope: Scope | None) -> Container[bytes]:
+        return self.cache.templates.get(tuple(scope.speaker), ()) if scope is not None else ()
 
     def _count_unread(self, messages: Sequence[Message], readings: Sequence[Reading | None]) -> int:
         """In characters."""

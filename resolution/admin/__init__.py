@@ -14,6 +14,7 @@ from resolution.admin import (
     mirror,
     observations,
     runs,
+    templates,
     transfer,
 )
 from resolution.resolver import schedule
@@ -31,6 +32,7 @@ __all__ = [
     "mirror",
     "observations",
     "runs",
+    "templates",
     "transfer",
 ]
 

@@ -39,7 +39,7 @@ def take_back_replaced() -> bool:
             return False
         while rows := list(Episode.objects.exclude(replaced_at=None).order_by("id")[:BATCH]):
             for row in rows:
-                count = sum(map(_take_back, _find_stated(row)))
+                count = sum(map(take_back_statement, _find_stated(row)))
                 forget(ForgetScope(kind="episode", ids=(row.pk,)))
                 logger.info("message.replaced", extra={"episode": row.pk, "statements": count})
     return True
@@ -56,7 +56,8 @@ def _find_stated(row: Episode) -> list[Observation]:
     return [one for one in said.order_by("-said_at") if digest_heard(bytes(one.digest), scope) == digest]
 
 
-def _take_back(said: Observation) -> bool:
+def take_back_statement(said: Observation) -> bool:
+    """True if it was a fact, or waited, and nobody else has said the same."""
     triple = Triple(said.concept, said.parent, said.dimension, said.is_isa)
     same = Observation.objects.filter(
         kind=Observation.Kind.TRIPLE, concept=said.concept, parent=said.parent, dimension=said.dimension,

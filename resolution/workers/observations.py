@@ -31,6 +31,7 @@ from memory.models.messages import CONVERSATION_BYTES
 from resolution.decisions.naming import settle
 from resolution.intake.assertions import Outcome
 from resolution.memories.replacing import take_back_replaced
+from resolution.memories.templates import settle_templates
 from resolution.workers import leases
 
 logger = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
     """Settles the statements that are due, until there is none or the time is over; how many were dealt with.
 
     Raises OperationalError or InterfaceError where Postgres is away; what was claimed comes again."""
+    settle_templates()
     end = time.monotonic() + seconds
     count = 0
     while time.monotonic() < end and take_back_replaced():
