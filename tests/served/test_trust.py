@@ -86,7 +86,10 @@ def test_what_people_teach_in_the_same_prompts_is_recalled(whole: Festinger, wir
     prompts = [one for one in TAUGHT if wire != "flattened" or len(one.requests[0]) == 2]
     names = say_all(whole, wire, prompts, f"quill{wire.replace('_', '')}", "is a repo of Glitch University", "dobby")
 
-    missed = [name for concept, name in names.items() if not whole.edges(f"{concept}")]
+    # What may have been handed over is for the same agent.
+    missed = [
+        name for concept, name in names.items() if "repo" not in whole.would_recall(f"Restart {concept}", "dobby")[0]
+    ]
 
     assert missed == []
 
@@ -120,3 +123,67 @@ def test_what_the_model_said_first_is_learned_when_the_person_confirms_it(whole:
 
     whole.wait_recalled("skandha: [glitch_university] repo")
     assert Conversation(whole, agent="winky").say("Test skandha") == {1: block("skandha: [glitch_university] repo")}
+
+
+BRIEF = f"""I run the harbour of Bergen. Zorblink is a crane.
+
+{"We unload twenty ships a day, and nobody sleeps. " * 14}
+
+- Zorbquay is a quay.
+- Zorbtug is a tug.
+
+What do you make of it?"""
+
+
+def test_a_long_message_teaches_others_by_its_first_paragraph_only(whole: Festinger) -> None:
+    Conversation(whole, agent="dobby").say(BRIEF)
+    whole.wait_recalled("zorblink: [type] crane")
+
+    whole.wait(lambda: "zorbquay: [type] quay" in whole.would_recall("Restart zorbquay", "dobby")[0])
+    assert "[type]" not in whole.would_recall("Restart zorbquay and zorbtug", "winky")[0]
+    assert "zorbtug: [type] tug" in Conversation(whole, agent="dobby").say("Restart zorbtug")[1]
+
+    Conversation(whole, agent="winky").say("By the way, zorbquay is a quay.")
+    whole.wait_recalled("zorbquay: [type] quay")
+    assert "[type]" not in whole.would_recall("Restart zorbtug", "winky")[0]
+
+
+HOMES = "SELECT text FROM memory WHERE status = 'active' AND NOT is_disputed AND text LIKE '%% lives in %%'"
+
+
+def test_an_edited_message_takes_back_what_it_said(whole: Festinger) -> None:
+    headers = headers_of("dobby") | {"X-OpenWebUI-Chat-Id": "chat-7"}
+
+    def say(text: str) -> None:
+        said = {"model": "llama3", "messages": [{"role": "user", "content": text}], "stream": False}
+        assert whole.proxies[0].client.post("/api/chat", json=said, headers=headers).status_code == 200
+
+    say("Zorbmast is a mast. I live in Bergen.")
+    whole.wait_recalled("zorbmast: [type] mast")
+    whole.wait(lambda: whole.run(HOMES) == [("The user lives in Bergen.",)])
+
+    say("Zorbsail is a sail. I live in Oslo.")
+    whole.wait_recalled("zorbsail: [type] sail")
+    whole.wait(lambda: whole.run(HOMES) == [("The user lives in Oslo.",)])
+
+    assert whole.edges("zorbmast") == []
+    assert whole.run("SELECT text FROM episode WHERE text LIKE 'Zorbmast%%'") == []
+    assert "[type]" not in whole.would_recall("Restart zorbmast", "dobby")[0]
+
+
+OPENING = "Consolidate what follows with all that you know of the harbour, its cranes, tugs and quays."
+
+
+def test_what_a_program_fills_into_a_template_is_taken_back(whole: Festinger) -> None:
+    conversations = [Conversation(whole, agent="winky") for _ in range(4)]
+    for number, conversation in enumerate(conversations[:3]):
+        conversation.say(f"{OPENING}\nZorbfilled{number} is a winch.")
+        whole.wait_settled()
+
+    whole.wait(lambda: whole.edges("zorbfilled") == [])
+    conversations[3].say(f"{OPENING}\nZorbfilled3 is a winch.")
+    whole.wait_settled()
+    assert whole.edges("zorbfilled") == []
+
+    conversations[0].say("Thank you, and where is it?")
+    whole.wait(lambda: [row[0] for row in whole.edges("zorbfilled")] == ["zorbfilled0", "zorbfilled1", "zorbfilled2"])

@@ -29,9 +29,8 @@ def find_openings(text: str) -> list[Opening]:
     begins = len(folded) - len(folded.lstrip())
     found: list[Opening] = []
     for end in _ENDS.finditer(folded, begins + LEAST, begins + WITHIN):
-        found.append(
-            Opening(_digest(folded[: end.start()]), _digest(folded[end.end() :]), folded[begins : end.start()])
-        )
+        opening = folded[begins : end.start()]
+        found.append(Opening(_digest(opening), _digest(folded[end.end() :]), opening[:SHOWN_MAX]))
         if len(found) == OPENINGS_MAX:
             break
     return found

@@ -17,7 +17,8 @@ FOR_PROGRAM = (
     r"|quotation|punctuation|prefix|lead-in|(?:other|extra|additional) (?:text|words))"
     r"|(?:up to|at most|max(?:imum)?|within|exactly|under|fewer than|less than) \d+"
     r"|\d+[- ](?:\d+ )?(?:words?|characters?|chars)|plain text (?:query|summary|notes?)"
-    r"|\b(?:outputs?|returns?|emit|emits)\b|\bformat:|\b(?:answer|respond|reply) (?:with )?(?:the|one|\"|')"
+    r"|\b(?:outputs?|returns?|emits?):? (?:the|one|an?|only|just|exactly|each|you|[\"'{<\[])"
+    r"|\bformat:|\b(?:answer|respond|reply) (?:with )?(?:the|one|\"|')"
 )
 # With whom the model is to talk.
 PARTNER = (
