@@ -9,7 +9,7 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.domain.channels import TENTATIVE, Channel, is_weaker
+from memory.domain.channels import TENTATIVE, Channel, is_weaker, may_retract
 from memory.domain.fact_syntax import find_mistake
 from memory.domain.types import Triple
 from memory.domain.voices import voice_of
@@ -113,7 +113,10 @@ class CandidateBook:
         is_withdrawn = False
         for holder in {NOBODY, said.holder}:
             row = self._rows.get((assertion.triple, holder))
-            if row is None or row.state != Candidate.State.OPEN or is_weaker(said.channel, row.channel):
+            if row is None or row.state != Candidate.State.OPEN:
+                continue
+            is_own = holder != NOBODY or voice_of(said.agent) in {voice_of(agent) for agent, _ in row.voices}
+            if not may_retract(said.channel, row.channel, is_own=is_own):
                 continue
             row.state, row.resolved_by, row.resolved_at = Candidate.State.EXPIRED, said.agent, timezone.now()
             self._changed[assertion.triple, holder] = row
@@ -178,6 +181,12 @@ def find_candidates(triples: Collection[Triple]) -> QuerySet[Candidate]:
         dimension__in={one.dimension for one in triples},
         parent__in={one.parent for one in triples},
     )
+
+
+def find_waiting(concept: str, holder: Holder) -> list[Triple]:
+    """What waits about the concept for this speaker alone."""
+    rows = Candidate.objects.filter(concept=concept, for_speaker=holder[0], for_person=holder[1])
+    return [row.triple for row in rows.filter(state=Candidate.State.OPEN).order_by("dimension", "id")]
 
 
 def find_standing(triples: Collection[Triple]) -> dict[Triple, Triple]:
