@@ -11,6 +11,8 @@ from memory.domain.text.function_words import AUXILIARIES, split_words
 USER: Final = "the user"
 TEAM: Final = "the team"
 
+# Whom sentences are about that were reworded.
+PERSONS: Final = re.compile(r"\b(?:user|team|assistant)(?:['’]s)?\b", re.IGNORECASE)
 # Code in back-ticks and addresses are nobody's words.
 _WORD: Final = re.compile(r"`[^`]*`|https?://\S+|[^\W_](?:[\w'’\-]*\w)?")
 _SUBJECTS: Final = {"i": USER, "we": TEAM}
