@@ -71,3 +71,13 @@ def channel_of(source: str, role: str = "") -> Channel:
 def is_weaker(channel: Channel | str, than: Channel | str) -> bool:
     """Whether what was said through the one must not push aside what was said through the other."""
     return STRONGEST_FIRST.index(Channel(channel)) > STRONGEST_FIRST.index(Channel(than))
+
+
+def may_retract(by: Channel | str, stated: Channel | str, *, is_own: bool) -> bool:
+    """True if what was stated through the one channel is taken back at once through the other, by whoever stated it
+    (``is_own``) or by somebody else; False where people decide."""
+    if is_own:  # through every door, but for what an operator has vouched for
+        return by == Channel.OPERATOR or stated != Channel.OPERATOR
+    if by == Channel.GUTASK:  # on purpose an agent takes back nothing that another has taught
+        return is_weaker(stated, Channel.USER)
+    return not is_weaker(by, stated)

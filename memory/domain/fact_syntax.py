@@ -117,17 +117,22 @@ def parse_concept(text: str) -> str:
     return _name([_Word(f'"{text.strip()}"', 0)], "concept", 0)
 
 
-def parse_forgotten(text: str) -> FactToForget:
-    """What is to be forgotten: a concept with all its facts, or one fact. Raises FactMistake."""
+def parse_forgotten(text: str) -> FactToForget | None:
+    """What is to be forgotten: a concept with all its facts, or one fact; None for a sentence. Raises FactMistake."""
     words = [_Word(match.group(), match.start()) for match in _WORD.finditer(text)]
     has_relation = any(word.text.lower() in ("-isa", "-ispart") for word in words)
     if not has_relation:
         try:
             return FactToForget(_name(words, "concept", 0))
         except FactMistake:
-            if len(words) < 3:  # less than `mimir runs on tyr`
+            if len(words) < 2:
                 raise
-    fact = parse_fact(text)
+    try:
+        fact = parse_fact(text)
+    except FactMistake:
+        if has_relation:
+            raise
+        return None
     return FactToForget(fact.concept, fact, names_dimension=not has_relation or _CONTEXT.search(text) is not None)
 
 

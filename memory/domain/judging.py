@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
-from memory.domain.channels import Channel, is_weaker
+from memory.domain.channels import Channel, is_weaker, may_retract
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.timing import is_dated
@@ -152,7 +152,8 @@ def _judge_retraction(said: Incoming, facts: Sequence[StandingFact]) -> Judgemen
     found = same or [fact for fact in facts if refines(fact.parent, said.parent)]
     if not found or (len(found) > 1 and not same and found[0].is_additive):  # nobody knows which of them it takes back
         return Judgement(Act.NOTHING)
-    return Judgement(Act.CONFLICT if is_weaker(said.channel, found[0].channel) else Act.RETIRE, found[0])
+    may_retire = may_retract(said.channel, found[0].channel, is_own=found[0].is_own)
+    return Judgement(Act.RETIRE if may_retire else Act.CONFLICT, found[0])
 
 
 def _find_known(said: Incoming, facts: Sequence[StandingFact], graph: Graph, decided: Decided) -> Judgement | None:

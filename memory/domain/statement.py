@@ -22,8 +22,8 @@ REST_S: Final = 7 * 86_400.0  # how long a decision holds against the agents tha
 class Statement(NamedTuple):
     """One statement. ``key``, 32 bytes, is the message's as in ``seen_message``; its first half tells the conversation.
     ``at`` is in seconds since the epoch; the statements of one message are a microsecond apart, in their order.
-    ``evidence`` is the sentence, without secrets. Of an unsure one also: ``speaker`` and ``person``, for whom it holds;
-    ``paragraph``, 32 hexadecimal digits, which tell in which words it was said."""
+    ``evidence`` is the sentence, without secrets. Of somebody's own also: ``speaker`` and ``person``, for whom it
+    holds where it is unsure; ``paragraph``, 32 hexadecimal digits, which tell in which words it was said."""
 
     key: bytes
     subject: str

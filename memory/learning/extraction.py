@@ -8,7 +8,7 @@ from memory.cache.places import keeps_all
 from memory.cache.state import Cache
 from memory.domain.authorship.parts import digest_paragraph, own_words
 from memory.domain.authorship.voice import Voice
-from memory.domain.channels import READ_TRUST, Channel, channel_in, is_weaker
+from memory.domain.channels import OTHERS, READ_TRUST, Channel, channel_in, is_weaker
 from memory.domain.cues.extractor import CueMatch
 from memory.domain.recall.saliency import HOUR
 from memory.domain.statement import Statement, select_statements
@@ -90,8 +90,9 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
             is_hedged=manner.is_hedged,
             instead_of=manner.instead_of,
         )
-        if match.channel is Channel.UNSURE and message.scope is not None:
+        if match.channel not in OTHERS and message.scope is not None:
             agent, person = message.scope.speaker
+            person = "" if message.role == "system" else person  # it is for all who talk with its agent
             paragraph = digest_paragraph(message.text, match.start)
             statement = statement._replace(speaker=agent, person=person, paragraph=paragraph)
         yield statement

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from django.contrib.postgres.search import SearchQuery
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.utils import timezone
@@ -16,11 +17,14 @@ from memory.domain.voices import corroborate
 from memory.models import Memory, MemoryHistory, MemoryLineage, Project
 from memory.semantic.domain import slots
 from memory.semantic.domain.consolidation import decay, lasts
+from memory.semantic.domain.rewording import PERSONS, about_user
 from memory.semantic.domain.scope import PERSONAL, Scope
+from memory.semantic.domain.stems import have_same_words
 
 Action = MemoryHistory.Action
 Status = Memory.Status
 
+RETRACTABLE: Final = (Status.ACTIVE, Status.DEPRECATED, Status.CANDIDATE)
 NEWER_LEAST: Final = 0.51  # what is disputed by something older is still given by itself
 ACTOR_MAX: Final = 120  # characters
 NOTHING: Final[Mapping[str, Any]] = {}
@@ -89,6 +93,27 @@ def find_same(scope: Scope, text: str) -> list[Memory]:
     """Those with this text, the newest first, locked."""
     rows = visible_to(scope).annotate(small=Lower("text")).filter(small=text.lower())
     return list(rows.select_for_update(of=("self",)).order_by("-id"))
+
+
+def find_retold(draft: Draft) -> list[Memory]:
+    """What its speaker has said that says the same as the draft, of its slot or in the same words but for inflection,
+    and is in force or may come to be, the newest first, locked."""
+    (agent, person), project = draft.scope
+    own = Memory.objects.filter(agent=agent, person=person, project=project, status__in=RETRACTABLE)
+    # Not all memories are about "the user": what was written on purpose may say "my".
+    alike = Q(lexemes=SearchQuery(PERSONS.sub(" ", draft.text), config="english"))
+    alike |= Q(small=draft.text.lower())
+    if draft.slots.slot:
+        alike |= Q(category=draft.category, slot=draft.slots.slot)
+    rows = own.annotate(small=Lower("text")).filter(alike)
+    return [row for row in rows.select_for_update(of=("self",)).order_by("-id") if _retells(row, draft)]
+
+
+def _retells(memory: Memory, draft: Draft) -> bool:
+    if have_same_words(about_user(memory.text), about_user(draft.text)):
+        return True
+    is_of_slot = bool(memory.slot) and (memory.category, memory.slot) == (draft.category, draft.slots.slot)
+    return is_of_slot and slots.retells(memory.text, draft.text, memory.category)
 
 
 # --- writing ---
@@ -225,6 +250,7 @@ def doubt(memory: Memory, by: Change) -> None:
 
 
 def invalidate(memory: Memory, by: Change) -> None:
+    _derive(memory, by)  # the message that takes it back is about it, too
     _archive(memory, Action.INVALIDATE, by, Status.INVALID)
 
 

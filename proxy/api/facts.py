@@ -1,6 +1,5 @@
-"""The routes by which agents state facts on purpose, and take them back."""
+"""The routes by which agents state facts on purpose."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,18 +11,17 @@ from django.utils import timezone
 from ninja import Field, Query, Router, Schema
 
 from memory.access.teachers import note_teacher
-from memory.cache.places import keeps_all
 from memory.domain.channels import Channel
-from memory.domain.fact_syntax import FactToForget, parse_concept, parse_fact, parse_forgotten
+from memory.domain.fact_syntax import parse_concept, parse_fact
+from memory.domain.secrets.redaction import mask_secrets
 from memory.graph.aliases import find_concepts
-from memory.graph.store import WORDS, Attribution
+from memory.graph.store import NOBODY, WORDS, Attribution
 from memory.models import Edge, Source
 from proxy import runtime
 from proxy.api.changes import PageQuery, caller_with
 from proxy.api.serializers import edge_out
 from proxy.auth import Caller
 from resolution.intake.assertions import assert_fact
-from resolution.intake.forgetting import find_known, forget
 from resolution.intake.settlement import Outcome
 from resolution.layers.conflicts import list_open_of
 
@@ -34,20 +32,11 @@ class FactIn(Schema):
     fact: str = Field(max_length=1000, examples=["gnommoweb -isa repo in context of glitch_university"])
 
 
-class ForgottenIn(Schema):
-    fact: str = Field(
-        max_length=1000,
-        examples=["gnommoweb -isa repo"],
-        description="`<concept>`, for all that is known of it, or `<concept> -isa|-ispart <parent> [in context of"
-        " <dimension>]`. Without a dimension it is found in any.",
-    )
-
-
 @router.post("/iknowthat", summary="Teach a fact")
 async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
     """Teach a fact: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
     outcome = await teach(caller_with(request, "agent"), said.fact)
-    return respond(STATUS[outcome.status], describe_outcome(outcome), [outcome])
+    return respond(STATUS[outcome.status], describe_outcome(outcome))
 
 
 async def teach(caller: Caller, words: str) -> Outcome:
@@ -56,7 +45,7 @@ async def teach(caller: Caller, words: str) -> Outcome:
     # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
     current = runtime.current()
     async with current.coherence.barrier():
-        outcome = await sync_to_async(assert_fact)(fact, _attribute(caller, words))
+        outcome = await sync_to_async(assert_fact)(fact, attribute(caller, words))
         if outcome.status != "invalid" and caller.name not in current.cache.audience.teachers:
             await sync_to_async(note_teacher)(caller.name)
     return outcome
@@ -79,45 +68,15 @@ async def list_facts(request: ASGIRequest, concept: str, query: Query[PageQuery]
     return await sync_to_async(read)()
 
 
-@router.post("/forget", summary="Take facts back")
-async def post_forget(request: ASGIRequest, said: ForgottenIn) -> JsonResponse:
-    """Take a fact back, or all that is known of a concept. They go into the history, and can be stated again.
-
-    `status` is `retired` (200) where all of `items` went; `conflict` (202) where an operator has stated one of them:
-    then people decide, and it stands until they do. 404: nothing like it is known. 409: another fact stands in its
-    place (`existing`). 429: too much for this hour."""
-    caller = caller_with(request, "agent")
-    wanted = parse_forgotten(said.fact)
-    async with runtime.current().coherence.barrier():
-        outcomes = await sync_to_async(forget)(wanted, _attribute(caller, said.fact))
-        known = await sync_to_async(find_known)(wanted.concept)
-    items = [describe_outcome(outcome) for outcome in outcomes]
-    statuses = {outcome.status for outcome in outcomes}
-    if statuses <= {"needless"}:
-        dimension = wanted.fact.dimension if wanted.fact is not None else ""
-        # Where all is kept, nothing stands in the place of another.
-        is_additive = keeps_all(runtime.current().cache, dimension)
-        existing = [fact for fact in known if fact.dimension == dimension and not is_additive]
-        if not existing:
-            return respond(404, {"error": f"Nothing like it is known: {_name(wanted)}."})
-        return respond(409, {"error": f"Another fact stands: {existing[0]}.", "existing": asdict(existing[0])})
-    excess = next((outcome for outcome in outcomes if outcome.excess is not None), None)
-    if excess is not None:
-        return respond(429, {**describe_outcome(excess), "items": items}, outcomes)
-    if "invalid" in statuses:
-        return respond(422, items[0])
-    is_done = statuses <= {"retired", "needless"}
-    return respond(200 if is_done else 202, {"status": "retired" if is_done else "conflict", "items": items})
+def attribute(caller: Caller, words: str, holder: tuple[str, str] = NOBODY) -> Attribution:
+    at, evidence = timezone.now(), mask_secrets(words)
+    return Attribution(caller.name, Source.GUTASK, 1.0, at, evidence, channel=channel_of(caller), holder=holder)
 
 
-def _attribute(caller: Caller, words: str) -> Attribution:
+def channel_of(caller: Caller) -> Channel:
+    """Of what is stated on purpose."""
     is_operator = caller.token is not None and caller.token.scope == "operator"
-    channel = Channel.OPERATOR if is_operator else Channel.GUTASK
-    return Attribution(caller.name, Source.GUTASK, 1.0, timezone.now(), evidence=words, channel=channel)
-
-
-def _name(wanted: FactToForget) -> str:
-    return str(wanted.fact) if wanted.fact is not None and wanted.names_dimension else wanted.concept
+    return Channel.OPERATOR if is_operator else Channel.GUTASK
 
 
 STATUS = {
@@ -152,7 +111,6 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
     return content
 
 
-def respond(status: int, content: dict[str, Any], outcomes: Sequence[Outcome] = ()) -> JsonResponse:
-    waits = [outcome.excess.retry_after_s for outcome in outcomes if outcome.excess is not None]
-    known = [wait for wait in waits if wait is not None]
-    return JsonResponse(content, status=status, headers={"Retry-After": str(max(known))} if known else {})
+def respond(status: int, content: dict[str, Any]) -> JsonResponse:
+    wait = content.get("retry_after_s")
+    return JsonResponse(content, status=status, headers={"Retry-After": str(wait)} if wait is not None else {})

@@ -1,6 +1,8 @@
-"""The routes by which agents have something remembered, and find it again; and by which operators decide about it."""
+"""The routes by which agents have something remembered or forgotten, and find it again; and by which operators decide
+about it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 from asgiref.sync import sync_to_async
@@ -17,20 +19,24 @@ from memory.models.semantic import MEMORY_CHARACTERS
 from memory.search.request import QUERY_CHARACTERS, Types
 from memory.search.results import Found, answer_search
 from memory.search.service import search
+from memory.semantic.domain.extraction import find_forgotten
 from memory.semantic.domain.scope import Scope
 from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
 from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, caller_with
 from proxy.api.facts import STATUS as FACT_STATUS
-from proxy.api.facts import describe_outcome
+from proxy.api.facts import attribute, channel_of, describe_outcome, respond
 from proxy.auth import Caller, may, scope_of
 from proxy.errors import NotFound
 from resolution.actors import Actor
+from resolution.intake import forgetting
 from resolution.intake.assertions import STANDING
+from resolution.intake.candidates import find_standing
+from resolution.intake.settlement import Outcome
 from resolution.layers.conflicts import list_open_of
 from resolution.memories import service
 from resolution.memories.graduation import graduate
-from resolution.memories.remarks import RemarkMistake, compose
+from resolution.memories.remarks import Remark, RemarkMistake, compose
 from resolution.memories.service import Remembered
 from resolution.views.phrases import dated
 
@@ -38,7 +44,7 @@ router = Router(tags=["memory"])
 
 Category = Literal["identity", "preference", "project", "episodic", "other"]
 SLUG_MAX = 64
-# Of answers that are no error: what became of what was said.
+# What became of what was said.
 STATUS = {
     "created": 201, "promoted": 201, "confirmed": 200, "outdated": 200, "retracted": 200, "candidate": 202,
     "unknown": 404, "dismissed": 409, "over_quota": 429,
@@ -47,7 +53,8 @@ TOLD = {
     "unknown": "Nothing like it is remembered of you.",
     "dismissed": "It was taken back before.",
 }
-
+# Of what was to be forgotten, by the status of the answer.
+FORGOTTEN = {200: "retracted", 202: "conflict", 404: "unknown", 429: "over_quota"}
 
 SEARCH_TYPES = "memories: what is remembered; episodes: what was said; facts: of the graph, and memories; both: all."
 
@@ -67,6 +74,15 @@ class Asked(PersonIn):
 class MemoryIn(Asked):
     text: str = Field(max_length=10 * MEMORY_CHARACTERS, examples=["I prefer rebase to merge commits."])
     category: Category | None = Field(None, description="Without one, what the words show.")
+
+
+class ForgetIn(Asked):
+    fact: str = Field(
+        max_length=1000,
+        examples=["gnommoweb -isa repo", "The gate code room is upstairs."],
+        description="`<concept>`, for all that is known of it; `<concept> -isa|-ispart <parent> [in context of"
+        " <dimension>]`, without a dimension found in any; or a sentence, `forget that` before it or not.",
+    )
 
 
 class GraduationIn(Schema):
@@ -92,35 +108,92 @@ class MemoryQuery(PageQuery, Asked):
 @router.post("/memory", summary="Have something remembered")
 async def post_memory(request: ASGIRequest, said: MemoryIn) -> JsonResponse:
     """Have a sentence remembered. One of a form that is known becomes a sentence about the user: `I prefer tabs.` is
-    `The user prefers tabs.`; `remember that I now prefer ...` takes the place of what it changes, `forget that I ...`
-    takes it back.
+    `The user prefers tabs.`; `remember that I now prefer ...` takes the place of what it changes, `forget that ...` is
+    the same as `/forget`.
 
-    201: new. 200: known already (`result` says what became of it). 404: there is nothing to take back. 422: it cannot
-    be remembered. 429: too much for this hour."""
-    return await respond(await remember_for(caller_with(request, "agent"), said))
+    201: new. 200: known already (`result` says what became of it). 202: it waits, or is to be forgotten and is
+    somebody else's. 404: there is nothing to take back. 422: it cannot be remembered. 429: too much for this hour."""
+    return respond(*await remember_for(caller_with(request, "agent"), said))
 
 
-async def remember_for(caller: Caller, said: MemoryIn) -> Remembered:
-    """Answered when this process has it: what is no longer so leaves the blocks of its conversations.
+async def remember_for(caller: Caller, said: MemoryIn) -> tuple[int, dict[str, Any]]:
+    """The status of the answer, and what it tells.
 
-    Raises NotAllowed, BadDecision."""
+    Answered when this process has it: what is no longer so leaves the blocks of its conversations. Raises NotAllowed,
+    BadDecision."""
+    if find_forgotten(said.text):
+        status, told = await forget_for(caller, said.text, said)
+        memory: dict[str, Any] = next((item["memory"] for item in told.get("items", ()) if "memory" in item), {})
+        return status, told | memory | {"result": FORGOTTEN[status]}
     current = runtime.current()
-    scope = scope_of(current.cache, caller, {"user": said.user}, said.project)
-    is_operator = caller.token is not None and caller.token.scope == "operator"
-    channel, source = Channel.GUTASK, Memory.Source.WRITTEN
-    if is_operator:
-        channel, source = Channel.OPERATOR, Memory.Source.OPERATOR
+    scope, channel = scope_of(current.cache, caller, {"user": said.user}, said.project), channel_of(caller)
 
     # In the thread, too: a text of 5,000 characters takes some ms to be read.
-    def run() -> Remembered:
-        remark = compose(said.text, said.category or "", scope, channel, timezone.now(), source=source)
-        return service.remember([remark], is_metered=True)[0]
+    def run() -> dict[str, Any]:
+        remark = _compose(said.text, scope, channel, said.category or "")
+        return describe_remembered(service.remember([remark], is_metered=True)[0])
 
     async with current.coherence.barrier():
-        try:
-            return await sync_to_async(run)()
-        except RemarkMistake as mistake:
-            raise BadDecision(str(mistake)) from mistake
+        told = await sync_to_async(run)()
+    return STATUS[told["result"]], told
+
+
+def _compose(text: str, scope: Scope, channel: Channel, category: str = "") -> Remark:
+    """Raises BadDecision."""
+    source = Memory.Source.OPERATOR if channel == Channel.OPERATOR else Memory.Source.WRITTEN
+    try:
+        return compose(text, category, scope, channel, timezone.now(), source=source)
+    except RemarkMistake as mistake:
+        raise BadDecision(str(mistake)) from mistake
+
+
+@router.post("/forget", summary="Take facts and memories back")
+async def post_forget(request: ASGIRequest, said: ForgetIn) -> JsonResponse:
+    """Take back a fact, all that is known of a concept, or what a sentence says. It goes into the history, and can be
+    stated again.
+
+    `status` is `retired` (200) where all of `items` went; `conflict` (202) where an operator or another agent has
+    stated one of them: then people decide, and it stays until they do. 404: nothing like it is known; `existing` is
+    what stands in its place. 429: too much for this hour."""
+    return respond(*await forget_for(caller_with(request, "agent"), said.fact, said))
+
+
+async def forget_for(caller: Caller, text: str, asked: Asked) -> tuple[int, dict[str, Any]]:
+    """The status of the answer, and what it tells. Raises NotAllowed, BadDecision, FactMistake."""
+    current = runtime.current()
+    scope = scope_of(current.cache, caller, {"user": asked.user}, asked.project)
+    said = find_forgotten(text)
+
+    def run() -> tuple[int, dict[str, Any]]:
+        wanted = forgetting.read_facts(said or text, current.cache)
+        if said:  # which is a sentence, and no concept
+            wanted = [one for one in wanted if one.fact is not None]
+        by = attribute(caller, text, scope.speaker)
+        is_concept = any(one.fact is None for one in wanted)
+        remark = None if is_concept else _compose(said or text, scope, channel_of(caller))
+        outcomes = [outcome for one in wanted for outcome in forgetting.forget(one, by)]
+        return _describe_forgotten(said or text, outcomes, service.forget(remark) if remark is not None else ())
+
+    async with current.coherence.barrier():
+        return await sync_to_async(run)()
+
+
+def _describe_forgotten(
+    said: str, outcomes: Sequence[Outcome], memories: Sequence[Memory]
+) -> tuple[int, dict[str, Any]]:
+    found = [outcome for outcome in outcomes if outcome.status not in ("needless", "invalid")]
+    items = [describe_outcome(outcome) for outcome in found]
+    items += [{"status": "retired", "memory": _row_out(memory)} for memory in memories]
+    if not items:
+        existing = next(iter(find_standing({outcome.fact for outcome in outcomes}).values()), None)
+        if existing is None:
+            return 404, {"error": f"Nothing like it is known: {said}"}
+        return 404, {"error": f"Another fact stands: {existing}.", "existing": asdict(existing)}
+    excess = next((item for item in items if item["status"] == "over_quota"), None)
+    if excess is not None:
+        return 429, {**excess, "items": items}
+    is_done = all(item["status"] == "retired" for item in items)
+    return 200 if is_done else 202, {"status": "retired" if is_done else "conflict", "items": items}
 
 
 @router.post("/search_memory", summary="Search what was said, what is remembered, and facts")
@@ -229,13 +302,6 @@ def find_visible(caller: Caller, scope: Scope, *, is_project_named: bool = False
     if not may(caller, "operator"):
         return visible_to(scope)
     return Memory.objects.filter(project=scope.project) if is_project_named else Memory.objects.all()
-
-
-async def respond(outcome: Remembered) -> JsonResponse:
-    content = await sync_to_async(describe_remembered)(outcome)
-    wait = content.get("retry_after_s")
-    headers = {"Retry-After": str(wait)} if wait is not None else {}
-    return JsonResponse(content, status=STATUS[outcome.status], headers=headers)
 
 
 def describe_remembered(outcome: Remembered) -> dict[str, Any]:

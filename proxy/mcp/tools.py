@@ -24,11 +24,11 @@ from proxy.api.facts import describe_outcome, teach
 from proxy.api.memories import (
     SEARCH_TYPES,
     SLUG_MAX,
-    STATUS,
+    Asked,
     Category,
     MemoryIn,
     SearchIn,
-    describe_remembered,
+    forget_for,
     remember_for,
     search_for,
 )
@@ -72,6 +72,10 @@ class FactArguments(Arguments):
     fact: str = Field(
         max_length=1000, description="`<concept> -isa|-ispart <parent> [in context of <dimension>]`, or in plain words."
     )
+
+
+class ForgetArguments(ProjectArguments):
+    text: str = Field(max_length=1000, description="A sentence, or a fact as `iknowthat` takes it, or a name.")
 
 
 class TextArguments(ProjectArguments):
@@ -125,17 +129,21 @@ async def search_memory(caller: Caller, given: SearchArguments) -> dict[str, Any
 
 
 async def remember(caller: Caller, given: RememberArguments) -> dict[str, Any]:
-    outcome = await remember_for(caller, MemoryIn(**given.model_dump()))
-    told = await sync_to_async(describe_remembered)(outcome)
-    if STATUS[outcome.status] >= ERROR_FROM:
-        raise ToolError(told)
-    return told
+    return _tell(*await remember_for(caller, MemoryIn(**given.model_dump())))
 
 
 async def iknowthat(caller: Caller, given: FactArguments) -> dict[str, Any]:
     outcome = await teach(caller, given.fact)
-    told = describe_outcome(outcome)
-    if FACT_STATUS[outcome.status] >= ERROR_FROM:
+    return _tell(FACT_STATUS[outcome.status], describe_outcome(outcome))
+
+
+async def forget(caller: Caller, given: ForgetArguments) -> dict[str, Any]:
+    return _tell(*await forget_for(caller, given.text, Asked(project=given.project, user="")))
+
+
+def _tell(status: int, told: dict[str, Any]) -> dict[str, Any]:
+    """Raises ToolError."""
+    if status >= ERROR_FROM:
         raise ToolError(told)
     return told
 
@@ -191,7 +199,14 @@ TOOLS: Final[dict[str, Tool]] = {
         remember,
         RememberArguments,
         "Remember a sentence for later conversations: a preference, a decision, something about the user or the"
-        " project. 'Remember that I now prefer X' replaces what it changes; 'forget that I prefer X' takes it back.",
+        " project. 'Remember that I now prefer X' replaces what it changes.",
+        changes=True,
+    ),
+    "forget": Tool(
+        forget,
+        ForgetArguments,
+        "Take back what this user has had remembered, or a fact: 'I prefer X', 'kvasir runs on tyr', or a name alone"
+        " for all facts about it. A fact that somebody else has taught stays until people decide.",
         changes=True,
     ),
     "iknowthat": Tool(

@@ -265,7 +265,7 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
         if outcome.status == "candidate":
             book.note(Assertion(triple, said), "another fact stands")
         elif outcome.status not in ("invalid", "outdated", "decided", "needless", "retired") and manner is PLAIN:
-            book.settle(triple, by=by.agent)
+            book.settle(Assertion(triple, by))
         return outcome
 
     moved = []

@@ -54,7 +54,7 @@ def _settle_name(statement: Assertion) -> Outcome:
     else:
         try:
             outcome = _give_name(vouched)
-            book.settle(triple, by=said.agent)
+            book.settle(vouched)
         except DecisionError as error:
             if said.channel == Channel.OPERATOR:
                 return Outcome("invalid", triple, reason=str(error))

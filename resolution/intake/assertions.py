@@ -134,15 +134,16 @@ def wait(
     triple, said = assertion.triple, assertion.attribution
     why = why or (HEDGED if assertion.manner.is_hedged else "")
     if book.is_known(triple):
+        book.note_known(assertion)
         return Outcome("needless", triple, reason="It is known already.")
-    if quotas is not None and book.is_new(triple, said.holder):
+    if quotas is not None and book.is_new(assertion):
         if (excess := quotas.find_excess_of("candidates", said)) is not None:
             return Outcome("over_quota", triple, reason=str(excess), excess=excess)
         quotas.count("candidates", said)
     book.note(assertion, why)
     if said.channel == Channel.UNSURE:
         reason = "It holds for its speaker alone, until it is said again in other words."
-    reason = "It was dismissed before." if book.is_dismissed(triple, said.holder) else reason
+    reason = "It was dismissed before." if book.is_dismissed(assertion) else reason
     return Outcome("candidate", triple, existing=existing, reason=reason)
 
 
@@ -164,7 +165,7 @@ def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Asse
         elif assertion.manner.kind is SpeechAct.RETRACTS:
             outcome = _withdraw(book, assertion, outcome)
         elif outcome.status not in ("invalid", "outdated", "decided"):
-            book.settle(assertion.triple, by=assertion.attribution.agent)
+            book.settle(assertion)
         if quotas is not None and outcome.status in ("inserted", "superseded", "retired"):
             quotas.count("facts", assertion.attribution)
         elif quotas is not None and outcome.claim is not None and outcome.claim.pk is None:  # a new one

@@ -9,7 +9,7 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memory.domain.channels import TENTATIVE, Channel, is_weaker
+from memory.domain.channels import TENTATIVE, Channel, is_weaker, may_retract
 from memory.domain.fact_syntax import find_mistake
 from memory.domain.types import Triple
 from memory.domain.voices import voice_of
@@ -41,16 +41,17 @@ class CandidateBook:
         self.standing = find_standing(wanted)
         self._changed: dict[Place, Candidate] = {}
         self._said: dict[Place, list[tuple[Attribution, str]]] = {}  # what makes a new row
+        self._known: list[Assertion] = []  # what holds for all now, and was said by somebody with facts of their own
 
     def is_known(self, triple: Triple) -> bool:
         """Whether the graph has it: then there is nothing to wait for."""
         return self.standing.get(triple) == triple
 
-    def is_new(self, triple: Triple, holder: Holder) -> bool:
-        return (triple, holder) not in self._rows
+    def is_new(self, assertion: Assertion) -> bool:
+        return _place_of(assertion) not in self._rows
 
-    def is_dismissed(self, triple: Triple, holder: Holder) -> bool:
-        row = self._rows.get((triple, holder))
+    def is_dismissed(self, assertion: Assertion) -> bool:
+        row = self._rows.get(_place_of(assertion))
         return row is not None and row.state == Candidate.State.DISMISSED
 
     def vouch(self, assertion: Assertion) -> Assertion | None:
@@ -74,7 +75,7 @@ class CandidateBook:
         said = assertion.attribution
         if assertion.manner.is_hedged:
             return None
-        own = replace(said, channel=Channel.USER, holder=NOBODY)
+        own = replace(said, channel=Channel.USER)
         if Config.tuning().share_unsure == "all":
             return assertion._replace(attribution=own)
         # The same paste again is no second voice. What an agent is told at the beginning changes with each day.
@@ -90,22 +91,28 @@ class CandidateBook:
 
     def note(self, assertion: Assertion, why: str = "") -> None:
         """Adds the statement, or its voice to what was said before. What was dismissed stays so."""
-        said = assertion.attribution
-        place = (assertion.triple, said.holder)
+        said, place = assertion.attribution, _place_of(assertion)
         row = self._rows.get(place)
         if row is None:
-            row = self._rows[place] = _new(assertion.triple, said)
+            row = self._rows[place] = _new(place, said)
         if row.pk is None:
             self._said.setdefault(place, []).append((said, why))
         _say(row, said, why)
         self._changed[place] = row
 
-    def settle(self, triple: Triple, by: str) -> None:
+    def settle(self, assertion: Assertion) -> None:
         """The triple was placed, or its conflict opened: it waits here no more, for nobody."""
         for place, row in self._rows.items():
-            if place[0] == triple and row.state == Candidate.State.OPEN:
-                row.state, row.resolved_by, row.resolved_at = Candidate.State.PROMOTED, by, timezone.now()
+            if place[0] == assertion.triple and row.state == Candidate.State.OPEN:
+                row.state, row.resolved_by = Candidate.State.PROMOTED, assertion.attribution.agent
+                row.resolved_at = timezone.now()
                 self._changed[place] = row
+        self.note_known(assertion)
+
+    def note_known(self, assertion: Assertion) -> None:
+        """It holds for all: what its speaker has said otherwise before, for themselves alone, is outdated."""
+        if assertion.attribution.holder != NOBODY:
+            self._known.append(assertion)
 
     def withdraw(self, assertion: Assertion) -> bool:
         """Whoever may has taken it back: it waits no more, until somebody says it again. Whether it has waited."""
@@ -113,7 +120,10 @@ class CandidateBook:
         is_withdrawn = False
         for holder in {NOBODY, said.holder}:
             row = self._rows.get((assertion.triple, holder))
-            if row is None or row.state != Candidate.State.OPEN or is_weaker(said.channel, row.channel):
+            if row is None or row.state != Candidate.State.OPEN:
+                continue
+            is_own = holder != NOBODY or voice_of(said.agent) in {voice_of(agent) for agent, _ in row.voices}
+            if not may_retract(said.channel, row.channel, is_own=is_own):
                 continue
             row.state, row.resolved_by, row.resolved_at = Candidate.State.EXPIRED, said.agent, timezone.now()
             self._changed[assertion.triple, holder] = row
@@ -129,10 +139,13 @@ class CandidateBook:
             store.make_novel(store.ensure_tokens(word for row in own for word in _words_of(row)).values())
             for row in own:
                 _outdate(row)
+        for assertion in self._known:
+            said = assertion.attribution
+            _end(_find_slot(said.holder, assertion.triple).filter(last_said_at__lte=_heard_at(said)))
 
     def _add(self) -> None:
         # Another worker may add the same ones at this moment: whoever is second speaks up in the row of the first.
-        new = [_new(triple, said[0][0]) for (triple, _), said in sorted(self._said.items(), key=str)]
+        new = [_new(place, said[0][0]) for place, said in sorted(self._said.items(), key=str)]
         Candidate.objects.bulk_create(new, ignore_conflicts=True)
         triples = {triple for triple, _ in self._said}
         for row in find_candidates(triples).select_for_update().order_by("id"):
@@ -151,18 +164,31 @@ def _words_of(row: Candidate) -> tuple[str, str, str]:
     return row.concept, row.parent, row.dimension
 
 
-def _outdate(row: Candidate) -> None:
-    """Among a speaker's own the newer holds, where a slot has room for one."""
-    if Dimension.objects.filter(soas__token=row.dimension, is_additive=True).exists():
-        return
-    slot = Candidate.objects.filter(
-        for_speaker=row.for_speaker, for_person=row.for_person, concept=row.concept, dimension=row.dimension,
+def _place_of(assertion: Assertion) -> Place:
+    said = assertion.attribution
+    return assertion.triple, said.holder if said.channel == Channel.UNSURE else NOBODY
+
+
+def _find_slot(holder: Holder, triple: Triple) -> QuerySet[Candidate]:
+    """What waits of a speaker's own in the slot; nothing where that has room for many."""
+    rows = Candidate.objects.filter(
+        for_speaker=holder[0], for_person=holder[1], concept=triple.concept, dimension=triple.dimension,
         state=Candidate.State.OPEN,
     )  # fmt: skip
+    is_additive = Dimension.objects.filter(soas__token=triple.dimension, is_additive=True).exists()
+    return rows.none() if is_additive else rows
+
+
+def _outdate(row: Candidate) -> None:
+    """Among a speaker's own the newer holds."""
+    slot = _find_slot(row.holder, row.triple)
     newest = slot.order_by("-last_said_at", "-id").first()
-    ended = {"state": Candidate.State.EXPIRED, "resolved_by": "a later statement", "resolved_at": timezone.now()}
     if newest is not None:
-        slot.exclude(pk=newest.pk).update(**ended)
+        _end(slot.exclude(pk=newest.pk))
+
+
+def _end(rows: QuerySet[Candidate]) -> None:
+    rows.update(state=Candidate.State.EXPIRED, resolved_by="a later statement", resolved_at=timezone.now())
 
 
 CHANGING: Final = (
@@ -178,6 +204,12 @@ def find_candidates(triples: Collection[Triple]) -> QuerySet[Candidate]:
         dimension__in={one.dimension for one in triples},
         parent__in={one.parent for one in triples},
     )
+
+
+def find_waiting(concept: str, holder: Holder) -> list[Triple]:
+    """What waits about the concept for this speaker alone."""
+    rows = Candidate.objects.filter(concept=concept, for_speaker=holder[0], for_person=holder[1])
+    return [row.triple for row in rows.filter(state=Candidate.State.OPEN).order_by("dimension", "id")]
 
 
 def find_standing(triples: Collection[Triple]) -> dict[Triple, Triple]:
@@ -198,8 +230,9 @@ def find_standing(triples: Collection[Triple]) -> dict[Triple, Triple]:
     return {one: row for one, row in standing.items() if row is not None}
 
 
-def _new(triple: Triple, said: Attribution) -> Candidate:
+def _new(place: Place, said: Attribution) -> Candidate:
     """A row that nobody has spoken up in."""
+    triple, holder = place
     return Candidate(
         concept=triple.concept,
         parent=triple.parent,
@@ -207,8 +240,8 @@ def _new(triple: Triple, said: Attribution) -> Candidate:
         is_isa=triple.is_isa,
         channel=said.channel,
         confidence=said.confidence,
-        for_speaker=said.holder[0],
-        for_person=said.holder[1],
+        for_speaker=holder[0],
+        for_person=holder[1],
         paragraph=said.paragraph,
         voices=[],
         conversations=0,

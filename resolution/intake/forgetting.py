@@ -1,42 +1,63 @@
-"""Takes facts back that somebody wants forgotten, one by one: what is stronger than they are becomes a conflict."""
+"""Takes facts back that somebody wants forgotten, one by one: what is stronger than they are, or what another has
+taught, becomes a conflict."""
 
 from functools import partial
 from typing import Final
 
 from memory.db.transactions import run_transaction
+from memory.domain.cues.extractor import Vocabulary, find_cues
 from memory.domain.cues.modality import SpeechAct
-from memory.domain.fact_syntax import FactToForget
+from memory.domain.fact_syntax import FactToForget, parse_forgotten
 from memory.domain.judging import Manner
-from memory.domain.types import Triple
+from memory.domain.types import MEMBERSHIP, NAMES, TYPE, Triple
 from memory.graph.aliases import find_concepts
 from memory.graph.store import Assertion, Attribution
 from memory.models import Edge
 from resolution.intake.assertions import settle
+from resolution.intake.candidates import find_waiting
 from resolution.intake.settlement import Outcome
 
 FACTS_MAX: Final = 100  # of one concept at once
 RETRACTS: Final = Manner(SpeechAct.RETRACTS)
 
 
+def read_facts(text: str, vocabulary: Vocabulary) -> list[FactToForget]:
+    """What a text asks to be forgotten: all of a concept or one fact, in the syntax of gutask, or what a sentence
+    states, which may be nothing. Raises FactMistake."""
+    if (wanted := parse_forgotten(text)) is not None:
+        return [wanted]
+    return [
+        FactToForget(
+            one.subject,
+            Triple(one.subject, one.parent, one.dimension, one.is_isa),
+            names_dimension=one.dimension not in (TYPE, MEMBERSHIP),
+        )
+        for one in find_cues(text, vocabulary=vocabulary)
+        if one.kind is not SpeechAct.RETRACTS and one.dimension != NAMES
+    ]
+
+
 def forget(wanted: FactToForget, attribution: Attribution) -> list[Outcome]:
     """What became of each fact; none where nothing is known of the concept. A fact whose dimension is not named is
     found in any."""
-    retractions = [Assertion(fact, attribution, RETRACTS) for fact in _find_facts(wanted)]
+    retractions = [Assertion(fact, attribution, RETRACTS) for fact in _find_facts(wanted, attribution.holder)]
     return [run_transaction(partial(settle, [one], is_metered=True))[0] for one in retractions]
 
 
-def find_known(concept: str) -> list[Triple]:
-    """What stands about the concept, under whichever of its names, by dimension."""
+def find_known(concept: str, holder: tuple[str, str]) -> list[Triple]:
+    """What stands about the concept, under whichever of its names, by dimension; then what waits for the holder."""
     concept = find_concepts([concept]).get(concept, concept)
     edges = Edge.objects.filter(concept__token=concept).exclude(parent__token=concept).order_by("dim__token")
     rows = edges.values_list("concept__token", "parent__token", "dim__token", "is_isa")
-    return [Triple(*row) for row in rows[:FACTS_MAX]]
+    standing = [Triple(*row) for row in rows[:FACTS_MAX]]
+    return list(dict.fromkeys([*standing, *find_waiting(concept, holder)]))[:FACTS_MAX]
 
 
-def _find_facts(wanted: FactToForget) -> list[Triple]:
+def _find_facts(wanted: FactToForget, holder: tuple[str, str]) -> list[Triple]:
     if wanted.fact is None:
-        return find_known(wanted.concept)
+        return find_known(wanted.concept, holder)
     if wanted.names_dimension:
         return [wanted.fact]
     said = (wanted.fact.parent, wanted.fact.is_isa)
-    return [fact for fact in find_known(wanted.concept) if (fact.parent, fact.is_isa) == said] or [wanted.fact]
+    found = [fact for fact in find_known(wanted.concept, holder) if (fact.parent, fact.is_isa) == said]
+    return found or [wanted.fact]

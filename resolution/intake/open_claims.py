@@ -9,8 +9,9 @@ from django.db import connection
 from django.utils import timezone
 
 from memory.db.connections import columns, fetch_rows
-from memory.domain.channels import is_weaker
+from memory.domain.channels import may_retract
 from memory.domain.types import Slot, TripleIds
+from memory.domain.voices import voice_of
 from memory.graph import store
 from memory.graph.placement import Placement
 from memory.graph.store import Attribution
@@ -97,7 +98,9 @@ class OpenClaims:
     def withdraw(self, ids: TripleIds, by: Attribution) -> bool:
         """Whoever may has taken the claim back; whether there was one."""
         row = self._open.get(ids)
-        if row is None or row.is_retraction or is_weaker(by.channel, row.channel):
+        if row is None or row.is_retraction:
+            return False
+        if not may_retract(by.channel, row.channel, is_own=voice_of(row.agent) == voice_of(by.agent)):
             return False
         self._close(ids, Claim.Status.DISMISSED, "It was taken back.")
         return True

@@ -105,7 +105,7 @@ def _find_remarks(row: Episode) -> Iterator[Remark]:
                 conversation=bytes(row.conversation),
                 episode=row.pk,
                 is_change=found.is_change,
-                is_retracted=found.is_retracted and channel == Channel.USER,
+                is_retracted=found.is_retracted,
             )
 
 

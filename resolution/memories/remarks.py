@@ -11,7 +11,7 @@ from memory.domain.secrets.redaction import mask_secrets
 from memory.models import Memory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain import slots
-from memory.semantic.domain.extraction import categorise, keep_private, read_statement
+from memory.semantic.domain.extraction import categorise, find_forgotten, keep_private, read_statement
 from memory.semantic.domain.rewording import about_user, as_sentence
 from memory.semantic.domain.scope import Scope
 from memory.semantic.store import Change, Draft
@@ -71,8 +71,11 @@ def compose(
     text: str, category: str, scope: Scope, channel: Channel, at: datetime, *, source: Memory.Source, actor: str = ""
 ) -> Remark:
     """What somebody writes down on purpose: what they say of themselves becomes a sentence about the user, or the team,
-    anything else stands as it is. Without a category it has that of its form. Raises RemarkMistake."""
+    anything else stands as it is; "forget that" before it takes it back. Without a category it has that of its form.
+    Raises RemarkMistake."""
     clean = clean_text(text)
+    forgotten = find_forgotten(clean)
+    clean = forgotten or clean
     if category and category not in CATEGORIES:
         raise RemarkMistake(f"A category is one of {', '.join(sorted(CATEGORIES))}.")
     read = read_statement(clean)
@@ -81,7 +84,9 @@ def compose(
         text = told if len(told) <= MEMORY_CHARACTERS else clean
         is_change = re.search(english.CHANGES, clean.lower()) is not None
         category = keep_private(text, category) if category else categorise(told)
-        return Remark(text, category, scope, channel, source, at, is_change=is_change, actor=actor)
+        return Remark(
+            text, category, scope, channel, source, at, is_change=is_change, is_retracted=bool(forgotten), actor=actor
+        )
     return Remark(
         read.text,
         keep_private(read.text, category or read.category),
@@ -91,6 +96,6 @@ def compose(
         at,
         slot=read.slot,
         is_change=read.is_change,
-        is_retracted=read.is_retracted,
+        is_retracted=bool(forgotten),
         actor=actor,
     )

@@ -8,11 +8,11 @@ from typing import Any, Literal
 from django.utils import timezone
 
 from memory.db.transactions import Parameters, run_transaction
-from memory.domain.channels import TENTATIVE, Channel, is_weaker
+from memory.domain.channels import TENTATIVE, Channel, is_weaker, may_retract
 from memory.domain.voices import voice_of
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
 from memory.semantic import store
-from memory.semantic.domain.scope import PERSONAL, Speaker
+from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.rivals import draft_of, lock_places
 from memory.semantic.store import Change, Status
 from resolution.actors import Actor
@@ -63,9 +63,10 @@ def take_in(remarks: Sequence[Remark], *, is_metered: bool = False) -> list[Reme
 
 
 def _take_in_one(remark: Remark, quotas: Quotas | None) -> Remembered:
-    same = store.find_same(remark.scope, remark.text)
     if remark.is_retracted:
-        return _retract(remark, same)
+        taken_back = _retract(remark)
+        return Remembered("retracted", taken_back[0]) if taken_back else Remembered("unknown")
+    same = store.find_same(remark.scope, remark.text)
     is_tentative = remark.channel in TENTATIVE
     holding = next((memory for memory in same if memory.status in HOLDING), None)
     waiting = next((memory for memory in same if memory.status == Status.CANDIDATE), None)
@@ -123,16 +124,20 @@ def was_given_before(memory: Memory, remark: Remark) -> bool:
     )
 
 
-def _retract(remark: Remark, same: Sequence[Memory]) -> Remembered:
-    """What the same speaker has said is taken back, unless it was said through a stronger channel."""
-    speaker = remark.scope.speaker
-    for memory in same:
-        is_own = Speaker(memory.agent, memory.person) == speaker and not is_weaker(remark.channel, memory.channel)
-        if memory.status in HOLDING and is_own:
-            store.invalidate(memory, remark.change)
-            settle_memories([memory.pk])
-            return Remembered("retracted", memory)
-    return Remembered("unknown")
+def forget(remark: Remark) -> list[Memory]:
+    """Takes back what the same speaker has said of it, in a transaction of its own; returns what that was."""
+    return run_transaction(lambda: _retract(remark))
+
+
+def _retract(remark: Remark) -> list[Memory]:
+    lock_places([remark.draft])
+    told = store.find_retold(remark.draft)
+    found = [memory for memory in told if may_retract(remark.channel, memory.channel, is_own=True)]
+    for memory in found:
+        store.invalidate(memory, remark.change)
+    if found:
+        settle_memories([memory.pk for memory in found])
+    return found
 
 
 def _settle(memory: Memory, remark: Remark, status: RememberStatus) -> Remembered:

@@ -426,8 +426,18 @@ class TestForget:
         assert run.stdout.splitlines() == [
             "Forgotten: gnommoweb -isa repo in context of glitch_university",
             "Kept: gnommoweb -isa repo in context of glitch_university (conflict 7)."
-            " It was stated on purpose: people decide whether it goes.",
+            " An operator or another agent has stated it: people decide whether it goes.",
         ]
+
+    @pytest.mark.parametrize(("command", "path"), [("forget", "/forget"), ("remember", "/memory")])
+    def test_a_memory_that_went_is_told_by_its_text(self, festinger, command, path):
+        item = {"status": "retired", "memory": {"id": 3, "text": "The user likes tea."}}
+        festinger.answers(200, {"status": "retired", "result": "retracted", "items": [item]})
+
+        run = gutask(command, "forget", "that", "I", "like", "tea", url=festinger.url)
+
+        assert [asked[:2] for asked in festinger.asked] == [("POST", path)]
+        assert (run.returncode, run.stdout) == (0, "Forgotten: The user likes tea.\n")
 
     def test_nothing_to_forget_is_no_success(self, festinger):
         festinger.answers(404, {"error": "Nothing like it is known: gnommoweb."})

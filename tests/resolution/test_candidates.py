@@ -15,7 +15,9 @@ from resolution.decisions.claims import decide
 from resolution.decisions.naming import promote
 from resolution.domain.verdicts import Verdict
 from resolution.intake.candidates import CandidateBook, expire
+from resolution.intake.forgetting import forget, read_facts
 from resolution.models import Candidate, Claim
+from tests.memory.domain.hostile import NoWords
 from tests.resolution.worlds import OPERATOR, fact, facts, say, take_back
 
 pytestmark = pytest.mark.django_db
@@ -57,6 +59,33 @@ def test_against_what_stands_it_opens_no_conflict() -> None:
 
     assert not Claim.objects.exists()
     assert edge().parent.token == "repo"
+
+
+SAM, KIM = ("dobby", "sam"), ("dobby", "kim")
+
+
+@pytest.mark.parametrize("text", ["gnommoweb", "gnommoweb -isa repo", "Gnommoweb is a repo."])
+def test_what_waits_for_its_speaker_is_forgotten_by_that_speaker(text: str) -> None:
+    for holder in (SAM, KIM):
+        say(FACT, channel="unsure", holder=holder, paragraph="0" * 32)
+    by = Attribution("dobby", Source.GUTASK, 1.0, timezone.now(), holder=SAM)
+
+    [wanted] = read_facts(text, NoWords())
+    assert [outcome.status for outcome in forget(wanted, by)] == ["retired"]
+
+    states = dict(Candidate.objects.values_list("for_person", "state"))
+    assert states == {"sam": "expired", "kim": "open"}
+    assert "retired" not in {outcome.status for outcome in forget(wanted, by)}
+
+
+def test_a_sentence_is_read_for_the_facts_that_are_to_be_forgotten() -> None:
+    read = read_facts("Gnommoweb is a repo and runs on tyr-1, which was built in May.", NoWords())
+
+    assert [(str(one.fact), one.names_dimension) for one in read] == [
+        ("gnommoweb -isa repo in context of type", False),
+        ("gnommoweb -ispart tyr-1 in context of runs-on", True),
+    ]
+    assert read_facts("The gate code room is upstairs.", NoWords()) == []
 
 
 def test_of_what_is_known_it_changes_nothing() -> None:
@@ -316,6 +345,15 @@ class TestUnsure:
         assert self.mumble("gnommoweb isa tool type") == "candidate"
         assert not Claim.objects.exists()
         assert self.waiting() == {self.DOBBY: ["tool"]}
+
+    def test_what_its_speaker_says_later_for_all_outdates_it(self) -> None:
+        self.mumble()
+        self.mumble("gnommoweb isa library type", self.WINKY)
+
+        say("gnommoweb isa tool type", "dobby", holder=self.DOBBY)
+
+        assert facts() == {"gnommoweb isa tool type"}
+        assert self.waiting() == {self.WINKY: ["library"]}
 
     def test_its_speaker_takes_it_back_and_nobody_else(self) -> None:
         self.mumble()

@@ -247,6 +247,53 @@ def test_what_is_taken_back_is_in_the_history_only() -> None:
     assert tell("Forget that I like tea.").status == "retracted"
     assert statuses() == {"The user likes tea.": "invalid"}
     assert tell("I like tea.").status == "created"
+    assert tell("The password is hunter2.").status == "created"
+    assert tell("Forget that the password is hunter2.").status == "retracted"
+
+
+@pytest.mark.parametrize(
+    ("text", "forgotten"),
+    [
+        ("The gate code room is upstairs.", "Forget that the gate code rooms are upstairs"),
+        ("The dog of my wife is called Rex.", "Please forget that the dog of my wife was called Rex."),
+        ("I prefer tabs to spaces.", "Forget that I prefer tabs."),
+    ],
+)
+@pytest.mark.parametrize("status", ["active", "deprecated", "candidate"])
+def test_a_message_takes_back_what_its_speaker_had_remembered(text: str, forgotten: str, status: str) -> None:
+    told = tell(text).memory
+    assert told is not None
+    kept = tell("The gate code room is downstairs.", KIM).memory
+    Memory.objects.filter(pk=told.pk).update(status=status, archived_at=Now() if status == "deprecated" else None)
+
+    for scope in (KIM, SAM):
+        hear(forgotten, minutes=1, scope=scope)
+        reading.read_due()
+
+        told.refresh_from_db()
+        assert told.status == ("invalid" if scope is SAM else status)
+    assert list(Memory.objects.exclude(pk=told.pk)) == [kept]
+
+
+def test_a_message_that_takes_nothing_back_leaves_nothing_behind() -> None:
+    tell("The light is on.")
+    tell("My name is Tom.")
+
+    for text in ("the light is off", "my name is Sam", "the moon is made of cheese"):
+        hear(f"Forget that {text}.", minutes=1)
+    reading.read_due()
+
+    assert set(statuses().values()) == {"active"}
+    assert Memory.objects.count() == 2
+
+
+def test_what_an_operator_vouches_for_its_speaker_does_not_take_back() -> None:
+    memory = tell("I like tea.", channel=Channel.QUOTED).memory
+    assert memory is not None
+    service.promote(memory.pk, OPERATOR)
+
+    assert tell("Forget that I like tea.").status == "unknown"
+    assert tell("Forget that I like tea.", channel=Channel.OPERATOR).status == "retracted"
 
 
 @pytest.mark.parametrize("channel", [Channel.ASSISTANT, Channel.QUOTED])

@@ -139,6 +139,26 @@ def test_what_an_operator_said_only_a_person_takes_back(whole: Festinger) -> Non
     assert "printer" not in str(told_another(whole, "nott"))
 
 
+def test_a_user_takes_back_what_the_same_agent_was_taught_and_had_remembered(whole: Festinger) -> None:
+    sentence, asked = "the magni gate code room is upstairs.", {"query": "Where is the magni gate code room?"}
+
+    def is_found() -> list[bool]:
+        clients = [proxy.client for proxy in whole.proxies]
+        answers = [client.post("/search_memory", json=asked, headers=headers_of("dobby")) for client in clients]
+        return ["upstairs" in answer.text for answer in answers]
+
+    whole.teach("modi -isa printer")
+    Conversation(whole).say(f"Remember that {sentence}")
+    whole.wait(lambda: is_found() == [True, True])
+
+    for forgotten in (sentence, "modi is a printer."):
+        Conversation(whole).say(f"Forget that {forgotten}")
+
+    whole.wait_settled()
+    whole.wait(lambda: is_found() == [False, False], 10)
+    assert (whole.edges("modi"), whole.queue("modi")) == ([], [])
+
+
 def test_words_of_others_take_nothing_back(whole: Festinger) -> None:
     line = "kvasir: [type] service"
     knows(whole, "kvasir is a service.", line)

@@ -17,7 +17,7 @@ from tests.served.server import Served
 Result = TypeVar("Result")
 
 TOOLS = {
-    *("search_memory", "remember", "iknowthat", "recall", "project_state", "conflicts", "why"),
+    *("search_memory", "remember", "forget", "iknowthat", "recall", "project_state", "conflicts", "why"),
     *("decide_conflict", "undo_decision"),
 }
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -59,6 +59,8 @@ def test_a_host_lists_the_tools_and_uses_all_of_them(server: Served, database: s
     async def use(client: Client) -> dict[str, Any]:
         told: dict[str, Any] = {"tools": {tool.name for tool in (await client.list_tools()).tools}}
         for tool, arguments in (
+            ("remember", {"text": "Numbats nap at noon."}),
+            ("forget", {"text": "Numbats nap at noon."}),
             ("remember", {"text": "I prefer numbat charts to bar charts.", "category": "preference"}),
             ("search_memory", {"query": "numbat charts", "search_type": "facts", "limit": 3}),
             ("iknowthat", {"fact": "numbatine -isa marsupial"}),

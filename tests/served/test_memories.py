@@ -1,5 +1,6 @@
 """What agents have remembered and find again, over HTTP and with gutask. Each test speaks of words of its own."""
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -9,6 +10,7 @@ import psycopg
 import pytest
 
 from tests.served.server import PROJECT, Served, manage
+from tests.served.test_mcp import call
 
 GUTASK = PROJECT / "clients" / "gutask" / "gutask"
 
@@ -168,6 +170,42 @@ def test_gutask_remembers_and_searches(server: Served) -> None:
     assert gutask(server, "search", "bandicoot") == (0, "Nothing was found.")
     assert gutask(server, "remember", "x" * 501)[0] == 2
     assert gutask(server, "remember", "Bandicoots dig.", FESTINGER_PROJECT="nowhere")[0] == 5
+
+
+def ask_with(server: Served, door: str, sentence: str) -> bool:
+    """True if it was forgotten."""
+    if door.startswith("gutask"):
+        status, told = gutask(server, *door.split()[1:], sentence)
+        assert status in (0, 3), told
+        return status == 0
+    if door.startswith("mcp"):
+        return not call(server, door.split()[1], {"text": sentence}, path="/agent/memo/mcp")["is_error"]
+    body = {"fact" if door == "/forget" else "text": sentence}
+    answer = server.client.post(door, json=body, headers={"X-Festinger-Agent": "memo"})
+    assert answer.status_code in (200, 404), answer.text
+    return answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "door", ["/forget", "/memory", "mcp forget", "mcp remember", "gutask forget", "gutask remember"]
+)
+def test_what_is_to_be_forgotten_is_gone_through_every_door(server: Served, door: str) -> None:
+    word = f"kodkod{re.sub('[^a-z]', '', door)}"
+    memory, fact = f"The {word} gate code room is upstairs.", f"{word} is a cat"
+    remember(server, memory)
+    remember(server, memory, agent="other")
+    server.teach(f"{word} -isa cat")
+
+    def find(agent: str = "memo") -> set[str]:
+        return {item["kind"] for item in search(server, f"Where is the {word} gate code room?", agent)}
+
+    assert find() == {"memory", "fact"}
+    for said in (memory, fact):
+        assert ask_with(server, door, f"Forget that {said}")
+        assert not ask_with(server, door, f"Forget that {said}")
+    assert (find(), find("other")) == (set(), {"memory"})
+    kept = server.client.get("/memory", params={"text": word, "status": "all"}).json()["items"]
+    assert {item["text"] for item in kept} == {memory}
 
 
 def conflicts_of(server: Served, key: int, **query: Any) -> list[dict[str, Any]]:

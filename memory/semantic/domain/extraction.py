@@ -33,7 +33,7 @@ _OPAQUE_PARTS: Final = re.compile(r"(?<!`)`[^`\n]{1,80}`(?!`)|\b(?:https?://|www
 _LABELLED: Final = re.compile(
     r"^([ \t]*(?:[-*+] )?(?:please )?(?:remember|note|reminder|important|fyi|btw))(:)", re.I | re.M
 )
-_OPENER: Final = re.compile(rf"(?:{english.OPENERS}\b[\s,:!.\u2013\u2014-]*)+")
+_OPENER: Final = re.compile(rf"(?:{english.OPENERS}\b[\s,:!.\u2013\u2014-]*)+", re.IGNORECASE)
 _CORRECTION: Final = re.compile(rf"[\s,]*(?:{english.CORRECTIONS}\b[\s,:!.\u2013\u2014-]*)+")
 _NEXT_CLAUSE: Final = re.compile(
     r"(?:[;:]|,?\s+(?:and|but|so)\b|,|\s[-\u2013\u2014])\s*(?=(?:(?:and|but|so|also) )?"
@@ -46,7 +46,7 @@ _REMEMBER: Final = re.compile(english.REMEMBER)
 _NOT_OPENING: Final = english.CALLED_TO_MIND | split_words(
     "when how what to this these those it that there here maybe perhaps possibly probably so"
 )
-_FORGET: Final = re.compile(english.FORGET)
+_FORGET: Final = re.compile(english.FORGET, re.IGNORECASE)
 _NOTED: Final = re.compile(
     r"(?:got it|noted|understood|okay|ok|sure|alright|great|thanks|thank you|of course|remembered"
     r"|(?:i'll|i will|i'd) (?:remember|keep in mind|note|bear in mind)|i(?:'ve| have)? (?:noted"
@@ -91,17 +91,17 @@ def read_memories(
     found = list[Extracted]()
     for sentence in _iter_sentences(own):
         is_unsure = any(a <= sentence.start < b for a, b in zip(unsure[::2], unsure[1::2], strict=True))
-        is_order = _ORDER.search(sentence.small) is not None
-        if is_unsure and is_order:
+        is_order, is_forgotten = _ORDER.search(sentence.small) is not None, _skip_forget(sentence.small) > 0
+        if is_unsure and (is_order or is_forgotten):
             continue
-        is_outward = is_order and _OUTWARD.search(sentence.original.lower()) is not None
+        is_outward = is_order and not is_forgotten and _OUTWARD.search(sentence.original.lower()) is not None
         found += [replace(one, is_unsure=is_unsure, is_outward=is_outward) for one in read(sentence)]
     for start, end in zip(quoted[::2], quoted[1::2], strict=True):
         found += [
             one for sentence in _iter_sentences(text[start:end].strip("\"'“”‘’«»„ ")) for one in _read_quoted(sentence)
         ]
-    unique = {one.text.lower(): one for one in reversed(found)}
-    return [one for one in found if unique.get(one.text.lower()) is one][:MEMORIES_MAX]
+    unique = {(one.text.lower(), one.is_retracted): one for one in reversed(found)}
+    return [one for one in found if unique[one.text.lower(), one.is_retracted] is one][:MEMORIES_MAX]
 
 
 def read_statement(text: str) -> Extracted | None:
@@ -109,6 +109,19 @@ def read_statement(text: str) -> Extracted | None:
     sentences = list(_iter_sentences(text))
     read = _read_own(sentences[0]) if len(sentences) == 1 else []
     return read[0] if len(read) == 1 and read[0].evidence == sentences[0].original else None
+
+
+def find_forgotten(text: str) -> str:
+    """What somebody asks on purpose to be forgotten; empty where the text asks no such thing."""
+    at = _skip_forget(text)
+    return text[at:].strip() if at else ""
+
+
+def _skip_forget(text: str) -> int:
+    """Where that begins which a sentence asks to be forgotten; 0 where it asks no such thing."""
+    opener = _OPENER.match(text)
+    forget = _FORGET.match(text) or (_FORGET.match(text, opener.end()) if opener is not None else None)
+    return forget.end() if forget is not None else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +195,21 @@ def _iter_clauses(small: str) -> Iterator[tuple[int, int, bool]]:
 
 def _read_explicit(sentence: _Sentence) -> list[Extracted]:
     """What the sentence says is to be remembered, or to be forgotten."""
+    if at := _skip_forget(sentence.small):
+        return _read_forgotten(sentence, at)
     opener = _OPENER.match(sentence.small)
     for at in (0, opener.end() if opener else 0):
-        if forget := _FORGET.match(sentence.small, at):
-            rest = sentence.small[forget.end() :]
-            said = read_clause(sentence.original[forget.end() :], rest)
-            return [_extract(said, sentence, is_retracted=True)] if said is not None else []
         if found := _REMEMBER.match(sentence.small, at):
             return _read_remembered(sentence, found)
     return []
+
+
+def _read_forgotten(sentence: _Sentence, at: int) -> list[Extracted]:
+    original = sentence.original[at:]
+    if said := read_clause(original, sentence.small[at:]):
+        return [_extract(said, sentence, is_retracted=True)]
+    text = as_sentence(about_user(original))
+    return [Extracted(text, categorise(text), 0.9, sentence.original, is_retracted=True)] if text else []
 
 
 def _read_remembered(sentence: _Sentence, opening: re.Match[str]) -> list[Extracted]:

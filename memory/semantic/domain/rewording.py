@@ -11,6 +11,8 @@ from memory.domain.text.function_words import AUXILIARIES, split_words
 USER: Final = "the user"
 TEAM: Final = "the team"
 
+# Whom sentences are about that were reworded.
+PERSONS: Final = re.compile(r"\b(?:user|team|assistant)(?:['’]s)?\b", re.IGNORECASE)
 # Code in back-ticks is nobody's words, nor are paths, addresses, options, names of files and other code.
 _WORD: Final = re.compile(r"`[^`]*`|(?<!\S)(?=-+\w|\S*(?:[/\\@=$~#+|<>{}]|\w[.:(\[]\w))\S+|[^\W_](?:[\w'’\-]*\w)?")
 _SUBJECTS: Final = {"i": USER, "we": TEAM}

@@ -110,6 +110,18 @@ def contradicts(one: str, other: str, category: str, slot: str = "") -> bool:
     return _clash_in_value(first, second)
 
 
+def retells(memory: str, said: str, category: str) -> bool:
+    """True if a memory says of its slot what is ``said`` of the same slot, or more."""
+    ours, theirs = _simplify(memory), _simplify(said)
+    if category != "preference":
+        return not _is_denied(ours, theirs) and _stems_told(theirs) <= _stems_told(ours)
+    own, other = _read_preference(ours), _read_preference(theirs)
+    if own is None or other is None or (own.is_choice, own.is_denied) != (other.is_choice, other.is_denied):
+        return False
+    is_same = set(content_stems(other.chosen)) <= set(content_stems(own.chosen))
+    return is_same and _may_be_one_case(own.over, other.over) and _may_be_one_case(own.qualifier, other.qualifier)
+
+
 def denied_by(text: str) -> str:
     """What a sentence says to be so no longer, as a sentence; empty where it says no such thing."""
     found = _NO_LONGER.search(text)
@@ -233,9 +245,17 @@ def _value_of(small: str) -> set[str]:
 
 def _phrase_of(small: str) -> str:
     """What it says that something is; empty where it does not say so."""
+    return _QUALIFIER.split(f"{_object_of(small)} ", maxsplit=1)[0].strip()
+
+
+def _object_of(small: str) -> str:
+    """The same with what qualifies it."""
     found = _IS_A.search(small) or _VALUE.search(small)
-    value = found["object"] if found else small.partition(" as ")[2]
-    return _QUALIFIER.split(f"{value} ", maxsplit=1)[0].strip()
+    return found["object"] if found else small.partition(" as ")[2]
+
+
+def _stems_told(small: str) -> set[str]:
+    return set(content_stems(_object_of(small) or small))
 
 
 def _clash_in_value(one: str, other: str) -> bool:

@@ -124,7 +124,16 @@ def test_a_fact_printed_is_understood_again(fact: Triple) -> None:
 def test_what_is_to_be_forgotten_is_understood(text: str, expected: tuple[str, str, bool]) -> None:
     wanted = parse_forgotten(text)
 
+    assert wanted is not None
     assert (wanted.concept, str(wanted.fact or ""), wanted.names_dimension) == expected
+
+
+def test_a_sentence_that_is_to_be_forgotten_is_no_fact_and_no_concept() -> None:
+    assert parse_forgotten("the gate code room is upstairs") is None
+    assert parse_forgotten("Sam snores.") is None
+    for text in ("", "the", "callay -isa"):
+        with pytest.raises(FactMistake):
+            parse_forgotten(text)
 
 
 @pytest.mark.parametrize("word", sorted(CLOSED_CLASS | {"i'm", "won't"}))

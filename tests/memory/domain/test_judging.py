@@ -1,6 +1,7 @@
 """What becomes of a statement, by what stands."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 
@@ -44,13 +45,14 @@ def act(
     keeps_all: bool = False,
 ) -> str:
     """``standing``: parents with the channel, as in `printer gutask`, in the slot, and in other dimensions with them:
-    `printer gutask 2`."""
+    `printer gutask 2`. One's own begin with a star."""
     facts = []
     for text in standing:
         words = [*text.split(), "user", str(SLOT)]
         if not keeps_all or concerns(words[0], parent, manner):
             dim_id = int(words[2]) if len(text.split()) > 2 else SLOT
-            facts.append(StandingFact(dim_id, words[0], words[1], is_additive=keeps_all))
+            is_own, name = text.startswith("*"), words[0].removeprefix("*")
+            facts.append(StandingFact(dim_id, name, words[1], is_own=is_own, is_additive=keeps_all))
     incoming = Incoming(SLOT, parent, channel, manner, 5.0 if is_dated else -5.0, is_dated=is_dated)
     found = judge(incoming, facts, GRAPH, decided=decided, supersedes=supersedes, keeps_all=keeps_all)
     return f"{found.act} {found.fact.parent}" if found.fact is not None else str(found.act)
@@ -129,6 +131,16 @@ def test_a_retraction_takes_out_what_is_not_stronger_wherever_it_is() -> None:
     assert act("printer", RETRACTS, "laser_printer") == "retire laser_printer"
     assert act("laser_printer", RETRACTS, "printer") == "nothing"
     assert act("printer", RETRACTS, "printer user 4", decided=Decided(others=(MOVED,))) == "retire printer"
+
+
+def test_what_another_has_taught_is_disputed_when_it_is_taken_back_on_purpose() -> None:
+    by_gutask = partial(act, "printer", RETRACTS, channel=Channel.GUTASK)
+    assert by_gutask("printer gutask") == by_gutask("printer user") == "conflict printer"
+    assert by_gutask("printer explained") == "retire printer"
+    assert by_gutask("*printer gutask") == by_gutask("*printer user") == "retire printer"
+    assert by_gutask("*printer operator") == "conflict printer"
+    assert act("printer", RETRACTS, "*printer gutask") == "retire printer"
+    assert act("printer", RETRACTS, "printer operator", channel=Channel.OPERATOR) == "retire printer"
 
 
 def test_the_more_specific_takes_the_place_of_the_bare() -> None:

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.text.function_words import split_words
-from memory.semantic.domain.extraction import MEMORIES_MAX, categorise, read_memories, read_statement
+from memory.semantic.domain.extraction import (
+    MEMORIES_MAX,
+    categorise,
+    find_forgotten,
+    read_memories,
+    read_statement,
+)
 from memory.semantic.domain.rewording import about_user
 from tests.memory.domain.hostile import Hostile
 from tests.memory.semantic.measuring import DATA, measure
@@ -36,10 +42,36 @@ def test_a_statement_that_changes_what_was_said_says_so(text: str) -> None:
     assert [one.is_change for one in read_memories(text)] == [True]
 
 
-def test_what_is_to_be_forgotten_is_told_apart() -> None:
-    (found,) = read_memories("Please forget that I like tea.")
+@pytest.mark.parametrize(
+    ("text", "forgotten"),
+    [
+        ("Please forget that I like tea.", "The user likes tea."),
+        ("Hi! Forget that the gate code room is upstairs.", "The gate code room is upstairs."),
+        ("Forget that we always mail bills to bob@example.org", "The team always mails bills to bob@example.org."),
+    ],
+)
+def test_what_is_to_be_forgotten_is_told_apart_whatever_it_says(text: str, forgotten: str) -> None:
+    (found,) = read_memories(text)
 
-    assert (found.text, found.is_retracted) == ("The user likes tea.", True)
+    assert (found.text, found.is_retracted, found.is_outward) == (forgotten, True, False)
+
+
+def test_what_is_said_and_taken_back_in_one_message_is_both() -> None:
+    found = read_memories("I like tea. Forget that I like tea.")
+
+    assert [(one.text, one.is_retracted) for one in found] == [
+        ("The user likes tea.", False), ("The user likes tea.", True)
+    ]  # fmt: skip
+
+
+def test_what_may_be_others_words_takes_nothing_back() -> None:
+    assert read_memories("Forget that I like tea.", unsure=[0, 100]) == []
+
+
+@pytest.mark.parametrize("text", ["Don't forget that I like tea.", "I never forget that.", "Forget it."])
+def test_nothing_else_is_to_be_forgotten(text: str) -> None:
+    assert find_forgotten(text) == ""
+    assert not any(one.is_retracted for one in read_memories(text))
 
 
 @pytest.mark.parametrize(

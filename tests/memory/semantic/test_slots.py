@@ -12,7 +12,9 @@ from memory.semantic.domain.slots import (
     find_slots,
     list_denials,
     meet,
+    retells,
 )
+from memory.semantic.domain.stems import have_same_words
 
 NOUNS = st.sampled_from(["rebase", "merge-commits", "tabs", "spaces", "coffee", "tea", "vim", "Python", "workflow"])
 PREFERENCES = st.one_of(
@@ -107,6 +109,48 @@ def test_slots_meet_mutually_and_do_not_depend_on_case_or_spaces(one: str, other
     assert meet(slots, others) == meet(others, slots)
     assert find_slots(f"  {one.upper()} ", "preference") == slots
     assert all(len(slot) <= 200 for slot in slots)
+
+
+@pytest.mark.parametrize(
+    ("memory", "said", "category", "is_retold"),
+    [
+        ("The user prefers tabs to spaces.", "The user prefers tabs.", "preference", True),
+        ("The user prefers tabs.", "The user prefers tabs to spaces.", "preference", True),
+        ("The user prefers tabs to spaces.", "The user prefers tabs to semicolons.", "preference", False),
+        ("The user likes black coffee.", "The user likes coffee.", "preference", True),
+        ("The user likes coffee.", "The user likes black coffee.", "preference", False),
+        ("The user hates coffee.", "The user likes coffee.", "preference", False),
+        ("The user likes Docker.", "The user uses Docker.", "preference", False),
+        ("The user prefers tabs in Go.", "The user prefers tabs in Python.", "preference", False),
+        ("The user works as a nurse.", "The user is a nurse.", "identity", True),
+        ("The user is a nurse in Bergen.", "The user works as a nurse in Oslo.", "identity", False),
+        ("The user's name is Tom.", "The user's name is Sam.", "identity", False),
+        ("The user is no longer a nurse.", "The user is a nurse.", "identity", False),
+        ("The user grew up in Norway.", "The user grew up in Spain.", "identity", False),
+    ],
+)
+def test_what_says_the_same_of_a_slot_or_more(memory: str, said: str, category: str, is_retold: bool) -> None:
+    assert retells(memory, said, category) is is_retold
+
+
+@given(PREFERENCES)
+def test_a_preference_retells_itself(text: str) -> None:
+    assert retells(text, text.upper(), "preference")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("The gate code room is upstairs.", "the gate code rooms were upstairs", True),
+        ("The user prefers tabs.", "Users prefer a tab", True),
+        ("The light is on.", "The light is off.", False),
+        ("The oven is hot.", "The oven is not hot.", False),
+        ("Tabs over spaces.", "Spaces over tabs.", False),
+        ("Port 8080 is open.", "Port 8081 is open.", False),
+    ],
+)
+def test_the_same_words_but_for_inflection(one: str, other: str, is_same: bool) -> None:
+    assert have_same_words(one, other) is is_same
 
 
 def test_what_both_only_come_before_is_no_meeting() -> None:
