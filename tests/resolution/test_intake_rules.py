@@ -41,7 +41,7 @@ class TestVoices:
     def test_the_same_agent_in_another_role_is_another_voice(self) -> None:
         say("gnommoweb isa repo type", confidence=0.7, role="user")
 
-        say("gnommoweb isa repo type", confidence=0.8, role="system")
+        say("gnommoweb isa repo type", confidence=0.8, role="system", channel="user")
         say("gnommoweb isa repo type", confidence=0.7, role="user")
 
         assert edge().confidence == 0.8
@@ -54,9 +54,9 @@ class TestVoices:
     def test_only_another_voice_corroborates_a_fact(self) -> None:
         say("gnommoweb isa repo type", "dobby@10.0.0.7", role="user")
 
-        say("gnommoweb isa repo type", "dobby@10.0.0.7", role="system")
+        say("gnommoweb isa repo type", "dobby@10.0.0.7", role="system", channel="user")
         say("gnommoweb isa repo type", "kreacher@10.0.0.7", role="tool")
-        say("gnommoweb isa repo type", "kreacher@10.0.0.7", role="system")
+        say("gnommoweb isa repo type", "kreacher@10.0.0.7", role="system", channel="user")
         assert not edge().is_corroborated
 
         say("gnommoweb isa repo type", "winky")
@@ -103,7 +103,9 @@ class TestTheNewerWins:
     def test_a_later_statement_takes_the_place_and_the_history_has_both(self) -> None:
         say("gnommoweb isa repo type", at=NOW)
 
-        outcome = say("gnommoweb isa service type", "winky", at=NOW + HOUR, confidence=0.6, role="system")
+        outcome = say(
+            "gnommoweb isa service type", "winky", at=NOW + HOUR, confidence=0.6, role="system", channel="user"
+        )
 
         assert (outcome.status, str(outcome.existing)) == ("superseded", "gnommoweb -isa repo in context of type")
         standing = edge()
@@ -327,7 +329,15 @@ class TestTheQueue:
     def test_a_row_tells_who_said_it_and_where(self) -> None:
         say("gnommoweb isa repo type")
 
-        say("gnommoweb isa service type", "winky", role="system", conversation=THERE, evidence="it is", at=NOW)
+        say(
+            "gnommoweb isa service type",
+            "winky",
+            role="system",
+            channel="user",
+            conversation=THERE,
+            evidence="it is",
+            at=NOW,
+        )
 
         row = Claim.objects.get()
         assert (row.agent, row.role, bytes(row.conversation), row.evidence) == ("winky", "system", THERE, "it is")

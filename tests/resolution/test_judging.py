@@ -64,7 +64,13 @@ def test_an_answer_without_its_names_cannot_be_read(llm: LlmServer) -> None:
 
 def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:
     state("gnommoweb isa repo type", evidence="gnommoweb is a repo", agent="winky")
-    claim = dispute("kvasir isa tool type", "gnommoweb isa container type", evidence="it is a container", role="system")
+    claim = dispute(
+        "kvasir isa tool type",
+        "gnommoweb isa container type",
+        evidence="it is a container",
+        role="system",
+        channel="user",
+    )
 
     Agent.objects.create(name="winky", token_hash="0" * 64)
 

@@ -274,7 +274,7 @@ def test_written_by_hand_a_sentence_is_enough_and_secrets_are_masked() -> None:
 
     memory, episode = Memory.objects.get(), Episode.objects.get()
     assert memory.text == "The team's key is [secret]."
-    assert (memory.category, memory.status, memory.channel) == ("project", "active", "operator")
+    assert (memory.category, memory.status, memory.channel) == ("identity", "active", "operator")
     assert episode.text == "Here: [secret] > so"
     assert [episode.text[slice(*episode.quoted)]] == ["> so"]
     assert SECRET.encode() not in exported("episodes")

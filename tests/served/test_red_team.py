@@ -342,7 +342,7 @@ def test_a_quarantine_takes_exactly_one_agents_facts_and_gives_them_back(
     for agent, mine in (("hagrid", names[:200]), ("dobby", names[200:])):
         for start in range(0, len(mine), 20):
             text = " ".join(f"{name} is a spell." for name in mine[start : start + 20])
-            whole.ask(("user", f"{agent} {start}: {text}"), agent=agent)
+            whole.ask(("user", f"These are from {agent}, number {start}. {text}"), agent=agent)
     whole.wait_settled()
     assert len(whole.edges("rune")) == 1_000
 

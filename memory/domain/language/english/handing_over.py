@@ -99,12 +99,13 @@ UNSPACED = "内容|文章|文本|邮件|以下|网页|写道"
 # With these a label is the speaker's own: `Note: ...`, `One more thing: ...`, `Our stack: ...`.
 OWN_LABELS = split_words(
     """
-    about actually again also anyway as btw careful caution clarification constraint constraints correction decision
-    decisions detail details edit exactly fact facts finally first five forgot four fyi goal goals heads hint i i'm
-    idea important indeed info information it it's last list me mention mine my new next no note now ok okay our
-    ours plan please point points preference preferences ps question questions quick record regarding remember
-    reminder request requirement requirements right rule rules second setup short so stack status sure task tasks
-    team that's there's thing things third three tip todo two up update updates us warning way we what who yes you
+    about actually again ah also anyway as attention btw careful caution clarification constraint constraints
+    correction decision decisions detail details edit exactly fact facts finally first five forgot four fyi goal
+    goals heads hey hint hm i i'm idea important indeed info information it it's last list listen look me mention
+    mine my new next no note now oh ok okay our ours plan please point points preference preferences ps question
+    questions quick record regarding remember reminder request requirement requirements right rule rules second see
+    setup short so stack status sure task tasks team that's there's thing things third three tip today todo tomorrow
+    two up update updates us wait warning way we well what who yes yesterday you
     """
 )
 # A letter begins so, on a line of its own.
