@@ -12,7 +12,7 @@ _CODE_LINE: Final = re.compile(
     r"\s*(?:$|[{}()\[\];,]+\s*$|(?://|#|--|/\*|\*|<!--|\"\"\"|''').*|@\w+.*|<[/\w!?].*>\s*$|.*[;{}(\[,]\s*$|.*\)\s*$"
     r"|(?:def|class|import|from|return|if|elif|else|for|while|with|try|except|async|await|raise|func|fn|let|const|var|pub|use"
     r"|package|public|private|static|export|function|interface|type|struct|enum|impl|select|insert|update|create|module|end|do"
-    r"|switch|case|#include|#define|namespace|template|val|local)\b(?![ ]+(?:the|a|an|you|i|we|it|this)\b).*[^.?!]\s*$"
+    r"|switch|case|#include|#define|namespace|template|val|local)\b(?![ ]+(?:the|an?|you|i|we|it|this)\b(?!\()).*[^.?!]\s*$"
     r"|[\w.\[\]\"']+\s*(?:=|:=|\+=|->|=>|::)\s*\S.*)",
     re.IGNORECASE,
 )

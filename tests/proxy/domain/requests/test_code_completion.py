@@ -26,6 +26,7 @@ class Gefjon:
         "[SUFFIX])[PREFIX]def f(",
         CODE,
         "// kvasir is a relay\nfunc main() {\n\tfmt.Println(",
+        "def a():\n    # brelwick is a hammer\n    return (",
         "SELECT id\nFROM soas\nWHERE token = ",
     ],
 )
