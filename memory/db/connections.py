@@ -29,13 +29,17 @@ async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
     Raises psycopg.OperationalError where Postgres does not answer within ``CONNECT_S`` seconds. It may stop
     answering later: whoever cannot wait sets a time limit."""
     # No pool: what is busy keeps its own connection, the others connect every few seconds at most.
-    async with await psycopg.AsyncConnection.connect(
+    opened = await psycopg.AsyncConnection.connect(
         make_conninfo(dsn, **KEEPALIVES),
         autocommit=True,
         connect_timeout=CONNECT_S,
         application_name=f"festinger {name}",
-    ) as opened:
+    )
+    try:
         yield opened
+    finally:
+        # Its own context commits first, or rolls back: an error or a second cancellation there would leave it open.
+        await opened.close()
 
 
 def fetch_rows(query: str, arguments: Any = None) -> list[tuple[Any, ...]]:

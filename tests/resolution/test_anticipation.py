@@ -133,7 +133,7 @@ def test_what_a_prompt_shows_is_what_is_placed(facts: list[Any], said: list[CueM
     with transaction.atomic():
         prepare(facts, decided)
         cache, before = load(), stored()
-        reading = Reading(b"", "user", "", 0, triples=tuple(said))
+        reading = Reading(b"", b"", "user", "", 0, triples=tuple(said))
 
         anticipate(cache, [reading], time.time(), agent="dobby", conversation=HERE)
         expected = shown(cache)
@@ -154,7 +154,7 @@ def test_what_the_worker_wrote_takes_the_place_of_what_was_expected() -> None:
     cache = load()
     [concept_id] = [cache.soas_by_token["skadi"].id]
     stands = list(cache.urd_by_concept[concept_id])
-    reading = Reading(b"", "user", "", 0, triples=(cue(parent="teleprinter", kind=SpeechAct.CORRECTS),))
+    reading = Reading(b"", b"", "user", "", 0, triples=(cue(parent="teleprinter", kind=SpeechAct.CORRECTS),))
 
     anticipate(cache, [reading], 1000.0)
     assert shown(cache)["skadi", "type"] == "teleprinter"
@@ -170,7 +170,7 @@ def test_what_the_worker_wrote_takes_the_place_of_what_was_expected() -> None:
 def test_what_does_not_come_about_is_forgotten() -> None:
     prepare([("printer", "type", (Source.INFERRED, "user"), "dobby")], {})
     cache = load()
-    taken_back = Reading(b"", "user", "", 0, triples=(cue(parent="printer", kind=SpeechAct.RETRACTS),))
+    taken_back = Reading(b"", b"", "user", "", 0, triples=(cue(parent="printer", kind=SpeechAct.RETRACTS),))
 
     anticipate(cache, [taken_back], 1000.0)
     assert ("skadi", "type") not in shown(cache)

@@ -36,23 +36,20 @@ def test_an_answer_names_the_request_and_why_tells_what_it_was_given(server: Ser
     )
 
 
-def test_of_a_helpers_prompt_why_tells_that_it_was_neither_asked_nor_learned_from(server: Served) -> None:
+def test_of_a_programs_prompt_why_tells_that_it_was_neither_asked_nor_learned_from(server: Served) -> None:
     server.teach("quux -isa repo")
-    asked = "Provide a concise, 5-word-or-less title for the conversation. Only return the title.\n\nUser: restart quux"
+    task = "Provide a concise, 5-word-or-less title for the conversation. Only return the title."
 
-    told = why(server, server.chat(("user", asked)).headers["x-festinger-request"])
+    told = why(server, server.chat(("system", task), ("user", "restart quux")).headers["x-festinger-request"])
 
     assert "quux: [type] repo" in told["block"]
-    assert told["restrictions"] == {"learn": "a helper prompt: title", "ask": "a helper prompt: title"}
+    assert told["restrictions"] == {"learn": "a prompt made for one task", "ask": "a prompt made for one task"}
 
-    notes = (
-        "1. The assistant receives a history of conversation between USER and AGENT\n2. It writes notes about what is"
-        " worth keeping\n- The response is a JSON array"
-    )
-    record = "user: the fridge of the canteen is called gorbin\n" * 100
-    told = why(server, server.chat(("system", notes), ("user", record)).headers["x-festinger-request"])
+    record = "user: the fridge of the canteen is called gorbin\nassistant: noted\n" * 100
+    notes = f"Write notes about what is worth keeping. Return a JSON array.\n\n{record}"
+    told = why(server, server.chat(("user", notes)).headers["x-festinger-request"])
 
-    assert told["restrictions"] == {"learn": "a helper prompt: digest", "ask": "a helper prompt: digest"}
+    assert told["restrictions"] == {"learn": "a task about a conversation", "ask": "a task about a conversation"}
 
 
 def test_any_process_can_tell_of_a_request(server: Served, raw_server: Served) -> None:

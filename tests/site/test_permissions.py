@@ -38,6 +38,7 @@ from memory.models import (
     MutePattern,
     Observation,
     Project,
+    PromptOpening,
     Soas,
     Source,
 )
@@ -106,6 +107,9 @@ def world(module_db: None) -> None:
         digest=bytes(32), key=bytes(32), role="user", agent="harry", text="dobby is free.", said_at=timezone.now(),
         next_attempt_at=None, last_error="RecursionError",
     )  # fmt: skip
+    PromptOpening.objects.create(
+        agent="harry", digest=b"0" * 16, text="Tag this chat:", seen=[], state="template", found_at=timezone.now()
+    )
     Observation.objects.create(
         kind="concept", concept="dobby", digest=b"0" * 32, role="user", agent="harry", said_at=timezone.now(),
         state="failed", last_error="it failed", attempts=5,
