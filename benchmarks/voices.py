@@ -64,7 +64,9 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     from memory.domain.types import SoasRow
     from memory.learning.heard import compose_heard
     from proxy.auth import Caller
+    from proxy.authorship.relayed import RelayedAnswers
     from proxy.domain.config_schema import Loops
+    from proxy.domain.formats import FORMATS
     from proxy.enrichment.dry_run import run_dry
     from proxy.enrichment.turns import Turns
     from proxy.upstream.client import Upstream
@@ -76,26 +78,41 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     caller, modelfiles = Caller("replayed", None, is_local=True), Modelfiles(Upstream("http://127.0.0.1:9", 1.0))
     found = Findings(typed={human.strip() for request in requests for human in request["human"]} - {""})
     typed = sorted(found.typed)
+    relayed = RelayedAnswers()
+    for request in requests:  # what the model answered, as far as later requests have it
+        prompt = FORMATS[request["path"]].read(request["body"]) if request["path"] in FORMATS else None
+        for part in prompt.parts if prompt is not None else ():
+            if part.role == "assistant":
+                relayed.note_written(part.text)
+                relayed.note_written(write_calls(part.calls))
     for request in requests:
         found.requests += 1
         run = await run_dry(
             cache, modelfiles, Loops, Turns(), None,
             path=request["path"], body=orjson.dumps(request["body"]), caller=caller,
+            relayed=relayed,
         )  # fmt: skip
         for lesson in run.lessons:
             episode = compose_heard(lesson.heard) if lesson.heard.role == "user" else None
             own = [episode.own.strip()] if episode is not None else []
             stated = [one.evidence for one in lesson.statements if one.channel == Channel.USER]
-            found.strange.update(what for what in (*own, *stated) if not is_typed(what, typed))
+            found.strange.update(what for what in (*own, *stated) if what and not is_typed(what, typed))
             found.kept.update(human for human in typed for what in own if is_typed(what, [human]))
     return found
 
 
+def write_calls(calls: Sequence[Any]) -> str:
+    """As they pass in an answer."""
+    return "".join(
+        call.arguments if isinstance(call.arguments, str) else orjson.dumps(call.arguments).decode() for call in calls
+    )
+
+
 def is_typed(text: str, typed: Sequence[str]) -> bool:
-    """True if a person typed it, white space and what is left out aside."""
-    pieces = [" ".join(piece.split()) for piece in text.split("[…]")]
+    """True if a person typed it, white space, quotation marks and what is left out aside."""
+    pieces = [" ".join(piece.split()).strip("\"'") for piece in text.split("[…]")]
     whole = [" ".join(human.split()) for human in typed]
-    return all(any(piece in human for human in whole) for piece in pieces if piece)
+    return any(pieces) and all(any(piece in human for human in whole) for piece in pieces)
 
 
 if __name__ == "__main__":

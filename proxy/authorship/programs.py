@@ -15,14 +15,15 @@ from memory.domain.language.english import programs as english
 from proxy.domain.formats.base import Payload, Prompt
 
 LOOKED_AT: Final = 20_000  # characters of a system text, and of a message without one
+RECORD_TASK_WITHIN: Final = 400  # characters of a message
 
 _FOR_PROGRAM: Final = re.compile(english.FOR_PROGRAM)
 _PARTNER: Final = re.compile(english.PARTNER)
 _TOOLS: Final = re.compile(english.TOOLS)
 _TAGGED: Final = re.compile(rf"<({english.HISTORY_TAGS})>.*</\1>", re.DOTALL | re.IGNORECASE)
-_TURNS: Final = re.compile(
-    r"^[ \t*#]*user:(?:.*\n)+?[ \t*#]*(?:assistant|ai):.*(?:\n.*:(?=[ ]).*)*", re.MULTILINE | re.IGNORECASE
-)
+_TURNS: Final = re.compile(r"^[ \t*#]*(?:user|human):.*(?:\n[ \t*#]*[\w-]+:(?=[ ]).*)*", re.MULTILINE | re.IGNORECASE)
+_RECORD: Final = re.compile(english.RECORD)
+_RECORD_TASK: Final = re.compile(english.RECORD_TASK)
 
 
 def find_program(prompt: Prompt, payload: Payload, templates: Container[bytes] = ()) -> str:
@@ -33,21 +34,28 @@ def find_program(prompt: Prompt, payload: Payload, templates: Container[bytes] =
         return ""
     if any(part.role == "tool" or part.calls or part.has_media for part in parts):
         return ""
-    said = [part for part in parts if part.role != "system"]
-    if not said or any(part.role != "user" for part in said) or any(is_person_envelope(part.text) for part in said):
+    said = [part.text for part in parts if part.role != "system"]
+    if not said or any(part.role not in ("user", "system") for part in parts) or any(map(is_person_envelope, said)):
         return ""
     system = "\n".join(part.text for part in parts if part.role == "system")[:LOOKED_AT].casefold()
-    if system.strip() and _is_for_program(system) and not _TOOLS.search(system):
+    text = said[0] if len(said) == 1 else ""
+    record = _TAGGED.search(text) or _TURNS.search(text)
+    is_read_by_program = len(said) == 1 and bool(payload.get("response_format") or payload.get("format"))
+    is_task = _FOR_PROGRAM.search(system) is not None and (
+        is_read_by_program or record is not None or _PARTNER.search(system) is None
+    )
+    if is_task and not _TOOLS.search(system):
         return "a prompt made for one task"
-    text = said[0].text
-    if len(said) == 1 and templates and any(one.digest in templates for one in find_openings(unwrap(text, "user")[0])):
+    if text and templates and any(one.digest in templates for one in find_openings(unwrap(text, "user")[0])):
         return "what a program fills into a template"
-    record = (_TAGGED.search(text) or _TURNS.search(text)) if len(said) == 1 else None
+    if is_read_by_program and not system:
+        return "a prompt whose answer a program reads"
     if record is None:
         return ""
     asked = f"{text[: record.start()][:LOOKED_AT]}\n{text[record.end() :][-LOOKED_AT:]}".casefold()
-    return "a task about a conversation" if _is_for_program(asked) else ""
+    return "a task about a conversation" if _FOR_PROGRAM.search(asked) or _RECORD.search(asked) else ""
 
 
-def _is_for_program(instruction: str) -> bool:
-    return _FOR_PROGRAM.search(instruction) is not None and _PARTNER.search(instruction) is None
+def is_record_task(text: str) -> bool:
+    """True if a message asks for something to be done to the conversation that it stands in: a digest, notes."""
+    return _RECORD_TASK.search(text[:RECORD_TASK_WITHIN].casefold()) is not None

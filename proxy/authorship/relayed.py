@@ -1,30 +1,43 @@
-"""Which answers a process has passed on: only what follows one of them can be the user's reply to it."""
+"""Which answers a process has passed on. Of a flattened prompt, only what follows one of them can be the user's reply;
+and what a model has just written nobody says, though it comes as a user's message: a task for another agent, a question
+put in other words, a digest of the conversation."""
 
 import logging
+import re
+import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from typing import Final
 
-from proxy.domain.formats.streams import AnswerWatch
+import orjson
+
+from proxy.domain.formats.streams import END, AnswerWatch
+from proxy.domain.loops.tool_calls import without_thinking
 
 logger = logging.getLogger(__name__)
 
 ANSWERS_MAX: Final = 20_000  # at some 150 bytes
+WRITTEN_S: Final = 120  # within which what a model has written comes back as a message
+WRITTEN_MIN: Final = 20  # characters: shorter ones people say word for word
+WRITTEN_MAX: Final = 64 * 1024  # characters of an answer that are looked at
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.){20,}"', re.DOTALL)
 
 
 class RelayedAnswers:
-    """Those of this process, by digest."""
+    """Those of this process, by digest. ``clock``: seconds, of which only differences count."""
 
-    def __init__(self) -> None:
-        self._digests: OrderedDict[bytes, None] = OrderedDict()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._digests: OrderedDict[bytes, float] = OrderedDict()
+        self._written: OrderedDict[bytes, float] = OrderedDict()
+        self._clock = clock
 
     def listen(self, watch: AnswerWatch) -> Callable[[bytes], None]:
-        """Takes the chunks of one answer as they pass. Never raises."""
-        hashed, last = blake2b(digest_size=16), b""
+        """Takes the chunks of one answer as they pass, then ``END``. Never raises."""
+        hashed, last, said, room = blake2b(digest_size=16), b"", list[str](), WRITTEN_MAX
 
         def hear(chunk: bytes) -> None:
-            nonlocal last
+            nonlocal last, room
             try:
                 text = watch.feed(chunk)
             except Exception:
@@ -35,19 +48,47 @@ class RelayedAnswers:
                 hashed.update("".join(text.split()).encode("utf-8", "surrogatepass"))
                 self._digests.pop(last, None)
                 last = hashed.digest()
-                self._remember(last)
+                _keep(self._digests, last, self._clock())
+                said.append(text[:room])
+                room -= len(said[-1])
+            if chunk == END:
+                self.note_written("".join(said))
 
         return hear
 
-    def _remember(self, digest: bytes) -> None:
-        self._digests[digest] = None
-        if len(self._digests) > ANSWERS_MAX:
-            self._digests.popitem(last=False)
+    def note_written(self, answer: str) -> None:
+        for piece in _iter_pieces(answer):
+            _keep(self._written, _digest(piece), self._clock())
 
     def __contains__(self, text: str) -> bool:
-        # Without white space: clients strip it, and join it anew.
-        digest = blake2b("".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        digest = _digest(text)
         if digest not in self._digests:
             return False
         self._digests.move_to_end(digest)
         return True
+
+    def has_just_written(self, text: str) -> bool:
+        """True if a model's answer was this text, or had it in it as an argument."""
+        written = self._written.get(_digest(text)) if WRITTEN_MIN <= len(text) <= WRITTEN_MAX else None
+        return written is not None and self._clock() - written <= WRITTEN_S
+
+
+def _keep(kept: OrderedDict[bytes, float], digest: bytes, at: float) -> None:
+    kept[digest] = at
+    kept.move_to_end(digest)
+    if len(kept) > ANSWERS_MAX:
+        kept.popitem(last=False)
+
+
+def _digest(text: str) -> bytes:
+    # Without white space: clients strip it, and join it anew.
+    return blake2b("".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _iter_pieces(answer: str) -> Iterator[str]:
+    yield without_thinking(answer)
+    for string in _STRING.finditer(answer):
+        try:
+            yield orjson.loads(string[0].replace("\n", "\\n"))
+        except orjson.JSONDecodeError:
+            continue

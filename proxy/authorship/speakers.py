@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from memory.domain.authorship.agent_envelopes import is_delegated, is_person_envelope
-from memory.domain.authorship.client_envelopes import EXAMPLES_END
+from memory.domain.authorship.client_envelopes import EXAMPLES_END, remove_client_parts
 from memory.domain.authorship.parts import announces_text, asks_for_text, hands_on
 from memory.domain.authorship.voice import Voice
 from memory.domain.steps import Steps
 from memory.domain.types import Message
+from proxy.authorship.programs import is_record_task
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.formats.base import Part, Payload, Prompt
 from proxy.domain.formats.flattened import FlattenedPrompt
@@ -16,6 +17,7 @@ from proxy.domain.loops.tool_calls import read_calls
 from proxy.domain.speakers import clean_person
 
 Names = Literal["people", "assistants", "ignored"]  # who users with a name are
+PERSONS: Final = frozenset({"user", "human", "user_proxy", "userproxy"})  # beside whom all other names are agents'
 ANSWERS: Final = frozenset({"response"})  # tools with which an agent ends its turn
 
 
@@ -26,6 +28,7 @@ def find_messages(
     parts = prompt.parts
     tools = _list_tools(payload)
     named = {part.name for part in parts if part.name and part.role == "assistant"} | tools
+    has_person = any(part.name.casefold() in PERSONS for part in parts if part.role == "user")
     first_user = next((index for index, part in enumerate(parts) if part.role == "user"), -1)
     examples_end = max((index for index, part in enumerate(parts) if part.text.startswith(EXAMPLES_END)), default=0)
     is_answered, messages = False, list[Message]()
@@ -38,14 +41,19 @@ def find_messages(
             or (isinstance(prompt, FlattenedPrompt) and not _is_own(prompt, index, first_user, relayed))
         ) or (part.role == "user" and _is_forged(parts, index, first_user)):
             message = message._replace(voice=Voice.QUOTED)
-        elif part.role == "user" and is_delegated(part.text):
+        elif part.role == "user" and (
+            is_delegated(part.text)
+            or _is_written(parts, index, relayed)
+            or (index == len(parts) - 1 > first_user and is_record_task(part.text))
+        ):
             message = message._replace(voice=Voice.NOBODYS)
         elif part.role == "user" and part.name and names != "ignored":
-            is_agent = names == "assistants" or part.name in named
-            person = clean_person(part.name)
-            message = (
-                message._replace(role="assistant") if is_agent else message._replace(voice=Voice.UNSURE, person=person)
-            )
+            is_person = part.name.casefold() in PERSONS
+            is_agent = names == "assistants" or part.name in named or (has_person and not is_person)
+            if is_agent:
+                message = message._replace(role="assistant")
+            elif not is_person:
+                message = message._replace(voice=Voice.UNSURE, person=clean_person(part.name))
         elif part.role == "user" and messages:
             before = messages[-1]
             if before.role == "user" and hands_on(before.text):
@@ -57,6 +65,14 @@ def find_messages(
         messages.append(message)
         yield
     return messages
+
+
+def _is_written(parts: Sequence[Part], index: int, relayed: RelayedAnswers) -> bool:
+    """True for what a model has just written elsewhere, which a program passes on as a user's message."""
+    text = remove_client_parts(parts[index].text).strip()
+    return relayed.has_just_written(text) and not any(
+        text in part.text for part in parts[:index] if part.role == "assistant"
+    )
 
 
 def _list_tools(payload: Payload) -> set[str]:

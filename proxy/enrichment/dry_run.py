@@ -20,6 +20,7 @@ from memory.search.results import Found
 from memory.search.searcher import SearchCounts, Searcher
 from memory.semantic.domain.scope import Scope
 from proxy.auth import Caller
+from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt
 from proxy.domain.loops.mitigations import Intervention
@@ -144,9 +145,11 @@ async def run_dry(
     path: str,
     body: bytes,
     caller: Caller,
+    relayed: RelayedAnswers | None = None,
 ) -> DryRun:
     """Does for the request all that is done for the caller's prompts, and changes nothing. Call it on the event loop
-    that keeps the cache. ``searcher`` is None for whoever may not see what is remembered."""
+    that keeps the cache. ``searcher`` is None for whoever may not see what is remembered. ``relayed``: the answers
+    that came before."""
     fork = cache.fork()
     heard: list[HeardMessage] = []
     conversations, encounters, events = Conversations(), _Listener(fork, heard.append), _Events()
@@ -164,6 +167,7 @@ async def run_dry(
         counts=Counts(),
         prompt_search=PromptSearch(fork, conversations, finder, deadline_ms=SEARCH_MS),
         turns=turns,
+        relayed=relayed or RelayedAnswers(),
     )
     done = await enricher.enrich(path, body, caller)
     turn, lessons = turns.begin(), []

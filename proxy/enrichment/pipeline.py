@@ -30,7 +30,6 @@ from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, CutRequest, Excess, read_request
-from proxy.domain.formats.flattened import FlattenedPrompt
 from proxy.domain.formats.streams import WholeWatch
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
@@ -292,12 +291,12 @@ class Enricher:
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
-        """What the chunks of the answer are told to, where the next prompt will have to show who said what, or where
-        the answer shows whether what was given is of use."""
-        listeners, is_whole = [], done.prompt is not None and not done.prompt.is_stream
-        watch = WholeWatch if is_whole else FORMATS[path].watch
-        if isinstance(done.prompt, FlattenedPrompt):
-            listeners.append(self.relayed.listen(watch()))
+        """What the chunks of the answer are told to: the next prompts will have to show who said what, and the answer
+        shows whether what was given is of use."""
+        if done.prompt is None:
+            return None
+        watch = FORMATS[path].watch if done.prompt.is_stream else WholeWatch
+        listeners = [self.relayed.listen(watch())]
         if (given := done.given) is not None:
             listeners.append(note_use.listen(watch(), given, partial(self.events.add_given, given)))
         return note_use.join_listeners(listeners)

@@ -13,10 +13,20 @@ _PARTS: Final = (
     ("# *SEARCH/REPLACE block* Rules:", ""),  # aider
     ("### Task:\nRespond to the user query using the provided context", "</context>"),  # Open WebUI, with documents
     ("<attached_files>", "</attached_files>"),
+    ("\n\nThis is the expected criteria for your final answer:", ""),  # crewAI
+    ("\n\nUse the following references from the knowledge base if it helps:\n<references>", "</references>"),  # Agno
+    ("For context: below is a transcript of what another agent did", ""),  # Google's ADK
+    ("\n--- Content from referenced files ---", ""),  # Qwen Code
+    ("The conversation history before this point was compacted into the following summary:", "</summary>"),  # pi
+    ("\nYou have been provided with these additional arguments, that you can access", ""),  # smolagents
+    ("\n\nOther agents available for collaboration:", ""),  # Strands
+    ("\n\nReturn the correct JSON response within a ```json codeblock", ""),  # Instructor
 )
 _PART: Final = re.compile(
     "|".join(re.escape(begin) + (f".*?(?:{re.escape(end)}|\\Z)" if end else ".*") for begin, end in _PARTS), re.DOTALL
 )
+# Before what somebody asks for: crewAI, smolagents, Strands.
+_BEFORE: Final = re.compile(r"\s*(?:Current Task: |New task:\n|Context:\nUser Request: )")
 # Messages that are the client's as a whole begin so.
 EXAMPLES_END: Final = "I switched to a new code base."  # aider: the turns before it are examples
 _WHOLE: Final = (
@@ -26,6 +36,17 @@ _WHOLE: Final = (
     "I committed the changes with git hash",
     "Generate a title for this conversation:",  # opencode, which sends the conversation in a message of its own
     "This is the Qwen Code. We are setting up the context for our chat.",
+    "Managed memory directory: `",  # Qwen Code
+    "First, reason in your scratchpad. Then, generate the <state_snapshot>",
+    "Correct your JSON ONLY RESPONSE, based on the following errors:",  # Instructor
+    "Call id: call_",  # smolagents
+    "Now proceed and carry out this plan.",
+    "You're a helpful agent named",
+    "Below I will present you a request. Before we begin addressing the request",  # AutoGen's Magentic-One
+    "Fantastic. To address this request we have assembled the following team:",
+    "Recall we are working on the following request:",
+    "We are working to address the following user request:",
+    "We are working on the following task:",
 )
 # What a program asks about a chat stands behind the first, and the chat behind the second: Open WebUI.
 _TASK, _HISTORY = "### Task:\n", "<chat_history>"
@@ -34,6 +55,8 @@ _SYSTEM: Final = re.compile(r"<(system[\w-]{0,40})>")
 
 def remove_client_parts(text: str) -> str:
     """Return what a person typed of a user's message. Linear in its length."""
+    if before := _BEFORE.match(text):
+        text = text[before.end() :]
     opening = text.lstrip()
     if opening.startswith(_WHOLE) or (opening.startswith(_TASK) and _HISTORY in opening):
         return ""

@@ -20,7 +20,9 @@ BARE_WORDS_MAX: Final = 6  # of a request without an object
 NAME_WORDS_MAX: Final = 3  # of whoever speaks in a chat
 SENTENCE_MAX: Final = 400  # characters of one that are looked at
 
-_SENTENCE_ENDS: Final = re.compile(r"[.!?:]+[\"')\]*_]*(?=\s)")
+_SENTENCE_ENDS: Final = re.compile(
+    r"[.!?:]+[\"')\]*_]*(?:(?=\s)|(?<=[a-z\d][.!?])(?=[A-Z][a-z]))"
+)  # a program's: `end.Begin`
 _ADDRESS: Final = re.compile(r"\b(?:https?://|www\.)\S+(?<![.,:;?!])")
 _ONLY_ADDRESS: Final = re.compile(r"[ \t<(]*(?:https?://|www\.)\S+[ \t]*\Z")
 _MARKS: Final = " \t*_>#-+•–\"'`~=<[({"
@@ -43,7 +45,7 @@ _HAS_OBJECT: Final = re.compile(r"[\"“«]|\b(?:what|how|why|my|our|last|previo
 _READING: Final = frozenset({"read", "note", "consider", "check", "look", "see", "use"})
 _THIS: Final = re.compile(r"\bth(?:is|ese)\b")
 _POINTS_BACK: Final = re.compile(rf"\b(?:{english.POINTS_BACK}|{english.POINTS_LOOSELY}|{_THIS_TEXT})(?!\w)")
-_SAYS_ABOVE: Final = re.compile(rf"\b(?:{english.POINTS_BACK})\b")
+_SAYS_BEFORE: Final = re.compile(rf"\b(?:{english.POINTS_BACK}|{_THIS_TEXT})(?!\w)")
 _OTHERS: Final = re.compile(
     rf"(?<!\w)(?:{english.TEXTS}|{english.TEXTS_ELSEWHERE}|{english.WRITES})(?!\w)|{english.UNSPACED}"
 )
@@ -164,7 +166,7 @@ def find_handed_over(text: str, quoted: Sequence[Span], code: Sequence[Span]) ->
                 yield VoicedSpan(sentence.end, len(text), *handed)
                 if handed[0] is Voice.QUOTED:
                     return
-            is_asked = bool(sentence.verb) or sentence.is_question
+            is_asked = bool(sentence.verb or handed) or sentence.is_question
             if behind == len(text) and (
                 sentence.verb
                 or (sentence.is_question and _THIS.search(sentence.small))
@@ -315,7 +317,7 @@ def _find_before(text: str, start: int, end: int) -> Iterator[VoicedSpan]:
     is_short = len(sentence.small.split()) <= (BARE_WORDS_MAX if is_alone else 2)
     if (
         (sentence.is_text_request and (points or is_short))
-        or ((sentence.verb or sentence.is_question) and _SAYS_ABOVE.search(sentence.small))
+        or ((sentence.verb or sentence.is_question) and _SAYS_BEFORE.search(sentence.small))
         or _ABOVE.search(sentence.small)
     ):
         yield VoicedSpan(0, sentence.start, Voice.QUOTED, "before a request that points back")

@@ -7,6 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
+from memory.domain.authorship.completions import find_completion
 from memory.domain.authorship.folding import fold
 from memory.domain.authorship.handing_over import find_handed_over
 from memory.domain.authorship.marks import find_quotations
@@ -43,7 +44,8 @@ def find_voices(text: str) -> tuple[VoicedSpan, ...]:
     ]
     marked = [VoicedSpan(*span, Voice.QUOTED, "quoted") for span in spans]
     blocks = [span[:2] for span in marked if is_block(folded.text, *span[:2])]
-    found = _flatten([*marked, *find_handed_over(folded.text, blocks, list(find_code(folded.text)))])
+    handed = find_handed_over(folded.text, blocks, list(find_code(folded.text)))
+    found = _flatten([*marked, *handed, *find_completion(folded.text)])
     found = _flatten([*found, *_find_beyond(folded.text, found)])
     return tuple(one._replace(start=start, end=end) for one in found for start, end in [folded.source_span(*one[:2])])
 

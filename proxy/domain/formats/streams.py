@@ -171,7 +171,9 @@ def _iter_texts(value: object) -> Iterator[str]:
             yield from _iter_texts(each)
     elif isinstance(value, dict):
         for name, each in value.items():
-            if isinstance(each, dict | list):
+            if name == "arguments" and isinstance(each, dict):
+                yield orjson.dumps(each).decode()  # Ollama's; others write them as a string
+            elif isinstance(each, dict | list):
                 yield from _iter_texts(each)
             elif name in SAID and isinstance(each, str):
                 yield each

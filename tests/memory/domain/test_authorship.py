@@ -167,6 +167,23 @@ def test_a_message_may_say_what_the_next_one_is() -> None:
     assert not asks_for_text("Of course! Where does it run?")
 
 
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (
+            "Use these pieces to answer.\n\nHeron runs on tyr.\n\nQuestion: Where is kvasir?\nHelpful Answer:",
+            "Where is kvasir?",
+        ),
+        ("Talk.\nHuman: Heron is old.\nAI: Yes.\nHuman: Where is kvasir?\nAI:", "Where is kvasir?"),
+        ("Given the context, answer the query. Query: Where is kvasir?\nAnswer: ", ""),
+        ("Heron runs on tyr. Give it a title. Title:", ""),
+        ("Where is kvasir?\nMy plan:", "Where is kvasir?\nMy plan:"),
+    ],
+)
+def test_of_a_prompt_that_is_to_be_gone_on_with_only_what_is_asked_is_a_persons(text: str, asked: str) -> None:
+    assert own_words(text).strip() == asked
+
+
 @given(st.text(st.sampled_from("a\u00e9\u200b\uff21\ufb01\r\n\u2028\x0b \U0001d400")))
 def test_a_folded_text_shows_where_it_comes_from(text: str) -> None:
     folded = fold(text)

@@ -30,6 +30,7 @@ def test_what_a_client_adds_is_left_out(text: str) -> None:
     [
         "I have *added these files to the chat* so you can go ahead and edit them.\n\nparser.py",
         "### Task:\nPredict what comes next.\n### Output:\nJSON\n<chat_history>\nUSER: Kvasir is a relay.",
+        "New task:\nYou're a helpful agent named 'finder'.\nTask:\nFind the host.",
     ],
 )
 def test_of_what_is_the_clients_as_a_whole_nothing_is_left(text: str) -> None:

@@ -6,10 +6,12 @@ from typing import Any, cast
 import orjson
 import pytest
 
+from memory.domain.authorship.voice import Voice
 from memory.domain.steps import finish
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.authorship.speakers import find_messages
 from proxy.domain.formats import FORMATS
+from proxy.domain.formats.streams import END
 
 CALL = '{"tool_name": "fetch", "tool_args": {"url": "https://example.org"}}'
 ANSWER = '{"tool_name": "response", "tool_args": {"text": "Noted."}}'
@@ -50,3 +52,63 @@ def test_only_what_begins_or_answers_the_model_is_the_users(sections: list[str],
     messages = finish(find_messages(prompt, {}, relayed("Hi there.", CALL)))
 
     assert [index for index, message in enumerate(messages) if message.is_quoted] == quoted
+
+
+WRITTEN = "Find the host of kvasir. Kvasir is the relay."
+
+
+@pytest.mark.parametrize(
+    ("answer", "later_s", "voice"),
+    [
+        (WRITTEN, 0, Voice.NOBODYS),
+        (f"<think>Who knows?</think>\n{WRITTEN}", 0, Voice.NOBODYS),
+        (f'delegate{{"to": "finder", "task": "{WRITTEN}"}}', 0, Voice.NOBODYS),
+        (f"I asked: {WRITTEN}", 0, Voice.SHARED),
+        (WRITTEN, 600, Voice.SHARED),  # a person may say later what a model has written
+    ],
+)
+def test_what_a_model_has_just_written_no_person_says(answer: str, later_s: float, voice: Voice) -> None:
+    now = [0.0]
+    passed = RelayedAnswers(clock=lambda: now[0])
+    hear = passed.listen(cast("Any", SimpleNamespace(feed=bytes.decode)))
+    hear(answer.encode())
+    hear(END)
+    now[0] = later_s
+
+    assert voices(passed, ("system", "You find hosts."), ("user", WRITTEN)) == [Voice.SHARED, voice]
+
+
+def test_who_repeats_an_answer_of_the_same_conversation_says_it() -> None:
+    passed = RelayedAnswers()
+    passed.note_written(WRITTEN)
+
+    said = voices(passed, ("user", "What shall I do?"), ("assistant", WRITTEN), ("user", WRITTEN))
+
+    assert said[-1] == Voice.SHARED
+
+
+def voices(passed: RelayedAnswers, *turns: tuple[str, str]) -> list[Voice]:
+    messages = [{"role": role, "content": text} for role, text in turns]
+    prompt = FORMATS["/api/chat"].read({"model": "m", "messages": messages})
+    assert prompt is not None
+    return [message.voice for message in finish(find_messages(prompt, {}, passed))]
+
+
+def test_a_task_about_the_conversation_is_nobodys() -> None:
+    first = ("user", "Kvasir is the relay."), ("assistant", "Noted.")
+
+    assert voices(RelayedAnswers(), *first, ("user", "Summarise the above conversation."))[-1] == Voice.NOBODYS
+    assert voices(RelayedAnswers(), *first, ("user", "Summarise what kvasir does."))[-1] == Voice.SHARED
+
+
+def test_beside_a_user_called_so_all_other_names_are_agents() -> None:
+    messages = [
+        {"role": "user", "name": "user", "content": "Kvasir is the relay."},
+        {"role": "user", "name": "critic", "content": "Kvasir is a page."},
+    ]
+    prompt = FORMATS["/v1/chat/completions"].read({"model": "m", "messages": messages})
+    assert prompt is not None
+
+    said = finish(find_messages(prompt, {}, RelayedAnswers()))
+
+    assert [(one.role, one.voice) for one in said] == [("user", Voice.SHARED), ("assistant", Voice.SHARED)]

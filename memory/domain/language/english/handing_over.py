@@ -115,3 +115,9 @@ GREETINGS = (
 )
 # The lines above a mail.
 HEADERS = "subject|from|to|cc|bcc|betreff|von|an|objet|de|asunto|para|oggetto|date|sent"
+# The labels with which a prompt ends that a model is to go on with, and those of what is asked in it.
+ANSWER_LABELS = _join(
+    "answer response reply output result summary title question query passage thought completion translation ai"
+    " assistant bot you json sql score label category verdict parts topics? entities keywords"
+)
+ASKED_LABELS = _join("question query human user input request task message instruction q")

@@ -44,3 +44,9 @@ TOOLS = (
 )
 # How a history is written down: between tags, or turn by turn.
 HISTORY_TAGS = "chat_history|history|conversation|messages?|user_message|query|transcript|chat|session|dialogue|thread"
+# What a history is called by those who ask for something to be done to it.
+RECORD = r"\b(?:conversations?|(?:chat|message) (?:history|logs?)|chats|dialog(?:ue)?s?|transcripts?)\b"
+RECORD_TASK = (
+    r"\b(?:summari[sz]e|compact|compress|condense|extract|create|write|review|scan|analy[sz]e)\b[^.\n]{0,80}"
+    rf"\b(?:this|the|our)(?: \w+)? {RECORD}"
+)

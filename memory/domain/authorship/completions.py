@@ -1,0 +1,35 @@
+"""Recognises prompts for a model that goes on with a text: they end behind the label of what it is to write. Programs
+put them together around what somebody asks."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from memory.domain.authorship.voice import Voice, VoicedSpan
+from memory.domain.language.english import handing_over as english
+
+ENDS_WITHIN: Final = 80  # characters
+REASON: Final = "a prompt that a program has put together"
+_ANSWER_NEXT: Final = re.compile(
+    rf"(?:\n|[.?!][ \t]+)[#*\t ]*(?:[\w-]+ ){{0,3}}(?:{english.ANSWER_LABELS})[*]*:[\"`*\s]*\Z", re.IGNORECASE
+)
+_ASKED: Final = re.compile(rf"\n[#*\t ]*(?:[\w-]+ ){{0,3}}(?:{english.ASKED_LABELS})[*]*:[* ]*", re.IGNORECASE)
+_LABEL: Final = re.compile(r"\n[#*\t ]*[A-Za-z][\w-]*(?: [\w-]+){0,3}[*]*:")
+
+
+def find_completion(text: str) -> Iterator[VoicedSpan]:
+    """What nobody has said of such a prompt; what is asked in it may be anybody's. Nothing of any other text."""
+    tail = max(0, len(text.rstrip()) - ENDS_WITHIN)
+    answer = _ANSWER_NEXT.search(text, tail)
+    if answer is None:
+        return
+    *_, asked = (None, *_ASKED.finditer(f"\n{text[: answer.start()]}"))
+    if asked is None:
+        yield VoicedSpan(0, len(text), Voice.NOBODYS, REASON)
+        return
+    start = asked.end() - 1
+    label = _LABEL.search(text, start)
+    end = label.start() if label else answer.start()
+    yield VoicedSpan(0, start, Voice.NOBODYS, REASON)
+    yield VoicedSpan(start, end, Voice.UNSURE, "what is asked in such a prompt")
+    yield VoicedSpan(end, len(text), Voice.NOBODYS, REASON)
