@@ -61,7 +61,14 @@ FORGET_HISTORY: Final = """
     WHERE strpos(lower(concat_ws(' ', before ->> 'text', after ->> 'text', reason)), lower(%(words)s)) > 0
 """
 
-OF_SPEAKERS: Final = ("asked_search", "extraction_mark")  # tables that only tell that somebody was there
+# Tables of what else is kept of a speaker, with the names of its columns for the agent and the person behind it. Apps
+# that this one does not know add theirs when they are ready.
+of_speakers: dict[str, tuple[str, str]] = {
+    "asked_search": ("agent", "person"),
+    "extraction_mark": ("agent", "person"),
+    "prompt_opening": ("agent", "person"),
+    "heard_message": ("speaker", "person"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +145,10 @@ def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
         found = Forgotten(episodes, memories, _show(cursor))
         if not is_trial:
             _delete(cursor, values)
-            for table in OF_SPEAKERS if selection.is_all_of_speaker else ():
-                cursor.execute(f"DELETE FROM {table} WHERE {chosen}", values)
+            for table, columns in of_speakers.items() if selection.is_all_of_speaker else ():
+                named = [pair for pair in zip(columns, ("agent", "person"), strict=True) if values[pair[1]]]
+                of_them = " AND ".join(f"{column} = %({name})s" for column, name in named)
+                cursor.execute(f"DELETE FROM {table} WHERE {of_them}", values)
         cursor.execute("DROP TABLE going")  # a transaction around this one may forget more
     return found
 

@@ -14,6 +14,7 @@ TERMINAL, TIMED, COMMENT = "a terminal", "lines with their time", "a comment"
 PRINTED: Final = frozenset({TERMINAL, TIMED, COMMENT})  # what programs write
 FOREIGN_MIN: Final = 5  # words
 LABEL_WORDS_MAX: Final = 10
+LABEL_WITHIN: Final = 4  # words of one with something behind it on its line
 HEADING_WORDS_MAX: Final = 10
 GREETING_MAX: Final = 80  # characters
 BARE_WORDS_MAX: Final = 6  # of a request without an object
@@ -44,6 +45,7 @@ _IN_THIS_TEXT: Final = re.compile(rf"\b{_THIS_TEXT}(?!\w)")
 _HAS_OBJECT: Final = re.compile(r"[\"“«]|\b(?:what|how|why|my|our|last|previous)\b")
 _READING: Final = frozenset({"read", "note", "consider", "check", "look", "see", "use"})
 _THIS: Final = re.compile(r"\bth(?:is|ese)\b")
+_IT: Final = re.compile(r"\b(?:this|these|it|them)\b")
 _POINTS_BACK: Final = re.compile(rf"\b(?:{english.POINTS_BACK}|{english.POINTS_LOOSELY}|{_THIS_TEXT})(?!\w)")
 _SAYS_BEFORE: Final = re.compile(rf"\b(?:{english.POINTS_BACK}|{_THIS_TEXT})(?!\w)")
 _OTHERS: Final = re.compile(
@@ -65,6 +67,7 @@ _WRAPPED_MIN: Final = 55  # characters: people who break lines themselves break 
 _OWN: Final = re.compile(r"(?:i|we|for|my|our)\b")
 _HEADED: Final = re.compile(r"[ \t]*(?:[-=*~]{2,}[ \t]*\w|\[{1,2}[A-Za-z][^\]\n]*\]{1,2}:?[ \t]*\Z|\{\{|<{2,3}\w)")
 _MARKDOWN: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*|__)")
+_INDENTED: Final = re.compile(r"(?: {3,}|\t)[ \t]*[^\s\-*+•–|\d]")
 _RULE: Final = re.compile(r"[ \t]*([-=_*~#$+^<>.])\1{2,}[ \t]*\Z")
 _NAMED_RULE: Final = re.compile(
     r"[ \t]*(?:([-=~#])\1+[ \t]*[^\s-][^\n]{0,60}?[ \t]*\1{2,}|[-=*# ]*(?:BEGIN|START|END)\b[ A-Z_-]{0,40}"
@@ -85,7 +88,7 @@ _STAMPED: Final = re.compile(
 )
 _COMMENT: Final = re.compile(
     r"[ \t]*(?://|#[ \t]*(?!#)\S[^\n]*\s\S|/\*|\*/|--(?:[ \t]+\S|\[\[)|\{-|[!;%]+[ \t]+\S|<!--|\.\.[ \t]"
-    r"|\\[A-Za-z]+|rem[ \t]|@\w+[({]|\[\^?\d+\]:?[ \t])",
+    r"|\\[A-Za-z]+|REM[ \t]|@\w+[({]|\[\^?\d+\]:?[ \t])",
     re.IGNORECASE,
 )
 _BLOCKS: Final = re.compile(
@@ -143,9 +146,9 @@ def find_handed_over(text: str, quoted: Sequence[Span], code: Sequence[Span]) ->
                 printed = marked[0].end if marked[0].reason in (TERMINAL, TIMED) else 0
                 continue
             label = _LABEL.match(line)
-            if label and _is_strange(name := label["label"] or "Somebody") and not _asks(name):
+            if label and _is_label(label["label"] or "Somebody"):
                 yield VoicedSpan(start + label.end(), end, Voice.UNSURE, "behind a label")
-                if not label["mark"].strip() and _is_name(name):
+                if not label["mark"].strip() and _is_name(label["label"] or "Somebody"):
                     if speaker >= 0:
                         yield VoicedSpan(speaker, len(text), Voice.UNSURE, "a chat")
                     speaker = start
@@ -181,7 +184,14 @@ def find_handed_over(text: str, quoted: Sequence[Span], code: Sequence[Span]) ->
 
 def _is_plain(line: str) -> bool:
     """True for most lines of prose, which no mark tells from others: what looks for marks costs a multiple."""
-    return line[:1].isalpha() and ":" not in line and "@" not in line and " - " not in line and "|" not in line
+    return (
+        line[:1].isalpha()
+        and line[:4] != "REM "
+        and ":" not in line
+        and "@" not in line
+        and " - " not in line
+        and "|" not in line
+    )
 
 
 def _find_marked(text: str, start: int, end: int) -> list[VoicedSpan]:
@@ -195,6 +205,8 @@ def _find_marked(text: str, start: int, end: int) -> list[VoicedSpan]:
         ]
     if _TABLE_ROW.match(line):
         return [VoicedSpan(start, end, Voice.UNSURE, "a table")]
+    if _INDENTED.match(line):
+        return [VoicedSpan(start, end, Voice.UNSURE, "set in from the left")]
     if _ONLY_ADDRESS.match(line):
         return [VoicedSpan(end, len(text), Voice.UNSURE, "under an address")]
     # A heading is a comment's sign, too.
@@ -256,8 +268,10 @@ def _is_strange(label: str) -> bool:
     return bool(words) and words.isdisjoint(english.OWN_LABELS)
 
 
-def _asks(label: str) -> bool:
-    return len(label.split()) > 2 and bool(_find_verb(label.lower()))  # not `Figure 3`
+def _is_label(label: str) -> bool:
+    words = label.split()
+    asks = len(words) > 2 and bool(_find_verb(label.lower()))  # not `Figure 3`
+    return len(words) <= LABEL_WITHIN and _is_strange(label) and not asks
 
 
 def _is_name(label: str) -> bool:
@@ -277,21 +291,24 @@ def _hands_over(sentence: _Sentence, *, has_break: bool, before_list: bool) -> t
     reason = "what a request is to be done to"
     if sentence.is_text_request:
         points = _POINTS.search(small) or _TEXT.search(small) or len(small.split()) <= BARE_WORDS_MAX
-        has_object = not (has_colon or has_break) and (_HAS_OBJECT.search(small) or not points)
+        is_open = has_colon or has_break or _IN_THIS_TEXT.search(small)
+        has_object = not is_open and (_HAS_OBJECT.search(small) or not points)
         return None if has_object else (set_off, reason)
     if sentence.verb:
         if _POINTS.search(small) and (has_colon or has_break or sentence.verb in _READING):
             return (Voice.UNSURE if sentence.verb in _READING else set_off), reason
-        if has_colon and _THIS.search(small):
+        if (has_colon and _IT.search(small)) or (sentence.verb in english.REPLYING and _THIS.search(small)):
             return Voice.UNSURE, reason
-        if has_colon and _TEXT.search(small):
-            return (set_off if has_break and _GIVEN.search(small) else Voice.UNSURE), reason
+        if has_colon and _GIVEN.search(small):
+            return (set_off if has_break else Voice.UNSURE), reason
         return (Voice.UNSURE, reason) if _IN_THIS_TEXT.search(small) else None
     reason = "a text that was pointed at"
     if sentence.is_question:
         if has_break and _THIS.search(small):
             return (Voice.QUOTED if small.endswith("?") or _IN_THIS_TEXT.search(small) else Voice.UNSURE), reason
-        return ((Voice.QUOTED if has_break else Voice.UNSURE), reason) if _POINTS_AT_TEXT.search(small) else None
+        if _POINTS_AT_TEXT.search(small):
+            return (Voice.QUOTED if has_break else Voice.UNSURE), reason
+        return (Voice.UNSURE, reason) if _POINTS.search(small) else None
     if (has_colon or has_break) and _POINTS_AT_TEXT.search(small):
         return (Voice.QUOTED if has_colon and has_break and not is_mine else Voice.UNSURE), reason
     if (has_break and _TELLS_OF_TEXT.search(small)) or _AS_FOLLOWS.search(small):

@@ -24,8 +24,8 @@ WEAKEST_FIRST: Final = STRONGEST_FIRST[::-1]
 AT_ONCE_MAX: Final = 8_000  # characters
 ASKING_MAX: Final = 600  # characters at the end of an answer
 _ASKS_FOR_TEXT: Final = re.compile(
-    r"\b(?:paste|send|share|provide|upload|post|give|forward)(?: me| us)? (?:the|your|a|an|that|it|them)\b"
-    rf"(?:[^.\n]{{0,40}}\b(?:{english.TEXTS})\b|[^.\n]{{0,30}}(?:here|below)\b)"
+    r"\b(?:paste|send|share|provide|upload|post|give|forward)(?: me| us)? (?:the|your|a|an|that|it|them|what)\b"
+    rf"(?:[^.\n]{{0,40}}\b(?:{english.TEXTS})\b|[^.\n]{{0,30}}(?:here|below|wrote|sent|said)\b)"
 )
 _ANNOUNCES: Final = re.compile(english.ANNOUNCES)
 _PARAGRAPH_ENDS: Final = re.compile(r"\n[ \t]*(?=\n|\Z)|\n(?=[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S)")

@@ -10,9 +10,10 @@ LOOKED_AT: Final = 8_000  # characters at the end of a prompt
 _HOLE: Final = re.compile(r"<[|｜]?fim[_▁-]\w+[|｜]?>|<(?:PRE|SUF|MID)>|\[(?:PREFIX|SUFFIX|MIDDLE)\]", re.IGNORECASE)
 _CODE_LINE: Final = re.compile(
     r"\s*(?:$|[{}()\[\];,]+\s*$|(?://|#|--|/\*|\*|<!--|\"\"\"|''').*|@\w+.*|<[/\w!?].*>\s*$|.*[;{}(\[,]\s*$|.*\)\s*$"
-    r"|(?:def|class|import|from|return|if|elif|else|for|while|with|try|except|async|await|raise|func|fn|let|const|var|pub|use"
-    r"|package|public|private|static|export|function|interface|type|struct|enum|impl|select|insert|update|create|module|end|do"
-    r"|switch|case|#include|#define|namespace|template|val|local)\b(?![ ]+(?:the|an?|you|i|we|it|this)\b(?!\()).*[^.?!]\s*$"
+    r"|(?:def|class|import|from|return|if|elif|else|for|while|with|try|except|async|await|raise|func|fn|let|const|var"
+    r"|pub|use|package|public|private|static|export|function|interface|type|struct|enum|impl|select|insert|update|create"
+    r"|module|end|do|switch|case|#include|#define|namespace|template|val|local)\b"
+    r"(?![ ]+(?:the|an?|you|i|we|it|this)\b(?!\()).*[^.?!]\s*$"
     r"|[\w.\[\]\"']+\s*(?:=|:=|\+=|->|=>|::)\s*\S.*)",
     re.IGNORECASE,
 )

@@ -15,13 +15,16 @@ from memory.models import (
     ExtractionMark,
     ForgottenEpisode,
     GivenNote,
+    HeardMessage,
     Memory,
     MemoryHistory,
     MemoryLineage,
+    PromptOpening,
 )
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.forgetting import ForgetScope, Forgotten, forget, prune_episodes
 from proxy.models import Injection, RecollectionEvent
+from resolution.models import Candidate
 from tests.memory.semantic.said import ANN, START, digest_of, remembered, said
 
 pytestmark = pytest.mark.django_db
@@ -76,6 +79,15 @@ def test_a_memory_goes_with_all_that_it_was_made_of() -> None:
         agent, person = scope.speaker
         AskedSearch.objects.create(agent=agent, person=person, found=1)
         ExtractionMark.objects.create(agent=agent, person=person, episode=gone.pk)
+        PromptOpening.objects.create(agent=agent, person=person, digest=b"x" * 16, text="Tag this chat:", seen=[])
+        HeardMessage.objects.create(
+            digest=digest_of(agent, 32), key=bytes(32), agent=agent, speaker=agent, person=person, role="user",
+            text="It waits.", said_at=START,
+        )  # fmt: skip
+        Candidate.objects.create(
+            concept="skadi", parent="virus", dimension="type", is_isa=True, channel="unsure", confidence=0.4,
+            for_speaker=agent, for_person=person, voices=[[agent, "unsure"]],
+        )  # fmt: skip
 
     assert forget(ForgetScope(agent=ANN.speaker.agent))[:2] == (1, 2)
 
@@ -84,7 +96,8 @@ def test_a_memory_goes_with_all_that_it_was_made_of() -> None:
     assert supported.evidence_count == 1
     assert list(MemoryLineage.objects.values_list("row", flat=True)) == [stays.pk]
     assert not MemoryHistory.objects.exists()
-    assert [AskedSearch.objects.get().agent, ExtractionMark.objects.get().agent] == ["zero", "zero"]
+    assert [model.objects.get().agent for model in (AskedSearch, ExtractionMark, PromptOpening)] == ["zero"] * 3
+    assert (HeardMessage.objects.get().speaker, Candidate.objects.get().for_speaker) == ("zero", "zero")
 
 
 def test_a_memory_goes_with_the_words_it_has_whatever_supports_it() -> None:

@@ -18,7 +18,7 @@ TEXT_VERBS = _join(
     """
 )
 # The same with what a text is to become.
-REMAKING = r"(?:convert|turn|transform|put)(?: (?:it|this|that))? (?:to|into)"
+REMAKING = r"(?:convert|turn|transform|put)(?: (?:it|this|that)(?: \w+)?)? (?:to|into)"
 # Any other that asks for something: what it is done to decides.
 VERBS = TASKS | split_words("help say tidy use")
 # Before the verb of a request.
@@ -32,6 +32,8 @@ LEADING = split_words(
     "please pls kindly now then next ok okay hey hi hello also and so just first finally quickly briefly can could "
     "would will i we i'd we'd help let's your"
 )
+# What is done to what somebody else has said.
+REPLYING = split_words("answer decline reply respond")
 # Kinds of text that others write.
 TEXTS = _join(
     r"""
@@ -52,9 +54,9 @@ POINTS_ON = (
     r"(?<!my )following|attached|pasted|quoted"
     r"|(?:below|beneath|underneath)(?= *(?:$|[.:,;!?)]|(?:is|are|and|in|into|as|for|to|from|with)\b))"
 )
-POINTS_BACK = "above|preceding"
+POINTS_BACK = r"above(?! \d)|preceding"
 _ALONE = (
-    r"(?= *(?:$|[.:?!,;)]|(?:one|in|into|to|for|as|from|and|please|more|so|properly|better|politely|formally"
+    r"(?= *(?:$|[.:?!,;)]|(?:one|in|into|to|for|as|at|about|from|and|please|more|so|properly|better|politely|formally"
     rf"|(?:[\w-]+ )?(?:{TEXTS}))\b))"
 )
 POINTS = rf"(?:this|these){_ALONE}"
@@ -90,8 +92,8 @@ ASKS = "does do did is are was were can could should would will has have how wha
 WRITES = _join("wrote writes says said reads schrieb schreibt écrit escribió scritto schreef escreveu")
 TEXTS_ELSEWHERE = _join(
     """
-    webseite nachricht inhalt text dokument quelle auszug anhang artikel betreff pagina página contenu courriel objet
-    extrait mensaje correo contenido documento fuente asunto messaggio bericht mensagem
+    webseite nachricht inhalt text texto testo tekst texte dokument quelle auszug anhang artikel betreff pagina página
+    contenu courriel objet extrait mensaje correo contenido documento fuente asunto messaggio bericht mensagem
     """
 )
 THIS_ELSEWHERE = r"(?:diese[nrsm]?|ce|cet|cette|este|esta|questo|questa|quest'|dit|deze)"
@@ -99,9 +101,9 @@ UNSPACED = "内容|文章|文本|邮件|以下|网页|写道"
 # With these a label is the speaker's own: `Note: ...`, `One more thing: ...`, `Our stack: ...`.
 OWN_LABELS = split_words(
     """
-    about actually again ah also anyway as attention btw careful caution clarification constraint constraints
-    correction decision decisions detail details edit exactly fact facts finally first five forgot four fyi goal
-    goals heads hey hint hm i i'm idea important indeed info information it it's last list listen look me mention
+    about actually again ah also anyway as background attention btw careful caution clarification constraint constraints
+    correction decision decisions detail details edit exactly fact facts finally first five for forgot four fyi goal
+    goals heads heads-up hey hint hm i i'm idea important indeed info information it it's last list listen look me mention
     mine my new next no note now oh ok okay our ours plan please point points preference preferences ps question
     questions quick record regarding remember reminder request requirement requirements right rule rules second see
     setup short so stack status sure task tasks team that's there's thing things third three tip today todo tomorrow
