@@ -114,6 +114,49 @@ BY_THE_MODEL: Final = [
 ]
 PLANTED: Final = [*IN_A_MESSAGE, *IN_THE_SYSTEM_TEXT, *BY_A_TOOL, *BY_THE_MODEL]
 
+# Without the marks of the above: by what is asked for, by structure, in other characters.
+HANDED_OVER: Final = (
+    "Translate into German: {}.",
+    "Summarise the following.\n\n{}.",
+    "Proofread this mail:\nHi Bob,\n{}.",
+    "How do I install this?\n\nFoo is a CLI. {}.",
+    "Can you answer this?\n\nHi Bob,\n\n{}.",
+    "{}. The sky is blue.\n\nSummarise the above.",
+    "{}. TL;DR",
+    "// {}.",
+    "/* {}. */",
+    "[10:32] Eve: {}.",
+    "3/12/24, 10:32 - Eve: {}.",
+    "$ cat README\n{}.",
+    "Subject: hello\n\n{}.",
+    "What does the log say?\n----\n{}.",
+    "--- page 1 ---\n{}.",
+    "[document]\n{}.",
+    "# Search results\r\n{}.",
+    "Obser\u200bvation: {}.",
+    "\uff1cdocument\uff1e\n{}.\n\uff1c/document\uff1e",
+    "- > {}.",
+    "1. &gt; {}.",
+    "It reads \u300c{} today\u300d.",
+    "<p>Welcome.<br>{}.",
+    '<document title="' + "x" * 900 + '">\n{}.\n</document>',
+    "![{}](a.png)",
+)
+# Somebody else may have written it: for its speaker alone.
+PERHAPS_HANDED_OVER: Final = (
+    "Eve: {}.",
+    "description: {}",
+    "Item 1 - {}.",
+    "Setup guide\n{}.",
+    "https://example.org/a\n{}.",
+    "Texte :\n{}.",
+    "I got this mail, is it real? Dear customer, {}.",
+    "The seller wrote me back.\n\nThanks! {}.",
+    "<mira> {}.",
+    f"I run a harbour. {'It is a big one. ' * 60}\n\n{{}}.",
+    f"I run a harbour. {'It is a big one. ' * 60} {{}}.",
+)
+
 TAUGHT: Final = [
     once("plainly", "{}."),
     once("with a request", "{}. Please restart it."),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.planted import PLANTED, TAUGHT, Prompts, Turns, fill
+from tests.planted import HANDED_OVER, PERHAPS_HANDED_OVER, PLANTED, TAUGHT, Prompts, Turns, fill, once
 from tests.prompts import FORMATS
 from tests.served.learning import Conversation, Festinger, block, festinger, headers_of
 from tests.served.postgres import OwnPostgres
@@ -15,6 +15,7 @@ from tests.standin import StandIn
 
 pytestmark = pytest.mark.slow
 
+ALL_PLANTED = [*PLANTED, *(once(text, text) for text in (*HANDED_OVER, *PERHAPS_HANDED_OVER))]
 Post = Callable[[Turns], None]
 
 
@@ -64,14 +65,14 @@ def say_all(whole: Festinger, wire: str, prompts: list[Prompts], word: str, what
 @pytest.mark.parametrize("wire", FORMATS)
 def test_nothing_that_is_planted_is_recalled_or_marks_what_is_known(whole: Festinger, wire: str) -> None:
     word = f"zorb{wire.replace('_', '')}"
-    known = [f"{word}{number}" for number in range(0, len(PLANTED), 4)]
+    known = [f"{word}{number}" for number in range(0, len(ALL_PLANTED), 4)]
     for concept in known:
         assert whole.teach(f"{concept} -isa gadget").status_code == 201
     conversation = Conversation(whole, agent="winky")
     conversation.say(f"What is {known[1]}?")
     before = conversation.resend()
 
-    names = say_all(whole, wire, PLANTED, word, "is a worm of Evil Corp", "dobby")
+    names = say_all(whole, wire, ALL_PLANTED, word, "is a worm of Evil Corp", "dobby")
 
     planted = {row[0]: row[1:] for row in whole.edges(word) if row[1] != "gadget"}
     assert {names[concept]: row for concept, row in planted.items()} == {}

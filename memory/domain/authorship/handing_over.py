@@ -13,9 +13,7 @@ from memory.domain.types import Span
 TERMINAL, TIMED, COMMENT = "a terminal", "lines with their time", "a comment"
 PRINTED: Final = frozenset({TERMINAL, TIMED, COMMENT})  # what programs write
 FOREIGN_MIN: Final = 5  # words
-LABEL_WORDS_MAX: Final = 10
 LABEL_WITHIN: Final = 4  # words of one with something behind it on its line
-HEADING_WORDS_MAX: Final = 10
 GREETING_MAX: Final = 80  # characters
 BARE_WORDS_MAX: Final = 6  # of a request without an object
 NAME_WORDS_MAX: Final = 3  # of whoever speaks in a chat
@@ -24,23 +22,16 @@ SENTENCE_MAX: Final = 400  # characters of one that are looked at
 _SENTENCE_ENDS: Final = re.compile(
     r"[.!?:]+[\"')\]*_]*(?:(?=\s)|(?<=[a-z\d][.!?])(?=[A-Z][a-z]))"
 )  # a program's: `end.Begin`
-_ADDRESS: Final = re.compile(r"\b(?:https?://|www\.)\S+(?<![.,:;?!])")
-_ONLY_ADDRESS: Final = re.compile(r"[ \t<(]*(?:https?://|www\.)\S+[ \t]*\Z")
 _MARKS: Final = " \t*_>#-+•–\"'`~=<[({"
 _STRIPPED: Final = f"{_MARKS})]}}"
 _LEADS: Final = re.compile(english.LEADS)
 _FIRST_WORDS: Final = english.VERBS | english.LEADING
 _VERB: Final = re.compile(r"[a-z-]+")
 _TEXT_VERB: Final = re.compile(rf"(?:{english.TEXT_VERBS}|{english.REMAKING})\b")
-_TEXT: Final = re.compile(rf"\b(?:{english.TEXTS})\b")
-_GIVEN: Final = re.compile(
-    rf"\b(?:the|this|these|that|those|following|his|her|their) (?:[\w-]+ ){{0,2}}(?:{english.TEXTS})\b"
-)
 _THIS_TEXT: Final = rf"(?:this|these|that|those) (?:[\w-]+ ){{0,2}}(?:{english.TEXTS})"
 _POINTS: Final = re.compile(rf"\b(?:{english.POINTS_ON}|{english.POINTS}|{_THIS_TEXT})(?!\w)")
 _TEXT_ELSEWHERE: Final = rf"{english.THIS_ELSEWHERE} (?:{english.TEXTS_ELSEWHERE}|{english.TEXTS})"
 _POINTS_AT_TEXT: Final = re.compile(rf"\b(?:{english.POINTS_ON}|{_THIS_TEXT}|{_TEXT_ELSEWHERE})(?!\w)")
-_IN_THIS_TEXT: Final = re.compile(rf"\b{_THIS_TEXT}(?!\w)")
 # A request that has its object in itself.
 _HAS_OBJECT: Final = re.compile(r"[\"“«]|\b(?:what|how|why|my|our|last|previous)\b")
 _READING: Final = frozenset({"read", "note", "consider", "check", "look", "see", "use"})
@@ -48,9 +39,6 @@ _THIS: Final = re.compile(r"\bth(?:is|ese)\b")
 _IT: Final = re.compile(r"\b(?:this|these|it|them)\b")
 _POINTS_BACK: Final = re.compile(rf"\b(?:{english.POINTS_BACK}|{english.POINTS_LOOSELY}|{_THIS_TEXT})(?!\w)")
 _SAYS_BEFORE: Final = re.compile(rf"\b(?:{english.POINTS_BACK}|{_THIS_TEXT})(?!\w)")
-_OTHERS: Final = re.compile(
-    rf"(?<!\w)(?:{english.TEXTS}|{english.TEXTS_ELSEWHERE}|{english.WRITES})(?!\w)|{english.UNSPACED}"
-)
 _SOURCE: Final = re.compile(rf"\b(?:{english.SOURCES})\b")
 _MINE: Final = re.compile(r"\b(?:my|our)\b")
 _FOREIGN_TOO: Final = english.FOREIGN_TOO
@@ -61,12 +49,9 @@ _ABOVE: Final = re.compile(rf"\b(?:(?:{english.TEXTS}) above|above (?:{english.T
 _TABLE_ROW: Final = re.compile(r"[ \t]*[|+].*[|+][ \t]*\Z")
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S")
 _LINE_ENDS: Final = ".!?…:;,\"'”»`*|"
-_SMILEY: Final = re.compile(r"[:;]-?[)(DPp]\s*\Z")
 _NUMBERING: Final = re.compile(r"[IVX]{1,5}\.\s+")
 _WRAPPED_MIN: Final = 55  # characters: people who break lines themselves break them about there
 _OWN: Final = re.compile(r"(?:i|we|for|my|our)\b")
-_HEADED: Final = re.compile(r"[ \t]*(?:[-=*~]{2,}[ \t]*\w|\[{1,2}[A-Za-z][^\]\n]*\]{1,2}:?[ \t]*\Z|\{\{|<{2,3}\w)")
-_MARKDOWN: Final = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*|__)")
 _INDENTED: Final = re.compile(r"(?: {3,}|\t)[ \t]*[^\s\-*+•–|\d]")
 _RULE: Final = re.compile(r"[ \t]*([-=_*~#$+^<>.])\1{2,}[ \t]*\Z")
 _NAMED_RULE: Final = re.compile(
@@ -107,7 +92,7 @@ _WORD: Final = re.compile(r"[^\W_][\w'-]*")
 
 
 class _Sentence(NamedTuple):
-    """``small``: in small letters, without marks around it, addresses masked. ``verb``: in the imperative, if any."""
+    """``small``: in small letters, without marks around it. ``verb``: in the imperative, if any."""
 
     start: int
     end: int
@@ -207,10 +192,7 @@ def _find_marked(text: str, start: int, end: int) -> list[VoicedSpan]:
         return [VoicedSpan(start, end, Voice.UNSURE, "a table")]
     if _INDENTED.match(line):
         return [VoicedSpan(start, end, Voice.UNSURE, "set in from the left")]
-    if _ONLY_ADDRESS.match(line):
-        return [VoicedSpan(end, len(text), Voice.UNSURE, "under an address")]
-    # A heading is a comment's sign, too.
-    if _COMMENT.match(line) and not (_MARKDOWN.match(line) and _heads_text(line)):
+    if _COMMENT.match(line):
         beside = VoicedSpan(end, _paragraph_end(text, end), Voice.UNSURE, "beside a comment")
         return [VoicedSpan(start, end, Voice.QUOTED, COMMENT), beside]
     return []
@@ -230,22 +212,12 @@ def _tells_of_others(line: str, *, is_first: bool, is_last: bool, is_asked: bool
         return (Voice.QUOTED if is_asked else Voice.UNSURE), "behind a separator"
     if _NAMED_RULE.match(line):
         return Voice.QUOTED, "behind a separator"
-    if _HEADED.match(line) and _heads_text(line):
-        return Voice.QUOTED, "under the heading of a text"
-    if _MARKDOWN.match(line) and _heads_text(line):
-        return Voice.UNSURE, "under the heading of a text"
     return None
-
-
-def _heads_text(line: str) -> bool:
-    bare = line.strip(_MARKS + ":]})").lower().replace("_", " ")
-    is_short = len(bare.split()) <= HEADING_WORDS_MAX
-    return is_short and (_OTHERS.search(bare) is not None or _SOURCE.search(bare) is not None)
 
 
 def _is_title(line: str, following: str) -> bool:
     """True for a line that ends no sentence, though the next begins another."""
-    bare = _NUMBERING.sub("", _SMILEY.sub("", line).strip())
+    bare = _NUMBERING.sub("", line.strip())
     if not bare:
         return False
     is_wrapped = following.lstrip()[:1].islower() and len(line) >= _WRAPPED_MIN
@@ -286,42 +258,34 @@ def _hands_over(sentence: _Sentence, *, has_break: bool, before_list: bool) -> t
     if not (has_break or sentence.verb or small[-1] in "?:"):  # most
         return (Voice.UNSURE, "a text that was pointed at") if _AS_FOLLOWS.search(small) else None
     has_colon = small.endswith(":") and not small.endswith('":')
-    is_mine = _MINE.search(small) is not None
-    set_off = Voice.QUOTED if (has_colon or has_break) and not is_mine else Voice.UNSURE
+    is_set_off = has_colon or has_break
+    set_off = Voice.QUOTED if is_set_off and not _MINE.search(small) else Voice.UNSURE
+    names_text = _POINTS_AT_TEXT.search(small) is not None
+    points = names_text or _POINTS.search(small) is not None
     reason = "what a request is to be done to"
     if sentence.is_text_request:
-        points = _POINTS.search(small) or _TEXT.search(small) or len(small.split()) <= BARE_WORDS_MAX
-        is_open = has_colon or has_break or _IN_THIS_TEXT.search(small)
-        has_object = not is_open and (_HAS_OBJECT.search(small) or not points)
-        return None if has_object else (set_off, reason)
+        may_point = points or len(small.split()) <= BARE_WORDS_MAX
+        is_for_text = is_set_off or names_text or (may_point and not _HAS_OBJECT.search(small))
+        return (set_off, reason) if is_for_text else None
     if sentence.verb:
-        if _POINTS.search(small) and (has_colon or has_break or sentence.verb in _READING):
-            return (Voice.UNSURE if sentence.verb in _READING else set_off), reason
-        if (has_colon and _IT.search(small)) or (sentence.verb in english.REPLYING and _THIS.search(small)):
-            return Voice.UNSURE, reason
-        if has_colon and _GIVEN.search(small):
-            return (set_off if has_break else Voice.UNSURE), reason
-        return (Voice.UNSURE, reason) if _IN_THIS_TEXT.search(small) else None
+        is_reading = sentence.verb in _READING
+        if is_set_off and points and not is_reading:
+            return set_off, reason
+        is_for_it = (has_colon and _IT.search(small)) or (sentence.verb in english.REPLYING and _THIS.search(small))
+        return (Voice.UNSURE, reason) if is_for_it or names_text or (is_reading and points) else None
     reason = "a text that was pointed at"
     if sentence.is_question:
-        if has_break and _THIS.search(small):
-            return (Voice.QUOTED if small.endswith("?") or _IN_THIS_TEXT.search(small) else Voice.UNSURE), reason
-        if _POINTS_AT_TEXT.search(small):
-            return (Voice.QUOTED if has_break else Voice.UNSURE), reason
-        return (Voice.UNSURE, reason) if _POINTS.search(small) else None
-    if (has_colon or has_break) and _POINTS_AT_TEXT.search(small):
-        return (Voice.QUOTED if has_colon and has_break and not is_mine else Voice.UNSURE), reason
+        if has_break and (names_text or _THIS.search(small)):
+            return (Voice.QUOTED if small.endswith("?") else Voice.UNSURE), reason
+        return (Voice.UNSURE, reason) if points else None
+    if is_set_off and names_text:
+        return (set_off if has_colon and has_break else Voice.UNSURE), reason
     if (has_break and _TELLS_OF_TEXT.search(small)) or _AS_FOLLOWS.search(small):
         return Voice.UNSURE, reason
-    if has_colon and has_break and _OWN.match(small):
-        return None if before_list else (Voice.UNSURE, reason)
-    if not has_colon or _OWN.match(small) or not (has_break or _is_strange(small)):
-        return None
-    reason = "behind the label of a text"
-    is_label = len(small.split()) <= LABEL_WORDS_MAX
-    if is_label and _OTHERS.search(small):
-        return (Voice.QUOTED if has_break and not is_mine else Voice.UNSURE), reason
-    return (Voice.UNSURE, reason) if (is_label and _SOURCE.search(small)) or _is_strange(small) else None
+    if _OWN.match(small):
+        return (Voice.UNSURE, reason) if has_colon and has_break and not before_list else None
+    is_label = has_colon and (_is_strange(small) or (has_break and _SOURCE.search(small) is not None))
+    return (Voice.UNSURE, "behind the label of a text") if is_label else None
 
 
 def _find_before(text: str, start: int, end: int) -> Iterator[VoicedSpan]:
@@ -364,10 +328,7 @@ def _iter_lines(text: str) -> Iterator[Span]:
 
 
 def _iter_sentences(text: str, start: int, end: int) -> Iterator[_Sentence]:
-    line = text[start:end]
-    if "://" in line or "www." in line:
-        line = _ADDRESS.sub(lambda address: "u" * len(address[0]), line)
-    at = 0
+    line, at = text[start:end], 0
     for stop in (*(mark.end() for mark in _SENTENCE_ENDS.finditer(line)), len(line)):
         small = line[at : min(stop, at + SENTENCE_MAX)].strip(_STRIPPED).lower().replace("’", "'")
         if small:

@@ -15,8 +15,6 @@ _BLOCK_QUOTE: Final = re.compile(
 )
 
 _TAG: Final = re.compile(r"<[ \t]*(/?)[ \t]*([A-Za-z][\w.:-]{0,63})((?:\s[^<>]*)?)(/?)>")
-# Elements of HTML without content: no end tag is to be expected.
-_VOID: Final = split_words("area base br col embed hr img input link meta param track wbr")
 # Tags in which clients and prompts put what their own user or operator says. Any other holds a document.
 _OWN_VOICE: Final = split_words(
     """
@@ -37,9 +35,7 @@ _LABEL: Final = re.compile(
     r"(?:[ \t]+[^\s:]+){0,6})[*_]*:[*_]*(?P<rest>.*)$",
     re.MULTILINE | re.IGNORECASE,
 )
-_SENTENCE_END: Final = re.compile(r"[a-z]{2}[.!?]+\s")  # `I ran it. Output:`
 _FENCE_NEXT: Final = re.compile(r"\s*\n[ \t]*(?:```|~~~)")
-_LABEL_MAX: Final = 200  # characters
 # These begin with the line break before them, which the search leaps to.
 # A heading needs no colon; "Output" and "Response" head a prompt's own instructions as well.
 _HEADING: Final = re.compile(
@@ -48,18 +44,6 @@ _HEADING: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _SHORT_LABEL: Final = 5  # words: a longer one is a label only if nothing follows on its line
-_SHORT_LABEL_WITHIN: Final = 3  # the same behind another sentence
-# Mail and HTTP alike: names and colons, one a line.
-_HEADER_LINES: Final = re.compile(
-    r"\n[ \t*]*(?:from|to|cc|bcc|subject|date|sent|reply-to|received|message-id|return-path|content-type|mime-version|"
-    r"von|an|betreff|gesendet|datum)[*]*:.*\n(?:[ \t].*\n|[ \t*]*[A-Za-z][A-Za-z-]{1,30}[*]*:.*(?:\n|\Z))+",
-    re.MULTILINE | re.IGNORECASE,
-)
-_FORWARDED: Final = re.compile(
-    r"\n[ \t]*(?:-{3,}[^\n]{0,60}\bmessage\b[^\n]{0,60}-{3,}|on\b[^\n]{5,200}\bwrote:|begin forwarded message:)[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
-
 # The end of a line that hands over what was said or found before: `Context:`, `Summary of the chat:`.
 _HANDOVER: Final = re.compile(
     r"[ \t*_#]*(?:\w+[ \t]+){0,9}?(?:context|summary|summari[sz]ed|conversation|chat|history|memories)"
@@ -75,13 +59,13 @@ _PERSONS_TURN: Final = re.compile(r"^[ \t*_#\[]*(?:user|human|person|you|me)[\]*
 
 _ANY_MARK: Final = "\"'\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019\u300c\u300d\u300e\u300f"
 _MARKS: Final = re.compile(f'[{_ANY_MARK}](?:(?<=")"")?')
-_APOSTROPHES: Final = frozenset("'\u2019")
 _OPENING: Final = frozenset("\u201e\u2018\u300c\u300e")
 _CLOSING: Final = frozenset("\u2019\u300d\u300f")
 _PAIRS: Final = {
     "\u201e": "\u201c\u201d", "\u201c": "\u201d", "\u00ab": "\u00bb", "\u00bb": "\u00ab", "\u2018": "\u2019",
     "\u300c": "\u300d", "\u300e": "\u300f",
 }  # fmt: skip
+_NESTED_MAX: Final = 8  # opened marks that are remembered: a search stays short
 _BEFORE_OPENING: Final = frozenset(" \t\n([{:;,-\u2013\u2014=>*_")
 _AFTER_CLOSING: Final = frozenset(" \t\n)]}.,:;!?-\u2013\u2014<*_")
 
@@ -94,22 +78,6 @@ def find_quotations(text: str) -> list[Span]:
     return [*spans, *_find_labelled(text), *_find_turns(text)]
 
 
-def is_quoted(spans: list[Span], start: int, end: int) -> bool:
-    """Whether all of ``text[start:end]`` lies within one of the quotations: a name alone may stand in quotation
-    marks."""
-    return any(first <= start and end <= last for first, last in spans)
-
-
-def without_quotations(text: str) -> str:
-    """The text with a line break in the place of each quotation."""
-    kept, at = [], 0
-    for start, end in sorted(find_quotations(text)):
-        if start > at:
-            kept.append(text[at:start])
-        at = max(at, end)
-    return "\n".join([*kept, text[at:]]) if at else text
-
-
 def _find_tagged(text: str) -> Iterator[Span]:
     """From the first start tag of a name to its last end tag: a document may have end tags of its own in it."""
     if "<" not in text:
@@ -120,7 +88,7 @@ def _find_tagged(text: str) -> Iterator[Span]:
         name = tag[2].lower()
         if tag[1]:
             last[name] = tag.end()
-        elif not tag[4] and name not in _VOID and not _is_own_voice(tag[2]):
+        elif not tag[4] and not _is_own_voice(tag[2]):
             first.setdefault(name, tag)
     for name, tag in first.items():
         if last.get(name, 0) > tag.start():
@@ -147,20 +115,17 @@ def _find_labelled(text: str) -> Iterator[Span]:
     while colon >= 0:
         # Only lines with a colon are looked at: to try each line takes ten times as long.
         line = text.rfind("\n", 0, colon) + 1
-        *_, opening = (line, *(end.end() for end in _SENTENCE_END.finditer(text, max(line, colon - _LABEL_MAX), colon)))
-        label = _LABEL.match(text, opening)
-        words_max = _SHORT_LABEL if opening == line else _SHORT_LABEL_WITHIN
-        is_label = label and (len(label["label"].split()) <= words_max or not label["rest"].strip())
+        label = _LABEL.match(text, line)
+        is_label = label and (len(label["label"].split()) <= _SHORT_LABEL or not label["rest"].strip())
         # Of code in a fence it says what that is, and no more.
         is_label = is_label and not (label and _FENCE_NEXT.match(text, label.start("rest")))
-        if is_label or _HANDOVER.match(text, opening):
-            starts.append(opening)
+        if is_label or _HANDOVER.match(text, line):
+            starts.append(line)
             break
         line_end = text.find("\n", colon)
         colon = text.find(":", line_end) if line_end >= 0 else -1
-    patterns = (_HEADER_LINES, _FORWARDED, _HEADING) if "#" in text else (_HEADER_LINES, _FORWARDED)
-    lines = f"\n{text}"
-    starts += [found.start() for pattern in patterns if (found := pattern.search(lines))]
+    if "#" in text and (heading := _HEADING.search(f"\n{text}")):
+        starts.append(heading.start())
     if starts:
         yield min(starts), len(text)
 
@@ -182,8 +147,6 @@ def _find_quoted(text: str) -> Iterator[Span]:
         return
     for mark in _MARKS.finditer(text):
         character, start, end = mark[0], mark.start(), mark.end()
-        if character in _APOSTROPHES and text[start - 1 : start].isalnum() and text[end : end + 1].isalnum():
-            continue  # within a word it quotes nothing
         place = len(opened) - 1
         while place >= 0 and not _matches(opened[place][0], character):
             place -= 1
@@ -193,9 +156,6 @@ def _find_quoted(text: str) -> Iterator[Span]:
         elif _opens(text, character, start, end):
             opened.append((character, start))
             del opened[:-_NESTED_MAX]
-
-
-_NESTED_MAX: Final = 8  # opened marks that are remembered: a search stays short
 
 
 def _matches(opening: str, closing: str) -> bool:

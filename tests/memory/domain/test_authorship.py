@@ -16,7 +16,7 @@ from memory.domain.authorship.parts import (
     voice_of,
 )  # fmt: skip
 from memory.domain.authorship.voice import Voice
-from tests.planted import IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, TAUGHT
+from tests.planted import HANDED_OVER, IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, PERHAPS_HANDED_OVER, TAUGHT
 
 SENTENCE = "gnommoweb is a worm"
 MASKED = ("fenced", "fenced with tildes")  # code is nobody's statement, quoted or not
@@ -38,46 +38,6 @@ OWN = (
     'Translate "good morning" into French. {}.',
     "Summarise my last answer. By the way, {}.",
     "Here is the log:\n```\nERROR 17\n```\n{}?",
-)
-UNSURE = (
-    "Eve: {}.",
-    "description: {}",
-    "Item 1 - {}.",
-    "Setup guide\n{}.",
-    "https://example.org/a\n{}.",
-    "Texte :\n{}.",
-    "I got this mail, is it real? Dear customer, {}.",
-    "The seller wrote me back.\n\nThanks! {}.",
-    "<mira> {}.",
-    f"I run a harbour. {'It is a big one. ' * 60}\n\n{{}}.",
-    f"I run a harbour. {'It is a big one. ' * 60} {{}}.",
-)
-QUOTED = (
-    "Translate into German: {}.",
-    "Summarise the following.\n\n{}.",
-    "Proofread this mail:\nHi Bob,\n{}.",
-    "How do I install this?\n\nFoo is a CLI. {}.",
-    "Can you answer this?\n\nHi Bob,\n\n{}.",
-    "{}. The sky is blue.\n\nSummarise the above.",
-    "{}. TL;DR",
-    "// {}.",
-    "/* {}. */",
-    "[10:32] Eve: {}.",
-    "3/12/24, 10:32 - Eve: {}.",
-    "$ cat README\n{}.",
-    "Subject: hello\n\n{}.",
-    "What does the log say?\n----\n{}.",
-    "--- page 1 ---\n{}.",
-    "[document]\n{}.",
-    "# Search results\r\n{}.",
-    "Obser\u200bvation: {}.",
-    "\uff1cdocument\uff1e\n{}.\n\uff1c/document\uff1e",
-    "- > {}.",
-    "1. &gt; {}.",
-    "It reads \u300c{} today\u300d.",
-    "<p>Welcome.<br>{}.",
-    '<document title="' + "x" * 900 + '">\n{}.\n</document>',
-    "![{}](a.png)",
 )
 PIECES = st.sampled_from(
     ["> ", "\n", "\n\n", "\r\n", '"', "'", "\u201c", "\u201d", "\u00ab", "\u00bb", '"""', "```\n", "a", "word ",
@@ -101,12 +61,12 @@ def test_what_people_say_themselves_is_for_all(text: str) -> None:
     assert voice_in(text.replace("{}", SENTENCE)) is Voice.SHARED
 
 
-@pytest.mark.parametrize("text", UNSURE)
+@pytest.mark.parametrize("text", PERHAPS_HANDED_OVER)
 def test_what_may_be_anybodys_is_unsure(text: str) -> None:
     assert voice_in(text.replace("{}", SENTENCE)) is Voice.UNSURE
 
 
-@pytest.mark.parametrize("text", QUOTED)
+@pytest.mark.parametrize("text", HANDED_OVER)
 def test_what_is_handed_over_is_quoted(text: str) -> None:
     assert voice_in(text.replace("{}", SENTENCE)) is Voice.QUOTED
 

@@ -274,4 +274,3 @@ def test_a_label_begins_its_sentence():
     said = "For the file: kvasir is a relay"
 
     assert find_quotations(said) == find_quotations(f"Keep the log, please. Facts: {said}") == []
-    assert find_quotations("I ran it. Output: kvasir is a relay") == [(10, 35)]

@@ -88,8 +88,6 @@ ANNOUNCES = (
 WROTE = r"(?<!\bi )(?<!\bwe )\b(?:wrote|sent|posted|said)\b"
 # How a question begins.
 ASKS = "does do did is are was were can could should would will has have how what why which who whom whose where when"
-# How a line tells who has written what follows.
-WRITES = _join("wrote writes says said reads schrieb schreibt écrit escribió scritto schreef escreveu")
 TEXTS_ELSEWHERE = _join(
     """
     webseite nachricht inhalt text texto testo tekst texte dokument quelle auszug anhang artikel betreff pagina página
@@ -97,14 +95,13 @@ TEXTS_ELSEWHERE = _join(
     """
 )
 THIS_ELSEWHERE = r"(?:diese[nrsm]?|ce|cet|cette|este|esta|questo|questa|quest'|dit|deze)"
-UNSPACED = "内容|文章|文本|邮件|以下|网页|写道"
 # With these a label is the speaker's own: `Note: ...`, `One more thing: ...`, `Our stack: ...`.
 OWN_LABELS = split_words(
     """
     about actually again ah also anyway as background attention btw careful caution clarification constraint constraints
     correction decision decisions detail details edit exactly fact facts finally first five for forgot four fyi goal
-    goals heads heads-up hey hint hm i i'm idea important indeed info information it it's last list listen look me mention
-    mine my new next no note now oh ok okay our ours plan please point points preference preferences ps question
+    goals heads heads-up hey hint hm i i'm idea important indeed info information it it's last list listen look me
+    mention mine my new next no note now oh ok okay our ours plan please point points preference preferences ps question
     questions quick record regarding remember reminder request requirement requirements right rule rules second see
     setup short so stack status sure task tasks team that's there's thing things third three tip today todo tomorrow
     two up update updates us wait warning way we well what who yes yesterday you
