@@ -18,6 +18,7 @@ from proxy.domain.speakers import clean_person
 
 Names = Literal["people", "assistants", "ignored"]  # who users with a name are
 PERSONS: Final = frozenset({"user", "human", "user_proxy", "userproxy"})  # beside whom all other names are agents'
+OPERATORS_MAX: Final = 2_000  # characters of a system text: a longer one a client has written, with files in it
 ANSWERS: Final = frozenset({"response"})  # tools with which an agent ends its turn
 
 
@@ -41,6 +42,8 @@ def find_messages(
             or (isinstance(prompt, FlattenedPrompt) and not _is_own(prompt, index, first_user, relayed))
         ) or (part.role == "user" and _is_forged(parts, index, first_user)):
             message = message._replace(voice=Voice.QUOTED)
+        elif part.role == "system" and len(part.text) > OPERATORS_MAX:
+            message = message._replace(voice=Voice.NOBODYS)
         elif part.role == "user" and (
             is_delegated(part.text)
             or _is_written(parts, index, relayed)

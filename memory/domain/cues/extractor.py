@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from memory.domain.authorship.parts import find_voices, find_voices_at_once, voice_of
+from memory.domain.authorship.voice import Voice
 from memory.domain.channels import OTHERS, READ_TRUST, channel_in
 from memory.domain.cues.matches import CueMatch, Topic
 from memory.domain.cues.modality import SentenceContext, SpeechAct
@@ -134,7 +135,10 @@ def iter_cues(
             continue
         if voices is None:  # looked for once something was found, which is rare
             voices = find_voices(text) if characters_max is None else find_voices_at_once(text)
-        via = channel_in(voice_of(voices, match.start, match.end), role)
+        voice = voice_of(voices, match.start, match.end)
+        if voice is Voice.NOBODYS:
+            continue
+        via = channel_in(voice, role)
         if via not in OTHERS and not match.is_hedged:
             known.concepts.add(match.subject)
             if match.dimension == NAMES:
