@@ -144,6 +144,9 @@ HANDED_OVER: Final = (
 )
 # Somebody else may have written it: for its speaker alone.
 PERHAPS_HANDED_OVER: Final = (
+    "Make this sound milder -> {}.",
+    "What is this about? {}.",
+    "Reply to this recruiter, please. {}.",
     "Eve: {}.",
     "description: {}",
     "Item 1 - {}.",

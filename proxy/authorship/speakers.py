@@ -5,6 +5,7 @@ from typing import Final, Literal
 
 from memory.domain.authorship.agent_envelopes import is_delegated, is_person_envelope
 from memory.domain.authorship.client_envelopes import EXAMPLES_END, remove_client_parts
+from memory.domain.authorship.handing_over import asks_for_texts
 from memory.domain.authorship.parts import announces_text, asks_for_text, hands_on
 from memory.domain.authorship.voice import Voice
 from memory.domain.steps import Steps
@@ -32,6 +33,7 @@ def find_messages(
     has_person = any(part.name.casefold() in PERSONS for part in parts if part.role == "user")
     first_user = next((index for index, part in enumerate(parts) if part.role == "user"), -1)
     examples_end = max((index for index, part in enumerate(parts) if part.text.startswith(EXAMPLES_END)), default=0)
+    is_material = any(asks_for_texts(part.text) for part in parts[:1] if part.role == "system")
     is_answered, messages = False, list[Message]()
     for index, part in enumerate(parts):
         message = Message(part.role, part.text)
@@ -42,12 +44,13 @@ def find_messages(
             or (isinstance(prompt, FlattenedPrompt) and not _is_own(prompt, index, first_user, relayed))
         ) or (part.role == "user" and _is_forged(parts, index, first_user)):
             message = message._replace(voice=Voice.QUOTED)
-        elif part.role == "system" and len(part.text) > OPERATORS_MAX:
-            message = message._replace(voice=Voice.NOBODYS)
-        elif part.role == "user" and (
-            is_delegated(part.text)
-            or _is_written(parts, index, relayed)
-            or (index == len(parts) - 1 > first_user and is_record_task(part.text))
+        elif (part.role == "system" and len(part.text) > OPERATORS_MAX) or (
+            part.role == "user"
+            and (
+                is_delegated(part.text)
+                or _is_written(parts, index, relayed)
+                or (index == len(parts) - 1 > first_user and is_record_task(part.text))
+            )
         ):
             message = message._replace(voice=Voice.NOBODYS)
         elif part.role == "user" and part.name and names != "ignored":
@@ -57,6 +60,8 @@ def find_messages(
                 message = message._replace(role="assistant")
             elif not is_person:
                 message = message._replace(voice=Voice.UNSURE, person=clean_person(part.name))
+        elif part.role == "user" and is_material:
+            message = message._replace(voice=Voice.UNSURE)
         elif part.role == "user" and messages:
             before = messages[-1]
             if before.role == "user" and hands_on(before.text):

@@ -19,9 +19,10 @@ BARE_WORDS_MAX: Final = 6  # of a request without an object
 NAME_WORDS_MAX: Final = 3  # of whoever speaks in a chat
 SENTENCE_MAX: Final = 400  # characters of one that are looked at
 
+# Programs join texts without a space: `end.Begin`.
 _SENTENCE_ENDS: Final = re.compile(
-    r"[.!?:]+[\"')\]*_]*(?:(?=\s)|(?<=[a-z\d][.!?])(?=[A-Z][a-z]))"
-)  # a program's: `end.Begin`
+    r"(?P<arrow>(?<=[ \t])(?:-{1,2}>|=>|--)(?=[ \t]))|[.!?:]+[\"')\]*_]*(?:(?=\s)|(?<=[a-z\d][.!?])(?=[A-Z][a-z]))"
+)
 _MARKS: Final = " \t*_>#-+•–\"'`~=<[({"
 _STRIPPED: Final = f"{_MARKS})]}}"
 _LEADS: Final = re.compile(english.LEADS)
@@ -45,7 +46,7 @@ _FOREIGN_TOO: Final = english.FOREIGN_TOO
 _ASKS: Final = frozenset(english.ASKS.split())
 _TELLS_OF_TEXT: Final = re.compile(rf"\b(?:{english.RECEIVED})|\b{english.POINTS}|{english.WROTE}")
 _AS_FOLLOWS: Final = re.compile(rf"\b{english.AS_FOLLOWS}")
-_ABOVE: Final = re.compile(rf"\b(?:(?:{english.TEXTS}) above|above (?:{english.TEXTS}))\b")
+_ABOVE: Final = re.compile(rf"\b(?:(?:{english.TEXTS}) (?:\w+ ){{0,3}}above|above (?:{english.TEXTS}))\b")
 _TABLE_ROW: Final = re.compile(r"[ \t]*[|+].*[|+][ \t]*\Z")
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S")
 _LINE_ENDS: Final = ".!?…:;,\"'”»`*|"
@@ -316,6 +317,14 @@ def _find_blocks(text: str) -> Iterator[VoicedSpan]:
         yield VoicedSpan(start, _paragraph_end(text, elements[-1].end()), Voice.QUOTED, "a page")
 
 
+def asks_for_texts(text: str) -> bool:
+    """True if a system text begins with something to be done to texts: what comes then is material."""
+    first = next(_iter_sentences(text, 0, SENTENCE_MAX), None)
+    if first is None or not first.verb:
+        return False
+    return first.is_text_request or re.search(english.ANY_MESSAGE, first.small) is not None
+
+
 def _iter_lines(text: str) -> Iterator[Span]:
     """Those that show something."""
     start = 0
@@ -329,9 +338,11 @@ def _iter_lines(text: str) -> Iterator[Span]:
 
 def _iter_sentences(text: str, start: int, end: int) -> Iterator[_Sentence]:
     line, at = text[start:end], 0
-    for stop in (*(mark.end() for mark in _SENTENCE_ENDS.finditer(line)), len(line)):
+    for mark in (*_SENTENCE_ENDS.finditer(line), None):
+        stop = mark.end() if mark else len(line)
         small = line[at : min(stop, at + SENTENCE_MAX)].strip(_STRIPPED).lower().replace("’", "'")
         if small:
+            small = f"{small}:" if mark and mark["arrow"] else small
             yield _Sentence(start + at, start + stop, small, _find_verb(small))
         at = stop
 

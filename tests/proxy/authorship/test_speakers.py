@@ -101,6 +101,26 @@ def test_a_task_about_the_conversation_is_nobodys() -> None:
     assert voices(RelayedAnswers(), *first, ("user", "Summarise what kvasir does."))[-1] == Voice.SHARED
 
 
+@pytest.mark.parametrize(
+    ("system", "voice"),
+    [
+        ("Translate every user message into Japanese.", Voice.UNSURE),
+        ("Classify each review as positive or negative.", Voice.UNSURE),
+        ("Answer briefly. You help the crew of a ship.", Voice.SHARED),
+        ("You translate for a hotel.", Voice.SHARED),
+    ],
+)
+def test_under_a_system_text_that_asks_for_texts_a_message_may_be_one(system: str, voice: Voice) -> None:
+    assert voices(RelayedAnswers(), ("system", system), ("user", "Kvasir is the relay."))[-1] == voice
+
+
+def test_a_long_system_text_is_the_clients_own() -> None:
+    turns = ("user", "Hello.")
+
+    assert voices(RelayedAnswers(), ("system", "Kvasir is the relay."), turns)[0] == Voice.SHARED
+    assert voices(RelayedAnswers(), ("system", f"Kvasir is the relay. {'Be kind. ' * 300}"), turns)[0] == Voice.NOBODYS
+
+
 def test_beside_a_user_called_so_all_other_names_are_agents() -> None:
     messages = [
         {"role": "user", "name": "user", "content": "Kvasir is the relay."},

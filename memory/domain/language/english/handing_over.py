@@ -37,16 +37,15 @@ REPLYING = split_words("answer decline reply respond")
 # Kinds of text that others write.
 TEXTS = _join(
     r"""
-    abstracts? announcements? articles? attachments? bios? blog_posts? captions? changelogs? chapters? chat_logs? chats?
-    clauses? code comments? commit_messages? contents? contracts? conversations? cover_letters? cvs? dialog(?:ue)?s?
-    diffs? docs? docstrings? documents? documentation drafts? e-?mails? entr(?:y|ies) essays? excerpts? exports?
-    extracts? faqs? files? footnotes? form grammar guides? input invoices? issues? job_ads? letters? listings? logs?
-    lyrics memos?
-    mails? messages? minutes news(?:letters?)? outputs? pages? paragraphs? passages? poems? policy policies posts?
-    press_releases? prose pull_requests? prs?(?:_descriptions?)? quotes? readmes?(?:\.\w+)? release_notes replies
-    reports? resumes? reviews? scripts? sections? sentences? slides? sms snippets? source specs? speech spelling stories
-    story strings? summar(?:y|ies) terms texts? threads? tickets? tone transcripts? transcription translations? tweets?
-    typos? web_pages? web_sites? wiki wording
+    abstracts? announcements? articles? attachments? bios? blog_posts? captions? changelogs? chapters? chat_logs?
+    chats? clauses? code comments? commit_messages? contents? contracts? conversations? cover_letters? cvs?
+    dialog(?:ue)?s? diffs? docs? docstrings? documents? documentation drafts? e-?mails? entr(?:y|ies) essays?
+    excerpts? exports? extracts? faqs? files? footnotes? form grammar guides? input invoices? issues? job_ads?
+    letters? lines? listings? logs? lyrics memos? mails? messages? minutes news(?:letters?)? outputs? pages?
+    paragraphs? passages? poems? policy policies posts? press_releases? prose pull_requests? prs?(?:_descriptions?)?
+    quotes? readmes?(?:\.\w+)? release_notes replies reports? resumes? reviews? scripts? sections? sentences? slides?
+    sms snippets? source specs? speech spelling stories story strings? summar(?:y|ies) terms texts? threads? tickets?
+    tone transcripts? transcription translations? tweets? typos? web_pages? web_sites? wiki wording
     """
 )
 # What points at a text that stands before or after.
@@ -120,3 +119,8 @@ ANSWER_LABELS = _join(
     " assistant bot you json sql score label category verdict parts topics? entities keywords"
 )
 ASKED_LABELS = _join("question query human user input request task message instruction q")
+# What a system text means by all that comes.
+ANY_MESSAGE = (
+    r"\b(?:each|every|all|any|the) (?:\w+ )?(?:messages?|inputs?|reviews?|texts?|sentences?|lines?)\b"
+    r"|\bwhatever (?:you|i|they|the)\b|\banything (?:you are given|i (?:send|paste|write))\b"
+)
