@@ -14,6 +14,7 @@ import orjson
 
 from memory import bounds
 from memory.cache.state import Cache
+from memory.domain.authorship.voice import Voice
 from memory.domain.switches import Restrictions
 from memory.domain.types import Message, SoasRow
 from memory.learning.encounters import Encounters
@@ -30,6 +31,7 @@ from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, CutRequest, Excess, read_request
+from proxy.domain.formats.flattened import FlattenedPrompt
 from proxy.domain.formats.streams import WholeWatch
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
@@ -72,7 +74,8 @@ class Counts:
 @dataclass(slots=True)
 class Enriched:
     """The body to send. ``step`` is what was done against a loop, if anything; ``answer``, content type and body, where
-    the model is not asked at all. What is no prompt, or is not understood, has neither ``prompt`` nor ``asked``."""
+    the model is not asked at all. What is no prompt, or is not understood, has neither ``prompt`` nor ``asked``.
+    ``is_heard``: the answer is listened to, because later prompts may have it as somebody's words."""
 
     body: bytes
     prompt: Prompt | None = None
@@ -81,6 +84,7 @@ class Enriched:
     given: Given | None = None
     step: str = ""
     answer: tuple[str, bytes] | None = None
+    is_heard: bool = False
 
     @property
     def request(self) -> str:
@@ -148,6 +152,12 @@ class Enricher:
         recalls, learns = is_loaded and "recall" not in off, is_loaded and "learn" not in off
         is_read = recalls or learns
         messages, readings, digests = await self._read_messages(prompt, read.payload, is_read, turn)
+        done.is_heard = bool(
+            program
+            or read.payload.get("tools")
+            or isinstance(prompt, FlattenedPrompt)
+            or (messages[-1:] and messages[-1].voice is Voice.NOBODYS)
+        )
         keys = [reading.key if reading else digest for reading, digest in zip(readings, digests, strict=True)]
         conversation = keys[find_opening(messages, readings)]
 
@@ -291,12 +301,12 @@ class Enricher:
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
-        """What the chunks of the answer are told to: the next prompts will have to show who said what, and the answer
-        shows whether what was given is of use."""
-        if done.prompt is None:
-            return None
-        watch = FORMATS[path].watch if done.prompt.is_stream else WholeWatch
-        listeners = [self.relayed.listen(watch())]
+        """What the chunks of the answer are told to, where it may be somebody's words in later prompts, or shows
+        whether what was given is of use."""
+        listeners, is_whole = [], done.prompt is not None and not done.prompt.is_stream
+        watch = WholeWatch if is_whole else FORMATS[path].watch
+        if done.is_heard:
+            listeners.append(self.relayed.listen(watch()))
         if (given := done.given) is not None:
             listeners.append(note_use.listen(watch(), given, partial(self.events.add_given, given)))
         return note_use.join_listeners(listeners)
