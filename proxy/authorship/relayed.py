@@ -67,10 +67,18 @@ class RelayedAnswers:
         self._digests.move_to_end(digest)
         return True
 
+    @property
+    def has_news(self) -> bool:
+        """True if any answer was noted lately."""
+        return bool(self._written) and self._is_news(next(reversed(self._written.values())))
+
     def has_just_written(self, text: str) -> bool:
         """True if a model's answer was this text, or had it in it as an argument."""
         written = self._written.get(_digest(text)) if WRITTEN_MIN <= len(text) <= WRITTEN_MAX else None
-        return written is not None and self._clock() - written <= WRITTEN_S
+        return written is not None and self._is_news(written)
+
+    def _is_news(self, at: float) -> bool:
+        return self._clock() - at <= WRITTEN_S
 
 
 def _keep(kept: OrderedDict[bytes, float], digest: bytes, at: float) -> None:

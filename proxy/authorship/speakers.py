@@ -77,6 +77,8 @@ def find_messages(
 
 def _is_written(parts: Sequence[Part], index: int, relayed: RelayedAnswers) -> bool:
     """True for what a model has just written elsewhere, which a program passes on as a user's message."""
+    if not relayed.has_news:
+        return False
     text = remove_client_parts(parts[index].text).strip()
     return relayed.has_just_written(text) and not any(
         text in part.text for part in parts[:index] if part.role == "assistant"

@@ -109,12 +109,23 @@ def digest_paragraph(text: str, at: int) -> str:
 
 def asks_for_text(answer: str) -> bool:
     """True if the model asks to be sent a text: what comes then may be anybody's."""
-    return _ASKS_FOR_TEXT.search(answer[-ASKING_MAX:].casefold()) is not None
+    return _asks_for_text(answer[-ASKING_MAX:])
 
 
 def announces_text(said: str) -> bool:
     """True if the speaker will send a text next."""
-    return _ANNOUNCES.search(said[-ASKING_MAX:].casefold()) is not None
+    return _announces_text(said[-ASKING_MAX:])
+
+
+# Clients send a conversation again with each turn.
+@lru_cache(maxsize=2_000)
+def _asks_for_text(end: str) -> bool:
+    return _ASKS_FOR_TEXT.search(end.casefold()) is not None
+
+
+@lru_cache(maxsize=2_000)
+def _announces_text(end: str) -> bool:
+    return _ANNOUNCES.search(end.casefold()) is not None
 
 
 def hands_on(text: str) -> bool:
