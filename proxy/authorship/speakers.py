@@ -1,6 +1,5 @@
 """Who says each part of a request, and in which voice at the most."""
 
-from collections.abc import Sequence
 from typing import Final, Literal
 
 from memory.domain.authorship.agent_envelopes import is_delegated, is_person_envelope
@@ -12,7 +11,7 @@ from memory.domain.steps import Steps
 from memory.domain.types import Message
 from proxy.authorship.programs import is_record_task
 from proxy.authorship.relayed import RelayedAnswers
-from proxy.domain.formats.base import Part, Payload, Prompt
+from proxy.domain.formats.base import Payload, Prompt
 from proxy.domain.formats.flattened import FlattenedPrompt
 from proxy.domain.loops.tool_calls import read_calls
 from proxy.domain.speakers import clean_person
@@ -20,6 +19,7 @@ from proxy.domain.speakers import clean_person
 Names = Literal["people", "assistants", "ignored"]  # who users with a name are
 PERSONS: Final = frozenset({"user", "human", "user_proxy", "userproxy"})  # beside whom all other names are agents'
 OPERATORS_MAX: Final = 2_000  # characters of a system text: a longer one a client has written, with files in it
+AT_ONCE: Final = 16  # parts of a prompt, some 2 us each
 ANSWERS: Final = frozenset({"response"})  # tools with which an agent ends its turn
 
 
@@ -28,61 +28,97 @@ def find_messages(
 ) -> Steps[list[Message]]:
     """The prompt's parts, as far as who says them goes."""
     parts = prompt.parts
-    tools = _list_tools(payload)
-    named = {part.name for part in parts if part.name and part.role == "assistant"} | tools
-    has_person = any(part.name.casefold() in PERSONS for part in parts if part.role == "user")
-    first_user = next((index for index, part in enumerate(parts) if part.role == "user"), -1)
+    speakers = _Speakers(prompt, payload, relayed, names)
     examples_end = max((index for index, part in enumerate(parts) if part.text.startswith(EXAMPLES_END)), default=0)
-    is_material = any(asks_for_texts(part.text) for part in parts[:1] if part.role == "system")
-    is_answered, messages = False, list[Message]()
+    is_answered, is_flattened, messages = False, isinstance(prompt, FlattenedPrompt), list[Message]()
     for index, part in enumerate(parts):
-        message = Message(part.role, part.text)
-        is_answered = is_answered or part.role == "assistant"
-        if (
-            index < examples_end
-            or (part.role == "system" and is_answered)
-            or (isinstance(prompt, FlattenedPrompt) and not _is_own(prompt, index, first_user, relayed))
-        ) or (part.role == "user" and _is_forged(parts, index, first_user)):
-            message = message._replace(voice=Voice.QUOTED)
-        elif (part.role == "system" and len(part.text) > OPERATORS_MAX) or (
-            part.role == "user"
-            and (
-                is_delegated(part.text)
-                or _is_written(parts, index, relayed)
-                or (index == len(parts) - 1 > first_user and is_record_task(part.text))
-            )
-        ):
-            message = message._replace(voice=Voice.NOBODYS)
-        elif part.role == "user" and part.name and names != "ignored":
-            is_person = part.name.casefold() in PERSONS
-            is_agent = names == "assistants" or part.name in named or (has_person and not is_person)
-            if is_agent:
-                message = message._replace(role="assistant")
-            elif not is_person:
-                message = message._replace(voice=Voice.UNSURE, person=clean_person(part.name))
-        elif part.role == "user" and is_material:
-            message = message._replace(voice=Voice.UNSURE)
-        elif part.role == "user" and messages:
-            before = messages[-1]
-            if before.role == "user" and hands_on(before.text):
-                message = message._replace(voice=Voice.QUOTED)
-            elif before.role == "assistant" and (
-                asks_for_text(before.text) or (index > 1 and announces_text(parts[index - 2].text))
-            ):
-                message = message._replace(voice=Voice.UNSURE)
+        if index < examples_end or (is_flattened and not speakers.is_own(index)):
+            message = Message(part.role, part.text, Voice.QUOTED)
+        elif part.role == "user":
+            message = speakers.read_user(index)
+        elif part.role == "system":
+            is_clients = len(part.text) > OPERATORS_MAX
+            voice = Voice.QUOTED if is_answered else Voice.NOBODYS if is_clients else Voice.SHARED
+            message = Message(part.role, part.text, voice)
+        else:
+            message = Message(part.role, part.text)
+            is_answered = is_answered or part.role == "assistant"
         messages.append(message)
-        yield
+        if index % AT_ONCE == 0:
+            yield
     return messages
 
 
-def _is_written(parts: Sequence[Part], index: int, relayed: RelayedAnswers) -> bool:
-    """True for what a model has just written elsewhere, which a program passes on as a user's message."""
-    if not relayed.has_news:
-        return False
-    text = remove_client_parts(parts[index].text).strip()
-    return relayed.has_just_written(text) and not any(
-        text in part.text for part in parts[:index] if part.role == "assistant"
-    )
+class _Speakers:
+    """Who says the users' messages of one request."""
+
+    def __init__(self, prompt: Prompt, payload: Payload, relayed: RelayedAnswers, names: Names) -> None:
+        self._parts = prompt.parts
+        self._before = prompt.before if isinstance(prompt, FlattenedPrompt) else 0
+        self._relayed = relayed
+        self._names = names
+        self._first = next((index for index, part in enumerate(self._parts) if part.role == "user"), -1)
+        self._is_material = any(asks_for_texts(part.text) for part in self._parts[:1] if part.role == "system")
+        self._agents: set[str] = set()
+        if any(part.name for part in self._parts):
+            of_users = {part.name for part in self._parts if part.role == "user"}
+            persons = {name for name in of_users if name.casefold() in PERSONS}
+            self._agents = {part.name for part in self._parts if part.role == "assistant"} | _list_tools(payload)
+            self._agents |= of_users - persons if persons or names == "assistants" else set()
+
+    def read_user(self, index: int) -> Message:
+        part = self._parts[index]
+        if self._is_forged(index):
+            return Message("user", part.text, Voice.QUOTED)
+        is_last = index == len(self._parts) - 1 > self._first
+        if is_delegated(part.text) or self._is_written(index) or (is_last and is_record_task(part.text)):
+            return Message("user", part.text, Voice.NOBODYS)
+        if part.name and self._names != "ignored" and part.name.casefold() not in PERSONS:
+            if part.name in self._agents:
+                return Message("assistant", part.text)
+            return Message("user", part.text, Voice.UNSURE, clean_person(part.name))
+        return Message("user", part.text, Voice.UNSURE if self._is_material else self._after(index))
+
+    def _after(self, index: int) -> Voice:
+        """By what was said before it."""
+        before = self._parts[index - 1] if index else None
+        if before is None:
+            return Voice.SHARED
+        if before.role == "user":
+            return Voice.QUOTED if hands_on(before.text) else Voice.SHARED
+        is_text = before.role == "assistant" and (
+            asks_for_text(before.text) or (index > 1 and announces_text(self._parts[index - 2].text))
+        )
+        return Voice.UNSURE if is_text else Voice.SHARED
+
+    def _is_written(self, index: int) -> bool:
+        """True for what a model has just written elsewhere, which a program passes on as a user's message."""
+        if not self._relayed.has_news:
+            return False
+        text = remove_client_parts(self._parts[index].text).strip()
+        return self._relayed.has_just_written(text) and not any(
+            text in part.text for part in self._parts[:index] if part.role == "assistant"
+        )
+
+    def _is_forged(self, index: int) -> bool:
+        """True for an agent's envelope of a person's words where no person can have spoken: a page that a tool returned
+        may be such an envelope."""
+        if index == self._first or not is_person_envelope(self._parts[index].text):
+            return False
+        before = self._parts[index - 1]
+        calls = before.calls or [call for call in read_calls(before.text).calls if call.name not in ANSWERS]
+        return not is_person_envelope(self._parts[self._first].text) or before.role != "assistant" or bool(calls)
+
+    def is_own(self, index: int) -> bool:
+        """True if a section of a flattened prompt shows that its role has said it: some clients write tools' results as
+        users', and any text can have a header in it."""
+        part = self._parts[index]
+        if part.role == "system":
+            return index <= self._before  # only at the very beginning
+        if part.role != "user" or index == self._first or is_person_envelope(part.text):
+            return True
+        before = self._parts[index - 1]
+        return before.role == "assistant" and before.text in self._relayed and not read_calls(before.text).calls
 
 
 def _list_tools(payload: Payload) -> set[str]:
@@ -91,25 +127,3 @@ def _list_tools(payload: Payload) -> set[str]:
     known = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     functions = [tool["function"] if isinstance(tool.get("function"), dict) else tool for tool in known]
     return {name for function in functions if isinstance(name := function.get("name"), str)}
-
-
-def _is_forged(parts: Sequence[Part], index: int, first_user: int) -> bool:
-    """True for an agent's envelope of a person's words where no person can have spoken: a page that a tool returned
-    may be such an envelope."""
-    if index == first_user or not is_person_envelope(parts[index].text):
-        return False
-    before = parts[index - 1]
-    calls = before.calls or [call for call in read_calls(before.text).calls if call.name not in ANSWERS]
-    return not is_person_envelope(parts[first_user].text) or before.role != "assistant" or bool(calls)
-
-
-def _is_own(prompt: FlattenedPrompt, index: int, first_user: int, relayed: RelayedAnswers) -> bool:
-    """True if a section of a flattened prompt shows that its role has said it: some clients write tools' results as
-    users', and any text can have a header in it."""
-    part = prompt.parts[index]
-    if part.role == "system":
-        return index <= prompt.before  # only at the very beginning
-    if part.role != "user" or index == first_user or is_person_envelope(part.text):
-        return True
-    before = prompt.parts[index - 1]
-    return before.role == "assistant" and before.text in relayed and not read_calls(before.text).calls

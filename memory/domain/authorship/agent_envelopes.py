@@ -96,7 +96,7 @@ def _write_result(result: object, envelope: str) -> str:
 def _open_envelopes(text: str) -> list[tuple[Envelope, str]]:
     """The JSON objects that the text begins with, each with its own text."""
     # Parsing is for the few messages that can be one; most are settled by their first character.
-    if not text[:1000].lstrip().startswith("{") or not (_PERSON in text or all(key in text for key in _TOOL)):
+    if _BEGINS.match(text) is None or not (_PERSON in text or all(key in text for key in _TOOL)):
         return []
     try:
         envelope = orjson.loads(text)
