@@ -89,7 +89,7 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
         preflight.check_port(site.FESTINGER_HOST, site.FESTINGER_PORT)
         supervisor = stops.enter_context(database(home, site))
         was_prepared = preflight.is_prepared(site.DATABASE_URL, site.INSTALLED_APPS)
-        operator = None if was_prepared else prepare(home)
+        operator = None if was_prepared else prepare(supervisor)
     try:
         supervisor.start("proxy", "worker")
         report = wait_ready(supervisor, site)
@@ -100,7 +100,7 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
             tell_operator(operator)
     if was_prepared:
         # Nothing waits for what it adds, such as a schedule that was deleted, or that a newer version brings.
-        tell_operator(prepare(home))
+        tell_operator(prepare(supervisor))
     watch = StallWatch(supervisor, site)
     while True:
         supervisor.check_alive()
@@ -143,14 +143,14 @@ def database(home: Path, site: ModuleType) -> Iterator[Supervisor]:
         say("Stopped.")
 
 
-def prepare(home: Path) -> dict[str, str | None]:
+def prepare(supervisor: Supervisor) -> dict[str, str | None]:
     """Migrations and bootstrap. Returns the operator's name, and the password where it is new."""
     # A process of its own: the launcher lives as long as Festinger, and Django would stay in its memory.
     child = subprocess.Popen(
         # Not manage.py, which would wait for the database that we are about to prepare.
         [sys.executable, "-m", "django", "prepare", "--json", "--settings=festinger_site.settings"],
         cwd=homes.PROJECT,
-        env=supervision.build_environment(home),
+        env=supervision.build_environment(supervisor.home),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         # Ctrl-C reaches only us: a migration is asked to end, and not broken off together with the launcher.
@@ -164,6 +164,7 @@ def prepare(home: Path) -> dict[str, str | None]:
             child.terminate()
             raise
         if child.returncode:
+            supervisor.check_alive()  # which would be the reason
             raise LaunchFailed("The database could not be set up.")
         assert child.stdout
         operator: dict[str, str | None] = json.load(child.stdout)

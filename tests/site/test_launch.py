@@ -63,6 +63,12 @@ class Run:
                 return process
         return None
 
+    @property
+    def supervisord(self) -> psutil.Process:
+        """Not the launcher's only child while it prepares the database."""
+        [found] = [p for p in psutil.Process(self.process.pid).children() if "supervisor.supervisord" in p.cmdline()]
+        return found
+
     def everything(self) -> list[psutil.Process]:
         return [*supervision.leftovers(self.home), *postgres_cluster.processes(self.home)]
 
@@ -316,8 +322,7 @@ def test_a_killed_worker_comes_back_and_the_proxy_does_not_notice(run):
 @pytest.mark.slow
 def test_killed_but_for_some_of_its_programs_it_starts_again_and_replaces_them(place, run):
     wait_until(lambda: run.main_process("worker"), 30)
-    [supervisord] = psutil.Process(run.process.pid).children()
-    for process in [psutil.Process(run.process.pid), supervisord, *postgres_cluster.processes(run.home)]:
+    for process in [psutil.Process(run.process.pid), run.supervisord, *postgres_cluster.processes(run.home)]:
         with suppress(psutil.NoSuchProcess):  # a child of Postgres, which ends with it
             process.kill()
     run.process.wait()
@@ -348,7 +353,7 @@ def test_a_later_start_is_ready_with_its_worker_and_then_adds_what_is_missing(pl
 
 @pytest.mark.slow
 def test_a_killed_supervisord_takes_all_down_with_a_word_about_it(run):
-    psutil.Process(run.process.pid).children()[0].kill()
+    run.supervisord.kill()
 
     assert run.process.wait(STOP_S) == 1
     assert "supervisord died" in run.said
