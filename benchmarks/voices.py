@@ -94,7 +94,7 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
         )  # fmt: skip
         for lesson in run.lessons:
             episode = compose_heard(lesson.heard) if lesson.heard.role == "user" else None
-            own = [episode.own.strip()] if episode is not None else []
+            own = [episode.own.strip() or episode.text] if episode is not None else []
             stated = [one.evidence for one in lesson.statements if one.channel == Channel.USER]
             found.strange.update(what for what in (*own, *stated) if what and not is_typed(what, typed))
             found.kept.update(human for human in typed for what in own if is_typed(what, [human]))

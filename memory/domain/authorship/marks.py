@@ -31,7 +31,7 @@ _LABEL: Final = re.compile(
     r"[ \t*_#-]*(?P<label>(?!(?:I|we|for)\b)(?:[^\s:]+[ \t]+){0,9}?"
     r"(?:observations?|results?|errors?|outputs?|responses?|stdout|stderr|documents?|contents?|webpages?|pages?|websites?|"
     r"(?<=\S[ \t])sites?|articles?|transcripts?|logs?|excerpts?|snippets?|passages?|readme(?:\.\w+)?|e?-?mails?|"
-    r"attachments?|posts?|files?|source|text|wrote|writes|says|said|reads|returned|returns|printed|prints)"
+    r"attachments?|posts?|files?|source|text|wrote|writes|says|said|reads|returned|returns|printed|prints)[*_]*"
     r"(?:[ \t]+[^\s:]+){0,6})[*_]*:[*_]*(?P<rest>.*)$",
     re.MULTILINE | re.IGNORECASE,
 )

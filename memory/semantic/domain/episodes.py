@@ -36,12 +36,6 @@ SECRET_MAX: Final = 5_000  # characters at the end of what was read that may be 
 INLINE_QUOTATION_MAX: Final = 60  # characters
 _QUOTED_INLINE: Final = re.compile(r"[\"'“”„«»‘’][^\n]*[\"'“”„«»‘’]\Z")
 
-# How tools' results come in a user's message, where the framework knows no role for them.
-_TOOL_OUTPUT: Final = re.compile(
-    r"[\W_]*(?:observation|std(?:out|err)|(?:(?:tool|function|command)[ _-]?)?(?:results?|outputs?))"
-    r"(?:[ \t]+(?:of|from)[ \t][^\n:]{1,40}|[ \t*_`]*(?:[\[(#]\w{0,20}[\])]?|\d{1,3}))?[ \t*_`]*:",
-    re.IGNORECASE,
-)
 _OFFERS: Final = re.compile(requests.OFFERS)
 _WORD: Final = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
@@ -74,10 +68,10 @@ def write_places(spans: Sequence[Span]) -> str:
 
 def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText | None]:
     """What is kept of a message, whose envelope is off; None where it says too little, or its role says nothing that is
-    kept. Of an answer that says too little alone, also the question, with which the model's words ``before`` it end.
-    Linear in the length."""
+    kept. Of a user's without a word of its own nothing is, which programs write. Of an answer that says too little
+    alone, also the question, with which the model's words ``before`` it end. Linear in the length."""
     said = unwrap_answer(said) if role == "assistant" else said
-    if role not in ROLES or (role == "user" and _TOOL_OUTPUT.match(said[:100])):
+    if role not in ROLES:
         return None
     pieces = []
     for piece in mask_in_steps(said[:READ_MAX]):
@@ -87,6 +81,8 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     if len(said) > READ_MAX:
         text = text[: max(len(text) - SECRET_MAX, 0)]
     quoted = tuple(quoted_spans(text))
+    if role == "user" and quoted and not EpisodeText(text, quoted).own.strip():
+        return None
     unsure = tuple((start, end) for start, end, voice, _ in find_voices(text) if voice is Voice.UNSURE)
     yield
     prose = yield from mask_all_but_prose(text)

@@ -43,7 +43,8 @@ PARTNER = (
 )
 # What it may do beside its answer.
 TOOLS = (
-    r"\btools?\b|tool_name|\bfunctions? call|\bcall (?:the |a )?functions?\b|\byou have access to\b"
+    r"\btools?\b(?!,)|(?<!, )\btools?\b"  # not in a list of things
+    r"|tool_name|\bfunctions? call|\bcall (?:the |a )?functions?\b|\byou have access to\b"
     r"|\byou (?:can|may) (?:run|call|execute|search|browse)\b"
 )
 # How a history is written down: between tags, or turn by turn.

@@ -1,5 +1,6 @@
 """Texts are split as the encoder was trained with: like the tokenizer that was published with it."""
 
+import unicodedata
 from typing import Any
 
 import pytest
@@ -26,9 +27,13 @@ def reference() -> Any:
     return tokenizer
 
 
-# Letters, marks, numbers, punctuation, symbols and spaces of all scripts. Unassigned characters are not the same ones
-# for two versions of Unicode.
-@given(st.text(st.characters(exclude_categories=["Cn", "Co", "Cs"]), max_size=60))
+def is_settled(character: str) -> bool:
+    """False where the published tokenizer, whose Unicode is an older one, may not know what the character is."""
+    return unicodedata.ucd_3_2_0.category(character) == unicodedata.category(character)
+
+
+# Letters, marks, numbers, punctuation, symbols and spaces of all scripts.
+@given(st.text(st.characters(exclude_categories=["Cn", "Co", "Cs"]).filter(is_settled), max_size=60))
 @example("Où est l'été? NAÏVE Ångström")
 @example("東京は日本の首都です")
 @example("10€ for 3½ µm, e-mail: a.b@c.de #tag")
