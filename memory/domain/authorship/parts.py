@@ -42,7 +42,7 @@ def find_voices(text: str) -> tuple[VoicedSpan, ...]:
     spans = [
         span for span in find_quotations(folded.text) if span != (start, start + len(whole)) or whole[:1] not in _MARKS
     ]
-    marked = [VoicedSpan(*span, Voice.QUOTED, "quoted") for span in spans]
+    marked = [VoicedSpan(*span, Voice.QUOTED, "marked as the words of others") for span in spans]
     blocks = [span[:2] for span in marked if is_block(folded.text, *span[:2])]
     handed = find_handed_over(folded.text, blocks, list(find_code(folded.text)))
     found = _flatten([*marked, *handed, *find_completion(folded.text)])

@@ -85,11 +85,20 @@ _MARKUP: Final = re.compile(r"#{2,}|^[ \t]*#+(?=\s)|\[/?[A-Z_]{2,20}\]", re.MULT
 def make_harmless(text: str) -> str:
     """The text in one line, without what a model or a client could take for the end of the block, for a tag or for the
     beginning of another speaker's words."""
-    lines = "\n".join(text.splitlines()).translate(_HARMLESS)
-    line = " ".join(_HEADING.sub(r"\g<before> -", _MARKUP.sub(" ", lines)).split())
+    lines = "\n".join(map(_make_printable, text.splitlines())).translate(_HARMLESS)
+    while (line := _make_plain(lines)) != lines:  # what is taken out may leave a new heading
+        lines = line
+    return line
+
+
+def _make_printable(line: str) -> str:
     if line.isprintable():  # nearly always; character by character it takes fifty times as long
         return line
-    return " ".join("".join([each if each.isprintable() else " " for each in line]).split())
+    return "".join([each if each.isprintable() else " " for each in line])
+
+
+def _make_plain(lines: str) -> str:
+    return " ".join(_HEADING.sub(r"\g<before> -", _MARKUP.sub(" ", lines)).split())
 
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’_.@+-][^\W_]+)*")
