@@ -25,7 +25,7 @@ Action = MemoryHistory.Action
 Status = Memory.Status
 
 RETRACTABLE: Final = (Status.ACTIVE, Status.DEPRECATED, Status.CANDIDATE)
-NEWER_LEAST: Final = 0.51  # what is disputed by something older is still given by itself
+GIVEN_LEAST: Final = 0.51  # what is disputed is still given, beside the other
 ACTOR_MAX: Final = 120  # characters
 NOTHING: Final[Mapping[str, Any]] = {}
 KEPT: Final[tuple[str, ...]] = (
@@ -214,22 +214,23 @@ def supersede(old: Memory, new: Memory | None, by: Change, *, conflict: int | No
 
 
 def dispute(older: Memory, newer: Memory, by: Change) -> None:
-    """Both are marked and, once a pair, less sure by half, but for what was said through a stronger channel than the
-    other. The newer is still given by itself."""
-    for memory, other, least in ((older, newer, 0.0), (newer, older, NEWER_LEAST)):
+    """Both are marked. What is not disputed already is less sure by half, once a pair, but for what was said through a
+    stronger channel than the other; what a person has said, and the newer, is still sure enough to be given."""
+    for memory, other in ((older, newer), (newer, older)):
         rows = MemoryHistory.objects.filter(memory=memory, action=Action.DISPUTE, after__beside=other.pk)
         is_known = rows.exists()
         if is_known and memory.is_disputed:
             continue
-        is_lowered = not is_known and not is_weaker(other.channel, memory.channel)
-        lower = min(memory.confidence, max(memory.confidence / 2, least))
+        is_given = memory is newer or not is_weaker(memory.channel, Channel.USER)
+        lower = min(memory.confidence, max(memory.confidence / 2, GIVEN_LEAST if is_given else 0.0))
+        is_kept = is_known or memory.is_disputed or is_weaker(other.channel, memory.channel)
         change(
             memory,
             Action.DISPUTE,
             by,
             more={"beside": other.pk},
             is_disputed=True,
-            confidence=lower if is_lowered else memory.confidence,
+            confidence=memory.confidence if is_kept else lower,
         )
 
 

@@ -9,6 +9,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from memory.models import Episode, GivenNote, Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain import consolidation as rules
+from memory.semantic.domain.oppositions import Opposition
 from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.domain.slots import Slots
 from memory.semantic.store import Status
@@ -78,9 +79,9 @@ def find_same_words(memories: Iterable[Memory]) -> list[tuple[int, int]]:
     return pairs
 
 
-def contradict(one: Memory, other: Memory) -> bool:
+def find_contradiction(one: Memory, other: Memory) -> Opposition | None:
     found = [Slots(each.slot, each.other_slot) for each in (one, other)]
-    return rules.find_contradiction(one.text, other.text, one.category, found) is not None
+    return rules.find_contradiction(one.text, other.text, one.category, found)
 
 
 def connect(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:

@@ -16,10 +16,11 @@ from django.utils import timezone
 from memory import llm
 from memory.db.transactions import run_transaction
 from memory.domain.channels import STRONGEST_FIRST, Channel
+from memory.domain.formatting import format_count
 from memory.models import Embedder, LanguageModel, Memory, MemoryHistory
 from memory.semantic import nearness, store, uniting
 from memory.semantic.domain import consolidation as rules
-from memory.semantic.domain.oppositions import find_opposition
+from memory.semantic.domain.oppositions import Opposition, find_opposition
 from memory.semantic.store import Change
 from memory.semantic.vectors import queue, schema
 from resolution.consolidation import doubts, extraction, inventory
@@ -38,6 +39,12 @@ ACTOR: Final = "consolidation"
 STEP: Final = 100  # memories between two signs of life
 
 Progress = Callable[[Run], None]
+SIGNS: Final = {
+    Opposition.NEGATION: "one denies what the other says",
+    Opposition.ANTONYM: "one says the opposite",
+    Opposition.NUMBER: "another number",
+    Opposition.NAME: "another value",
+}
 NO_TEXTS: Final[Mapping[int, str]] = {}
 
 
@@ -121,7 +128,7 @@ class Night:
         for pairs in (self.doubts.opposed, self.doubts.alike):
             self.settle_doubts(doubts.find_open(pairs))
         for memory in inventory.find_memories().iterator(STEP):
-            if store.current_confidence(memory, self.now) < rules.DEPRECATED_BELOW:
+            if self.has_faded(memory):
                 self.change([memory.pk], self.deprecate)
         self.note(0)
 
@@ -164,7 +171,7 @@ class Night:
             self.note(0)
 
     def support(self, said: dict[int, datetime], memory: Memory) -> None:
-        uniting.support(memory, said, self.by)
+        uniting.support(memory, said, self.because(f"{format_count(len(said), 'message')} said it again"))
         self.counts["supported"] += 1
 
     # --- contradictions and merges ---
@@ -178,8 +185,9 @@ class Night:
         same: list[tuple[int, int]] = []
         for one, other in pairs:
             first, second = group[one], group[other]
-            if inventory.contradict(first, second):
-                self.change([one, other], self.dispute)
+            if (sign := inventory.find_contradiction(first, second)) is not None:
+                by = self.because(f"{SIGNS[sign]}: memories {one} and {other}")
+                self.change([one, other], partial(self.dispute, by, Conflict.Tier.OPPOSITION))
             elif rules.says_same(first.text, second.text):
                 same.append((one, other))
                 if max(self.sureness_of(first), self.sureness_of(second)) <= rules.MERGE_LEAST:
@@ -193,13 +201,13 @@ class Night:
     def sureness_of(self, memory: Memory) -> float:
         return store.current_confidence(memory, self.now)
 
-    def dispute(self, one: Memory, other: Memory, by: Change | None = None) -> None:
+    def dispute(self, by: Change, tier: Conflict.Tier, one: Memory, other: Memory) -> None:
         if (one.is_disputed and other.is_disputed) or not drop_settled(one, [other]):
             return
         older, newer = sorted((one, other), key=lambda memory: (memory.said_at, memory.pk))
-        store.dispute(older, newer, by or self.by)
-        open_between(newer, [older], Conflict.Tier.MODEL if by else Conflict.Tier.OPPOSITION)
-        self.counts["disputed_by_model" if by else "disputed"] += 1
+        store.dispute(older, newer, by)
+        open_between(newer, [older], tier)
+        self.counts["disputed_by_model" if tier == Conflict.Tier.MODEL else "disputed"] += 1
 
     def merge(self, *memories: Memory) -> None:
         sure = {memory.pk: self.sureness_of(memory) for memory in memories}
@@ -209,7 +217,7 @@ class Night:
         winner, *others = [memory for memory in order if not memory.is_disputed] or order
         losers = [each for each in others if rules.says_same(winner.text, each.text) and not each.is_disputed]
         if losers and sure[winner.pk] > rules.MERGE_LEAST:
-            self.unite(winner, losers, self.by)
+            self.unite(winner, losers, self.because(f"the same in other forms as memory {winner.pk}"))
             self.counts["merged"] += len(losers)
 
     def unite(self, winner: Memory, losers: Sequence[Memory], by: Change) -> None:
@@ -247,7 +255,7 @@ class Night:
         by = self.by_model(verdict)
         keys, texts = [each.pk for each in pair], {each.pk: each.text for each in pair}
         if verdict is PairVerdict.CONTRADICTION:
-            self.change(keys, partial(self.dispute, by=by), texts)
+            self.change(keys, partial(self.dispute, by, Conflict.Tier.MODEL), texts)
         else:
             self.change(keys, partial(self.keep_apart, by), texts)
 
@@ -273,12 +281,23 @@ class Night:
             self.counts["merged_by_model"] += len(losers)
 
     def by_model(self, verdict: PairVerdict) -> Change:
-        return replace(self.by, reason=f"{self.model} decided {verdict}")
+        return self.because(f"{self.model} decided {verdict}")
+
+    def because(self, reason: str) -> Change:
+        return replace(self.by, reason=reason)
 
     # --- what has faded ---
 
+    def has_faded(self, memory: Memory) -> bool:
+        """Not what is disputed: that waits for a person."""
+        may_fade = rules.may_fade(memory.channel, memory.evidence_count) and not memory.is_disputed
+        return may_fade and self.sureness_of(memory) < rules.DEPRECATED_BELOW
+
     def deprecate(self, memory: Memory) -> None:
-        store.deprecate(memory, self.by)
+        if not self.has_faded(memory):  # since it was read
+            return
+        reason = f"{self.sureness_of(memory):.0%} sure by now, and nobody has said it"
+        store.deprecate(memory, self.because(reason))
         settle_memories([memory.pk])
         self.counts["deprecated"] += 1
 

@@ -21,7 +21,7 @@ from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.domain.slots import read_value
 from memory.semantic.domain.stems import content_stems, stem, words_of
 
-VERSION: Final = 2  # of these rules: what was found by a lower one is looked at again
+VERSION: Final = 3  # of these rules: what was found by a lower one is looked at again
 WORDS_MIN: Final = 2  # without the project's: one word is too little to tell what something is about
 _FILLERS: Final = frozenset({"of", "the"})
 _JOINER: Final = re.compile(r"(?<=\w)(?:[-_]|\s+)(?=\w)")

@@ -215,7 +215,7 @@ def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
     memory, by = lock_memory(memory_id), change_by(actor, reason)
     if memory.status in (Status.ACTIVE, Status.CANDIDATE):
         raise InvalidDecision(f"memory {memory_id} is {memory.status}: there is nothing to restore")
-    store.restore(memory, by, least=store.NEWER_LEAST)  # or the next night would find it too uncertain again
+    store.restore(memory, by, least=store.GIVEN_LEAST)  # or the next night would find it too uncertain again
     settled = settle_rivals(memory, by, is_change=False)
     memory.refresh_from_db()
     return Remembered("promoted", memory, *settled)

@@ -17,7 +17,7 @@ from memory.semantic.store import Change, Draft
 from memory.semantic.vectors import queue, schema
 from resolution.consolidation import night
 from resolution.consolidation.undoing import undo_consolidation
-from resolution.models import Run
+from resolution.models import Conflict, Run
 from tests.memory.semantic.said import ANN, said
 from tests.resolution.worlds import OPERATOR
 
@@ -34,9 +34,14 @@ def vectors(db: None) -> None:
 
 def state(text: str, category: str = "project", scope: Scope = ANN, days: float = 1, **more: Any) -> Memory:
     """Stated by a user so many days ago."""
-    confidence = more.pop("confidence", 0.8)
+    confidence, channel = more.pop("confidence", 0.8), more.pop("channel", Channel.USER)
     draft = Draft(text, category, scope, confidence, Memory.Source.STATED, find_slots(text, category))
-    return store.create(draft, Change("agent-zero", Channel.USER, NOW - timedelta(days=days), **more))
+    return store.create(draft, Change("agent-zero", channel, NOW - timedelta(days=days), **more))
+
+
+def conclude(text: str, *, days: float = 150) -> Memory:
+    """By a language model."""
+    return state(text, days=days, channel=Channel.EXPLAINED)
 
 
 def run() -> Run:
@@ -81,8 +86,12 @@ def test_two_that_nobody_is_sure_of_are_left_to_the_model() -> None:
 def test_without_vectors_it_does_what_words_allow_and_says_so() -> None:
     state("The release is on Friday.", confidence=0.7, episode=7)
     winner = state("The release is on Friday", confidence=0.9, episode=8)
-    faded = state("The kettle is in room 5.", days=150)
-    lasting = state("The user is a nurse.", "identity", days=900)
+    faded = conclude("The kettle is in room 5.")
+    state("The user is a nurse.", "identity", days=900)
+    state("The stapler is in room 6.", days=900)  # a person has said so
+    conclude("The kettle is never in room 7.")
+    conclude("The kettle is in room 7.", days=140)
+    Memory.objects.filter(text__endswith="room 7.").update(is_disputed=True)
     before = picture()
 
     assert night.rehearse()[0] == {"merged": 1, "deprecated": 1}
@@ -94,8 +103,10 @@ def test_without_vectors_it_does_what_words_allow_and_says_so() -> None:
     winner.refresh_from_db()
     assert (winner.evidence_count, winner.merged.get().status) == (2, "merged_into")
     assert {row for _, _, row in winner.lineage.values_list("memory", "kind", "row")} == {7, 8, winner.merged.get().pk}
-    statuses = dict(Memory.objects.values_list("pk", "status"))
-    assert (statuses[faded.pk], statuses[lasting.pk]) == ("deprecated", "active")
+    assert set(Memory.objects.filter(status="deprecated")) == {faded}
+    reasons = dict(MemoryHistory.objects.filter(run=done.pk).values_list("memory", "reason"))
+    assert reasons[winner.pk] == f"the same in other forms as memory {winner.pk}"
+    assert reasons[faded.pk] == "18% sure by now, and nobody has said it"
 
     assert undo_consolidation(done, OPERATOR).undone == 3
     assert picture() == before
@@ -133,8 +144,44 @@ def test_by_their_meaning_memories_are_supported_merged_and_disputed(vectors: No
     assert picture() == before
 
 
+NUMBERED = (
+    *(f"edge{number}" for number in range(1, 13)), *(f"db-{number}" for number in range(1, 13)),
+    *(f"crate{number:02}x" for number in range(1, 13)), *(f"room {number}" for number in range(1, 13)),
+    *(f"port 80{number}" for number in range(80, 86)), *(f"version 3.{number}" for number in range(1, 7)),
+)  # fmt: skip
+
+
+def test_a_week_of_nights_changes_nothing_of_names_that_differ_in_a_digit(vectors: None) -> None:
+    for at, name in enumerate(NUMBERED):
+        if at % 2:
+            state(f"We never check {name} on Sundays.")
+        else:
+            state(f"We check {name} on Sundays.")
+    queue.embed_due()
+    before = picture()
+
+    assert [run().counts.get(name, 0) for _ in range(7) for name in ("merged", "disputed", "supported")] == [0] * 21
+
+    assert picture() == before
+    assert not Conflict.objects.exists()
+
+
+def test_a_memory_is_halved_once_however_many_contradict_it(vectors: None) -> None:
+    told = state("edge1 reboots on Sundays.", confidence=1.0)
+    for against in ("never reboots", "does not reboot", "no longer reboots"):
+        state(f"edge1 {against} on Sundays.", days=0.5)
+    queue.embed_due()
+
+    assert run().counts["disputed"] == 3
+    run()
+
+    told.refresh_from_db()
+    assert (told.status, told.is_disputed, told.confidence) == ("active", True, store.GIVEN_LEAST)
+    assert Conflict.objects.filter(status="open").count() == 3
+
+
 def test_what_has_become_something_else_since_is_not_undone(vectors: None) -> None:
-    faded, other = state("The kettle is in room 5.", days=150), state("The stapler is in room 6.", days=150)
+    faded, other = conclude("The kettle is in room 5."), conclude("The stapler is in room 6.")
     done = run()
     store.invalidate(Memory.objects.get(pk=faded.pk), Change("anna", Channel.OPERATOR, NOW))
 
@@ -150,14 +197,14 @@ def test_what_has_become_something_else_since_is_not_undone(vectors: None) -> No
 
 
 def test_the_command_shows_runs_and_takes_back() -> None:
-    state("The kettle is in room 5.", days=150)
+    conclude("The kettle is in room 5.")
 
     def call(*arguments: str) -> str:
         out = StringIO()
         call_command("consolidate", *arguments, stdout=out, no_color=True)
         return out.getvalue()
 
-    assert "deprecate" in call("--dry-run")
+    assert "The kettle is in room 5. (18% sure by now" in call("--dry-run")
     assert not Run.objects.exists()
     assert "1 memory: 1 deprecated." in call()
     assert "1 memory put back." in call(f"--undo={Run.objects.get().pk}")

@@ -205,14 +205,14 @@ def test_a_change_that_was_said_before_what_stands_is_outdated() -> None:
     }
 
 
-def test_a_mere_contradiction_disputes_both_and_the_newer_is_still_given() -> None:
+def test_a_mere_contradiction_disputes_both_and_both_are_still_given() -> None:
     tell("I prefer rebase to merge commits.")
     told = tell("I prefer merge commits.", minutes=9)
     tell("I prefer merge commits.", minutes=10)
 
     older, newer = Memory.objects.order_by("id")
     assert [rival.pk for rival in told.disputed] == [older.pk]
-    assert (older.is_disputed, older.confidence, newer.is_disputed, newer.confidence) == (True, 0.5, True, 0.51)
+    assert (older.is_disputed, older.confidence, newer.is_disputed, newer.confidence) == (True, 0.51, True, 0.51)
     assert history(older) == ["create", "dispute"]
 
 

@@ -76,8 +76,8 @@ def test_better_rules_find_what_older_ones_did_not(project: Project, monkeypatch
     named.refresh_from_db()
     assert (named.slot, named.slot_version) == ("server name", slots.VERSION)
     assert set(LayerSlot.objects.filter(object_id=named.pk).values_list("words", flat=True)) == {
-        "nam server",
-        "nam project server",
+        "name server",
+        "name project server",
     }
     monkeypatch.setattr("resolution.layers.sweeping.VERSION", layer_slots.VERSION + 1)
     sweep()

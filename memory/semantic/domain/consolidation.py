@@ -10,12 +10,20 @@ from functools import lru_cache
 from math import exp
 from typing import Final, NamedTuple
 
+from memory.domain.channels import Channel, is_weaker
 from memory.domain.language.english import synonyms
 from memory.domain.language.english.memory_phrases import ANTONYMS, IRREGULAR_PASTS, NEGATIONS
 from memory.domain.text.function_words import is_closed_class
 from memory.semantic.domain import slots
-from memory.semantic.domain.oppositions import Opposition, differ_in_counts, find_opposition
-from memory.semantic.domain.stems import content_stems, stem
+from memory.semantic.domain.oppositions import (
+    Opposition,
+    differ_in_counts,
+    find_numbered,
+    find_opposition,
+    find_things,
+    have_other_numbers,
+)
+from memory.semantic.domain.stems import stem
 
 READ_MAX: Final = 10_000  # sentences: each is compared with all that are near it
 DECAY: Final = 0.01  # a day
@@ -62,8 +70,16 @@ def lasts(category: str, channel: str) -> bool:
 
 
 def supports(memory: str, said: str) -> bool:
-    """Whether what was said, which is near the memory in meaning, is evidence for it: no question, no contradiction."""
-    return not is_question(said) and find_opposition(memory, said) is None
+    """Whether what was said, which is near the memory in meaning, is evidence for it: no question, no contradiction,
+    and of the same `edge1` or `room 5`."""
+    is_near = not is_question(said) and find_opposition(memory, said) is None
+    return is_near and find_numbered(memory) == find_numbered(said)
+
+
+def may_fade(channel: str, evidence: int) -> bool:
+    """Whether a memory may be set aside because it is too uncertain by now: no person has said it, and nothing that was
+    said since supports it."""
+    return is_weaker(channel, Channel.USER) and evidence <= 1
 
 
 def is_question(text: str) -> bool:
@@ -98,13 +114,11 @@ def find_contradiction(one: str, other: str, category: str, found: Sequence[slot
     if sign in (None, Opposition.NAME):  # two servers may have two names
         return None
     # They must be about one thing: nothing but the sign, and what one of them tells besides.
-    first, second = (
-        {word for word in content_stems(text) if word not in _ASIDE and not any(map(str.isdigit, word))}
-        for text in (one, other)
-    )
+    first, second = (find_things(text) - _ASIDE for text in (one, other))
     if sign is Opposition.NUMBER:
         return sign if first == second and differ_in_counts(one, other) else None
-    return sign if first and (first <= second or second <= first) else None
+    is_one = bool(first) and (first <= second or second <= first)
+    return sign if is_one and not have_other_numbers(one, other) else None
 
 
 @lru_cache(maxsize=READ_MAX)

@@ -19,12 +19,15 @@ class Opposition(StrEnum):
     NAME = "name"
 
 
+# Not the digits of a name, as in `edge1`, `db-3`, `v1.2`.
 _NUMBER: Final = re.compile(
-    r"(?:(?P<before>[^\W\d_]+) )?(?P<sign>[$€£]?)(?<![\w.])(?P<number>\d+(?:[.,:]\d+)*)"
+    r"(?:(?P<before>[^\W\d_]+) )?(?P<sign>[$€£]?)(?<![\w.])(?<![^\W\d_][-_/])(?P<number>\d+(?:[.,:]\d+)*)"
     r"(?:[\s-]?(?P<after>%|[^\W\d_]+))?"
 )
 # Before a number they measure or count; of other words the number is a name: `room 5`, `port 8080`.
 _VERB_ENDINGS: Final = ("s", "ed", "ing", "ly")
+_DIGITS: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_TOKEN: Final = re.compile(r"[^\W_]+(?:[-_./:+#@'’][^\W_]+)*")
 _NAME: Final = re.compile(r"(?<=[^\W_][ ,])\b[A-Z][\w.+#'-]*[\w+#]")
 # `With` and `without` differ in a negation already.
 _OPPOSITES: Final = frozenset(
@@ -62,6 +65,33 @@ def _find_opposed(text: str) -> set[str]:
     return {stem(word) for word in words_of(text)} & OPPOSED
 
 
+def find_things(text: str) -> set[str]:
+    """What a sentence is about and says of it, without amounts: stems of its words, names with a digit whole (`edge1`,
+    `db-3`), and numbers that are names with the word before them (`room 5`)."""
+    found, before = set[str](), ""
+    for token in _TOKEN.findall(_NUMBER.sub(_leave_out_amount, text)):
+        small = token.lower()
+        if not any(map(str.isdigit, small)):
+            found.update(content_stems(small))
+            before = stem(words_of(small)[-1])
+        elif small[0].isdigit():
+            found.add(f"{before} {small}")
+        else:
+            found.add(small)
+    return found
+
+
+def find_numbered(text: str) -> set[str]:
+    """The names with a digit that a sentence has."""
+    return {thing for thing in find_things(text) if any(map(str.isdigit, thing))}
+
+
+def _leave_out_amount(number: re.Match[str]) -> str:
+    before, after = number["before"] or "", number["after"] or ""
+    is_amount = bool(_unit_of(before, number["sign"], number["number"], after))
+    return f"{before} {after}" if is_amount else number[0]
+
+
 def count_negations(text: str) -> int:
     """How often a sentence denies; `not ... any more` and `no longer` once."""
     words = words_of(text)
@@ -75,6 +105,12 @@ def differ_in_counts(one: str, other: str) -> bool:
     first, second = _numbers_of(one), _numbers_of(other)
     names_in = first.pop("", None), second.pop("", None)
     return names_in[0] == names_in[1] and any(first[unit] != second[unit] for unit in first.keys() & second.keys())
+
+
+def have_other_numbers(one: str, other: str) -> bool:
+    """Whether each has a number that the other lacks, whatever it counts or names."""
+    first, second = (set(_DIGITS.findall(text)) for text in (one, other))
+    return not (first <= second or second <= first)
 
 
 def _differ_in_numbers(one: str, other: str) -> bool:

@@ -15,7 +15,7 @@ from memory.semantic.domain.oppositions import Opposition, count_negations, find
 from memory.semantic.domain.stems import content_stems, stem, words_of
 from memory.semantic.domain.things import is_trade, single
 
-VERSION: Final = 3  # of these rules: memories with a lower one are looked at again
+VERSION: Final = 4  # of these rules: memories with a lower one are looked at again
 SLOT_MAX: Final = 200  # characters
 
 # Of the verbs of a preference: one is chosen, or any number is liked.

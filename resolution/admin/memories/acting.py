@@ -20,7 +20,7 @@ from memory.models import Memory, MemoryHistory, Project
 from memory.semantic.domain.scope import PERSONAL
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, with_button
-from resolution.consolidation.inventory import contradict
+from resolution.consolidation.inventory import find_contradiction
 from resolution.errors import DecisionError
 from resolution.memories import merging, moving, service
 
@@ -150,7 +150,7 @@ def merge_page(request: HttpRequest) -> HttpResponse:
     context = {
         **admin.site.each_context(request),
         "title": "Merge memories",
-        "chosen": [(one, any(contradict(one, other) for other in chosen if other != one)) for one in chosen],
+        "chosen": [(one, any(find_contradiction(one, other) for other in chosen if other != one)) for one in chosen],
         "ids": ",".join(str(memory.pk) for memory in chosen),
         "obstacle": merging.find_obstacle(chosen) if len(chosen) > 1 else "",
         "can_merge": len(chosen) > 1 and not merging.find_obstacle(chosen),

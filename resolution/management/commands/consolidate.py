@@ -44,7 +44,7 @@ class Command(BaseCommand):
     def rehearse(self) -> None:
         counts, changes = night.rehearse()
         for change in changes:
-            self.stdout.write(f"{change.action} {change.memory_id}: {change.memory}")
+            self.stdout.write(f"{change.action} {change.memory_id}: {change.memory} ({change.reason})")
         self.stdout.write(f"{in_words(counts)}; nothing was changed.")
         if lack := night.describe_lack():
             self.stdout.write(self.style.WARNING(lack))

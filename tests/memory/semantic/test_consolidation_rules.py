@@ -134,12 +134,37 @@ def test_synonyms_belong_to_one_group_each() -> None:
         ("The printer is in room 5 in Berlin.", "The printer is in room 6 in Berlin.", "project", None),
         ("The billing server runs on Postgres.", "The billing server runs on MySQL.", "project", None),
         ("The user likes tea.", "The user hates tea.", "preference", "antonym"),
+        ("db-3 accepts remote logins.", "db-3 does not accept remote logins.", "project", "negation"),
+        ("db-3 has 5 disks.", "db-3 has 6 disks.", "project", "number"),
+        ("db-3 has 5 disks.", "db-4 has 6 disks.", "project", None),
+        ("The queue holds 5 jobs.", "The queue does not hold 6 jobs.", "project", None),
     ],
 )
 def test_a_contradiction_is_about_one_thing(one: str, other: str, category: str, sign: str | None) -> None:
     found: list[Slots] = [find_slots(text, category) for text in (one, other)]
     assert rules.find_contradiction(one, other, category, found) == sign
     assert rules.find_contradiction(other, one, category, found[::-1]) == sign
+
+
+NUMBERED = ("edge{}", "db-{}", "crate0{}x", "room {}", "port 80{}", "Python 3.{}", "node{}.lan", "v{}.2", "rack_{}")
+OPPOSED = (
+    ("{} reboots on Sundays.", "{} never reboots on Sundays."),
+    ("{} is open at night.", "{} is closed at night."),
+    ("We use {} for the backups.", "We do not use {} for the backups."),
+    ("The guard checks {} after lunch.", "The guard checks {} before lunch."),
+    ("{} has 4 disks.", "{} has 6 disks."),
+)
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+@pytest.mark.parametrize("pair", OPPOSED)
+def test_names_that_differ_in_a_digit_are_two_things(name: str, pair: tuple[str, str]) -> None:
+    one, same, other = pair[0].format(name.format(3)), pair[1].format(name.format(3)), pair[1].format(name.format(4))
+
+    assert rules.find_contradiction(one, same, "project", [Slots(), Slots()]) is not None
+    assert rules.find_contradiction(one, other, "project", [Slots(), Slots()]) is None
+    assert rules.supports(one, one)
+    assert not rules.supports(one, pair[0].format(name.format(4)))
 
 
 @given(CONFIDENCES, st.floats(0, 3_000), st.floats(0, 3_000))
