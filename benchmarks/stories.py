@@ -5,6 +5,7 @@ The form of the files is told in tests/resolution/domain/data/stories.txt; no ru
 """
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -99,7 +100,11 @@ def _replace_facts(lines: Sequence[StoryLine]) -> Iterator[StoryLine]:
 
 def find_near(lines: Sequence[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     """The pairs of active memories that the embedder that comes built in takes for alike."""
-    from memory.semantic.vectors import builtin  # late: it needs Django to be set up
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    import django
+
+    django.setup()
+    from memory.semantic.vectors import builtin
 
     told = [line for line in lines if line.is_active and line.row.kind == "memory"]
     vectors = builtin.embed([line.text for line in told])
