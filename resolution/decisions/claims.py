@@ -97,7 +97,7 @@ def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -
     )
     # Whatever else is open in a slot that changed is against another fact now, or has room.
     for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids.values())):
-        rebase(slot, fill=True)
+        rebase(slot, fill=False)
     after = take_surroundings(concepts, dim_ids.values(), map(int, before["conflicts"]))
     return _record(dispute, *find_differences(before, after))
 

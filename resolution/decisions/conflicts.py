@@ -147,7 +147,7 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
         memories.reconcile(held, sides.change_of(actor, resolution.reason))
     # Whatever else is open in a slot that changed is against another fact now, or has room.
     for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids)):
-        rebase(slot, fill=True)
+        rebase(slot, fill=False)
 
     after = take_surroundings(concepts, dim_ids, map(int, before["conflicts"])) | take_remembered(*remembered)
     return _record(conflict, actor, resolution, arguments, *find_differences(before, after))

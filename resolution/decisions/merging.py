@@ -112,7 +112,7 @@ def _merge(concept: str, into: str, actor: Actor, reason: str) -> Merge:
     )
     done.moved = _place([edge for edge in scope.edges if not edge.is_root], scope.claims, done, actor.attribute(note))
     for slot in sorted({*scope.against, *find_changed_slots(before, take_surroundings(concepts, scope.dim_ids))}):
-        rebase(slot, fill=True)
+        rebase(slot, fill=False)
 
     done.run = Run.objects.create(
         trigger=Run.Trigger.MERGE, actor=actor.signature, mode="", status=Run.Status.DONE, note=note,
