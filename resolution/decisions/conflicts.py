@@ -11,6 +11,7 @@ from django.utils import timezone
 from memory.db.transactions import in_transaction
 from memory.models import Edge, Memory, Source
 from memory.semantic import store as memories
+from memory.semantic.domain.consolidation import states_same
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions import claims, sides
@@ -178,9 +179,10 @@ def _choose(
             raise InvalidDecision(f"Conflict {conflict.pk} does not ask about one of its members: name the winner.")
         right = asked
     [winner] = [one for one in rows if one.member is right]
-    if resolution.action == "no":
-        others = [one for one in holding if one.member is not right]
-        return (others[0] if len(others) == 1 else None), [one for one in (winner,) if one.holds]
+    if resolution.action == "no":  # also to what says the same
+        denied = [one for one in holding if one is winner or states_same(one.text, winner.text)]
+        others = [one for one in holding if one not in denied]
+        return (others[0] if len(others) == 1 else None), denied
     # What says the same, in whichever row, is as right.
     return winner, [
         one for one in holding if one.member is not right and (one.triple is None or one.triple != winner.triple)

@@ -152,6 +152,26 @@ def test_a_story_is_answered_and_the_answer_is_taken_back(reply: Any) -> None:
     assert picture() == before
 
 
+def test_no_takes_out_all_that_says_the_same() -> None:
+    decided, other, asked = rows = [
+        remember("The team decided that the API is REST-based."),
+        remember("The API uses GraphQL."),
+        remember("The API is REST-based."),
+    ]
+    conflict = contest("narrative", rows, question="Is the API REST-based?", asked=asked)
+    before = picture()
+
+    [decision] = resolve(conflict.pk, OPERATOR, Resolution("no"))
+
+    assert set(Memory.objects.filter(status="active")) == {other}
+    decided.refresh_from_db()
+    assert (decided.status, decided.superseded_by) == ("superseded", other)
+
+    undo(decision.pk, OPERATOR)
+
+    assert picture() == before
+
+
 def test_yes_to_what_was_once_so_puts_it_in_the_place_of_what_stands() -> None:
     first, second, edge = there_and_back()
     conflict = contest("narrative", [first, second, edge], question="Is the API GraphQL?", asked=second)

@@ -50,6 +50,9 @@ _ASKING: Final = re.compile(
 )
 
 
+_DECIDED: Final = re.compile(r"\A(?:the team|we|the user|they) (?:\w+ )?(?:decided|agreed|confirmed) that ", re.IGNORECASE)
+
+
 class Word(NamedTuple):
     """A word of a sentence that counts. ``form``: as it is written; ``base``: what it has in common with its other
     forms and its synonyms, empty where no other says the same (a name, a number, grammar); ``is_single``: after "a"."""
@@ -102,6 +105,12 @@ def says_same(one: str, other: str) -> bool:
             for ours, theirs in zip(first, second, strict=True)
         )
     )
+
+
+def states_same(one: str, other: str) -> bool:
+    """The same of sentences of which one may only tell that it was decided, as in "The team decided that ..."."""
+    first, second = (_DECIDED.sub("", text) for text in (one, other))
+    return says_same(first[:1].upper() + first[1:], second[:1].upper() + second[1:])
 
 
 def find_contradiction(one: str, other: str, category: str, found: Sequence[slots.Slots]) -> Opposition | None:
