@@ -11,7 +11,7 @@ from django.db.models.functions import Lower
 from memory.db.locks import Lock, lock_until_commit
 from memory.models import Memory
 from memory.semantic.domain import slots
-from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
+from memory.semantic.domain.scope import PERSONAL, Scope, Speaker, kind_of
 from memory.semantic.store import Draft, Status
 
 
@@ -19,8 +19,9 @@ def find_rivals(memory: Memory) -> list[Memory]:
     """The active memories that cannot hold beside this one, the oldest first, locked."""
     names = [name for name in (memory.slot, memory.other_slot) if name]
     opposed = [text.lower() for text in (slots.denied_by(memory.text), *slots.list_denials(memory.text)) if text]
+    is_of_kind = Q(category=memory.category) if kind_of(memory.category) else ~Q(category__in=PERSONAL)
     rows = Memory.objects.annotate(small=Lower("text")).filter(
-        Q(category=memory.category) & (Q(slot__in=names) | Q(other_slot__in=names)) | Q(small__in=opposed),
+        is_of_kind & (Q(slot__in=names) | Q(other_slot__in=names)) | Q(small__in=opposed),
         project=memory.project_id,
         status=Status.ACTIVE,
     )
@@ -37,7 +38,7 @@ def are_rivals(one: Memory, other: Memory) -> bool:
     if slots.denied_by(one.text).lower() == small[1] or slots.denied_by(other.text).lower() == small[0]:
         return True
     own, others = (slots.Slots(each.slot, each.other_slot) for each in (one, other))
-    is_near = one.category == other.category and slots.meet(own, others)
+    is_near = kind_of(one.category) == kind_of(other.category) and slots.meet(own, others)
     return is_near and slots.contradicts(one.text, other.text, one.category, one.slot)
 
 

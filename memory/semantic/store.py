@@ -12,14 +12,14 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from memory.domain.channels import Channel, is_weaker
+from memory.domain.claims.stems import have_same_words
 from memory.domain.timing import is_dated
 from memory.domain.voices import corroborate
 from memory.models import Memory, MemoryHistory, MemoryLineage, Project
 from memory.semantic.domain import slots
 from memory.semantic.domain.consolidation import decay, lasts
 from memory.semantic.domain.rewording import PERSONS, about_user
-from memory.semantic.domain.scope import PERSONAL, Scope
-from memory.semantic.domain.stems import have_same_words
+from memory.semantic.domain.scope import PERSONAL, Scope, kind_of
 
 Action = MemoryHistory.Action
 Status = Memory.Status
@@ -68,7 +68,7 @@ class Draft:
     def places(self) -> Iterable[str]:
         """What only one transaction at a time may look at and write."""
         owner = "\0".join(self.scope.speaker) if self.category in PERSONAL else ""
-        base = f"{self.scope.project or ''}\0{owner}\0{self.category}\0"
+        base = f"{self.scope.project or ''}\0{owner}\0{kind_of(self.category)}\0"
         return [f"{base}{slot}" for slot in self.slots if slot] + [f"{self.scope.project or ''}\0={self.text.lower()}"]
 
 

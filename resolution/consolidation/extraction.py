@@ -14,6 +14,7 @@ from memory import llm
 from memory.db.connections import fetch_rows
 from memory.db.transactions import run_transaction
 from memory.domain.channels import EXPLAINED_TRUST, Channel
+from memory.domain.claims.oppositions import find_opposition
 from memory.domain.recall.notes import says_something
 from memory.domain.timing import describe_time
 from memory.models import (
@@ -33,7 +34,6 @@ from memory.search.ranking import asks_only
 from memory.semantic import nearness, store
 from memory.semantic.domain.consolidation import NEAR_COSINE, says_same
 from memory.semantic.domain.episodes import cut_out
-from memory.semantic.domain.oppositions import find_opposition
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.domain.slots import find_slots
 from memory.semantic.rivals import find_rivals, lock_places

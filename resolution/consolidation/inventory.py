@@ -7,9 +7,9 @@ from typing import Final
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
+from memory.domain.claims.oppositions import Opposition
 from memory.models import Episode, GivenNote, Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain import consolidation as rules
-from memory.semantic.domain.oppositions import Opposition
 from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.domain.slots import Slots
 from memory.semantic.store import Status

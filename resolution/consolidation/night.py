@@ -16,11 +16,11 @@ from django.utils import timezone
 from memory import llm
 from memory.db.transactions import run_transaction
 from memory.domain.channels import STRONGEST_FIRST, Channel
+from memory.domain.claims.oppositions import Opposition, find_opposition
 from memory.domain.formatting import format_count
 from memory.models import Embedder, LanguageModel, Memory, MemoryHistory
 from memory.semantic import nearness, store, uniting
 from memory.semantic.domain import consolidation as rules
-from memory.semantic.domain.oppositions import Opposition, find_opposition
 from memory.semantic.store import Change
 from memory.semantic.vectors import queue, schema
 from resolution.consolidation import doubts, extraction, inventory

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, NamedTuple
 
+from memory.domain.claims.oppositions import OPPOSED, Opposition, count_negations
+from memory.domain.claims.stems import content_stems, stem
 from memory.domain.language.english import changing, names
 from memory.domain.text.function_words import is_closed_class
 from memory.semantic.domain.consolidation import find_contradiction
-from memory.semantic.domain.oppositions import OPPOSED, Opposition, count_negations
 from memory.semantic.domain.slots import Slots
-from memory.semantic.domain.stems import content_stems, stem
 from resolution.domain.detective_prompt import Finding
 from resolution.domain.story import StoryLine, is_same_session
 

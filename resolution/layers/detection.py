@@ -8,19 +8,17 @@ from typing import Any, Final, NamedTuple
 from django.db import connection, transaction
 
 from memory.db.connections import fetch_rows
+from memory.domain.claims.claim import are_different, same_value, words_in
 from memory.domain.formatting import format_fact
 from memory.models import Edge, Memory, ProjectState
 from resolution.domain.layer_slots import (
     BY_KEY,
     VERSION,
-    are_different,
     meeting_key,
     memory_denies,
     memory_keys,
     read_claims,
-    same_value,
     state_keys,
-    words_in,
     words_without,
 )
 from resolution.layers.conflicts import (

@@ -7,7 +7,7 @@ from typing import Any
 from memory.models import Memory
 from memory.semantic import store
 from memory.semantic.domain.consolidation import find_contradiction
-from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.domain.scope import PERSONAL, kind_of
 from memory.semantic.domain.slots import Slots
 from memory.semantic.rivals import are_rivals, find_rivals
 from memory.semantic.store import Change
@@ -97,7 +97,7 @@ def are_in_one(one: int, other: int) -> bool:
 
 def _key_of(memory: Memory, rival: Memory) -> dict[str, Any]:
     shared = [slot for slot in (memory.slot, memory.other_slot) if slot and slot in (rival.slot, rival.other_slot)]
-    if not shared or memory.category != rival.category:
+    if not shared or kind_of(memory.category) != kind_of(rival.category):
         return {"memories": sorted((memory.pk, rival.pk))}
     owner = {"agent": memory.agent, "user": memory.person} if memory.category in PERSONAL else {}
-    return {"category": memory.category, "slot": shared[0], **owner}
+    return {"category": kind_of(memory.category), "slot": shared[0], **owner}

@@ -39,8 +39,8 @@ GROUPS: Final = """
         SELECT id, project_id, category, agent, person, other_slot FROM memory
         WHERE status = 'active' AND other_slot <> ''
     ) AS placed
-    GROUP BY project_id, category, place, CASE WHEN category = ANY(%s) THEN agent END,
-             CASE WHEN category = ANY(%s) THEN person END
+    GROUP BY project_id, place, CASE WHEN category = ANY(%s) THEN category END,
+             CASE WHEN category = ANY(%s) THEN agent END, CASE WHEN category = ANY(%s) THEN person END
     HAVING count(*) > 1
 """
 
@@ -52,8 +52,8 @@ def find_slots_again() -> int:
     while batch := list(active.order_by("pk")[:BATCH]):
         same = []
         for memory in batch:
-            # Of other categories the form has named it, in words that are gone.
-            named = "" if memory.category in ("identity", "preference") else memory.slot
+            # Of other categories of a person the form has named it, in words that are gone.
+            named = memory.slot if memory.category == Memory.Category.EPISODIC else ""
             found = slots.find_slots(memory.text, memory.category, named)
             if (memory.slot, memory.other_slot) == found:
                 same.append(memory.pk)
@@ -110,7 +110,7 @@ def _keys_of(row: Memory | ProjectState) -> set[str]:
 
 def compare_memories() -> Iterator[int]:
     """Opens what is open between memories of one slot; yields how many memories it has looked at."""
-    groups = [ids[:GROUP_MAX] for (ids,) in fetch_rows(GROUPS, [sorted(PERSONAL)] * 2)]
+    groups = [ids[:GROUP_MAX] for (ids,) in fetch_rows(GROUPS, [sorted(PERSONAL)] * 3)]
     for some in chunks(groups, BATCH):
         memories = Memory.objects.only("text", "category", "slot", "other_slot").in_bulk(
             {key for ids in some for key in ids}

@@ -381,15 +381,15 @@ def test_the_first_look_takes_what_is_there_for_read() -> None:
 
 
 def test_the_command_reads_and_with_dry_run_only_shows(project: Project) -> None:
-    remember("The cap of p05 is 10 kg.", project, days=9)
-    remember("The cap of p05 is 12 kg.", project, days=2)
+    remember("The mirror of p05 weighs 10 kg.", project, days=9)
+    remember("The mirror of p05 weighs 12 kg.", project, days=2)
 
     def call(*arguments: str) -> str:
         out = StringIO()
         call_command("detect", *arguments, stdout=out, no_color=True)
         return out.getvalue()
 
-    assert "Is “The cap of p05 is 10 kg” still the case?" in call("p05", "--dry-run")
+    assert "Is “The mirror of p05 weighs 10 kg” still the case?" in call("p05", "--dry-run")
     assert not Run.objects.exists()
     assert "asked_numbers: 1" in call("p05")
     assert "Nothing would be asked." in call("p05", "--dry-run")

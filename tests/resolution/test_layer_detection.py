@@ -189,7 +189,7 @@ def test_a_memory_without_a_slot_contradicts_what_it_plainly_says_otherwise(proj
     decide(project, "Thursday", "deployment_day", "schedule")
     say("kvasir ispart turing runs-on")
 
-    for text in ("The deployment day is Thursday.", "Kvasir runs on turing.", "The deployment day is near."):
+    for text in ("Kvasir runs on turing.", "The deployment day is near."):
         assert tell(text, scope, category="project").conflict_id is None
     day = tell("The team decided that the deployment day is Friday.", scope, category="project")
     host = tell("Kvasir runs on lovelace.", scope, category="other")
@@ -205,11 +205,23 @@ def test_a_memory_without_a_slot_contradicts_what_it_plainly_says_otherwise(proj
     Memory.objects.filter(text="Kvasir runs on lovelace.").update(text="Kvasir runs on turing.")
     decide(project, "Friday", "deployment_day", "schedule")
     sweep_conflicts()
-    assert statuses() == ["resolved", "resolved", "open"]
-    assert sides(Conflict.objects.get(status="open").pk) == {
-        ("schedule.deployment_day = Friday", None),
-        ("The deployment day is Thursday.", "project_state"),
-    }
+    assert statuses() == ["resolved", "resolved"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The material of the mount is titanium.",
+        "The mount material is titanium.",
+        "p05.mount is made of titanium.",
+        "The team decided to use titanium for the mount material.",
+    ],
+)
+def test_a_fact_is_contradicted_in_natural_words(project: Project, text: str) -> None:
+    say("p05.mount isa peek material")
+    told = tell(text, SAM._replace(project=project.pk), category="project")
+
+    assert sides(told.conflict_id) == {("p05.mount has peek as its material", None), (text, "edge")}
 
 
 def test_what_is_rolled_back_opens_nothing(project: Project) -> None:

@@ -216,6 +216,60 @@ def test_a_mere_contradiction_disputes_both_and_both_are_still_given() -> None:
     assert history(older) == ["create", "dispute"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "correction"),
+    [
+        (
+            "Remember that the deployment target is Kubernetes.",
+            "Remember that the deployment target is Nomad.",
+            "Remember that the deployment target is now Nomad.",
+        ),
+        (
+            "We decided to use Kafka for the event bus.",
+            "We decided to use RabbitMQ for the event bus.",
+            "We now use RabbitMQ for the event bus.",
+        ),
+        (
+            "Remember that our staging server is called heron.",
+            "Remember that the staging server's name is osprey.",
+            "Our staging server is now called osprey.",
+        ),
+        (
+            "Remember that the kiln is owned by Anna.",
+            "Remember that the kiln is owned by Bob.",
+            "Remember that the kiln is now owned by Bob.",
+        ),
+    ],
+)
+def test_two_values_of_one_slot_are_disputed_until_one_is_said_to_hold_now(
+    first: str, second: str, correction: str
+) -> None:
+    for at, text in enumerate((first, second)):
+        hear(text, minutes=9 * at)
+    reading.read_due()
+
+    older, newer = Memory.objects.order_by("id")
+    assert (older.is_disputed, newer.is_disputed) == (True, True)
+    conflict = Conflict.objects.get()
+    assert (conflict.status, conflict.slot_key["slot"]) == ("open", older.slot)
+
+    hear(correction, minutes=20)
+    reading.read_due()
+
+    older.refresh_from_db()
+    holding = Memory.objects.filter(status="active")
+    assert (older.status, holding.filter(is_disputed=True).exists()) == ("superseded", False)
+    conflict.refresh_from_db()
+    assert conflict.status == "resolved"
+
+
+def test_the_production_and_the_staging_server_have_names_of_their_own() -> None:
+    for name in ("staging server is called heron", "production server is called osprey"):
+        tell(f"Remember that the {name}.")
+
+    assert not Memory.objects.filter(is_disputed=True).exists()
+
+
 def test_a_dispute_ends_with_what_disputes() -> None:
     tell("I prefer rebase to merge commits.")
     newer = tell("I prefer merge commits.", minutes=9).memory

@@ -70,14 +70,14 @@ def test_better_rules_find_what_older_ones_did_not(project: Project, monkeypatch
     remembered("The user prefers merge workflow.", **old)
     named = remembered("The staging server's name is heron.", category="project", slot="server name", slot_version=0)
     LayerSlot.objects.create(kind="memory", object_id=named.pk, words="heron", version=0)
-    assert sweep() == {"opened": 1, "slots": 2}
+    assert sweep() == {"opened": 1, "slots": 3}
 
     assert [change.action for change in Memory.objects.order_by("pk")[0].history.order_by("id")] == ["edit", "dispute"]
     named.refresh_from_db()
-    assert (named.slot, named.slot_version) == ("server name", slots.VERSION)
+    assert (named.slot, named.slot_version) == ("name server stage", slots.VERSION)
     assert set(LayerSlot.objects.filter(object_id=named.pk).values_list("words", flat=True)) == {
-        "name server",
-        "name project server",
+        "name server stage",
+        "= name server stage",
     }
     monkeypatch.setattr("resolution.layers.sweeping.VERSION", layer_slots.VERSION + 1)
     sweep()

@@ -305,7 +305,9 @@ def test_what_is_forgotten_goes_with_what_was_made_of_nothing_else(operator: Cli
 
 
 def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: Client, llm: LlmServer) -> None:
-    old = remember("I prefer a rebase workflow.", last_updated=timezone.now() - timedelta(days=200))
+    old = remember("I prefer a rebase workflow.")
+    long_ago = timezone.now() - timedelta(days=200)
+    Memory.objects.filter(pk=old.pk).update(channel="explained", last_updated=long_ago)
     for text in ("Remember that the big table is free.", "Remember that the large table is free."):
         remember(text, confidence=0.5)
     Config.objects.update_or_create(key="consolidate_model_id", defaults={"value": str(llm.model("ollama").pk)})

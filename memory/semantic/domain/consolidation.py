@@ -11,11 +11,7 @@ from math import exp
 from typing import Final, NamedTuple
 
 from memory.domain.channels import Channel, is_weaker
-from memory.domain.language.english import synonyms
-from memory.domain.language.english.memory_phrases import ANTONYMS, IRREGULAR_PASTS, NEGATIONS
-from memory.domain.text.function_words import is_closed_class
-from memory.semantic.domain import slots
-from memory.semantic.domain.oppositions import (
+from memory.domain.claims.oppositions import (
     Opposition,
     differ_in_counts,
     find_numbered,
@@ -23,7 +19,11 @@ from memory.semantic.domain.oppositions import (
     find_things,
     have_other_numbers,
 )
-from memory.semantic.domain.stems import stem
+from memory.domain.claims.stems import stem
+from memory.domain.language.english import synonyms
+from memory.domain.language.english.memory_phrases import ANTONYMS, IRREGULAR_PASTS, NEGATIONS
+from memory.domain.text.function_words import is_closed_class
+from memory.semantic.domain import slots
 
 READ_MAX: Final = 10_000  # sentences: each is compared with all that are near it
 DECAY: Final = 0.01  # a day
@@ -50,7 +50,9 @@ _ASKING: Final = re.compile(
 )
 
 
-_DECIDED: Final = re.compile(r"\A(?:the team|we|the user|they) (?:\w+ )?(?:decided|agreed|confirmed) that ", re.IGNORECASE)
+_DECIDED: Final = re.compile(
+    r"\A(?:the team|we|the user|they) (?:\w+ )?(?:decided|agreed|confirmed) that ", re.IGNORECASE
+)
 
 
 class Word(NamedTuple):

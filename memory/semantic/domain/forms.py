@@ -226,7 +226,7 @@ def _read_my(original: str, small: str) -> Said | None:
         named = _OUR.fullmatch(small)
         if named is None or points(small) or len(named["value"].split()) > 6:
             return None
-        return Said(tell(original), "project", slot=f"{single(named['noun'].split()[-1])} name")
+        return Said(tell(original), "project")
     words = found["noun"].replace("'s", "").split()
     noun, value = words[-1].replace("-", ""), found["value"]
     spelled = original[found.start("value") :]

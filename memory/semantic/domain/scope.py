@@ -7,6 +7,11 @@ from zlib import crc32
 PERSONAL: Final = frozenset({"identity", "preference", "episodic"})
 
 
+def kind_of(category: str) -> str:
+    """The memories among which this one has its slots: a category of a person, or all others together (empty)."""
+    return category if category in PERSONAL else ""
+
+
 class Speaker(NamedTuple):
     """An agent, and the person behind it where the client tells one from another."""
 

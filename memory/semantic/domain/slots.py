@@ -1,18 +1,22 @@
 """What there can be one of: the slot of a memory, and whether two memories of one slot contradict each other.
 
 A preference has the slot of what is preferred, and "prefers A to B" that of both; of what there is to know about a
-person, role, background and credentials have slots, and whatever the form that said it names. All others have none."""
+person, role, background and credentials have slots, and whatever the form that said it names. All others have the slot
+that they make a claim about, if they give it a name, an amount or a definite phrase."""
 
 import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
 
+from memory.domain.claims.claim import Claim, are_different, same_value
+from memory.domain.claims.oppositions import Opposition, count_negations, find_opposition
+from memory.domain.claims.reader import read_claims
+from memory.domain.claims.stems import content_stems, stem, words_of
 from memory.domain.cues.noun_phrases import is_adjective
 from memory.domain.language.english import memory_phrases as english
 from memory.domain.text.function_words import DETERMINERS, is_closed_class
-from memory.semantic.domain.oppositions import Opposition, count_negations, find_opposition
-from memory.semantic.domain.stems import content_stems, stem, words_of
+from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.domain.things import is_trade, single
 
 VERSION: Final = 4  # of these rules: memories with a lower one are looked at again
@@ -85,7 +89,10 @@ def find_slots(text: str, category: str, named: str = "") -> Slots:
         return Slots(head_stem(preference.chosen), head_stem(preference.over))
     if category == "identity":
         return Slots(_identity_slot(small, named))
-    return Slots(named[:SLOT_MAX])
+    if category in PERSONAL:
+        return Slots(named[:SLOT_MAX])
+    claim = next((claim for claim in read_claims(text) if claim.is_named), None)
+    return Slots(claim.slot[:SLOT_MAX] if claim is not None else "")
 
 
 def meet(one: Slots, other: Slots) -> bool:
@@ -97,6 +104,8 @@ def meet(one: Slots, other: Slots) -> bool:
 
 def contradicts(one: str, other: str, category: str, slot: str = "") -> bool:
     """Whether two texts of a category whose slots meet say what cannot both be so. The same whichever comes first."""
+    if category not in PERSONAL:
+        return _clash_in_claim(one, other, slot)
     first, second = _simplify(one), _simplify(other)
     if first == second:
         return False
@@ -145,6 +154,8 @@ def read_value(text: str, category: str) -> tuple[frozenset[str], bool]:
 
 def find_value(text: str, category: str) -> str:
     """What a memory says of its slot, in its words; empty where it denies something, or no form tells."""
+    for claim in read_claims(text) if category not in PERSONAL else ():
+        return "" if claim.is_denied else claim.value
     small = _simplify(text)
     preference = _read_preference(small) if category == "preference" else None
     is_denied = preference.is_denied if preference is not None else count_negations(small) % 2 == 1
@@ -265,6 +276,20 @@ def _clash_in_value(one: str, other: str) -> bool:
     if not _is_denied(one, other):
         return count_negations(one) % 2 == 0 and not _is_refined(ours, theirs)
     return ours <= theirs if count_negations(one) % 2 else theirs <= ours
+
+
+def _clash_in_claim(one: str, other: str, slot: str) -> bool:
+    """Whether they give a slot two values, or one denies the other's."""
+    first, second = (_find_claim(text, slot) for text in (one, other))
+    if first is None or second is None:
+        return False
+    if first.is_denied != second.is_denied:
+        return same_value(first.value, second.value)
+    return not first.is_denied and are_different(first.value, second.value)
+
+
+def _find_claim(text: str, slot: str) -> Claim | None:
+    return next((claim for claim in read_claims(text) if claim.slot[:SLOT_MAX] == slot), None)
 
 
 def _is_refined(one: set[str], other: set[str]) -> bool:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.semantic.domain.oppositions import Opposition, find_opposition
+from memory.domain.claims.oppositions import Opposition, find_opposition
+from memory.domain.claims.stems import have_same_words
 from memory.semantic.domain.slots import (
     Slots,
     contradicts,
@@ -14,7 +15,6 @@ from memory.semantic.domain.slots import (
     meet,
     retells,
 )
-from memory.semantic.domain.stems import have_same_words
 
 NOUNS = st.sampled_from(["rebase", "merge-commits", "tabs", "spaces", "coffee", "tea", "vim", "Python", "workflow"])
 PREFERENCES = st.one_of(

@@ -4,14 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.domain.claims.claim import are_different, same_value
 from resolution.domain.layer_slots import (
-    are_different,
     key_of,
     meeting_key,
     memory_denies,
     memory_keys,
     read_claims,
-    same_value,
     state_keys,
     words_without,
 )
@@ -104,11 +103,16 @@ def test_a_memory_without_a_slot_meets_the_state_whose_key_it_gives_a_value(text
     assert key_of("p05", words_without(met, "p05")) == met
 
 
+def meets(concept: str, dimension: str, value: str) -> dict[str, str]:
+    key = meeting_key("", concept, dimension)
+    return {key: value, f"= {key}": value}
+
+
 @pytest.mark.parametrize(
     ("text", "met"),
     [
-        ("Kvasir runs on lovelace.", {meeting_key("", "kvasir", "runs-on"): "lovelace"}),
-        ("p05.laser is owned by ron.", {meeting_key("", "p05.laser", "owned-by"): "ron"}),
+        ("Kvasir runs on lovelace.", meets("kvasir", "runs-on", "lovelace")),
+        ("p05.laser is owned by ron.", meets("p05.laser", "owned-by", "ron")),
         ("The team thinks that kvasir runs on lovelace.", {}),
         ("Kvasir may run on lovelace.", {}),
         ("Kvasir no longer runs on lovelace.", {}),

@@ -6,10 +6,10 @@ from collections import Counter
 from enum import StrEnum
 from typing import Final
 
+from memory.domain.claims.stems import content_stems, stem, words_of
 from memory.domain.language.english import names, nouns
 from memory.domain.language.english.memory_phrases import ANTONYMS, NEGATIONS
 from memory.domain.text.function_words import is_closed_class
-from memory.semantic.domain.stems import content_stems, stem, words_of
 
 
 class Opposition(StrEnum):

@@ -1,0 +1,118 @@
+"""Reads what a plain sentence claims: one that gives a slot a value, and does nothing else.
+
+Of names the reader of cues makes claims as of facts ("Kvasir runs on lovelace."). Of what a definite phrase names
+("the deployment target is Nomad", "our staging server is called heron", "we use Kafka for the event bus", "the kiln is
+owned by Anna") it is done here: the value is a name, an amount or a definite phrase, for of these there is one. An
+adjective, a participle or "a service" says of what kind something is: of that there may be many."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from memory.domain.channels import Channel
+from memory.domain.claims.claim import Claim
+from memory.domain.claims.stems import words_of
+from memory.domain.cues.extractor import SpeechAct, find_cues
+from memory.domain.cues.noun_phrases import is_adjective, is_participle
+from memory.domain.language.english import claims as english
+from memory.domain.text.function_words import is_closed_class
+from memory.domain.types import ADDITIVE_SEEDS, NAMES, TYPE
+
+READ_MAX: Final = 400  # characters: what is longer is several sentences
+SUBJECT_WORDS_MAX: Final = 6
+CALLED, MATERIAL = "name", "material"  # relations
+MANY: Final = frozenset({TYPE, NAMES}) | ADDITIVE_SEEDS  # dimensions in which there is more than one answer
+
+_NAME: Final = r"(?:[A-Z][\w+#/-]*|[\w-]*\d[\w.,:+/-]*(?: [a-zA-Zµ°%]{1,3}\b)?|[a-z]+[A-Z]\w*)"  # or an amount
+_NAMED: Final = rf"{_NAME}(?: {_NAME}){{0,4}}"
+_DEFINITE: Final = r"(?:the|our) [a-z][\w-]*(?: [\w-]+){0,3}"
+_WORD: Final = r"[a-z][a-z-]*"
+_VALUE: Final = rf"(?P<value>{_NAMED}|{_WORD})"
+_ANY_VALUE: Final = rf"(?P<value>{_NAMED}|{_DEFINITE}|{_WORD})"
+_OURS: Final = r"(?:[Tt]he team['’]s|[Tt]he|[Oo]ur|[Mm]y)"
+_ABOUT: Final = rf"(?:{_OURS} )?(?P<about>[\w'’ ./-]{{3,80}}?)"
+_OWN: Final = rf"{_OURS} (?P<about>[\w'’ ./-]{{3,80}}?)"
+_AFTER_OURS: Final = re.compile(rf"{_OURS} \Z")
+_DECIDED: Final = r"(?:(?:[Tt]he team|[Ww]e) (?:(?:decided|agreed) (?P<to>to )|(?:decided|agreed) that )?)?"
+_IS: Final = r" (?:is|are|will be|must be)(?P<denied> not| no longer)?(?: now)?"
+_END: Final = r"(?: from now on| now)?"
+_FORMS: Final = (
+    re.compile(rf"{_DECIDED}{_ABOUT}(?::| =|{_IS}) {_VALUE}{_END}"),
+    re.compile(rf"{_DECIDED}{_OWN}{_IS} {_ANY_VALUE}{_END}"),
+    re.compile(rf"{_DECIDED}{_OWN}{_IS} (?P<called>called|named) {_VALUE}{_END}"),
+    re.compile(rf"{_DECIDED}{_ABOUT}{_IS} (?P<done>{english.DONE_BY}) by {_ANY_VALUE}{_END}"),
+    re.compile(rf"{_ABOUT}{_IS} (?P<made>made|built) of {_VALUE}{_END}"),
+    re.compile(
+        rf"{_DECIDED}(?:now )?(?:uses?|chose|picked|decided on|agreed on|settled on|switched to|moved to) {_VALUE}"
+        rf" (?:for|as) {_ABOUT}{_END}"
+    ),
+    re.compile(rf"(?P<value>{_NAMED}){_IS} {_OURS} (?P<about>[\w'’ ./-]{{3,80}}?){_END}"),
+)
+
+
+@lru_cache(maxsize=16_384)
+def read_claims(text: str) -> tuple[Claim, ...]:
+    """What a sentence claims, one of each slot; empty for nearly all sentences."""
+    plain = " ".join(text.split()).rstrip(" .!")
+    if len(plain) > READ_MAX:
+        return ()
+    return tuple({claim.slot: claim for claim in (*_read_names(text), *_read_definites(plain))}.values())
+
+
+def _read_names(text: str) -> Iterator[Claim]:
+    for match in find_cues(text, vocabulary=_AnyName()):
+        is_plain = match.kind is not SpeechAct.RETRACTS and not match.is_hedged and match.channel is Channel.USER
+        if is_plain and match.dimension not in MANY:
+            yield Claim(match.subject, match.dimension, match.parent, is_named=False)  # `billing server` is `server`
+
+
+def _read_definites(plain: str) -> Iterator[Claim]:
+    for form in _FORMS:
+        found = form.fullmatch(plain)
+        if found is None or not _is_subject(found["about"]):
+            continue
+        groups, value = found.groupdict(), found["value"]
+        if groups.get("called"):
+            relation = CALLED
+        elif groups.get("made"):
+            relation = MATERIAL
+        else:
+            relation = f"{found['done']}-by" if groups.get("done") else ""
+        if _is_quality(value) and relation != CALLED:
+            continue
+        is_called = relation == CALLED or found["about"].endswith(" name")
+        # `Bob is Canadian` and `Bob is 40` say two things of him.
+        is_definite = _AFTER_OURS.search(plain[: found.start("about")]) is not None
+        is_named = is_definite and (is_called or re.fullmatch(_WORD, value) is None)
+        yield Claim(found["about"], relation, value, is_denied=bool(groups.get("denied")), is_named=is_named)
+
+
+def _is_quality(value: str) -> bool:
+    """True if it says what something is like: `ready`, `REST-based`."""
+    last = value.rpartition("-")[2] if "-" in value else value
+    return last.islower() and (is_adjective(last) or is_participle(last) or is_closed_class(last))
+
+
+def _is_subject(phrase: str) -> bool:
+    """True if the phrase names one thing that goes on being so named: `deployment target`, not `problem`."""
+    words = words_of(phrase)
+    named = [word for word in words if word not in english.JOINING]
+    is_named = 0 < len(named) <= SUBJECT_WORDS_MAX and not any(map(is_closed_class, named))
+    return is_named and not english.PASSING.intersection(named)
+
+
+class _AnyName:
+    """A vocabulary in which each word may be the name of something: what is no fact's concept meets none."""
+
+    def is_common(self, token: str) -> bool:
+        return False
+
+    def is_concept(self, token: str) -> bool:
+        return True
+
+    def is_place(self, token: str) -> bool:
+        return True
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        return None
