@@ -314,8 +314,6 @@ def show(related: Sequence[Found], texts: Sequence[str], scope: Scope) -> list[S
 
 
 def date_of(found: Found) -> str:
-    if found.kind == "memory":
-        return ""
     if not is_dated(found.said_at):
         return UNDATED
     return f"{datetime.fromtimestamp(found.said_at, timezone.get_default_timezone()):%Y-%m-%d}"

@@ -171,21 +171,19 @@ def test_two_workers_at_once_learn_from_each_message_once(dsn: str, monkeypatch:
     assert waiting(dsn) == 0
 
 
-def test_a_worker_that_is_told_again_while_it_learns_goes_on(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    take_due = learner.take_due
+def test_a_worker_that_is_told_again_while_it_learns_goes_on(dsn: str) -> None:
     later = say("zorblat 2")
 
-    async def scenario() -> int:
-        worker = Learner(Cache(), dsn)
-
-        async def take(connection: Connection, only: int | None) -> list[tuple[Any, ...]]:
-            taken = await take_due(connection, only)
-            if not taken and later:  # it has looked for the last time
+    class ToldAgain(Learner):
+        async def _learn_batch(self, connection: Connection) -> int:
+            learned = await super()._learn_batch(connection)
+            if not learned and later:  # it has looked for the last time
                 await put(dsn, [later.pop()])
-                assert await worker.learn() == 0
-            return taken
+                assert await self.learn() == 0
+            return learned
 
-        monkeypatch.setattr(learner, "take_due", take)
+    async def scenario() -> int:
+        worker = ToldAgain(Cache(), dsn)
         await put(dsn, say("zorblat 1"))
         learned = await worker.learn()
         await worker.close()

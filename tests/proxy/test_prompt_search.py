@@ -104,7 +104,7 @@ def proxy(library: Library) -> Enriching:
 
 def lines_in(text: str) -> list[str]:
     block = text.partition(OPENING)[2]
-    return [line for line in block.splitlines() if line.startswith(("memory: ", "2026-"))]
+    return [line for line in block.splitlines() if line.startswith(("memory", "2026-"))]
 
 
 def test_what_was_said_elsewhere_stands_in_the_prompt_behind_the_facts(proxy: Enriching) -> None:
@@ -194,7 +194,7 @@ def test_what_is_disputed_or_forgotten_meanwhile_is_shown_so_or_not_at_all(proxy
     proxy.cache.changed_notes[NoteKey("memory", 3)] = None
     forgotten = [line for text in chat.says("so?") for line in lines_in(text)]
 
-    assert disputed == [f"{PREFERS_LINE} (disputed)"]
+    assert disputed == [f"memory 2026-03-04: {PREFERS.text} (disputed)"]
     assert forgotten == []
 
 

@@ -25,7 +25,7 @@ class ShownNote(NamedTuple):
     kind: NoteKind
     id: int
     text: str
-    said_on: str = ""  # the day, of an episode: 2026-03-04
+    said_on: str = ""  # the day: 2026-03-04
     is_disputed: bool = False
     owner: int = 0
 
@@ -47,12 +47,16 @@ class NoteState(NamedTuple):
 
 
 def render_note(note: ShownNote) -> str:
-    """``memory: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.``"""
-    return f"{_mark(note.kind, note.said_on)}{note.text}{DISPUTED if note.is_disputed else ''}"
+    """``memory: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.`` What is disputed tells when it
+    was said: ``memory 2026-03-04: The deployment target is Nomad. (disputed)``."""
+    mark = _mark(note.kind, note.said_on, is_dated=note.is_disputed)
+    return f"{mark}{note.text}{DISPUTED if note.is_disputed else ''}"
 
 
-def _mark(kind: NoteKind, said_on: str) -> str:
-    return "memory: " if kind == "memory" else f"{said_on} user: "
+def _mark(kind: NoteKind, said_on: str, *, is_dated: bool) -> str:
+    if kind == "episode":
+        return f"{said_on} user: "
+    return f"memory {said_on}: " if is_dated and said_on else "memory: "
 
 
 def show_note(
@@ -67,7 +71,7 @@ def show_note(
 ) -> ShownNote | None:
     """The note for a text of any length, of which those sentences are shown that have the most of the ``wanted`` words
     (as ``find_content_words`` gives them); None where nothing is left of it."""
-    room = NOTE_CHARACTERS_MAX - len(_mark(kind, said_on)) - len(DISPUTED)
+    room = NOTE_CHARACTERS_MAX - len(_mark(kind, said_on, is_dated=True)) - len(DISPUTED)
     shown = cut_around(make_harmless(text), wanted, room)
     return ShownNote(kind, row_id, shown, said_on, is_disputed, owner) if shown else None
 

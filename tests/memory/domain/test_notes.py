@@ -24,6 +24,8 @@ MOVED = "We moved the billing database to Postgres 17 last week."
     [
         (ShownNote("memory", 1, "The user prefers rebase."), "memory: The user prefers rebase."),
         (ShownNote("memory", 1, "It is 4.", is_disputed=True), "memory: It is 4. (disputed)"),
+        (ShownNote("memory", 1, "It is 4.", "2026-03-04", is_disputed=True), "memory 2026-03-04: It is 4. (disputed)"),
+        (ShownNote("memory", 1, "It is 4.", "2026-03-04"), "memory: It is 4."),
         (ShownNote("episode", 1, MOVED, "2026-03-04"), f"2026-03-04 user: {MOVED}"),
     ],
 )
