@@ -47,8 +47,8 @@ class NoteState(NamedTuple):
 
 
 def render_note(note: ShownNote) -> str:
-    """``memory: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.`` What is disputed tells when it
-    was said: ``memory 2026-03-04: The deployment target is Nomad. (disputed)``."""
+    """``memory: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.`` A disputed one has its day:
+    ``memory 2026-03-04: The deployment target is Nomad. (disputed)``."""
     mark = _mark(note.kind, note.said_on, is_dated=note.is_disputed)
     return f"{mark}{note.text}{DISPUTED if note.is_disputed else ''}"
 
