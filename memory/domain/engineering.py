@@ -28,6 +28,7 @@ ENTITY_TYPES: Final = (
     EntityType("validation claim", "validation-claim", "What does the claim say?"),
     EntityType("artifact", "artifact", "Which documents and files belong to it?", keeps_all=True),
 )
+KINDS: Final = frozenset({"project", "analysis-model"})  # dimensions that say what sort of thing something is
 _BY_DIMENSION: Final = {one.dimension: one.name for one in ENTITY_TYPES}
 
 

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from memory.domain.engineering import KINDS, find_entity_type
 from memory.domain.types import GEOGRAPHY, MEMBERSHIP, NAMES, TYPE, Triple
 
 UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
@@ -55,6 +56,14 @@ def relate(parent: str, dimension: str, *, is_isa: bool) -> str:
 def tells_dimension(dimension: str, *, is_isa: bool) -> bool:
     """Whether the dimension goes without saying where the fact is phrased."""
     return dimension == TYPE if is_isa else dimension in VERBS
+
+
+def tell_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
+    """As prompts have it: ``kvasir runs on tyr``, ``mount has peek as its material``, ``ada is an author (role)``."""
+    if is_isa and find_entity_type(dimension) and dimension not in KINDS:
+        return f"{concept} has {parent} as its {dimension}"
+    told = "" if tells_dimension(dimension, is_isa=is_isa) else f" ({dimension})"
+    return f"{phrase(concept, parent, dimension, is_isa=is_isa)}{told}"
 
 
 def format_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:

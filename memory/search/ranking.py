@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import log, sqrt
 from typing import Any, Final
 
-from memory.domain.formatting import phrase, tells_dimension
+from memory.domain.formatting import tell_fact
 from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_memory
 from memory.domain.text.sentences import SentenceFinder, iter_passages
 from memory.domain.types import TripleIds
@@ -80,7 +80,7 @@ def read_rows(rows: Iterable[Sequence[Any]]) -> Results:
             fact = None
             if kind == "fact":
                 concept, parent, dimension, is_isa, *ids = detail
-                fact, text = TripleIds(*ids), _phrase_fact(concept, parent, dimension, is_isa=is_isa)
+                fact, text = TripleIds(*ids), f"{tell_fact(concept, parent, dimension, is_isa=is_isa)}."
             found = Found(
                 kind, key, text, confidence, said_at, agent, role, channel, category, is_disputed, tuple(quoted), slot,
                 fact,
@@ -192,8 +192,3 @@ def asks_only(text: str) -> bool:
 
 def normalise(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".!?")
-
-
-def _phrase_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
-    said = phrase(concept, parent, dimension, is_isa=is_isa)
-    return f"{said}." if tells_dimension(dimension, is_isa=is_isa) else f"{said} ({dimension})."

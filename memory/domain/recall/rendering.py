@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from memory.domain.formatting import phrase, tells_dimension
+from memory.domain.formatting import tell_fact
 from memory.domain.recall.notes import DISPUTED, ShownNote
 from memory.domain.recall.project_state import ShownState
 
@@ -114,9 +114,8 @@ def _as_slot(fact: ShownFact) -> str:
 def _as_sentence(fact: ShownFact) -> str:
     """``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed)``."""
     concept, dimension, parent, is_disputed, rivals, is_isa = fact
-    said = phrase(concept, " or ".join((parent, *rivals)), dimension, is_isa=bool(is_isa))
-    told = "" if tells_dimension(dimension, is_isa=bool(is_isa)) else f" ({dimension})"
-    return f"{said}{told}{DISPUTED if is_disputed else '.'}"
+    told = tell_fact(concept, " or ".join((parent, *rivals)), dimension, is_isa=bool(is_isa))
+    return f"{told}{DISPUTED if is_disputed else '.'}"
 
 
 def render_questions(concepts: Sequence[str]) -> str:

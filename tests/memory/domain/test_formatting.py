@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.fact_syntax import find_mistake, parse_fact
-from memory.domain.formatting import VERBS, format_fact, phrase, tells_dimension
+from memory.domain.formatting import VERBS, format_fact, phrase, tell_fact, tells_dimension
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.tokenizer import is_name
 from memory.domain.types import Triple
@@ -46,3 +46,18 @@ def test_what_is_shown_is_understood_where_it_is_typed(concept: str, parent: str
     fact = Triple(concept, parent, dimension, is_isa)
     if not find_mistake(fact):
         assert parse_fact(format_fact(concept, parent, dimension, is_isa=is_isa)) == fact
+
+
+@pytest.mark.parametrize(
+    ("dimension", "is_isa", "told"),
+    [
+        ("type", True, "mount is a peek"),
+        ("material", True, "mount has peek as its material"),
+        ("decision.material", True, "mount has peek as its decision.material"),
+        ("analysis-model", True, "mount is a peek (analysis-model)"),
+        ("role", True, "mount is a peek (role)"),
+        ("runs-on", False, "mount runs on peek"),
+    ],
+)
+def test_a_value_is_told_as_one(dimension: str, is_isa: bool, told: str) -> None:
+    assert tell_fact("mount", "peek", dimension, is_isa=is_isa) == told
