@@ -31,7 +31,7 @@ from resolution.admin.pages import ReadPage, changes, with_button
 from resolution.decisions import retirement
 from resolution.domain.verdicts import read_reason
 from resolution.intake.open_claims import OPEN
-from resolution.models import Claim, Conflict
+from resolution.models import Claim, Conflict, ConflictMember
 from resolution.views.concept_detail import last_sentence, open_conflict, sheet
 from resolution.views.phrases import by_whom, dated, percent
 
@@ -64,7 +64,9 @@ class DisputedFilter(SimpleListFilter):
         if not self.value():
             return queryset
         # Their keys first: with the page's words in the same query, every fact is compared with every conflict.
-        disputed = Edge.objects.filter(Exists(same_slot)).order_by("-pk").values_list("pk", flat=True)
+        between = ConflictMember.objects.filter(kind=ConflictMember.Kind.EDGE, conflict__status=Conflict.Status.OPEN)
+        is_disputed = Exists(same_slot) | Q(pk__in=between.values("object_id"))
+        disputed = Edge.objects.filter(is_disputed).order_by("-pk").values_list("pk", flat=True)
         return with_keys(queryset, disputed[:COUNTED_MAX])
 
 

@@ -13,14 +13,14 @@ from django.contrib.postgres.search import SearchQuery
 from django.db.models import Case, Count, F, IntegerField, Max, Model, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KT
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Coalesce
 
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import Place
 from memory.graph.store import IMPORTED
 from memory.models import Alias, Edge, EdgeHistory, Evidence, Memory, Soas
 from resolution.intake.open_claims import IN_ORDER, OPEN
-from resolution.models import Claim
+from resolution.models import Claim, Conflict, ConflictMember
 from resolution.views.origins import Origin, find_origins
 from resolution.views.phrases import STATING, by_whom, describe_history, names_in, percent
 
@@ -191,11 +191,14 @@ def sheet(edge_id: int) -> Sheet | None:
     return Sheet(edge) if edge is not None else None
 
 
-def open_conflict() -> Subquery:
-    """The key of the conflict that is open about an edge: in its slot or, where all is kept, about its very parent."""
+def open_conflict() -> Coalesce:
+    """The key of the conflict that is open about an edge: in its slot or, where all is kept, about its very parent;
+    else with another layer."""
     claims = Claim.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
     about = claims.filter(Q(incoming_parent=OuterRef("parent")) | Q(dim__dimension__is_additive=False))
-    return Subquery(about.values("conflict")[:1])
+    members = ConflictMember.objects.filter(kind=ConflictMember.Kind.EDGE, object_id=OuterRef("pk"))
+    between = members.filter(conflict__status=Conflict.Status.OPEN).order_by("conflict")
+    return Coalesce(Subquery(about.values("conflict")[:1]), Subquery(between.values("conflict")[:1]))
 
 
 def last_sentence() -> Subquery:

@@ -25,6 +25,7 @@ from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import Claim
 from resolution.views import concept_detail
 from resolution.views.concept_detail import MEMBERS_MAX
+from tests.resolution.contests import contest, settle
 from tests.worlds import Login
 
 pytestmark = pytest.mark.django_db
@@ -432,6 +433,15 @@ def test_facts_are_filtered_by_dispute_dimension_and_kind(operator: Client) -> N
     assert found(operator, "edge", dim__id__exact=runs_on, flavour="ispart") == {"gnommoweb", "heimdall"}
     assert found(operator, "edge", flavour="isa") == {"gnommoweb", "repo", "type"}
     assert "heimdall" not in found(operator, "edge", flavour="root")
+
+
+def test_a_fact_that_another_layer_disputes_is_marked(operator: Client) -> None:
+    say("mimir isa desktop type")
+    edge = Edge.objects.get(concept__token="mimir")
+    conflict = contest("cross_layer", [settle("mimir_type", "server"), edge])
+
+    assert "mimir" in found(operator, "edge", disputed="yes")
+    assert f"/admin/resolution/conflict/{conflict.pk}/change/" in page(operator, "edge/")
 
 
 def test_a_facts_page_tells_who_said_it_and_what_it_collided_with(operator: Client) -> None:
