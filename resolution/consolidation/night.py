@@ -217,7 +217,8 @@ class Night:
         winner, *others = [memory for memory in order if not memory.is_disputed] or order
         losers = [each for each in others if rules.says_same(winner.text, each.text) and not each.is_disputed]
         if losers and sure[winner.pk] > rules.MERGE_LEAST:
-            self.unite(winner, losers, self.because(f"the same in other forms as memory {winner.pk}"))
+            same = ", ".join(str(each.pk) for each in (winner, *losers))
+            self.unite(winner, losers, self.because(f"the same in other forms: memories {same}"))
             self.counts["merged"] += len(losers)
 
     def unite(self, winner: Memory, losers: Sequence[Memory], by: Change) -> None:

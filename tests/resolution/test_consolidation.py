@@ -105,7 +105,7 @@ def test_without_vectors_it_does_what_words_allow_and_says_so() -> None:
     assert {row for _, _, row in winner.lineage.values_list("memory", "kind", "row")} == {7, 8, winner.merged.get().pk}
     assert set(Memory.objects.filter(status="deprecated")) == {faded}
     reasons = dict(MemoryHistory.objects.filter(run=done.pk).values_list("memory", "reason"))
-    assert reasons[winner.pk] == f"the same in other forms as memory {winner.pk}"
+    assert reasons[winner.pk] == f"the same in other forms: memories {winner.pk}, {winner.merged.get().pk}"
     assert reasons[faded.pk] == "18% sure by now, and nobody has said it"
 
     assert undo_consolidation(done, OPERATOR).undone == 3
