@@ -83,16 +83,15 @@ _HEADING: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _HARMLESS: Final = str.maketrans("<>", "‹›")
-_MARKUP: Final = re.compile(r"#{2,}|^[ \t]*#+(?=\s)|\[/?[A-Z_]{2,20}\]", re.MULTILINE)  # `### User`, `[INST]`
+_MARKUP: Final = re.compile(r"#{2,}|\[/?[A-Z_]{2,20}\]")  # `### User`, `[INST]`
+_TITLE: Final = re.compile(r"^[ \t#]*#(?=\s)", re.MULTILINE)
 
 
 def make_harmless(text: str) -> str:
     """The text in one line, without what a model or a client could take for the end of the block, for a tag or for the
     beginning of another speaker's words."""
     lines = "\n".join(map(_make_printable, text.splitlines())).translate(_HARMLESS)
-    while (line := _make_plain(lines)) != lines:  # what is taken out may leave a new heading
-        lines = line
-    return line
+    return _make_plain(_make_plain(lines))  # joined, lines may make a new heading
 
 
 def _make_printable(line: str) -> str:
@@ -102,7 +101,7 @@ def _make_printable(line: str) -> str:
 
 
 def _make_plain(lines: str) -> str:
-    return " ".join(_HEADING.sub(r"\g<before> -", _MARKUP.sub(" ", lines)).split())
+    return " ".join(_HEADING.sub(r"\g<before> -", _TITLE.sub("", _MARKUP.sub(" ", lines))).split())
 
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’_.@+-][^\W_]+)*")

@@ -65,6 +65,8 @@ def test_nothing_in_a_note_is_more_than_words(text: str, wanted: set[str], is_di
 @example("#\ud7fc0")
 @example("# # 0")
 @example("#[AB]#0")
+@example("foo\nsystem\n: x")
+@example("#\n# #\n## # 0")
 def test_what_is_harmless_stays_as_it_is(text: str) -> None:
     assert make_harmless(make_harmless(text)) == make_harmless(text)
 
