@@ -11,7 +11,7 @@ from django.db.models.functions import Lower
 from memory.db.locks import Lock, lock_until_commit
 from memory.models import Memory
 from memory.semantic.domain import slots
-from memory.semantic.domain.scope import PERSONAL, Scope, Speaker, kind_of
+from memory.semantic.domain.scope import COMMON, PERSONAL, Scope, Speaker, kind_of
 from memory.semantic.store import Draft, Status
 
 
@@ -19,7 +19,7 @@ def find_rivals(memory: Memory) -> list[Memory]:
     """The active memories that cannot hold beside this one, the oldest first, locked."""
     names = [name for name in (memory.slot, memory.other_slot) if name]
     opposed = [text.lower() for text in (slots.denied_by(memory.text), *slots.list_denials(memory.text)) if text]
-    is_of_kind = Q(category=memory.category) if kind_of(memory.category) else ~Q(category__in=PERSONAL)
+    is_of_kind = Q(category__in=[memory.category] if kind_of(memory.category) else COMMON)
     rows = Memory.objects.annotate(small=Lower("text")).filter(
         is_of_kind & (Q(slot__in=names) | Q(other_slot__in=names)) | Q(small__in=opposed),
         project=memory.project_id,

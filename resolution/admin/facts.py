@@ -65,9 +65,12 @@ class DisputedFilter(SimpleListFilter):
             return queryset
         # Their keys first: with the page's words in the same query, every fact is compared with every conflict.
         between = ConflictMember.objects.filter(kind=ConflictMember.Kind.EDGE, conflict__status=Conflict.Status.OPEN)
-        is_disputed = Exists(same_slot) | Q(pk__in=between.values("object_id"))
-        disputed = Edge.objects.filter(is_disputed).order_by("-pk").values_list("pk", flat=True)
-        return with_keys(queryset, disputed[:COUNTED_MAX])
+        in_slots = Edge.objects.filter(Exists(same_slot)).order_by("-pk").values_list("pk", flat=True)
+        disputed = {
+            *in_slots[:COUNTED_MAX],
+            *between.order_by("-object_id").values_list("object_id", flat=True)[:COUNTED_MAX],
+        }
+        return with_keys(queryset, disputed)
 
 
 @admin.register(Edge)

@@ -61,7 +61,7 @@ def test_state_and_a_fact_contradict_each_other_whichever_comes_first(project: P
     assert (conflict.slot_kind, conflict.project, conflict.slot_key) == (
         "cross_layer",
         "p05",
-        {"project": "p05", "words": ["decis", "lateral", "materi", "support"]},
+        {"project": "p05", "words": ["decision", "lateral", "material", "support"]},
     )
     assert sides(conflict.pk) == {
         ("decision.lateral_support_material = GF-PTFE", None),

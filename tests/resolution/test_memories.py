@@ -227,7 +227,7 @@ def test_a_mere_contradiction_disputes_both_and_both_are_still_given() -> None:
         (
             "We decided to use Kafka for the event bus.",
             "We decided to use RabbitMQ for the event bus.",
-            "We now use RabbitMQ for the event bus.",
+            "We switched to RabbitMQ for the event bus.",
         ),
         (
             "Remember that our staging server is called heron.",

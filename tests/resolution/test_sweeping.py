@@ -74,10 +74,10 @@ def test_better_rules_find_what_older_ones_did_not(project: Project, monkeypatch
 
     assert [change.action for change in Memory.objects.order_by("pk")[0].history.order_by("id")] == ["edit", "dispute"]
     named.refresh_from_db()
-    assert (named.slot, named.slot_version) == ("name server stage", slots.VERSION)
+    assert (named.slot, named.slot_version) == ("nam server staging", slots.VERSION)
     assert set(LayerSlot.objects.filter(object_id=named.pk).values_list("words", flat=True)) == {
-        "name server stage",
-        "= name server stage",
+        "nam server staging",
+        "= nam server staging",
     }
     monkeypatch.setattr("resolution.layers.sweeping.VERSION", layer_slots.VERSION + 1)
     sweep()

@@ -8,11 +8,15 @@ from functools import lru_cache
 from typing import Final
 
 from memory.domain.claims.stems import content_stems, stem, words_of
+from memory.domain.language.english import names
 
 _FILLERS: Final = frozenset({"of", "the"})
 _JOINER: Final = re.compile(r"(?<=\w)(?:[-_]|\s+)(?=\w)")
 _BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=[^\W\d_]|[%°])")
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_AMOUNT: Final = re.compile(r"(?P<version>v?)(?P<number>\d+(?:[.,:]\d+)*)(?P<unit> ?[^\W\d]{0,12}|%)")
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}\b)")
+NAME, DAY = "name", "day"  # sorts of values, beside amounts by their unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,37 @@ def are_different(one: str, other: str) -> bool:
     """Whether each of two values says what the other does not. `flask_app` only says more than `app`."""
     first, second = ({*_stems_without_numbers(value), *_NUMBER.findall(value)} for value in (one, other))
     return not (first <= second or second <= first)
+
+
+def exclude_each_other(one: str, other: str) -> bool:
+    """Whether only one of two values can be right: both `Friday` and `v1.2` may be, `5` and `5.0` are one."""
+    sort = _sort_of(one)
+    if sort != _sort_of(other):
+        return False
+    if sort not in (NAME, DAY):
+        return _read_number(one) != _read_number(other)
+    first, second = normalise(one), normalise(other)
+    return not (first.startswith(second) or second.startswith(first)) and are_different(one, other)
+
+
+def _sort_of(value: str) -> str:
+    small = value.casefold()
+    if not names.MONTHS_AND_DAYS.isdisjoint(words_of(small)):
+        return DAY
+    found = _AMOUNT.fullmatch(small)
+    if found is None:
+        return NAME
+    is_time = ":" in found["number"]
+    return f"{found['version']}{':' if is_time else ''}{found['unit'].strip()}" or "number"
+
+
+def _read_number(value: str) -> list[str]:
+    """The digits of an amount between its signs, without zeros that say nothing."""
+    first, *rest = re.findall(r"\d+", _THOUSANDS.sub("", value))
+    parts = [first, *(part.rstrip("0") for part in rest)]
+    while parts[1:] and not parts[-1]:
+        parts.pop()
+    return parts
 
 
 def normalise(value: str) -> str:

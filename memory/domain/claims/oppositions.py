@@ -70,7 +70,7 @@ def find_things(text: str) -> set[str]:
     `db-3`), and numbers that are names with the word before them (`room 5`)."""
     found, before = set[str](), ""
     for token in _TOKEN.findall(_NUMBER.sub(_leave_out_amount, text)):
-        small = token.lower()
+        small = token.lower().replace("’", "'").removesuffix("'s")
         if not any(map(str.isdigit, small)):
             found.update(content_stems(small))
             before = stem(words_of(small)[-1])

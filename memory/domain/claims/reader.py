@@ -1,9 +1,9 @@
 """Reads what a plain sentence claims: one that gives a slot a value, and does nothing else.
 
 Of names the reader of cues makes claims as of facts ("Kvasir runs on lovelace."). Of what a definite phrase names
-("the deployment target is Nomad", "our staging server is called heron", "we use Kafka for the event bus", "the kiln is
-owned by Anna") it is done here: the value is a name, an amount or a definite phrase, for of these there is one. An
-adjective, a participle or "a service" says of what kind something is: of that there may be many."""
+("the deployment target is Nomad", "our staging server is called heron", "we decided to use Kafka for the event bus",
+"the kiln is owned by Anna") it is done here. Whether another value may stand beside this one depends on the form and on
+the value: there is one name or amount of the deployment target, but many things that a backend is."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from memory.domain.channels import Channel
 from memory.domain.claims.claim import Claim
 from memory.domain.claims.stems import words_of
 from memory.domain.cues.extractor import SpeechAct, find_cues
-from memory.domain.cues.noun_phrases import is_adjective, is_participle
+from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural
 from memory.domain.language.english import claims as english
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import ADDITIVE_SEEDS, NAMES, TYPE
@@ -35,7 +35,7 @@ _ABOUT: Final = rf"(?:{_OURS} )?(?P<about>[\w'’ ./-]{{3,80}}?)"
 _OWN: Final = rf"{_OURS} (?P<about>[\w'’ ./-]{{3,80}}?)"
 _AFTER_OURS: Final = re.compile(rf"{_OURS} \Z")
 _DECIDED: Final = r"(?:(?:[Tt]he team|[Ww]e) (?:(?:decided|agreed) (?P<to>to )|(?:decided|agreed) that )?)?"
-_IS: Final = r" (?:is|are|will be|must be)(?P<denied> not| no longer)?(?: now)?"
+_IS: Final = r" (?P<be>is|are|will be|must be)(?P<denied> not| no longer)?(?: now)?"
 _END: Final = r"(?: from now on| now)?"
 _FORMS: Final = (
     re.compile(rf"{_DECIDED}{_ABOUT}(?::| =|{_IS}) {_VALUE}{_END}"),
@@ -43,11 +43,8 @@ _FORMS: Final = (
     re.compile(rf"{_DECIDED}{_OWN}{_IS} (?P<called>called|named) {_VALUE}{_END}"),
     re.compile(rf"{_DECIDED}{_ABOUT}{_IS} (?P<done>{english.DONE_BY}) by {_ANY_VALUE}{_END}"),
     re.compile(rf"{_ABOUT}{_IS} (?P<made>made|built) of {_VALUE}{_END}"),
-    re.compile(
-        rf"{_DECIDED}(?:now )?(?:uses?|chose|picked|decided on|agreed on|settled on|switched to|moved to) {_VALUE}"
-        rf" (?:for|as) {_ABOUT}{_END}"
-    ),
-    re.compile(rf"(?P<value>{_NAMED}){_IS} {_OURS} (?P<about>[\w'’ ./-]{{3,80}}?){_END}"),
+    re.compile(rf"{_DECIDED}(?:(?P<now>now )?uses?|(?P<chose>{english.CHOSE})) {_VALUE} (?:for|as) {_ABOUT}{_END}"),
+    re.compile(rf"(?P<value>{_NAMED}){_IS} (?P<is_ours>{_OURS}) (?P<about>[\w'’ ./-]{{3,80}}?){_END}"),
 )
 
 
@@ -81,11 +78,22 @@ def _read_definites(plain: str) -> Iterator[Claim]:
             relation = f"{found['done']}-by" if groups.get("done") else ""
         if _is_quality(value) and relation != CALLED:
             continue
-        is_called = relation == CALLED or found["about"].endswith(" name")
-        # `Bob is Canadian` and `Bob is 40` say two things of him.
         is_definite = _AFTER_OURS.search(plain[: found.start("about")]) is not None
-        is_named = is_definite and (is_called or re.fullmatch(_WORD, value) is None)
+        is_named = is_definite and _is_named(groups, relation) and not is_plural(words_of(found["about"])[-1])
         yield Claim(found["about"], relation, value, is_denied=bool(groups.get("denied")), is_named=is_named)
+
+
+def _is_named(groups: dict[str, str | None], relation: str) -> bool:
+    """True if the sentence leaves no room for another value beside this: it names what there is one of."""
+    about, value = groups["about"] or "", groups["value"] or ""
+    if groups.get("be") is None:
+        return bool(groups.get("to") or groups.get("now") or groups.get("chose"))
+    if groups["be"] != "is" or groups.get("is_ours"):  # what will be is not yet; `Anna is our engineer`, and so is Bob
+        return False
+    if relation == CALLED or about.endswith(" name"):
+        return True
+    is_one = not relation or groups.get("done") in english.DONE_BY_ONE
+    return is_one and re.fullmatch(_NAMED, value) is not None and not is_adjective(value.lower())
 
 
 def _is_quality(value: str) -> bool:

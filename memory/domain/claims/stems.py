@@ -1,29 +1,41 @@
-"""Stems of English words: the forms of a word have one, by the Snowball stemmer for English (M. F. Porter, 2001)."""
+"""Stems of English words: the plural, the gerund and the past of a word have the stem of its base form.
+
+Suffixes as in steps 1 and 5 of M. F. Porter, An algorithm for suffix stripping (1980), without its other steps, which
+join words of different meanings.
+"""
 
 import re
 from functools import lru_cache
-from threading import Lock
 from typing import Final
 
-import snowballstemmer
-
-from memory.domain.language.english import nouns
+from memory.domain.cues.noun_phrases import is_plural, singular_of
+from memory.domain.language.english import nouns, verbs
 from memory.domain.text.function_words import ARTICLES, is_closed_class
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:\+\+|#)?")
+_VOWEL: Final = re.compile(r"[aeiouy]")
+_STEM_MIN: Final = 3  # letters
 _FORMS: Final = {"be": "am are been being is was were", "have": "had has having", "do": "did does doing done"}
 _BASES: Final = {form: base for base, forms in _FORMS.items() for form in forms.split()}
-_STEMMER: Final = snowballstemmer.stemmer("english")
-_ONE_AT_A_TIME: Final = Lock()  # it keeps the word that it works on
 
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """Of a word in small letters; a name with a digit stays as it is."""
-    if not word.isascii() or any(map(str.isdigit, word)):
+    """Of a word in small letters."""
+    word = word.replace("’", "'").removesuffix("'s")
+    if not word.isalpha() or not word.isascii():
         return word
-    with _ONE_AT_A_TIME:
-        return str(_STEMMER.stemWord(word))
+    if is_plural(word):
+        word = singular_of(word)
+    for ending in ("ing", "ed"):
+        base = word.removesuffix(ending)
+        exceptions = verbs.ING_NOUNS if ending == "ing" else verbs.ED_NOUNS
+        if base != word and len(base) >= _STEM_MIN and _VOWEL.search(base) and word not in exceptions:
+            word = base[:-1] if base[-1] == base[-2] and base[-1] not in "lsz" else base
+            break
+    if len(word) > _STEM_MIN and word.endswith("e") and word[-2] != "e":
+        word = word[:-1]
+    return f"{word[:-1]}i" if len(word) > _STEM_MIN and word.endswith("y") and word[-2] not in "aeiou" else word
 
 
 def words_of(text: str) -> list[str]:

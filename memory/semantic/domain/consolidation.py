@@ -78,7 +78,7 @@ def supports(memory: str, said: str) -> bool:
     """Whether what was said, which is near the memory in meaning, is evidence for it: no question, no contradiction,
     and of the same `edge1` or `room 5`."""
     is_near = not is_question(said) and find_opposition(memory, said) is None
-    return is_near and find_numbered(memory) == find_numbered(said)
+    return is_near and find_numbered(memory) <= find_numbered(said)
 
 
 def may_fade(channel: str, evidence: int) -> bool:
@@ -128,7 +128,7 @@ def find_contradiction(one: str, other: str, category: str, found: Sequence[slot
     first, second = (find_things(text) - _ASIDE for text in (one, other))
     if sign is Opposition.NUMBER:
         return sign if first == second and differ_in_counts(one, other) else None
-    is_one = bool(first) and (first <= second or second <= first)
+    is_one = bool(first and second) and (first <= second or second <= first)
     return sign if is_one and not have_other_numbers(one, other) else None
 
 

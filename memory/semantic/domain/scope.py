@@ -5,6 +5,7 @@ from zlib import crc32
 
 # Of these kinds of memories, and of episodes, only whoever said them is given any.
 PERSONAL: Final = frozenset({"identity", "preference", "episodic"})
+COMMON: Final = frozenset({"project", "other"})  # all other categories
 
 
 def kind_of(category: str) -> str:

@@ -2,14 +2,14 @@
 
 A preference has the slot of what is preferred, and "prefers A to B" that of both; of what there is to know about a
 person, role, background and credentials have slots, and whatever the form that said it names. All others have the slot
-that they make a claim about, if they give it a name, an amount or a definite phrase."""
+that they make a claim about, if they leave no room for another value."""
 
 import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
 
-from memory.domain.claims.claim import Claim, are_different, same_value
+from memory.domain.claims.claim import Claim, exclude_each_other, same_value
 from memory.domain.claims.oppositions import Opposition, count_negations, find_opposition
 from memory.domain.claims.reader import read_claims
 from memory.domain.claims.stems import content_stems, stem, words_of
@@ -285,7 +285,7 @@ def _clash_in_claim(one: str, other: str, slot: str) -> bool:
         return False
     if first.is_denied != second.is_denied:
         return same_value(first.value, second.value)
-    return not first.is_denied and are_different(first.value, second.value)
+    return not first.is_denied and exclude_each_other(first.value, second.value)
 
 
 def _find_claim(text: str, slot: str) -> Claim | None:

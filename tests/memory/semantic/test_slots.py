@@ -35,7 +35,7 @@ PREFERENCES = st.one_of(
         ("The user uses Python 3.12 at work.", "preference", ("python", "")),
         ("The user now uses Zed instead of Vim.", "preference", ("zed", "vim")),
         ("The user asked to answer in German from now on.", "preference", ("", "")),
-        ("Prefers dark roast coffee", "preference", ("coffe", "")),
+        ("Prefers dark roast coffee", "preference", ("coffee", "")),
         ("The user is a backend developer.", "identity", ("role", "")),
         ("The user works as a nurse in Lyon.", "identity", ("role", "")),
         ("The user is a morning person.", "identity", ("", "")),

@@ -2,10 +2,12 @@
 
 from memory.domain.text.function_words import split_words
 
-# What is done to one thing by one person or team at a time.
+# What a person or a team does with a thing.
 DONE_BY = (
     r"owned|maintained|run|led|managed|operated|hosted|handled|reviewed|supported|sponsored|administered|headed|chaired"
 )
+DONE_BY_ONE = frozenset({"owned", "led", "headed", "chaired"})  # of these there is one at a time
+CHOSE = r"chose|picked|(?:decided|agreed|settled) on|(?:switched|moved) to"
 # They join the words of a subject.
 JOINING = split_words("of the for in on at to our my a")
 # What is meant by these changes with each conversation.
