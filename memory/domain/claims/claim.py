@@ -22,8 +22,7 @@ NAME, DAY = "name", "day"  # sorts of values, beside amounts by their unit
 @dataclass(frozen=True, slots=True)
 class Claim:
     """``subject`` and ``relation`` as they are written, the latter empty for what something is; ``value`` as it was
-    typed. ``is_denied``: the sentence says that it is not so. ``is_named``: what a definite phrase names has a name, an
-    amount or another definite phrase for its value, of which there is one; all else may stand beside others."""
+    typed. ``is_denied``: the sentence says that it is not so. ``is_named``: it leaves no room for another value."""
 
     subject: str
     relation: str
