@@ -47,14 +47,14 @@ def phrase(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
 
 
 def relate(parent: str, dimension: str, *, is_isa: bool) -> str:
-    """What stands between concept and parent: ``runs on``, ``is a``."""
+    """Return what stands between concept and parent: ``runs on``, ``is a``."""
     if is_isa:
         return "is an" if _TAKES_AN.match(parent) else "is a"
     return VERBS.get(dimension, "is in")
 
 
 def tells_dimension(dimension: str, *, is_isa: bool) -> bool:
-    """Whether the dimension goes without saying where the fact is phrased."""
+    """True if the dimension goes without saying where the fact is phrased."""
     return dimension == TYPE if is_isa else dimension in VERBS
 
 

@@ -63,7 +63,7 @@ class NewMessage:
 
 
 def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:
-    """What the message states, each triple once, with its sentence, in the order of the text. Nothing of one that
+    """Yield what the message states, each triple once, with its sentence, in the order of the text. Nothing of one that
     nobody has said, nor of an unsure one whose speaker is nobody: it would be for nobody."""
     if message.voice is Voice.NOBODYS:
         return

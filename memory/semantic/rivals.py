@@ -9,9 +9,10 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 
 from memory.db.locks import Lock, lock_until_commit
+from memory.domain.claims.oppositions import Opposition
 from memory.models import Memory
-from memory.semantic.domain import slots
-from memory.semantic.domain.scope import COMMON, PERSONAL, Scope, Speaker, kind_of
+from memory.semantic.domain import consolidation, slots
+from memory.semantic.domain.scope import PERSONAL, Scope, Speaker, kind_of, list_kindred
 from memory.semantic.store import Draft, Status
 
 
@@ -19,7 +20,7 @@ def find_rivals(memory: Memory) -> list[Memory]:
     """The active memories that cannot hold beside this one, the oldest first, locked."""
     names = [name for name in (memory.slot, memory.other_slot) if name]
     opposed = [text.lower() for text in (slots.denied_by(memory.text), *slots.list_denials(memory.text)) if text]
-    is_of_kind = Q(category__in=[memory.category] if kind_of(memory.category) else COMMON)
+    is_of_kind = Q(category__in=list_kindred(memory.category))
     rows = Memory.objects.annotate(small=Lower("text")).filter(
         is_of_kind & (Q(slot__in=names) | Q(other_slot__in=names)) | Q(small__in=opposed),
         project=memory.project_id,
@@ -33,13 +34,19 @@ def find_rivals(memory: Memory) -> list[Memory]:
 
 
 def are_rivals(one: Memory, other: Memory) -> bool:
-    """Whether two memories of one owner cannot both hold, by their slots or because one denies the other."""
+    """True if two memories of one owner cannot both hold, by their slots or because one denies the other."""
     small = one.text.lower(), other.text.lower()
     if slots.denied_by(one.text).lower() == small[1] or slots.denied_by(other.text).lower() == small[0]:
         return True
     own, others = (slots.Slots(each.slot, each.other_slot) for each in (one, other))
     is_near = kind_of(one.category) == kind_of(other.category) and slots.meet(own, others)
     return is_near and slots.contradicts(one.text, other.text, one.category, one.slot)
+
+
+def find_contradiction(one: Memory, other: Memory) -> Opposition | None:
+    """The sign that two memories that are near in meaning cannot both be so."""
+    found = [slots.Slots(each.slot, each.other_slot) for each in (one, other)]
+    return consolidation.find_contradiction(one.text, other.text, one.category, found)
 
 
 def draft_of(memory: Memory, **changes: Any) -> Draft:

@@ -19,7 +19,7 @@ from memory.models import Memory, MemoryHistory, MemoryLineage, Project
 from memory.semantic.domain import slots
 from memory.semantic.domain.consolidation import decay, lasts
 from memory.semantic.domain.rewording import PERSONS, about_user
-from memory.semantic.domain.scope import COMMON, PERSONAL, Scope, kind_of
+from memory.semantic.domain.scope import PERSONAL, Scope, kind_of, list_kindred
 
 Action = MemoryHistory.Action
 Status = Memory.Status
@@ -104,8 +104,7 @@ def find_retold(draft: Draft) -> list[Memory]:
     alike = Q(lexemes=SearchQuery(PERSONS.sub(" ", draft.text), config="english"))
     alike |= Q(small=draft.text.lower())
     if draft.slots.slot:
-        kind = [draft.category] if kind_of(draft.category) else COMMON
-        alike |= Q(category__in=kind, slot=draft.slots.slot)
+        alike |= Q(category__in=list_kindred(draft.category), slot=draft.slots.slot)
     rows = own.annotate(small=Lower("text")).filter(alike)
     return [row for row in rows.select_for_update(of=("self",)).order_by("-id") if _retells(row, draft)]
 
@@ -113,8 +112,8 @@ def find_retold(draft: Draft) -> list[Memory]:
 def _retells(memory: Memory, draft: Draft) -> bool:
     if have_same_words(about_user(memory.text), about_user(draft.text)):
         return True
-    slots_of_both = (kind_of(memory.category), memory.slot), (kind_of(draft.category), draft.slots.slot)
-    is_of_slot = bool(memory.slot) and slots_of_both[0] == slots_of_both[1]
+    is_of_kind = memory.category in list_kindred(draft.category)
+    is_of_slot = bool(memory.slot) and is_of_kind and memory.slot == draft.slots.slot
     return is_of_slot and slots.retells(memory.text, draft.text, memory.category)
 
 

@@ -293,7 +293,7 @@ class Enricher:
         self.events.add(event)
 
     def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
-        """What watches the answer for a tail that repeats, where it is streamed."""
+        """Return what watches the answer for a tail that repeats, where it is streamed."""
         loops, asked = self.loops(), done.asked
         is_watched = loops.enabled and loops.detector.stream
         if asked is None or done.prompt is None or not (done.prompt.is_stream and is_watched):
@@ -301,7 +301,7 @@ class Enricher:
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
-        """What the chunks of the answer are told to, where it may be somebody's words in later prompts, or shows
+        """Return what the chunks of the answer are told to, where it may be somebody's words in later prompts, or shows
         whether what was given is of use."""
         listeners, is_whole = [], done.prompt is not None and not done.prompt.is_stream
         watch = WholeWatch if is_whole else FORMATS[path].watch
@@ -312,7 +312,7 @@ class Enricher:
         return note_use.join_listeners(listeners)
 
     def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: RequestInfo) -> Intervention | None:
-        """What is to be done against a loop."""
+        """Return what is to be done against a loop."""
         try:  # an error here costs neither the answer nor the recollection, so it is not caught with all others
             intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
             if intervention is not None:

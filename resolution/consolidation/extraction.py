@@ -275,7 +275,7 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 
 
 def judge(draft: Draft, by: Change, vector: Sequence[float]) -> Memory.Status | None:
-    """Whether it may hold beside what there is, or waits; None where it is known, or was taken back: also in other
+    """True if it may hold beside what there is, or waits; None where it is known, or was taken back: also in other
     words."""
     if store.find_same(draft.scope, draft.text):
         return None

@@ -7,11 +7,9 @@ from typing import Final
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from memory.domain.claims.oppositions import Opposition
 from memory.models import Episode, GivenNote, Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain import consolidation as rules
 from memory.semantic.domain.scope import PERSONAL
-from memory.semantic.domain.slots import Slots
 from memory.semantic.store import Status
 
 EPISODES: Final = 2_000  # that are compared at a time
@@ -77,11 +75,6 @@ def find_same_words(memories: Iterable[Memory]) -> list[tuple[int, int]]:
         if (earlier := first.setdefault(words, memory.pk)) != memory.pk:
             pairs.append((earlier, memory.pk))
     return pairs
-
-
-def find_contradiction(one: Memory, other: Memory) -> Opposition | None:
-    found = [Slots(each.slot, each.other_slot) for each in (one, other)]
-    return rules.find_contradiction(one.text, other.text, one.category, found)
 
 
 def connect(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:

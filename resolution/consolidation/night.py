@@ -21,6 +21,7 @@ from memory.domain.formatting import format_count
 from memory.models import Embedder, LanguageModel, Memory, MemoryHistory
 from memory.semantic import nearness, store, uniting
 from memory.semantic.domain import consolidation as rules
+from memory.semantic.rivals import find_contradiction
 from memory.semantic.store import Change
 from memory.semantic.vectors import queue, schema
 from resolution.consolidation import doubts, extraction, inventory
@@ -89,7 +90,7 @@ def find_model() -> LanguageModel | None:
 
 
 def describe_lack() -> str:
-    """What kept texts from being compared by their meaning; empty where nothing did."""
+    """Return what kept texts from being compared by their meaning; empty where nothing did."""
     if not schema.has_tables():
         lack = schema.describe_lack(schema.find_extension())
     elif not Embedder.objects.filter(is_current=True, dimensions__isnull=False).exists():
@@ -185,7 +186,7 @@ class Night:
         same: list[tuple[int, int]] = []
         for one, other in pairs:
             first, second = group[one], group[other]
-            if (sign := inventory.find_contradiction(first, second)) is not None:
+            if (sign := find_contradiction(first, second)) is not None:
                 by = self.because(f"{SIGNS[sign]}: memories {one} and {other}")
                 self.change([one, other], partial(self.dispute, by, Conflict.Tier.OPPOSITION))
             elif rules.says_same(first.text, second.text):

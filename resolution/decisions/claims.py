@@ -95,7 +95,7 @@ def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -
         run=actor.run,
         claimed_until=None,
     )
-    # Whatever else is open in a slot that changed is against another fact now, or has room.
+    # What else is open in a slot that changed is against another fact now; where there is room, nobody has chosen it.
     for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids.values())):
         rebase(slot, fill=False)
     after = take_surroundings(concepts, dim_ids.values(), map(int, before["conflicts"]))

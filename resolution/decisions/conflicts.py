@@ -41,7 +41,7 @@ KINDS: Final = {
 
 
 def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str | None = None) -> list[Decision]:
-    """What was decided; of an edge's slot one decision for each claim. Raises DecisionError.
+    """Return what was decided; of an edge's slot one decision for each claim. Raises DecisionError.
 
     ``seen`` is the conflict as the decider read it (``describe_seen``): if it is another by now, nothing is done."""
     if actor.source != Source.OPERATOR:
@@ -60,7 +60,7 @@ def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str
 
 
 def describe_seen(rows: Sequence[DisputedRow]) -> str:
-    """What a decision is about, as a digest: where it changes, it is another question."""
+    """Return what a decision is about, as a digest: where it changes, it is another question."""
     seen = "|".join(f"{one.member.kind}:{one.member.object_id}:{one.holds:d}:{one.text}" for one in rows)
     return blake2s(seen.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
@@ -146,7 +146,7 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     if resolution.action in ("no_action", "dismiss"):
         held = [one.row for one in rows if isinstance(one.row, Memory) and one.holds]
         memories.reconcile(held, sides.change_of(actor, resolution.reason))
-    # Whatever else is open in a slot that changed is against another fact now, or has room.
+    # What else is open in a slot that changed is against another fact now; where there is room, nobody has chosen it.
     for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids)):
         rebase(slot, fill=False)
 

@@ -79,7 +79,7 @@ class _Scope(NamedTuple):
 
 
 def preview(concept: str, into: str) -> Merge:
-    """What a merge would come to. Raises DecisionError."""
+    """Return what a merge would come to. Raises DecisionError."""
     with transaction.atomic():
         found = _merge(concept, into, Actor("", Source.OPERATOR), "")
         transaction.set_rollback(True)

@@ -105,7 +105,7 @@ def build_prompt(batch: StoryBatch) -> str:
 
 
 def read_findings(answer: Mapping[str, object], batch: StoryBatch) -> tuple[list[Finding], list[str]]:
-    """What the model found that can be asked, and why the rest cannot."""
+    """Return what the model found that can be asked, and why the rest cannot."""
     given = answer.get("confusions")
     if not isinstance(given, list):
         return [], ["there is no list of confusions"]
@@ -174,7 +174,7 @@ def find_leak(question: str, members: Iterable[StoryLine], lines: Iterable[Story
 
 
 def is_yes_no_question(text: str) -> bool:
-    """Whether it is one or two sentences, of which one asks what yes or no answers, and none asks for more."""
+    """True if it is one or two sentences, of which one asks what yes or no answers, and none asks for more."""
     text = " ".join(text.split())
     sentences = _BETWEEN.split(text)
     asking = [sentence for sentence in sentences if sentence.rstrip("\"'”’) ").endswith("?")]

@@ -142,7 +142,7 @@ def _is_number_of(number: object, said: Sequence[str]) -> bool:
 
 
 def is_grounded(text: str, evidence: str) -> bool:
-    """Whether all names and numbers of the text, and half of its other words, are in the evidence."""
+    """True if all names and numbers of the text, and half of its other words, are in the evidence."""
     words, stems = set(words_of(evidence)), set(content_stems(evidence))
     if not all(set(words_of(name[0])) <= words for name in _NAME.finditer(text)):
         return False

@@ -48,8 +48,8 @@ def read_claims(project: str, text: str) -> dict[str, str]:
     claims: dict[str, str] = {}
     for claim in reader.read_claims(text):
         if not claim.is_denied:
-            keys = {meeting_key(slug, claim.subject, claim.relation) for slug in ("", project)}
-            claims |= dict.fromkeys({*keys, _by_key(meeting_key(project, claim.subject, claim.relation))}, claim.value)
+            in_any, here = (meeting_key(slug, claim.subject, claim.relation) for slug in ("", project))
+            claims |= dict.fromkeys((in_any, here, _by_key(here)), claim.value)
     return {key: value for key, value in claims.items() if key}
 
 
@@ -64,13 +64,13 @@ def _by_key(key: str) -> str:
 
 
 def words_without(key: str, project: str) -> list[str]:
-    """What the key is about, inside of the project."""
+    """Return what the key is about, inside of the project."""
     own = words_in(project) if project else frozenset[str]()
     return [word for word in key.split() if word not in own]
 
 
 def memory_denies(text: str, category: str, value: str) -> bool:
-    """Whether a memory says another thing than this value, or that it is not so."""
+    """True if a memory says another thing than this value, or that it is not so."""
     said, is_denied = read_value(text, category)
     wanted = set(content_stems(value))
     if wanted:

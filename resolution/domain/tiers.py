@@ -64,7 +64,7 @@ def find_all(lines: Sequence[StoryLine], near: Iterable[tuple[StoryLine, StoryLi
 
 
 def may_clash(older: StoryLine, newer: StoryLine) -> bool:
-    """Whether both hold, and nothing beside what they say settles which."""
+    """True if both hold, and nothing beside what they say settles which."""
     return (
         older.row != newer.row
         and older.is_active
@@ -77,7 +77,7 @@ def may_clash(older: StoryLine, newer: StoryLine) -> bool:
 
 
 def says_change(line: StoryLine) -> bool:
-    """Whether it says itself that something has changed, or was decided on purpose."""
+    """True if it says itself that something has changed, or was decided on purpose."""
     return line.settles or _SAYS_CHANGE.search(f"{line.text} {line.words}") is not None
 
 

@@ -6,10 +6,8 @@ from typing import Any
 
 from memory.models import Memory
 from memory.semantic import store
-from memory.semantic.domain.consolidation import find_contradiction
 from memory.semantic.domain.scope import PERSONAL, kind_of
-from memory.semantic.domain.slots import Slots
-from memory.semantic.rivals import are_rivals, find_rivals
+from memory.semantic.rivals import are_rivals, find_contradiction, find_rivals
 from memory.semantic.store import Change
 from resolution.layers.conflicts import (
     ConflictKind,
@@ -81,15 +79,14 @@ def settle_memories(ids: Collection[int]) -> None:
 
 
 def contradict(one: Memory, other: Memory) -> bool:
-    """Whether two memories that were taken for rivals still are."""
+    """True if two memories that were taken for rivals still are."""
     if one.project_id != other.project_id:
         return False
-    found = [Slots(each.slot, each.other_slot) for each in (one, other)]
-    return are_rivals(one, other) or find_contradiction(one.text, other.text, one.category, found) is not None
+    return are_rivals(one, other) or find_contradiction(one, other) is not None
 
 
 def are_in_one(one: int, other: int) -> bool:
-    """Whether two memories are members of one open conflict."""
+    """True if two memories are members of one open conflict."""
     rows = ConflictMember.objects.filter(kind=MemberKind.MEMORY, conflict__status=Conflict.Status.OPEN)
     own = rows.filter(object_id=one, conflict__slot_kind=ConflictKind.MEMORY_SLOT).values("conflict")
     return rows.filter(object_id=other, conflict__in=own).exists()

@@ -94,7 +94,7 @@ def _take_in_one(remark: Remark, quotas: Quotas | None) -> Remembered:
 
 
 def _is_doubted(waiting: Memory, agent: str) -> bool:
-    """Whether it waits because this agent, which brought it, was put under quarantine."""
+    """True if it waits because this agent, which brought it, was put under quarantine."""
     is_own = voice_of(waiting.agent) == voice_of(agent)
     return is_own and waiting.history.filter(action=MemoryHistory.Action.QUARANTINE).exists()
 
@@ -115,7 +115,7 @@ def _confirm(memory: Memory, remark: Remark) -> Remembered:
 
 
 def was_given_before(memory: Memory, remark: Remark) -> bool:
-    """Whether whoever says it had been told so in that conversation: an echo is no evidence."""
+    """True if whoever says it had been told so in that conversation: an echo is no evidence."""
     return (
         bool(remark.conversation)
         and GivenNote.objects.filter(

@@ -223,7 +223,7 @@ def _facts() -> QuerySet[Edge]:
 
 
 def _names(text: str, names: Collection[str]) -> bool:
-    """Whether the text has one of the names, spelled in one word or in several."""
+    """True if the text has one of the names, spelled in one word or in several."""
     words = f"_{'_'.join(token.text for token in tokenise(text))}_"
     return any(f"_{name}_" in words for name in names)
 
@@ -251,7 +251,7 @@ def _know(edges: Some[Any]) -> Some[KnownFact]:
 
 
 def _first_conflicts(which: Q) -> Some[Claim]:
-    """What is open as it is decided, then what is closed, the newest first."""
+    """Return what is open as it is decided, then what is closed, the newest first."""
     closed = Case(When(~Q(status__in=OPEN), then=F("pk")))
     order = (closed.desc(nulls_first=True), *IN_ORDER)
     # The words are joined to the few rows that are shown, not to all that are sorted.

@@ -76,7 +76,7 @@ def unwrap_answer(text: str) -> str:
 
 
 def shows_tools(text: str, role: str) -> bool:
-    """Whether a message shows that the agent works as Agent Zero does: what people and tools say comes in an envelope,
+    """True if a message shows that the agent works as Agent Zero does: what people and tools say comes in an envelope,
     and the system text and the model name their tools in JSON."""
     if role in _NAMES_TOOLS:
         return '"tool_name"' in text

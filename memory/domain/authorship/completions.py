@@ -18,7 +18,7 @@ _LABEL: Final = re.compile(r"\n[#*\t ]*[A-Za-z][\w-]*(?: [\w-]+){0,3}[*]*:")
 
 
 def find_completion(text: str) -> Iterator[VoicedSpan]:
-    """What nobody has said of such a prompt; what is asked in it may be anybody's. Nothing of any other text."""
+    """Yield what nobody has said of such a prompt; what is asked in it may be anybody's. Nothing of any other text."""
     tail = max(0, len(text.rstrip()) - ENDS_WITHIN)
     answer = _ANSWER_NEXT.search(text, tail)
     if answer is None:

@@ -290,7 +290,7 @@ def _hands_over(sentence: _Sentence, *, has_break: bool, before_list: bool) -> t
 
 
 def _find_before(text: str, start: int, end: int) -> Iterator[VoicedSpan]:
-    """What stands before a request that ends a message and points back."""
+    """Yield what stands before a request that ends a message and points back."""
     sentence = next(reversed(list(_iter_sentences(text, start, end))), None)
     if sentence is None:
         return

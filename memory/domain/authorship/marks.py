@@ -102,7 +102,7 @@ def _is_own_voice(name: str) -> bool:
 
 
 def _stands_alone(text: str, tag: re.Match[str]) -> bool:
-    """Whether a tag without an end opens a document all the same, and is no placeholder (``ssh <name>``)."""
+    """True if a tag without an end opens a document all the same, and is no placeholder (``ssh <name>``)."""
     line_start = text.rfind("\n", 0, tag.start()) + 1
     return not text[line_start : tag.start()].strip() and text[tag.end() : tag.end() + 1] in ("\n", "\r", "")
 
@@ -131,7 +131,7 @@ def _find_labelled(text: str) -> Iterator[Span]:
 
 
 def _find_turns(text: str) -> Iterator[Span]:
-    """What the model says in a transcript."""
+    """Yield what the model says in a transcript."""
     end = 0
     for turn in _MODEL_TURN.finditer(text) if ":" in text else ():
         if turn.start() >= end:

@@ -75,7 +75,7 @@ def voice_of(spans: Iterable[VoicedSpan], start: int, end: int) -> Voice:
 
 
 def own_words(text: str, weakest: Voice = Voice.UNSURE) -> str:
-    """What its speaker says in this voice or a stronger one: a line break in the place of the rest."""
+    """Return what its speaker says in this voice or a stronger one: a line break in the place of the rest."""
     kept, at = [], 0
     for span in find_voices(text):
         if weaker_of(span.voice, weakest) is not weakest:
@@ -154,7 +154,7 @@ def _flatten(spans: Sequence[VoicedSpan]) -> list[VoicedSpan]:
 
 
 def _leave_out(spans: Sequence[VoicedSpan], taken: Sequence[VoicedSpan]) -> Iterator[VoicedSpan]:
-    """What ascending spans hold that is not taken, each place once."""
+    """Yield what ascending spans hold that is not taken, each place once."""
     at, waiting = 0, list(reversed(taken))
     for span in spans:
         at = max(at, span.start)

@@ -47,18 +47,18 @@ def join_words(words: Iterable[str]) -> str:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Whether two values differ in nothing but case and what joins their words. `4.8 kg` is not `4.82 kg`."""
+    """True if two values differ in nothing but case and what joins their words. `4.8 kg` is not `4.82 kg`."""
     return normalise(one) == normalise(other)
 
 
 def are_different(one: str, other: str) -> bool:
-    """Whether each of two values says what the other does not. `flask_app` only says more than `app`."""
+    """True if each of two values says what the other does not. `flask_app` only says more than `app`."""
     first, second = ({*_stems_without_numbers(value), *_NUMBER.findall(value)} for value in (one, other))
     return not (first <= second or second <= first)
 
 
 def exclude_each_other(one: str, other: str) -> bool:
-    """Whether only one of two values can be right: both `Friday` and `v1.2` may be, `5` and `5.0` are one."""
+    """True if only one of two values can be right: both `Friday` and `v1.2` may be, `5` and `5.0` are one."""
     sort = _sort_of(one)
     if sort != _sort_of(other):
         return False

@@ -6,6 +6,7 @@ from collections import Counter
 from enum import StrEnum
 from typing import Final
 
+from memory.domain.claims.claim import list_numbers
 from memory.domain.claims.stems import content_stems, stem, words_of
 from memory.domain.language.english import names, nouns
 from memory.domain.language.english.memory_phrases import ANTONYMS, NEGATIONS
@@ -26,7 +27,6 @@ _NUMBER: Final = re.compile(
 )
 # Before a number they measure or count; of other words the number is a name: `room 5`, `port 8080`.
 _VERB_ENDINGS: Final = ("s", "ed", "ing", "ly")
-_DIGITS: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[-_./:+#@'’][^\W_]+)*")
 _NAME: Final = re.compile(r"(?<=[^\W_][ ,])\b[A-Z][\w.+#'-]*[\w+#]")
 # `With` and `without` differ in a negation already.
@@ -100,7 +100,7 @@ def count_negations(text: str) -> int:
 
 
 def differ_in_counts(one: str, other: str) -> bool:
-    """Whether they count or measure the same with other numbers, and all numbers by which they name something are the
+    """True if they count or measure the same with other numbers, and all numbers by which they name something are the
     same: two rooms may have each its own number of chairs."""
     first, second = _numbers_of(one), _numbers_of(other)
     names_in = first.pop("", None), second.pop("", None)
@@ -108,13 +108,13 @@ def differ_in_counts(one: str, other: str) -> bool:
 
 
 def have_other_numbers(one: str, other: str) -> bool:
-    """Whether each has a number that the other lacks, whatever it counts or names."""
-    first, second = (set(_DIGITS.findall(text)) for text in (one, other))
+    """True if each has a number that the other lacks, whatever it counts or names."""
+    first, second = (set(list_numbers(text)) for text in (one, other))
     return not (first <= second or second <= first)
 
 
 def _differ_in_numbers(one: str, other: str) -> bool:
-    """Whether what is counted, or a name, comes with other numbers."""
+    """True if what is counted, or a name, comes with other numbers."""
     first, second = _numbers_of(one), _numbers_of(other)
     return any(first[unit] != second[unit] for unit in first.keys() & second.keys())
 
@@ -141,7 +141,7 @@ def _unit_of(before: str, sign: str, number: str, after: str) -> str:
 
 
 def _is_named(word: str) -> bool:
-    """Whether a number after the word is the name of something, rather than how much there is of what follows."""
+    """True if a number after the word is the name of something, rather than how much there is of what follows."""
     small = word.lower()
     if not word or is_closed_class(small) or small in names.OPENERS:
         return False
@@ -149,7 +149,7 @@ def _is_named(word: str) -> bool:
 
 
 def _differ_in_names(one: str, other: str) -> bool:
-    """Whether each has a name that the other lacks."""
+    """True if each has a name that the other lacks."""
     first, second = set(_NAME.findall(one)), set(_NAME.findall(other))
     small = {word.lower() for word in first}, {word.lower() for word in second}
     return bool(small[0] - set(words_of(other)) and small[1] - set(words_of(one)))

@@ -31,9 +31,8 @@ _WORD: Final = r"[a-z][a-z-]*"
 _VALUE: Final = rf"(?P<value>{_NAMED}|{_WORD})"
 _ANY_VALUE: Final = rf"(?P<value>{_NAMED}|{_DEFINITE}|{_WORD})"
 _OURS: Final = r"(?:[Tt]he team['’]s|[Tt]he|[Oo]ur|[Mm]y)"
-_ABOUT: Final = rf"(?:{_OURS} )?(?P<about>[\w'’ ./-]{{3,80}}?)"
-_OWN: Final = rf"{_OURS} (?P<about>[\w'’ ./-]{{3,80}}?)"
-_AFTER_OURS: Final = re.compile(rf"{_OURS} \Z")
+_OWN: Final = rf"(?P<ours>{_OURS}) (?P<about>[\w'’ ./-]{{3,80}}?)"
+_ABOUT: Final = rf"(?:(?P<ours>{_OURS}) )?(?P<about>[\w'’ ./-]{{3,80}}?)"
 _DECIDED: Final = r"(?:(?:[Tt]he team|[Ww]e) (?:(?:decided|agreed) (?P<to>to )|(?:decided|agreed) that )?)?"
 _IS: Final = r" (?P<be>is|are|will be|must be)(?P<denied> not| no longer)?(?: now)?"
 _END: Final = r"(?: from now on| now)?"
@@ -44,13 +43,13 @@ _FORMS: Final = (
     re.compile(rf"{_DECIDED}{_ABOUT}{_IS} (?P<done>{english.DONE_BY}) by {_ANY_VALUE}{_END}"),
     re.compile(rf"{_ABOUT}{_IS} (?P<made>made|built) of {_VALUE}{_END}"),
     re.compile(rf"{_DECIDED}(?:(?P<now>now )?uses?|(?P<chose>{english.CHOSE})) {_VALUE} (?:for|as) {_ABOUT}{_END}"),
-    re.compile(rf"(?P<value>{_NAMED}){_IS} (?P<is_ours>{_OURS}) (?P<about>[\w'’ ./-]{{3,80}}?){_END}"),
+    re.compile(rf"(?P<one_of>(?P<value>{_NAMED})){_IS} {_OWN}{_END}"),
 )
 
 
 @lru_cache(maxsize=16_384)
 def read_claims(text: str) -> tuple[Claim, ...]:
-    """What a sentence claims, one of each slot; empty for nearly all sentences."""
+    """Return what a sentence claims, one of each slot; empty for nearly all sentences."""
     plain = " ".join(text.split()).rstrip(" .!")
     if len(plain) > READ_MAX:
         return ()
@@ -78,8 +77,7 @@ def _read_definites(plain: str) -> Iterator[Claim]:
             relation = f"{found['done']}-by" if groups.get("done") else ""
         if _is_quality(value) and relation != CALLED:
             continue
-        is_definite = _AFTER_OURS.search(plain[: found.start("about")]) is not None
-        is_named = is_definite and _is_named(groups, relation) and not is_plural(words_of(found["about"])[-1])
+        is_named = bool(groups["ours"]) and _is_named(groups, relation) and not is_plural(words_of(found["about"])[-1])
         yield Claim(found["about"], relation, value, is_denied=bool(groups.get("denied")), is_named=is_named)
 
 
@@ -88,7 +86,7 @@ def _is_named(groups: dict[str, str | None], relation: str) -> bool:
     about, value = groups["about"] or "", groups["value"] or ""
     if groups.get("be") is None:
         return bool(groups.get("to") or groups.get("now") or groups.get("chose"))
-    if groups["be"] != "is" or groups.get("is_ours"):  # what will be is not yet; `Anna is our engineer`, and so is Bob
+    if groups["be"] != "is" or groups.get("one_of"):  # what will be is not yet; `Anna is our engineer`, and so is Bob
         return False
     if relation == CALLED or about.endswith(" name"):
         return True

@@ -156,7 +156,7 @@ def _read_prose(
     characters_max: int | None,
     as_typed: bool,
 ) -> Iterator[CueMatch | None]:
-    """What the sentences and tables state, in order, whoever says it; None where a step found nothing."""
+    """Yield what the sentences and tables state, in order, whoever says it; None where a step found nothing."""
     names_inside, characters, at = NamesInside(prose), 0, 0
     topic = Topic("", 0, -1)
     for assertion in _find_assertions(prose, forms, hopeful):
@@ -262,7 +262,7 @@ def _find_antecedent(text: str, cue: Cue, vocabulary: Vocabulary) -> Topic | Non
 
 
 def _wraps(prose: str, end: int) -> bool:
-    """Whether a line that ends there is long, and the next goes on with a small letter."""
+    """True if a line that ends there is long, and the next goes on with a small letter."""
     is_long = end >= _WRAPPED_MIN and "\n" not in prose[end - _WRAPPED_MIN : end]
     return is_long and _NEXT_LINE.match(prose, end) is not None
 

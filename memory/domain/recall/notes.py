@@ -139,7 +139,7 @@ def find_content_words(text: str) -> set[str]:
 
 
 def says_something(text: str) -> bool:
-    """Whether there is any such word."""
+    """True if there is any such word."""
     return any(_CONTENTS[found[0]] for found in _WORD.finditer(text.casefold()))
 
 

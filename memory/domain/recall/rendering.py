@@ -80,7 +80,7 @@ def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
 
 
 def render_facts(facts: Sequence[ShownFact], style: Style) -> str:
-    """What is shown of one concept, at least one fact, in the order given."""
+    """Return what is shown of one concept, at least one fact, in the order given."""
     joined = _join_parents(facts) if len(facts) > 1 else facts
     if style == "sentences":
         return "\n".join([_as_sentence(fact) for fact in joined])

@@ -70,19 +70,19 @@ def decay(confidence: float, days: float) -> float:
 
 
 def lasts(category: str, channel: str) -> bool:
-    """Whether time alone makes it no less sure."""
+    """True if time alone makes it no less sure."""
     return category in LASTING_CATEGORIES or channel in LASTING_CHANNELS
 
 
 def supports(memory: str, said: str) -> bool:
-    """Whether what was said, which is near the memory in meaning, is evidence for it: no question, no contradiction,
+    """True if what was said, which is near the memory in meaning, is evidence for it: no question, no contradiction,
     and of the same `edge1` or `room 5`."""
-    is_near = not is_question(said) and find_opposition(memory, said) is None
-    return is_near and find_numbered(memory) <= find_numbered(said)
+    is_like = not is_question(said) and find_opposition(memory, said) is None
+    return is_like and find_numbered(memory) <= find_numbered(said)
 
 
 def may_fade(channel: str, evidence: int) -> bool:
-    """Whether a memory may be set aside because it is too uncertain by now: no person has said it, and nothing that was
+    """True if a memory may be set aside because it is too uncertain by now: no person has said it, and nothing that was
     said since supports it."""
     return is_weaker(channel, Channel.USER) and evidence <= 1
 
@@ -92,7 +92,7 @@ def is_question(text: str) -> bool:
 
 
 def says_same(one: str, other: str) -> bool:
-    """Whether what differs is only the form of words, words without a meaning of their own, or a synonym. The same
+    """True if what differs is only the form of words, words without a meaning of their own, or a synonym. The same
     whichever comes first."""
     if one.split() == other.split():
         return True

@@ -5,12 +5,17 @@ from zlib import crc32
 
 # Of these kinds of memories, and of episodes, only whoever said them is given any.
 PERSONAL: Final = frozenset({"identity", "preference", "episodic"})
-COMMON: Final = frozenset({"project", "other"})  # all other categories
+_COMMON: Final = frozenset({"project", "other"})  # all other categories
 
 
 def kind_of(category: str) -> str:
     """The memories among which this one has its slots: a category of a person, or all others together (empty)."""
     return category if category in PERSONAL else ""
+
+
+def list_kindred(category: str) -> frozenset[str]:
+    """The categories of the same kind."""
+    return frozenset({category}) if category in PERSONAL else _COMMON
 
 
 class Speaker(NamedTuple):

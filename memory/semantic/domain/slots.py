@@ -96,14 +96,14 @@ def find_slots(text: str, category: str, named: str = "") -> Slots:
 
 
 def meet(one: Slots, other: Slots) -> bool:
-    """Whether memories with these slots may contradict each other: two that only come after something else do not."""
+    """True if memories with these slots may contradict each other: two that only come after something else do not."""
     return bool(
         (one.slot and one.slot in other) or (other.slot and other.slot in one)
     )  # fmt: skip
 
 
 def contradicts(one: str, other: str, category: str, slot: str = "") -> bool:
-    """Whether two texts of a category whose slots meet say what cannot both be so. The same whichever comes first."""
+    """True if two texts of a category whose slots meet say what cannot both be so. The same whichever comes first."""
     if category not in PERSONAL:
         return _clash_in_claim(one, other, slot)
     first, second = _simplify(one), _simplify(other)
@@ -132,7 +132,7 @@ def retells(memory: str, said: str, category: str) -> bool:
 
 
 def denied_by(text: str) -> str:
-    """What a sentence says to be so no longer, as a sentence; empty where it says no such thing."""
+    """Return what a sentence says to be so no longer, as a sentence; empty where it says no such thing."""
     found = _NO_LONGER.search(text)
     return f"{text[: found.start()]}{text[found.end() :]}" if found else ""
 
@@ -153,7 +153,7 @@ def read_value(text: str, category: str) -> tuple[frozenset[str], bool]:
 
 
 def find_value(text: str, category: str) -> str:
-    """What a memory says of its slot, in its words; empty where it denies something, or no form tells."""
+    """Return what a memory says of its slot, in its words; empty where it denies something, or no form tells."""
     for claim in read_claims(text) if category not in PERSONAL else ():
         return "" if claim.is_denied else claim.value
     small = _simplify(text)
@@ -199,13 +199,13 @@ def _read_preference(small: str) -> _Preference | None:
 
 
 def _cut(text: str, at: re.Pattern[str]) -> tuple[str, str]:
-    """What stands before and after the words that part it."""
+    """Return what stands before and after the words that part it."""
     found = at.search(text)
     return (text[: found.start()], text[found.end() :]) if found else (text, "")
 
 
 def _clash(one: _Preference, other: _Preference) -> bool:
-    """Whether the first, or what it says of the second's other, cannot be so beside the second."""
+    """True if the first, or what it says of the second's other, cannot be so beside the second."""
     ours, theirs = set(content_stems(one.chosen)), set(content_stems(other.chosen))
     if not ours or not theirs or not _may_be_one_case(one.qualifier, other.qualifier):
         return False
@@ -255,7 +255,7 @@ def _value_of(small: str) -> set[str]:
 
 
 def _phrase_of(small: str) -> str:
-    """What it says that something is; empty where it does not say so."""
+    """Return what it says that something is; empty where it does not say so."""
     return _QUALIFIER.split(f"{_object_of(small)} ", maxsplit=1)[0].strip()
 
 
@@ -270,7 +270,7 @@ def _stems_told(small: str) -> set[str]:
 
 
 def _clash_in_value(one: str, other: str) -> bool:
-    """Whether they give it two values, or one denies the other's: who is no engineer is no thermal engineer either, and
+    """True if they give it two values, or one denies the other's: who is no engineer is no thermal engineer either, and
     may be a nurse."""
     ours, theirs = _value_of(one), _value_of(other)
     if not _is_denied(one, other):
@@ -279,7 +279,7 @@ def _clash_in_value(one: str, other: str) -> bool:
 
 
 def _clash_in_claim(one: str, other: str, slot: str) -> bool:
-    """Whether they give a slot two values, or one denies the other's."""
+    """True if they give a slot two values, or one denies the other's."""
     first, second = (_find_claim(text, slot) for text in (one, other))
     if first is None or second is None:
         return False

@@ -165,7 +165,7 @@ class WholeWatch(AnswerWatch):
 
 
 def _iter_texts(value: object) -> Iterator[str]:
-    """What the model says, wherever in the object it stands: all formats call it by one of these names."""
+    """Yield what the model says, wherever in the object it stands: all formats call it by one of these names."""
     if isinstance(value, list):
         for each in value:
             yield from _iter_texts(each)

@@ -18,9 +18,9 @@ from memory.domain.formatting import format_count
 from memory.domain.types import whole_number
 from memory.models import Memory, MemoryHistory, Project
 from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.rivals import find_contradiction
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, with_button
-from resolution.consolidation.inventory import find_contradiction
 from resolution.errors import DecisionError
 from resolution.memories import merging, moving, service
 
@@ -56,7 +56,7 @@ ACTS: Final = {
 
 
 def describe_acts(memory: Memory) -> dict[str, Any]:
-    """What the page of a memory offers."""
+    """Return what the page of a memory offers."""
     winner = memory.merged_into or memory
     merges = [
         (merge, Memory.objects.filter(pk__in=losers).defer("lexemes"))
