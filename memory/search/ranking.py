@@ -12,6 +12,7 @@ from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_memory
 from memory.domain.text.sentences import SentenceFinder, iter_passages
 from memory.domain.types import TripleIds
 from memory.search.results import Found
+from memory.semantic.domain.episodes import says_more_than_yes
 from memory.semantic.domain.noise import Noise
 
 LINES_MAX: Final = 6  # given unasked, of all kinds together
@@ -128,9 +129,10 @@ def rank(results: Results, query: str, now: float, *, own_words: bool) -> list[C
                 continue
             told = [memory for memory in each.told if memory in memories]
             text = each.found.own_text if own_words else each.found.text
-            text = drop_sentences(text, each.found.said_at, told, each.withdrawn, results.ended)
-            if not text:
+            left = drop_sentences(text, each.found.said_at, told, each.withdrawn, results.ended)
+            if not left or (left != text and not says_more_than_yes(left)):  # `Ok. Remember that ...`
                 continue
+            text = left
             if own_words:
                 each.found = each.found._replace(text=text, quoted=())
         recency = 0.5 ** (max(0.0, now - each.found.said_at) / RECENCY_HALF_LIFE_S)

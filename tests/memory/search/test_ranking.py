@@ -116,6 +116,17 @@ def test_sentences_that_hold_no_more_or_stand_in_a_memory_are_dropped() -> None:
     assert drop_sentences(text, 5.0, ["The user prefers rebase to merge commits."], (), ended) == "It runs well."
 
 
+def test_what_a_memory_leaves_of_a_message_is_given_only_if_it_says_something() -> None:
+    memory = candidate(1, LEAST + 0.1, kind="memory", text="The fence is painted green.")
+    said = candidate(2, LEAST + 0.1, text="Ok. The fence is painted green.")
+    more = candidate(3, LEAST + 0.1, text="The shed is red. The fence is painted green.")
+    said.told = more.told = [memory.found.text]
+
+    found = choose_unasked(results(memory, said, more), NOISE, "?", 1.0)
+
+    assert {each.text for each in found} == {"The fence is painted green.", "The shed is red."}
+
+
 def test_what_is_quoted_inline_stays_in_a_line_and_longer_quotations_do_not() -> None:
     inline = 'The page says "Heron".'
     page = f'The page says "{"buy now " * 20}".'
