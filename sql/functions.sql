@@ -196,29 +196,29 @@ CREATE FUNCTION text_awaits_its_vector() RETURNS trigger LANGUAGE plpgsql AS $$ 
         RETURN NULL;
     END $$;
 
--- === resolution: conflicts on slots: a conflict and its claims (resolution_queue) are kept in step, whoever writes ===
+-- === resolution: what is left of conflicts ===
 
--- Put a new claim into the open conflict of its slot, or open one.
-CREATE FUNCTION claim_joins_its_conflict() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    found bigint;
-    is_open boolean := NEW.status IN ('pending', 'proposed');
-BEGIN
-    IF is_open THEN
-        SELECT id INTO found FROM conflict
-        WHERE concept_id = NEW.concept_id AND dim_id = NEW.dim_id AND slot_kind = 'edge_slot' AND status = 'open';
-    END IF;
-    IF found IS NULL THEN
-        INSERT INTO conflict (slot_kind, slot_key, concept_id, dim_id, status, priority, detected_at, resolved_at)
-        SELECT 'edge_slot', jsonb_build_object('concept', concept.token, 'dimension', dim.token), concept.id, dim.id,
-               CASE WHEN is_open THEN 'open' WHEN NEW.status = 'resolved' THEN 'resolved' ELSE 'dismissed' END,
-               NEW.priority, coalesce(NEW.created_at, statement_timestamp()), NEW.resolved_at
-        FROM soas AS concept, soas AS dim WHERE concept.id = NEW.concept_id AND dim.id = NEW.dim_id
-        RETURNING id INTO found;
-    END IF;
-    NEW.conflict_id := found;
-    RETURN NEW;
-END $$;
+-- True if what a member refers to is current.
+CREATE FUNCTION conflict_member_stands(member_kind text, member_id bigint) RETURNS boolean STABLE LANGUAGE sql AS $$
+    SELECT CASE member_kind
+        WHEN 'memory' THEN EXISTS (SELECT FROM memory WHERE id = member_id AND status = 'active')
+        WHEN 'edge' THEN EXISTS (SELECT FROM urd WHERE edge_id = member_id)
+        WHEN 'project_state' THEN EXISTS (SELECT FROM project_state WHERE id = member_id AND status = 'active')
+        WHEN 'edge_history' THEN true
+        ELSE false END
+$$;
+
+-- Count the members of a conflict that are current; claims, which are not in force, are never counted.
+CREATE FUNCTION conflict_count_current(conflict bigint) RETURNS bigint STABLE LANGUAGE sql AS $$
+    SELECT count(*) FROM conflict_member WHERE conflict_id = conflict AND conflict_member_stands(kind, object_id)
+$$;
+
+-- True if a claim of the conflict waits to be decided.
+CREATE FUNCTION conflict_has_open_claims(conflict bigint) RETURNS boolean STABLE LANGUAGE sql AS $$
+    SELECT EXISTS (SELECT FROM resolution_queue WHERE conflict_id = conflict AND status IN ('pending', 'proposed'))
+$$;
+
+-- === resolution: conflicts and their claims (resolution_queue) are kept in step, whoever writes ===
 
 -- Add new claims to the members of their conflicts and raise the conflicts' priority.
 CREATE FUNCTION claims_become_members() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -231,26 +231,34 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Derive status, priority and resolution of conflicts from their claims.
+-- Derive status, priority and resolution of conflicts from their claims. A conflict whose last claim is decided stays
+-- open while other members dispute each other, and one that was decided as a whole stays as it was decided.
 CREATE FUNCTION conflicts_follow(touched bigint[]) RETURNS void LANGUAGE sql AS $$
     UPDATE conflict SET
-        status = CASE WHEN now.is_open THEN 'open' WHEN now.is_resolved THEN 'resolved' ELSE 'dismissed' END,
+        status = CASE WHEN now.is_open THEN 'open' WHEN now.is_left THEN conflict.status
+                      WHEN now.is_resolved THEN 'resolved' ELSE 'dismissed' END,
         priority = now.priority,
-        resolved_at = CASE WHEN now.is_open THEN NULL ELSE now.resolved_at END,
-        resolution = CASE WHEN now.is_open THEN NULL ELSE now.resolution END
+        resolved_at = CASE WHEN now.is_open THEN NULL WHEN now.is_left THEN conflict.resolved_at
+                           ELSE now.resolved_at END,
+        resolution = CASE WHEN now.is_open THEN NULL WHEN now.is_left THEN conflict.resolution
+                          ELSE now.resolution END
     FROM (
-        SELECT conflict_id, bool_or(status IN ('pending', 'proposed')) AS is_open,
-               bool_or(status = 'resolved') AS is_resolved,
-               coalesce(max(priority) FILTER (WHERE status IN ('pending', 'proposed')), max(priority)) AS priority,
-               max(resolved_at) AS resolved_at,
-               (array_agg(resolution ORDER BY resolved_at DESC NULLS LAST, id DESC))[1] AS resolution
-        FROM resolution_queue WHERE conflict_id = ANY(touched) GROUP BY conflict_id
+        SELECT conflict_id, bool_or(claim.status IN ('pending', 'proposed')) AS is_open,
+               bool_or(claim.status = 'resolved') AS is_resolved,
+               bool_or(slot_kind <> 'edge_slot' AND (
+                   own.status <> 'open' OR conflict_count_current(own.id) > 1)) AS is_left,
+               coalesce(max(claim.priority) FILTER (WHERE claim.status IN ('pending', 'proposed')),
+                        max(claim.priority)) AS priority,
+               max(claim.resolved_at) AS resolved_at,
+               (array_agg(claim.resolution ORDER BY claim.resolved_at DESC NULLS LAST, claim.id DESC))[1] AS resolution
+        FROM resolution_queue AS claim JOIN conflict AS own ON own.id = conflict_id
+        WHERE conflict_id = ANY(touched) GROUP BY conflict_id
     ) AS now
     WHERE conflict.id = now.conflict_id
 $$;
 
--- Update conflicts whose claims changed. A claim that is reopened while its slot has another open conflict by then
--- becomes a member of that one; conflicts between layers about the same fact do not count.
+-- Update conflicts whose claims changed. A claim that is reopened while another conflict of its slot is open by then
+-- becomes a member of that one.
 CREATE FUNCTION conflicts_follow_their_claims() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     touched bigint[];
@@ -264,8 +272,7 @@ BEGIN
     UPDATE conflict_member SET conflict_id = other.id
     FROM now JOIN was ON was.id = now.id
     JOIN conflict AS own ON own.id = now.conflict_id AND own.status <> 'open'
-    JOIN conflict AS other ON other.concept_id = now.concept_id AND other.dim_id = now.dim_id AND other.status = 'open'
-        AND other.slot_kind = 'edge_slot'
+    JOIN conflict AS other ON (other.owner, other.key, other.status) = (own.owner, own.key, 'open')
     WHERE now.status IN ('pending', 'proposed') AND conflict_member.kind = 'claim' AND object_id = now.id;
     UPDATE resolution_queue SET conflict_id = conflict_member.conflict_id
     FROM now, conflict_member
@@ -277,34 +284,28 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Remove deleted claims from their conflicts, and conflicts without claims.
+-- Remove deleted claims from their conflicts, and conflicts without members.
 CREATE FUNCTION claims_leave_their_conflicts() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    touched bigint[] := (SELECT array_agg(DISTINCT conflict_id) FROM gone);
 BEGIN
     DELETE FROM conflict_member USING gone WHERE kind = 'claim' AND object_id = gone.id;
-    DELETE FROM conflict USING gone WHERE conflict.id = gone.conflict_id
-        AND NOT EXISTS (SELECT FROM resolution_queue WHERE conflict_id = conflict.id);
-    PERFORM conflicts_follow((SELECT array_agg(DISTINCT conflict_id) FROM gone));
+    DELETE FROM conflict WHERE id = ANY(touched)
+        AND NOT EXISTS (SELECT FROM conflict_member WHERE conflict_id = conflict.id);
+    PERFORM conflicts_follow(touched);
+    PERFORM conflicts_close_moot(array_agg(id)) FROM conflict
+    WHERE id = ANY(touched) AND conflict_count_current(id) < 2;
     RETURN NULL;
 END $$;
 
--- === resolution: conflicts between layers ===
+-- === resolution: members of conflicts ===
 
--- True if what a member refers to is current.
-CREATE FUNCTION conflict_member_stands(member_kind text, member_id bigint) RETURNS boolean STABLE LANGUAGE sql AS $$
-    SELECT CASE member_kind
-        WHEN 'memory' THEN EXISTS (SELECT FROM memory WHERE id = member_id AND status = 'active')
-        WHEN 'edge' THEN EXISTS (SELECT FROM urd WHERE edge_id = member_id)
-        WHEN 'project_state' THEN EXISTS (SELECT FROM project_state WHERE id = member_id AND status = 'active')
-        WHEN 'edge_history' THEN true
-        ELSE false END
-$$;
-
--- Close conflicts as moot. Returns how many were open.
+-- Close conflicts as moot, unless a claim of theirs waits. Returns how many were open.
 CREATE FUNCTION conflicts_close_moot(touched bigint[]) RETURNS bigint LANGUAGE sql AS $$
     WITH closed AS (
         UPDATE conflict SET status = 'resolved', resolved_at = statement_timestamp(), resolution = jsonb_build_object(
             'decision', 'moot', 'reason', 'What contradicted each other no longer stands beside each other.')
-        WHERE id = ANY(touched) AND status = 'open' AND slot_kind <> 'edge_slot'
+        WHERE id = ANY(touched) AND status = 'open' AND NOT conflict_has_open_claims(id)
         RETURNING id
     )
     SELECT count(*) FROM closed
@@ -314,14 +315,58 @@ $$;
 -- asked about.
 CREATE FUNCTION conflicts_settle_moot(gone_kind text, gone bigint[]) RETURNS void LANGUAGE sql AS $$
     SELECT conflicts_close_moot(array_agg(id)) FROM conflict
-    WHERE status = 'open' AND slot_kind <> 'edge_slot'
+    WHERE status = 'open'
       AND id IN (SELECT conflict_id FROM conflict_member WHERE kind = gone_kind AND object_id = ANY(gone))
       AND (
-        (SELECT count(*) FROM conflict_member AS member
-         WHERE member.conflict_id = conflict.id AND conflict_member_stands(kind, object_id)) < 2
+        conflict_count_current(id) < 2
         OR EXISTS (SELECT FROM conflict_member AS member
                    WHERE member.conflict_id = conflict.id AND is_asked AND NOT conflict_member_stands(kind, object_id)))
 $$;
+
+-- Derive the kind of conflicts from their members, and take the slot of the graph that they are about from one of them.
+-- What asks something is of the kind it was opened with.
+CREATE FUNCTION conflicts_take_kind(touched bigint[]) RETURNS void LANGUAGE sql AS $$
+    UPDATE conflict SET slot_kind = now.slot_kind, concept_id = coalesce(conflict.concept_id, now.concept_id),
+           dim_id = CASE WHEN conflict.concept_id IS NULL THEN now.dim_id ELSE conflict.dim_id END
+    FROM (
+        SELECT member.conflict_id,
+               CASE WHEN bool_and(kind = 'memory') THEN 'memory_slot'
+                    WHEN bool_and(kind IN ('claim', 'edge', 'edge_history')) THEN 'edge_slot'
+                    ELSE 'cross_layer' END AS slot_kind,
+               (array_agg(coalesce(claim.concept_id, urd.id) ORDER BY member.id)
+                FILTER (WHERE coalesce(claim.concept_id, urd.id) IS NOT NULL))[1] AS concept_id,
+               (array_agg(coalesce(claim.dim_id, urd.dim_id) ORDER BY member.id)
+                FILTER (WHERE coalesce(claim.concept_id, urd.id) IS NOT NULL))[1] AS dim_id
+        FROM conflict_member AS member
+        LEFT JOIN resolution_queue AS claim ON kind = 'claim' AND claim.id = object_id
+        LEFT JOIN urd ON kind = 'edge' AND edge_id = object_id
+        WHERE member.conflict_id = ANY(touched) GROUP BY member.conflict_id
+    ) AS now
+    WHERE conflict.id = now.conflict_id AND question = ''
+      AND (conflict.slot_kind <> now.slot_kind OR conflict.concept_id IS NULL AND now.concept_id IS NOT NULL)
+$$;
+
+-- Move the members of conflicts that are about one slot to one of them.
+CREATE FUNCTION conflicts_unite(kept bigint, others bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE resolution_queue SET conflict_id = kept WHERE conflict_id = ANY(others);
+    UPDATE conflict_member AS member SET conflict_id = kept WHERE conflict_id = ANY(others)
+        AND NOT EXISTS (SELECT FROM conflict_member AS same WHERE same.conflict_id = kept
+                        AND (same.kind, same.object_id) = (member.kind, member.object_id))
+        AND NOT EXISTS (SELECT FROM conflict_member AS same WHERE same.conflict_id = ANY(others) AND same.id < member.id
+                        AND (same.kind, same.object_id) = (member.kind, member.object_id));
+    UPDATE conflict_member SET conflicts_with_id = NULL
+        WHERE conflicts_with_id IN (SELECT id FROM conflict_member WHERE conflict_id = ANY(others));
+    DELETE FROM conflict_member WHERE conflict_id = ANY(others);
+    UPDATE conflict SET priority = greatest(priority, (SELECT max(priority) FROM conflict WHERE id = ANY(others)))
+        WHERE id = kept;
+    DELETE FROM conflict WHERE id = ANY(others)
+        AND NOT EXISTS (SELECT FROM decision WHERE conflict_id = conflict.id);
+    UPDATE conflict SET status = 'resolved', resolved_at = statement_timestamp(), resolution = jsonb_build_object(
+        'decision', 'united', 'conflict', kept, 'reason', 'It was about the same slot as another.')
+        WHERE id = ANY(others);
+    PERFORM conflicts_take_kind(ARRAY[kept]);
+END $$;
 
 -- True if an open conflict is about the row.
 CREATE FUNCTION conflict_member_is_disputed(member_kind text, member_id bigint)
@@ -349,11 +394,12 @@ BEGIN
         SELECT array_agg(DISTINCT id::text) FROM urd WHERE edge_id = ANY(facts)));
 END $$;
 
--- Mark the members that were added to a conflict; claims are not marked.
+-- Derive the kind of conflicts that have new members, and mark these; claims are not marked.
 CREATE FUNCTION new_members_are_marked() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     touched bigint[] := (SELECT array_agg(DISTINCT conflict_id) FROM added WHERE kind <> 'claim');
 BEGIN
+    PERFORM conflicts_take_kind((SELECT array_agg(DISTINCT conflict_id) FROM added));
     IF touched IS NOT NULL THEN
         PERFORM conflict_members_are_marked(touched);
     END IF;
@@ -411,7 +457,7 @@ END $$;
 CREATE FUNCTION forgotten_memories_are_asked_about_no_more() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE conflict SET question = 'What this asked about was forgotten.'
-    WHERE slot_kind = 'narrative' AND id IN (
+    WHERE question <> '' AND id IN (
         SELECT conflict_id FROM conflict_member JOIN gone ON gone.id = object_id WHERE kind = 'memory');
     RETURN NULL;
 END $$;

@@ -156,11 +156,9 @@ CREATE INDEX edge_history_by_parent ON edge_history (((after ->> 'parent_id')::i
 CREATE TRIGGER injection_announce_insert AFTER INSERT ON injection REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
 
--- === resolution: conflicts on slots ===
+-- === resolution: conflicts and claims ===
 
 -- A claim and its conflict are kept in step, however the claim is opened, closed, reopened or deleted.
-CREATE TRIGGER claim_joins_its_conflict BEFORE INSERT ON resolution_queue
-    FOR EACH ROW EXECUTE FUNCTION claim_joins_its_conflict();
 CREATE TRIGGER claims_become_members AFTER INSERT ON resolution_queue
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION claims_become_members();
 CREATE TRIGGER conflicts_follow_their_claims AFTER UPDATE ON resolution_queue
@@ -196,7 +194,7 @@ CREATE TRIGGER decided_triple_announce_delete AFTER DELETE ON decided_triple REF
 CREATE TRIGGER decided_triple_announce_truncate AFTER TRUNCATE ON decided_triple
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
 
--- === resolution: conflicts between layers ===
+-- === resolution: members of conflicts ===
 
 -- Members of open conflicts are marked as disputed.
 CREATE TRIGGER new_members_are_marked AFTER INSERT ON conflict_member

@@ -107,8 +107,8 @@ def test_a_secret_is_taken_out_of_every_table(dsn: str) -> None:
     add_words()
     for token in (WORD, f"db_{WORD}"):
         insert("soas", {"token": token, "encounter_count": 9})
-    insert("resolution_queue", GOOD["resolution_queue"] | {"id": resolution.CLAIM, "status": "resolved"})
     insert("conflict", GOOD["conflict"] | {"id": resolution.SLOT, "status": "resolved"})
+    insert("resolution_queue", GOOD["resolution_queue"] | {"id": resolution.CLAIM, "status": "resolved"})
     insert("memory", GOOD["memory"] | {"id": memory.A})
     insert("project", {"id": memory.P05, "slug": "p05", "name": "P05"})
     run("DELETE FROM detective_mark")

@@ -158,7 +158,7 @@ def decide_whole(
         resolution = Resolution(action, read_reason(reason), key)
     except VerdictMistake as mistake:
         raise BadDecision(make_sentence(mistake)) from mistake
-    return decided_out(resolve(conflict_id, actor, resolution))
+    return decided_out([resolve(conflict_id, actor, resolution)])
 
 
 def decided_out(made: list[Decision]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from memory.domain.types import Place
 from memory.models import Edge, EdgeHistory, Memory, ProjectState
 from resolution.decisions.naming import TWO_NAMES
 from resolution.decisions.sides import DisputedRow, read_rows
+from resolution.intake.in_the_way import edge_at, edges_near, in_the_way
 from resolution.intake.open_claims import IN_ORDER
 from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
 from resolution.views import audits, conflict_facts, conflict_list
@@ -30,7 +31,7 @@ def conflicts_out(rows: QuerySet[Conflict]) -> list[dict[str, Any]]:
     related_rows = rows.select_related("concept", "dim").prefetch_related(Prefetch("claims", claims), whole, of_all)
     found = list(related_rows)
     disputing = [claim for row in found for claim in row.claims.all()]
-    standing = conflict_facts.edges_near(disputing)
+    standing = edges_near(disputing)
     disputed: dict[int, list[DisputedRow]] = {}
     for one in read_rows([member for row in found for member in row.others]):
         disputed.setdefault(one.member.conflict_id, []).append(one)
@@ -147,7 +148,7 @@ def _conflict_out(
     row: Any, standing: Mapping[Place, Edge], disputed_rows: Iterable[DisputedRow] = ()
 ) -> dict[str, Any]:
     claims = row.claims.all()
-    disputed = {edge.pk: edge for claim in claims if (edge := conflict_facts.edge_at(claim.incoming, standing))}
+    disputed = {edge.pk: edge for claim in claims if (edge := edge_at(claim.incoming, standing))}
     members: list[dict[str, Any]] = [
         {
             "kind": "edge",
@@ -180,7 +181,7 @@ def _conflict_out(
 
 def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
     """``row``: a claim that comes with its support."""
-    existing = conflict_facts.in_the_way(row, standing)
+    existing = in_the_way(row, standing)
     return {
         "kind": "claim",
         "id": row.pk,

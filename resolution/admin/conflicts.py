@@ -276,7 +276,7 @@ def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str]
             resolution = Resolution("supersede_others", reason, read_member(kind))
     except VerdictMistake as mistake:
         raise DecisionError(f"Conflict {conflict_id} is not decided so: choose what is right on its page.") from mistake
-    return conflicts.resolve(conflict_id, actor, resolution, seen=seen)[-1]
+    return conflicts.resolve(conflict_id, actor, resolution, seen=seen)
 
 
 def _decide_all(

@@ -12,7 +12,7 @@ from memory.models import Memory, MemoryHistory
 from memory.semantic import uniting
 from memory.semantic.store import Change
 from resolution.actors import Actor
-from resolution.layers.conflicts import ConflictKind, MemberKind, close_moot, find_open, settle_moot
+from resolution.layers.conflicts import MemberKind, close_moot, find_open, settle_moot
 from resolution.layers.memories import dispute_rivals
 from resolution.memories.service import lock_memory
 from resolution.models import Conflict, Run
@@ -56,9 +56,7 @@ def _put_back(memory_id: int, run: Run, by: Change) -> Memory | None:
     if not uniting.take_back(memory, run.pk, by):
         return memory
     if memory.history.filter(run=run.pk, action=MemoryHistory.Action.DISPUTE).exists():
-        opened = Conflict.objects.filter(
-            pk__in=find_open(MemberKind.MEMORY, [memory.pk]), slot_kind=ConflictKind.MEMORY_SLOT
-        )
+        opened = Conflict.objects.filter(pk__in=find_open(MemberKind.MEMORY, [memory.pk]), question="")
         close_moot(opened.filter(tier__in=TIERS).values_list("pk", flat=True))
     settle_moot(MemberKind.MEMORY, [memory.pk])
     if memory.status == Memory.Status.ACTIVE and not held:

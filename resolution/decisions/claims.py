@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from memory.db.transactions import in_transaction
@@ -121,7 +122,8 @@ def _lock(claim_id: int, seen: Claim | None) -> Claim:
     """Raises DecisionError if it was decided, or is no longer what was ``seen``."""
     claim = _find(claim_id, is_locked=True)
     if claim.status not in OPEN:
-        last = Decision.objects.filter(claim=claim).exclude(kind=Decision.Kind.UNDO).order_by("-id").first()
+        about = Q(claim=claim) | Q(conflict=claim.conflict_id)
+        last = Decision.objects.filter(about).exclude(kind=Decision.Kind.UNDO).order_by("-id").first()
         if last is None:
             raise DecisionError(f"Conflict {claim.conflict_id} is closed: {claim.status}.")
         raise DecisionError(
@@ -222,8 +224,8 @@ def _relocate(dispute: Dispute) -> None:
 
 def _dismiss(dispute: Dispute) -> None:
     """The incoming fact is dropped, the graph stays."""
-    if not dispute.is_placed and not dispute.claim.is_retraction:
-        _remember_incoming(dispute, DecidedTriple.Kind.DISMISSED)
+    if not dispute.is_placed:
+        remember_dismissed(dispute.claim)
 
 
 CHANGES: Final[dict[str, Callable[[Dispute], None]]] = {
@@ -277,11 +279,16 @@ def _find_at_or_below(ids: TripleIds, moving: Edge) -> Edge | None:
 
 def _insert_incoming(dispute: Dispute) -> None:
     """Into the slot that it disputed."""
-    claim = dispute.claim
+    # Where nothing was in the way any more, another edge has come to close a cycle.
+    insert(dispute.claim, DecisionError if dispute.existing is not None else Outdated)
+
+
+def insert(claim: Claim, error: type[DecisionError] = DecisionError) -> None:
+    """Put what is claimed in the graph, in its free slot. Raises DecisionError, or ``error`` where it would close a
+    cycle."""
     if (there := store.lock_edge(claim.incoming)) is not None:
         raise DecisionError(f"That place is still taken: {there}.")
-    # Where nothing was in the way any more, another edge has come to close a cycle.
-    _refuse_cycle(claim.incoming, DecisionError if dispute.existing is not None else Outdated)
+    _refuse_cycle(claim.incoming, error)
     rulings.forget(claim.incoming)
     edge = store.new_edge(claim.incoming, claim.incoming_is_isa, claim.attribution)
     store.insert(edge, claim.attribution)
@@ -308,10 +315,17 @@ def _restate(ids: TripleIds, triple: Triple, attribution: Attribution) -> None:
         raise DecisionError(f"That would close a cycle: {outcome.existing}.")
 
 
-def _remember_incoming(dispute: Dispute, kind: DecidedTriple.Kind, *, moved_to_id: int | None = None) -> None:
+def _remember_incoming(dispute: Dispute, kind: DecidedTriple.Kind, *, moved_to_id: int) -> None:
     claim = dispute.claim
     agents = {claim.incoming: rulings.find_disputants(claim)}
     rulings.remember(agents, kind, conversation=bytes(claim.conversation), moved_to_id=moved_to_id)
+
+
+def remember_dismissed(claim: Claim) -> None:
+    """Note that the claim was decided against, so that saying it again does not open it again."""
+    if not claim.is_retraction:
+        disputants = {claim.incoming: rulings.find_disputants(claim)}
+        rulings.remember(disputants, DecidedTriple.Kind.DISMISSED, conversation=bytes(claim.conversation))
 
 
 def _record(dispute: Dispute, before: Surroundings, after: Surroundings) -> Decision:

@@ -1,20 +1,20 @@
-"""Decides a conflict as a whole. What is disputed between memories, project state and facts, or in a story, is for
-people only; the trust of a layer orders what they are shown, and decides nothing."""
+"""Decides a conflict as a whole, which is for people only; the trust of a layer orders what they are shown, and decides
+nothing. A language model decides no more than claims (claims.py)."""
 
 import logging
 from collections.abc import Sequence
 from hashlib import blake2s
 from typing import Final
 
+from django.db.models import Q
 from django.utils import timezone
 
 from memory.db.transactions import in_transaction
-from memory.models import Edge, Memory, Source
+from memory.models import Memory, Source
 from memory.semantic import store as memories
-from memory.semantic.domain.consolidation import states_same
 from resolution import rulings
 from resolution.actors import Actor
-from resolution.decisions import claims, sides
+from resolution.decisions import sides
 from resolution.decisions.sides import DisputedRow
 from resolution.decisions.snapshots import (
     Surroundings,
@@ -24,7 +24,7 @@ from resolution.decisions.snapshots import (
     take_remembered,
     take_surroundings,
 )
-from resolution.domain.verdicts import MemberKey, Resolution, Verdict
+from resolution.domain.verdicts import MemberKey, Resolution
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.open_claims import IN_ORDER, OPEN, rebase
 from resolution.models import Claim, Conflict, ConflictMember, Decision
@@ -40,8 +40,8 @@ KINDS: Final = {
 }
 
 
-def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str | None = None) -> list[Decision]:
-    """Return what was decided; of an edge's slot one decision for each claim. Raises DecisionError.
+def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str | None = None) -> Decision:
+    """Return what was decided. Raises DecisionError.
 
     ``seen`` is the conflict as the decider read it (``describe_seen``): if it is another by now, nothing is done."""
     if actor.source != Source.OPERATOR:
@@ -51,12 +51,10 @@ def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str
         raise UnknownId(f"There is no conflict {conflict_id}.")
     if resolution.action in ("yes", "no") and not conflict.question:
         raise InvalidDecision(f"Conflict {conflict_id} asks nothing.")
-    if conflict.slot_kind == Conflict.Kind.EDGE_SLOT:
-        return _resolve_slot(conflict, actor, resolution)
     decision = _resolve(conflict_id, actor, resolution, seen)
     extra = {"conflict": conflict_id, "kind": decision.kind, "decision": decision.pk}
     logger.info("conflict.decided", extra=extra)
-    return [decision]
+    return decision
 
 
 def describe_seen(rows: Sequence[DisputedRow]) -> str:
@@ -78,44 +76,10 @@ def find_winner(members: Sequence[ConflictMember], key: MemberKey | None) -> Con
     return found[0]
 
 
-# --- of an edge's slot: each claim is decided ---
-
-
-@in_transaction
-def _resolve_slot(conflict: Conflict, actor: Actor, resolution: Resolution) -> list[Decision]:
-    """The claim that is right replaces what stands; where that stands, or nothing is to be done, all claims go."""
-    waiting = list(Claim.objects.filter(conflict=conflict, status__in=OPEN))
-    if not waiting:
-        last = Claim.objects.filter(conflict=conflict).order_by("-resolved_at", "-pk").first()
-        if last is not None:  # which says who has decided it
-            return [claims.decide(last.pk, actor, Verdict("dismiss", resolution.reason))]
-        raise DecisionError(f"Conflict {conflict.pk} is closed: {conflict.status}.")
-    made = []
-    if resolution.action == "supersede_others":
-        key = resolution.winner
-        if key is None or key.kind not in ("", "claim", "edge"):
-            raise InvalidDecision("Name the member that is right: a claim, or the fact that stands.")
-        right = next((claim for claim in waiting if claim.pk == key.id and key.kind != "edge"), None)
-        subjects = {claim.blocking_concept_id or claim.concept_id for claim in waiting}
-        standing = Edge.objects.filter(pk=key.id, dim=conflict.dim_id, concept__in=subjects)
-        stands = key.kind != "claim" and standing.exists()
-        if right is not None and stands:
-            raise InvalidDecision(f"Several members have the id {key.id}: name claim:{key.id} or edge:{key.id}.")
-        if right is None and not stands:
-            raise UnknownId(f"The conflict has no open member {key}.")
-        if right is not None:
-            made.append(claims.decide(right.pk, actor, Verdict("update", resolution.reason)))
-    verdict = Verdict("dismiss", resolution.reason)
-    return made + [claims.decide(claim_id, actor, verdict) for claim_id in find_open(conflict.pk)]
-
-
 def find_open(conflict_id: int) -> list[int]:
     """The open claims, in the order in which they are decided."""
     rows = Claim.objects.filter(conflict_id=conflict_id, status__in=OPEN)
     return list(rows.order_by(*IN_ORDER).values_list("pk", flat=True))
-
-
-# --- of other kinds ---
 
 
 @in_transaction
@@ -134,16 +98,21 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     arguments = _describe(resolution, rows, winner, losers)
     before = take_surroundings(concepts, dim_ids) | take_remembered(*remembered)
 
+    keeps_all = resolution.action in ("no_action", "dismiss")
+    sides.retire([one for one in rows if one.waits] if keeps_all else losers, actor, resolution.reason)
+    if winner is not None:
+        sides.accept_claims([one for one in rows if one is winner or sides.says_same(one, winner)], actor)
+    # Once its claims are decided, and before the rest: of what is closed, nothing is left to be settled.
     is_dismissed = resolution.action == "dismiss"
     conflict.status = Conflict.Status.DISMISSED if is_dismissed else Conflict.Status.RESOLVED
     conflict.resolved_at = timezone.now()
-    conflict.save(update_fields=["status", "resolved_at"])  # first: of what is closed, nothing is left to be settled
+    conflict.save(update_fields=["status", "resolved_at"])
     sides.supersede(losers, winner, actor, resolution.reason)
     if winner is not None:
         sides.hold(winner, actor, resolution.reason)
     if winner is not None and resolution.action == "yes":
         sides.confirm(winner, actor, resolution.reason)
-    if resolution.action in ("no_action", "dismiss"):
+    if keeps_all:
         held = [one.row for one in rows if isinstance(one.row, Memory) and one.holds]
         memories.reconcile(held, sides.change_of(actor, resolution.reason))
     # What else is open in a slot that changed is against another fact now; where there is room, nobody has chosen it.
@@ -157,7 +126,8 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
 def _refuse_closed(conflict: Conflict) -> None:
     if conflict.status == Conflict.Status.OPEN:
         return
-    last = conflict.decisions.exclude(kind=Decision.Kind.UNDO).order_by("-pk").first()
+    about = Q(conflict=conflict) | Q(claim__conflict=conflict)
+    last = Decision.objects.filter(about).exclude(kind=Decision.Kind.UNDO).order_by("-pk").first()
     if last is None:
         raise DecisionError(f"Conflict {conflict.pk} is closed: {conflict.status}.")
     raise DecisionError(f"Conflict {conflict.pk} was already decided by {last.actor}: {last.get_kind_display()}.")
@@ -168,7 +138,7 @@ def _choose(
 ) -> tuple[DisputedRow | None, list[DisputedRow]]:
     """Which member is right, and which are to go."""
     members = [one.member for one in rows]
-    holding = [one for one in rows if one.holds]
+    holding = [one for one in rows if one.holds or one.waits]
     if resolution.action in ("no_action", "dismiss"):
         return None, []
     if resolution.action == "supersede_others":
@@ -180,13 +150,11 @@ def _choose(
         right = asked
     [winner] = [one for one in rows if one.member is right]
     if resolution.action == "no":  # also to what says the same
-        denied = [one for one in holding if one is winner or states_same(one.text, winner.text)]
+        denied = [one for one in holding if one is winner or sides.says_same(one, winner)]
         others = [one for one in holding if one not in denied]
         return (others[0] if len(others) == 1 else None), denied
     # What says the same, in whichever row, is as right.
-    return winner, [
-        one for one in holding if one.member is not right and (one.triple is None or one.triple != winner.triple)
-    ]
+    return winner, [one for one in holding if one is not winner and not sides.says_same(one, winner)]
 
 
 def _describe(
@@ -194,12 +162,17 @@ def _describe(
 ) -> dict[str, object]:
     """The decision's link to all members."""
     others = [one.reference for one in rows if one is not winner and one not in losers]
+    dismissed = [one.reference for one in losers if one.waits]
     answer = {"answer": resolution.action} if resolution.action in ("yes", "no") else {}
-    return answer | {
-        "winner": winner.reference if winner is not None else None,
-        "superseded": [one.reference for one in losers],
-        "others": others,
-    }
+    return (
+        answer
+        | {
+            "winner": winner.reference if winner is not None else None,
+            "superseded": [one.reference for one in losers if not one.waits],
+            "others": others,
+        }
+        | ({"dismissed": dismissed} if dismissed else {})
+    )
 
 
 def _record(
@@ -224,7 +197,7 @@ def _record(
     about = {"decision": decision.pk, "kind": decision.kind, "actor": actor.signature, "reason": resolution.reason}
     conflict.resolution = about | arguments
     conflict.save(update_fields=["resolution"])
-    Claim.objects.filter(pk__in=map(int, after["conflicts"]), status=Claim.Status.RESOLVED).update(
+    Claim.objects.filter(pk__in=map(int, after["conflicts"])).exclude(status__in=OPEN).update(
         resolution=about | {"conflict": conflict.pk}
     )
     rulings.link(map(read_triple, after["triples"]), decision)

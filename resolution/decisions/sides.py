@@ -1,40 +1,52 @@
-"""The members of a conflict that is not about an edge's slot, with their rows locked: which of them hold, how one is
-superseded, and how one is made to hold. All functions run inside the caller's transaction."""
+"""The members of a conflict, with their rows locked: which of them hold, how one is superseded, and how one is made to
+hold. All functions run inside the caller's transaction."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models import Model, Q
+from django.utils import timezone
 
 from memory.db.transactions import GraphChanged
 from memory.domain.channels import Channel
+from memory.domain.claims.claim import same_value
+from memory.domain.claims.reader import read_claims
 from memory.domain.types import TripleIds
 from memory.graph import store as graph
 from memory.graph.store import Assertion
 from memory.models import Edge, EdgeHistory, Memory, MemoryHistory, ProjectState
 from memory.semantic import project_state, uniting
 from memory.semantic import store as memories
+from memory.semantic.domain.consolidation import states_same
 from memory.semantic.rivals import draft_of, lock_places
 from memory.semantic.store import Change
 from resolution import rulings
 from resolution.actors import Actor
+from resolution.decisions import claims
 from resolution.decisions.retirement import return_fact
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake.assertions import settle
+from resolution.intake.in_the_way import edges_near, in_the_way
+from resolution.intake.open_claims import OPEN
 from resolution.layers.detection import detect_state
 from resolution.layers.memories import dispute_rivals, settle_memories
-from resolution.models import Conflict, ConflictMember, DecidedTriple, Decision
+from resolution.models import Claim, Conflict, ConflictMember, DecidedTriple, Decision
 
 Kind = ConflictMember.Kind
 MODELS: Final[Mapping[str, type[Model]]] = {
+    Kind.CLAIM: Claim,
     Kind.EDGE: Edge,
     Kind.EDGE_HISTORY: EdgeHistory,
     Kind.MEMORY: Memory,
     Kind.PROJECT_STATE: ProjectState,
 }
 # An edge names its words; nobody deletes one while it is decided about.
-RELATED: Final[Mapping[str, tuple[str, ...]]] = {Kind.EDGE: graph.WORDS, Kind.PROJECT_STATE: ("project",)}
+RELATED: Final[Mapping[str, tuple[str, ...]]] = {
+    Kind.CLAIM: ("concept", "dim", "incoming_parent"),
+    Kind.EDGE: graph.WORDS,
+    Kind.PROJECT_STATE: ("project",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +64,44 @@ class DisputedRow:
         return isinstance(self.row, Memory | ProjectState) and self.row.status == "active"
 
     @property
+    def waits(self) -> bool:
+        """True if it is a claim that nobody has decided about."""
+        return isinstance(self.row, Claim) and self.row.status in OPEN
+
+    @property
     def triple(self) -> TripleIds | None:
-        """The fact that it states, or once stated."""
+        """The fact that it states, claims, or once stated."""
         if isinstance(self.row, Edge):
             return self.row.ids
+        if isinstance(self.row, Claim) and not self.row.is_retraction:
+            return self.row.incoming
         if isinstance(self.row, EdgeHistory) and self.row.after is not None:
             return TripleIds(*(self.row.after[name] for name in ("concept_id", "dim_id", "parent_id")))
         return None
 
     @property
     def slots(self) -> set[tuple[int, int]]:
-        """Of facts: where it stands or stood."""
+        """Of facts: where it stands or stood; of claims: where it would, and where a cycle closes."""
+        if isinstance(self.row, Claim):
+            return {place.slot for place in self.row.places}
         return {(self.row.concept_id, self.row.dim_id)} if isinstance(self.row, Edge | EdgeHistory) else set()
+
+    @property
+    def value(self) -> str:
+        """What it says of the slot; empty where that is all of its text, or that it is so no longer."""
+        if isinstance(self.row, Edge):
+            return str(self.row.parent)
+        if isinstance(self.row, Claim):
+            return "" if self.row.is_retraction else str(self.row.incoming_parent)
+        if isinstance(self.row, Memory):
+            return next((claim.value for claim in read_claims(self.row.text) if not claim.is_denied), "")
+        return self.row.value if isinstance(self.row, ProjectState) else ""
 
     @property
     def text(self) -> str:
         """What it says now; what it said when it became a member where that is all that is left."""
+        if isinstance(self.row, Claim):
+            return self.row.words
         return self.member.text if self.row is None or isinstance(self.row, EdgeHistory) else str(self.row)
 
     @property
@@ -77,7 +111,8 @@ class DisputedRow:
 
 
 def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -> list[DisputedRow]:
-    """The members with what they refer to, the highest layer first; a query for each kind."""
+    """Return the members with what they refer to, the highest layer first, and before its claims the facts that they
+    dispute; a query for each kind."""
     found: dict[str, dict[int, Any]] = {}
     for kind, model in MODELS.items():
         keys = [member.object_id for member in members if member.kind == kind]
@@ -85,8 +120,34 @@ def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -
         if is_locked and kind != Kind.EDGE_HISTORY:
             rows = rows.select_for_update(of=("self",)).order_by("pk")
         found[kind] = {row.pk: row for row in rows} if keys else {}
-    in_order = sorted(members, key=lambda member: (-member.trust, member.pk))
-    return [DisputedRow(member, found.get(member.kind, {}).get(member.object_id)) for member in in_order]
+    disputed = [DisputedRow(member, found.get(member.kind, {}).get(member.object_id)) for member in members]
+    disputed += _read_standing(disputed, is_locked=is_locked)
+    return sorted(disputed, key=lambda one: (-one.member.trust, isinstance(one.row, Claim), one.member.pk or 0))
+
+
+def _read_standing(rows: Sequence[DisputedRow], *, is_locked: bool) -> list[DisputedRow]:
+    """Return the facts in the way of open claims that are no members themselves."""
+    known = {(one.member.conflict_id, one.row.pk) for one in rows if isinstance(one.row, Edge)}
+    waiting = [one for one in rows if one.waits]
+    edges = edges_near([one.row for one in waiting], is_locked=is_locked) if waiting else {}
+    standing = []
+    for one in waiting:
+        edge = in_the_way(one.row, edges)
+        if edge is not None and (key := (one.member.conflict_id, edge.pk)) not in known:
+            known.add(key)
+            support = [[edge.agent, edge.channel]]
+            member = ConflictMember(conflict_id=key[0], kind=Kind.EDGE, object_id=edge.pk, trust=2, support=support)
+            standing.append(DisputedRow(member, edge))
+    return standing
+
+
+def says_same(one: DisputedRow, other: DisputedRow) -> bool:
+    """True if two members give the slot the same value, in whichever layers they are."""
+    if one.triple is not None and other.triple is not None:
+        return one.triple == other.triple
+    if isinstance(one.row, Memory) and isinstance(other.row, Memory):
+        return states_same(one.text, other.text)
+    return bool(one.value and other.value) and same_value(one.value, other.value)
 
 
 def lock_rows(conflict_id: int) -> tuple[Conflict, list[DisputedRow]]:
@@ -116,14 +177,8 @@ def find_disputing(rows: Iterable[DisputedRow]) -> set[int]:
 
 
 def supersede(losers: Sequence[DisputedRow], winner: DisputedRow | None, actor: Actor, reason: str) -> None:
-    """Takes them out of force. What is of the winner's kind points to it; the decision links all others."""
-    edges = [one.row for one in losers if isinstance(one.row, Edge)]
-    if root := next((edge for edge in edges if edge.is_root), None):
-        raise DecisionError(f"{root} is the root of a dimension: it stays as long as that.")
-    # Whoever has stated one of them does not bring it back by stating it again.
-    rulings.remember(rulings.find_speakers(edges), DecidedTriple.Kind.RETIRED)
-    for edge in edges:
-        graph.retire(edge, actor.attribute(reason))
+    """Take memories and project state out of force. What is of the winner's kind points to it; the decision links all
+    others."""
     heir = winner.row if winner is not None else None
     for one in losers:
         if isinstance(one.row, Memory):
@@ -133,6 +188,43 @@ def supersede(losers: Sequence[DisputedRow], winner: DisputedRow | None, actor: 
             successor = heir if isinstance(heir, ProjectState) else None
             project_state.archive(one.row, successor, actor=actor.signature, reason=reason)
     settle_memories([one.row.pk for one in losers if isinstance(one.row, Memory)])
+
+
+def retire(losers: Sequence[DisputedRow], actor: Actor, reason: str) -> None:
+    """Take facts out of the graph, and decide against claims."""
+    dismiss_claims(losers, actor)
+    edges = [one.row for one in losers if isinstance(one.row, Edge)]
+    if root := next((edge for edge in edges if edge.is_root), None):
+        raise DecisionError(f"{root} is the root of a dimension: it stays as long as that.")
+    # Whoever has stated one of them does not bring it back by stating it again.
+    rulings.remember(rulings.find_speakers(edges), DecidedTriple.Kind.RETIRED)
+    for edge in edges:
+        graph.retire(edge, actor.attribute(reason))
+
+
+def dismiss_claims(rows: Iterable[DisputedRow], actor: Actor) -> None:
+    """Decide against those of the rows that are open claims."""
+    waiting = [one.row for one in rows if one.waits]
+    for claim in waiting:
+        claims.remember_dismissed(claim)
+    _close_claims(waiting, Claim.Status.DISMISSED, actor)
+
+
+def accept_claims(rows: Iterable[DisputedRow], actor: Actor) -> None:
+    """Put the open claims among the rows, all of which say what is right, in the graph; one that says no more than
+    another is closed."""
+    waiting = [one.row for one in rows if one.waits]
+    for claim in waiting:
+        edge = graph.lock_edge(claim.incoming)
+        if not claim.is_retraction and (edge is None or edge.parent_id != claim.incoming_parent_id):
+            claims.insert(claim)
+    _close_claims(waiting, Claim.Status.RESOLVED, actor)
+
+
+def _close_claims(rows: Sequence[Claim], status: Claim.Status, actor: Actor) -> None:
+    Claim.objects.filter(pk__in=[claim.pk for claim in rows]).update(
+        status=status, resolved_at=timezone.now(), run=actor.run, claimed_until=None
+    )
 
 
 def hold(winner: DisputedRow, actor: Actor, reason: str) -> None:

@@ -274,7 +274,7 @@ def _reopen(decision: Decision) -> None:
     closed = decision.conflict
     if closed is None:
         return
-    again = Conflict.objects.filter(slot_kind=closed.slot_kind, slot_key=closed.slot_key, status="open").first()
+    again = Conflict.objects.filter(owner=closed.owner, key=closed.key, status="open").exclude(pk=closed.pk).first()
     if again is None:
         Conflict.objects.filter(pk=closed.pk).update(status=Conflict.Status.OPEN, resolved_at=None, resolution=None)
         return

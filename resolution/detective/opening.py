@@ -29,8 +29,8 @@ KNOWN: Final = """
 """
 IN_DISPUTE: Final = """
     SELECT h.id FROM edge_history AS h
-    JOIN conflict ON (conflict.concept_id, conflict.dim_id) = (h.concept_id, h.dim_id)
-    WHERE h.id = ANY(%s) AND slot_kind = 'edge_slot' AND status = 'open'
+    JOIN resolution_queue AS claim ON (claim.concept_id, claim.dim_id) = (h.concept_id, h.dim_id)
+    WHERE h.id = ANY(%s) AND status IN ('pending', 'proposed')
 """
 
 
@@ -71,7 +71,7 @@ def find_known_pairs(rows: Collection[StoryRow]) -> set[frozenset[StoryRow]]:
 
 
 def find_disputed(history_ids: Collection[int]) -> set[int]:
-    """The changes of facts whose slot has an open conflict of its own."""
+    """Return the changes of facts whose slot has an open claim."""
     return {key for (key,) in fetch_rows(IN_DISPUTE, [list(history_ids)])}
 
 
@@ -88,9 +88,10 @@ def open_for(finding: Finding, project: Project | None) -> int | None:
             return None
         if finding.tier == Conflict.Tier.REVERSAL and asked.row.kind == "edge_history" and not is_reversal(asked):
             return None
+        names = sorted(name_row(line.row) for line in lines)
         return open_conflict(
-            Conflict.Kind.NARRATIVE,
-            {"rows": sorted(name_row(line.row) for line in lines)},
+            f"story {' '.join(names)}",
+            {"rows": names},
             [as_member(line, is_asked=line.row == asked.row) for line in lines],
             project=project.slug if project is not None else "",
             tier=finding.tier,

@@ -8,13 +8,12 @@ not matter: `p05.lateral-support [decision.material]` is about `decision.lateral
 A memory that is not of a person meets them by what it claims: a fact by its concept and dimension, a state with its
 category or by its key alone (`The lateral support material is PEEK.`)."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from memory.domain.claims import reader
 from memory.domain.claims.claim import join_words, list_numbers, normalise, words_in
 from memory.domain.claims.stems import content_stems
-from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.domain.scope import PERSONAL, kind_of
 from memory.semantic.domain.slots import read_value
 
 VERSION: Final = 3  # of these rules: what was found by a lower one is looked at again
@@ -28,6 +27,23 @@ def meeting_key(project: str, *parts: str) -> str:
     words = frozenset().union(*map(words_in, parts))
     own = words_in(project) if project else frozenset[str]()
     return join_words(words | own) if len(words - own) >= WORDS_MIN else ""
+
+
+def fact_key(concept: str, dimension: str) -> str:
+    """Return the key of a fact's slot: the words by which other layers meet it; where these are too few to tell, its
+    own names, which nothing else meets."""
+    return meeting_key("", concept, dimension) or f"{concept} [{dimension}]"
+
+
+def state_key(project: str, category: str, key: str) -> str:
+    """Return the key of a state's slot."""
+    return meeting_key(project, category, key) or f"{project} {category}.{key}"
+
+
+def memory_key(project: str, category: str, slot: str) -> str:
+    """Return the key of a memory's slot; of a person's and of a slot of one word, nothing else has such a one."""
+    met = "" if category in PERSONAL else meeting_key(project, slot)
+    return met or " ".join(filter(None, (project, f"{kind_of(category)}:", slot)))
 
 
 def state_keys(project: str, category: str, key: str) -> set[str]:
@@ -53,20 +69,8 @@ def read_claims(project: str, text: str) -> dict[str, str]:
     return {key: value for key, value in claims.items() if key}
 
 
-def key_of(project: str, words: Sequence[str]) -> str:
-    """By which a conflict's sides have met, from what ``words_without`` has left of it."""
-    key = meeting_key(project, *words)
-    return _by_key(key) if BY_KEY in words else key
-
-
 def _by_key(key: str) -> str:
     return f"{BY_KEY} {key}" if key else ""
-
-
-def words_without(key: str, project: str) -> list[str]:
-    """Return what the key is about, inside of the project."""
-    own = words_in(project) if project else frozenset[str]()
-    return [word for word in key.split() if word not in own]
 
 
 def memory_denies(text: str, category: str, value: str) -> bool:

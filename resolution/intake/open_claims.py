@@ -17,6 +17,7 @@ from memory.graph.placement import Placement
 from memory.graph.store import Attribution
 from memory.models import Edge, Source
 from resolution.domain.verdicts import classify_collision
+from resolution.layers.conflicts import open_for_claims
 from resolution.models import Claim, CollisionType, ConflictMember
 
 PRIORITY = {Source.GUTASK: 1, Source.OPERATOR: 1}  # a person or an agent said it on purpose
@@ -30,6 +31,7 @@ TYPES: Final = {
     "blocking_concept_id": "int", "incoming_is_isa": "bool", "incoming_confidence": "float8", "incoming_source": "text",
     "channel": "text", "collision_type": "text", "agent": "text", "role": "text", "conversation": "bytea",
     "evidence": "text", "priority": "smallint", "said_at": "timestamptz", "created_at": "timestamptz",
+    "conflict_id": "bigint",
 }  # fmt: skip
 # One parameter for each column: with one for each value, as bulk_create has, an import of 10,000 contradictions spent
 # half of its time on them.
@@ -37,7 +39,7 @@ INSERT: Final = f"""
     INSERT INTO resolution_queue ({", ".join(TYPES)})
     SELECT {", ".join(TYPES).replace("created_at", "coalesce(created_at, statement_timestamp())")}
     FROM unnest({", ".join(f"%s::{type}[]" for type in TYPES.values())}) AS new ({", ".join(TYPES)})
-    RETURNING concept_id, dim_id, incoming_parent_id, id, conflict_id, created_at
+    RETURNING concept_id, dim_id, incoming_parent_id, id, created_at
 """
 # Whoever says the same as a claim supports it, once.
 SUPPORT: Final = f"""
@@ -130,10 +132,11 @@ class OpenClaims:
     def write(self) -> list[Claim]:
         """Gives the new rows their keys, and returns them."""
         if self._new:
+            self._find_conflicts()
             rows = [[getattr(row, name) for name in TYPES] for row in self._new]
             stored = {TripleIds(*row[:3]): row[3:] for row in fetch_rows(INSERT, columns(rows, len(TYPES)))}
             for row in self._new:
-                row.pk, row.conflict_id, row.created_at = stored[row.incoming]
+                row.pk, row.created_at = stored[row.incoming]
                 row._state.adding = False
         if self._support:
             with connection.cursor() as cursor:
@@ -144,6 +147,12 @@ class OpenClaims:
             # Only what is open still: a row that somebody decided meanwhile stays as it was decided.
             Claim.objects.filter(pk=key, status__in=OPEN).update(**values)
         return self._new
+
+    def _find_conflicts(self) -> None:
+        known = {row.slot: row.conflict_id for row in self._open.values() if row.pk is not None}
+        known |= open_for_claims({row.slot for row in self._new} - known.keys())
+        for row in self._new:
+            row.conflict_id = known[row.slot]
 
 
 def rebase(slot: Slot, *, fill: bool) -> None:

@@ -1,14 +1,17 @@
-"""Opens conflicts between facts, memories and project state, and closes those that are none any more. What is a member
-of an open one is marked as disputed, by triggers (sql/triggers.sql), whoever opens or closes it."""
+"""Opens conflicts, joins those that turn out to be about one slot, and closes those that are none any more. Facts,
+memories and project state that are members of an open one are marked as disputed, by triggers (sql/triggers.sql)."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from django.db import connection
-from django.db.models import Q
+from django.db import connection, transaction
 
 from memory.db.connections import columns, fetch_rows
+from memory.domain.types import Slot
+from memory.models import Project, Soas
+from resolution.domain.layer_slots import fact_key
+from resolution.domain.story import carries
 from resolution.models import Conflict, ConflictMember
 
 ConflictKind = Conflict.Kind
@@ -17,9 +20,34 @@ MemberKind = ConflictMember.Kind
 TEXT_MAX: Final = 600  # characters
 # Whoever comes second waits for the first, and joins; if the first was closed meanwhile, they open another.
 OPEN: Final = """
-    INSERT INTO conflict (slot_kind, slot_key, tier, project, question) VALUES (%s, %s, %s, %s, %s)
-    ON CONFLICT (slot_kind, slot_key) WHERE status = 'open' DO UPDATE SET priority = conflict.priority
-    RETURNING id
+    INSERT INTO conflict (slot_kind, owner, key, slot_key, tier, project, question, concept_id, dim_id)
+    SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::text[], %s::text[],
+                         %s::int[], %s::int[])
+    ON CONFLICT (owner, key) WHERE status = 'open' DO UPDATE SET priority = conflict.priority
+    RETURNING key, id
+"""
+# The open conflicts of rows, also of the claims against facts among them; of a story's questions they are no members.
+OF_ROWS: Final = """
+    SELECT conflict.id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS one (kind, id)
+    JOIN conflict_member AS member ON (member.kind, member.object_id) = (one.kind, one.id)
+    JOIN conflict ON conflict.id = member.conflict_id
+    WHERE conflict.status = 'open' AND question = ''
+    UNION
+    SELECT conflict_id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS one (kind, id)
+    JOIN urd ON one.kind = 'edge' AND edge_id = one.id
+    JOIN resolution_queue AS claim ON (concept_id, claim.dim_id) = (urd.id, urd.dim_id)
+    WHERE status IN ('pending', 'proposed') AND (NOT is_additive OR incoming_parent_id = parent_id)
+    UNION
+    SELECT id FROM conflict WHERE (owner, key, status) = (%(owner)s, %(key)s, 'open')
+    ORDER BY 1
+"""
+# Of slots of facts, the open conflicts in which their facts are members.
+OF_FACTS: Final = """
+    SELECT urd.id, urd.dim_id, min(conflict.id) FROM unnest(%s::int[], %s::int[]) AS slot (concept_id, dim_id)
+    JOIN urd ON (urd.id, urd.dim_id) = (slot.concept_id, slot.dim_id)
+    JOIN conflict_member AS member ON kind = 'edge' AND object_id = edge_id
+    JOIN conflict ON conflict.id = conflict_id AND status = 'open' AND question = ''
+    GROUP BY urd.id, urd.dim_id
 """
 JOIN: Final = f"""
     INSERT INTO conflict_member (conflict_id, kind, object_id, trust, support, text, is_asked)
@@ -38,9 +66,13 @@ POINT: Final = """
     WHERE (lower.kind, lower.object_id) = (new.kind, new.object_id) AND lower.trust < higher.trust
       AND lower.conflict_id = %s AND higher.conflict_id = %s
 """
-OF_SLOTS: Final = """
-    SELECT edge_id, conflict.id FROM urd JOIN conflict ON (concept_id, conflict.dim_id) = (urd.id, urd.dim_id)
-    WHERE status = 'open' AND slot_kind = 'edge_slot' AND edge_id = ANY(%s)
+# Of facts, the open conflicts of the claims against them.
+AGAINST: Final = """
+    SELECT DISTINCT edge_id, conflict.id, slot_kind
+    FROM urd JOIN resolution_queue AS claim ON (concept_id, claim.dim_id) = (urd.id, urd.dim_id)
+    JOIN conflict ON conflict.id = conflict_id
+    WHERE claim.status IN ('pending', 'proposed') AND edge_id = ANY(%s)
+      AND (NOT is_additive OR incoming_parent_id = parent_id)
 """
 # Beside whom people have let a row stand, and what both said then.
 SETTLED: Final = """
@@ -55,8 +87,8 @@ SETTLED: Final = """
 
 class Member(NamedTuple):
     """A side of a conflict, with what it says and who has said so: pairs of agent and channel. ``against``: the kind
-    and the id of the member that it contradicts; by default the newest of the highest layer. ``is_asked``: the question
-    is whether this one still holds."""
+    and the id of the member of a higher layer that it contradicts. ``is_asked``: the question is whether this one still
+    holds."""
 
     kind: str
     object_id: int
@@ -71,29 +103,64 @@ class Member(NamedTuple):
 
 
 def open_conflict(
-    kind: str,
-    slot_key: Mapping[str, Any],
+    key: str,
+    about: Mapping[str, Any],
     members: Sequence[Member],
     *,
+    owner: str = "",
     project: str = "",
     tier: str = "slot",
     question: str = "",
 ) -> int:
-    """The id of the open conflict about this slot, which is opened where there is none; the members join it. It is told
-    apart by its kind and its key, whose order does not matter. In the caller's transaction, if there is one."""
-    with connection.cursor() as cursor:
-        cursor.execute(OPEN, [kind, json.dumps(slot_key), tier, project, question])
-        (conflict_id,) = cursor.fetchone()
+    """Return the id of the open conflict of a slot, which the members join; where there is none, it is opened. Open
+    conflicts that have one of the members are about that slot, too, and become one, the oldest; those that ask
+    something about a story are left alone. ``about``: the slot in words. Runs in the caller's transaction, or one of
+    its own."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        conflict_id = None if question else _unite_conflicts_of(members, owner, key)
+        if conflict_id is None:
+            kind = ConflictKind.NARRATIVE if question else ConflictKind.MEMORY_SLOT
+            row = (kind, owner, key, json.dumps(about), tier, project, question, None, None)
+            cursor.execute(OPEN, [[value] for value in row])
+            _, conflict_id = cursor.fetchone()
         rows = [
             (m.kind, m.object_id, m.trust, json.dumps(m.support), m.text[:TEXT_MAX], m.is_asked)
             for m in sorted(members, key=lambda m: (m.kind, m.object_id))
         ]
         cursor.execute(JOIN, [conflict_id, *columns(rows, 6)])
-        if kind == ConflictKind.CROSS_LAYER:
-            highest = max(members, key=lambda m: (m.trust, m.object_id))
-            pairs = [(m.kind, m.object_id, *(m.against or highest[:2])) for m in members]
+        if pairs := [(m.kind, m.object_id, *m.against) for m in members if m.against is not None]:
             cursor.execute(POINT, [*columns(pairs, 4), conflict_id, conflict_id])
     return int(conflict_id)
+
+
+def _unite_conflicts_of(members: Sequence[Member], owner: str, key: str) -> int | None:
+    kinds, ids = columns([member[:2] for member in members], 2)
+    found = [id for (id,) in fetch_rows(OF_ROWS, {"kinds": kinds, "ids": ids, "owner": owner, "key": key})]
+    # In the order of their ids, as whoever else unites them does; one that was decided meanwhile is none any more.
+    rows = Conflict.objects.select_for_update(of=("self",)).filter(pk__in=found).order_by("pk")
+    open_ones = [row.pk for row in rows if row.status == Conflict.Status.OPEN]
+    if len(open_ones) > 1:
+        fetch_rows("SELECT conflicts_unite(%s, %s)", [open_ones[0], open_ones[1:]])
+    return open_ones[0] if open_ones else None
+
+
+def open_for_claims(slots: Collection[Slot]) -> dict[Slot, int]:
+    """Return the ids of the open conflicts that new claims to these slots of the graph belong to."""
+    found = {(concept, dim): id for concept, dim, id in fetch_rows(OF_FACTS, columns(sorted(slots), 2))}
+    if not (new := sorted(set(slots) - found.keys())):
+        return found
+    words = Soas.objects.only("token").in_bulk({word for slot in new for word in slot})
+    slugs = Project.objects.values_list("slug", flat=True).order_by("slug")
+    keys: dict[Slot, str] = {}
+    rows: dict[str, tuple[Any, ...]] = {}
+    for slot in new:
+        concept, dim = (words[word].token for word in slot)
+        key = keys[slot] = fact_key(concept, dim)
+        about = json.dumps({"concept": concept, "dimension": dim})
+        project = next((slug for slug in slugs if carries(concept, slug)), "")
+        rows.setdefault(key, (ConflictKind.EDGE_SLOT, "", key, about, "slot", project, "", *slot))
+    opened: dict[str, int] = dict(fetch_rows(OPEN, columns(list(rows.values()), 9)))
+    return found | {slot: opened[key] for slot, key in keys.items()}
 
 
 def find_settled(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tuple[str, int]]:
@@ -118,9 +185,10 @@ def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, An
         item = {"id": member.conflict_id, "kind": member.conflict.slot_kind, "conflicts_with": against}
         found.setdefault(member.object_id, []).append(item)
     if kind == MemberKind.EDGE:
-        for edge_id, conflict_id in fetch_rows(OF_SLOTS, [list(ids)]):
-            item = {"id": conflict_id, "kind": str(ConflictKind.EDGE_SLOT), "conflicts_with": None}
-            found.setdefault(edge_id, []).insert(0, item)
+        for edge_id, conflict_id, conflict_kind in fetch_rows(AGAINST, [list(ids)]):
+            known = found.setdefault(edge_id, [])
+            if all(item["id"] != conflict_id for item in known):
+                known.insert(0, {"id": conflict_id, "kind": conflict_kind, "conflicts_with": None})
     return found
 
 
@@ -138,6 +206,6 @@ def close_moot(conflict_ids: Collection[int]) -> int:
 
 
 def find_open(kind: str, ids: Collection[int]) -> set[int]:
-    """The ids of the open conflicts, not of an edge's slot, of which one of these rows is a member."""
-    rows = Conflict.objects.filter(~Q(slot_kind=ConflictKind.EDGE_SLOT), status=Conflict.Status.OPEN)
+    """Return the ids of the open conflicts of which one of these rows is a member."""
+    rows = Conflict.objects.filter(status=Conflict.Status.OPEN)
     return set(rows.filter(members__kind=kind, members__object_id__in=list(ids)).values_list("pk", flat=True))

@@ -3,29 +3,33 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from itertools import combinations
+from typing import Final, NamedTuple
 
 from django.db import connection, transaction
+from django.db.models import Q
 
 from memory.db.connections import fetch_rows
 from memory.domain.claims.claim import are_different, same_value, words_in
 from memory.domain.formatting import format_fact
 from memory.models import Edge, Memory, ProjectState
+from memory.semantic.rivals import are_rivals, find_contradiction
 from resolution.domain.layer_slots import (
     BY_KEY,
     VERSION,
+    fact_key,
     meeting_key,
     memory_denies,
     memory_keys,
     read_claims,
+    state_key,
     state_keys,
-    words_without,
 )
 from resolution.layers.conflicts import (
-    ConflictKind,
     Member,
     MemberKind,
     close_moot,
+    find_open,
     find_settled,
     open_conflict,
     settle_moot,
@@ -71,12 +75,14 @@ PREFIX: Final = 2  # letters that a word shares with its stem
 
 class LayerSide(NamedTuple):
     """A side: what it says of what it is about, and of which project (None for a fact, which names it). ``category``:
-    of a memory with a slot, whose value is all of its text."""
+    of a memory with a slot, whose value is all of its text. ``slot``: the key of a state's or a fact's slot, and that
+    in words."""
 
     member: Member
     value: str
     project: str | None = None
     category: str = ""
+    slot: tuple[str, Mapping[str, str]] = ("", {})
 
     @property
     def key(self) -> tuple[str, int]:
@@ -146,29 +152,63 @@ def note_slots(kind: str, object_id: int, keys: Collection[str]) -> list[str]:
 
 
 def update_conflicts(keys: Collection[str], facts: Facts | None = None) -> dict[str, int]:
-    """The open conflicts by the words by which layers meet there: those that are found, and those that go on. Others
-    are closed, unless the caller says to which ``facts`` it is to look."""
+    """Return the open conflicts by the words by which layers meet there: those that are found, and those that go on.
+    Others are closed, unless the caller says to which ``facts`` it is to look."""
     known = find_facts(keys) if facts is None else facts
     found = {}
     for key, rows in _read_rows(keys, known).items():
         for project in sorted({row.project or "" for row in rows}):
             own = [row for row in rows if row.project == project]
-            slot_key = {"project": project, "words": words_without(key, project)}
             if pairs := list(_find_pairs([*own, *known.get(key, ())])):
-                found[key] = _open(slot_key, pairs)
+                found[key] = _open(project, pairs)
             elif facts is None:
-                rows_of_key = Conflict.objects.filter(slot_kind=ConflictKind.CROSS_LAYER, slot_key=slot_key)
-                stale = list(rows_of_key.filter(status=Conflict.Status.OPEN).values_list("pk", flat=True))
-                # Whoever placed a fact after they were read here may have opened it: only a second look shows that.
-                if stale and not _disagree_now(key, project):
-                    close_moot(stale)
+                close_agreed(_find_open_of(own))
     return found
 
 
-def _disagree_now(key: str, project: str) -> bool:
-    known = find_facts([key])
-    own = [row for row in _read_rows([key], known).get(key, ()) if row.project == project]
-    return bool(own) and any(_find_pairs([*own, *known.get(key, ())]))
+def _find_open_of(rows: Iterable[LayerSide]) -> set[int]:
+    by_kind: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        by_kind[row.member.kind].append(row.member.object_id)
+    return {one for kind, ids in by_kind.items() for one in find_open(kind, ids)}
+
+
+def close_agreed(conflict_ids: Collection[int]) -> None:
+    """Close those of the conflicts whose current members no longer contradict each other. What a model has found, rules
+    cannot judge."""
+    rows = Conflict.objects.filter(pk__in=conflict_ids, question="", status=Conflict.Status.OPEN)
+    rows = rows.exclude(tier=Conflict.Tier.MODEL)
+    close_moot([conflict.pk for conflict in rows.order_by("pk") if not _disagree(conflict)])
+
+
+def _disagree(conflict: Conflict) -> bool:
+    ids: dict[str, list[int]] = defaultdict(list)
+    for kind, object_id in conflict.members.values_list("kind", "object_id"):
+        ids[kind].append(object_id)
+    memories = Memory.objects.filter(pk__in=ids[MemberKind.MEMORY], status=Memory.Status.ACTIVE).defer("lexemes")
+    if any(contradict(one, other) for one, other in combinations(memories.order_by("pk"), 2)):
+        return True
+    slots = LayerSlot.objects.filter(
+        Q(kind=LayerSlot.Kind.MEMORY, object_id__in=ids[MemberKind.MEMORY])
+        | Q(kind=LayerSlot.Kind.PROJECT_STATE, object_id__in=ids[MemberKind.PROJECT_STATE])
+    )
+    facts: dict[str, list[LayerSide]] = defaultdict(list)
+    for row in fetch_rows(f"{READ_FACTS} AND edge_id = ANY(%s)", [ids[MemberKind.EDGE]]):
+        facts[meeting_key("", row[1], row[3])].append(as_row(*row))
+    own = {(kind, object_id) for kind, some in ids.items() for object_id in some}
+    for key, rows in _read_rows({*slots.values_list("words", flat=True), *facts}, facts).items():
+        for project in {row.project or "" for row in rows}:
+            some = [row for row in rows if row.project == project and row.key in own]
+            if some and any(_find_pairs([*some, *facts.get(key, ())])):
+                return True
+    return False
+
+
+def contradict(one: Memory, other: Memory) -> bool:
+    """True if two memories that were taken for rivals still are."""
+    if one.project_id != other.project_id:
+        return False
+    return are_rivals(one, other) or find_contradiction(one, other) is not None
 
 
 def find_facts(keys: Collection[str]) -> dict[str, list[LayerSide]]:
@@ -188,7 +228,8 @@ def find_facts(keys: Collection[str]) -> dict[str, list[LayerSide]]:
 
 def as_row(edge_id: int, concept: str, parent: str, dim: str, is_isa: bool, agent: str, channel: str) -> LayerSide:
     text = format_fact(concept, parent, dim, is_isa=is_isa)
-    return LayerSide(Member(MemberKind.EDGE, edge_id, text, [(agent, channel)]), parent)
+    slot = fact_key(concept, dim), {"concept": concept, "dimension": dim}
+    return LayerSide(Member(MemberKind.EDGE, edge_id, text, [(agent, channel)]), parent, slot=slot)
 
 
 def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]]:
@@ -197,7 +238,8 @@ def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]
     found: dict[str, list[LayerSide]] = defaultdict(list)
     for words, row_id, category, name, value, actor, slug in fetch_rows(STATES, [list(keys)]):
         member = Member(MemberKind.PROJECT_STATE, row_id, f"{category}.{name} = {value}", [(actor, "operator")])
-        found[words].append(LayerSide(member, value, slug))
+        slot = state_key(slug, category, name), {"project": slug, "category": category, "key": name}
+        found[words].append(LayerSide(member, value, slug, slot=slot))
     if not (met := [key for key in keys if key in found or facts.get(key)]):
         return found
     for words, row_id, text, category, agent, channel, slug in fetch_rows(MEMORIES, [met]):
@@ -208,13 +250,12 @@ def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]
     return found
 
 
-def _open(slot_key: dict[str, Any], pairs: Sequence[tuple[LayerSide, LayerSide]]) -> int:
+def _open(project: str, pairs: Sequence[tuple[LayerSide, LayerSide]]) -> int:
     against = {lower.key: higher.key for lower, higher in pairs}
     members = {row.key: row.member._replace(against=against.get(row.key)) for pair in pairs for row in pair}
+    key, about = max((higher for _, higher in pairs), key=lambda row: row.member.trust).slot
     with transaction.atomic():
-        conflict_id = open_conflict(
-            ConflictKind.CROSS_LAYER, slot_key, list(members.values()), project=str(slot_key["project"])
-        )
+        conflict_id = open_conflict(key, about, list(members.values()), project=project)
         for kind, object_id in members:  # what has gone since it was read has closed nothing
             settle_moot(kind, [object_id])
     return conflict_id

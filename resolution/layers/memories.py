@@ -1,25 +1,17 @@
 """Conflicts between memories: of one slot, or near in meaning and opposed."""
 
+import json
 from collections.abc import Collection, Sequence
-from itertools import combinations
 from typing import Any
 
 from memory.models import Memory
 from memory.semantic import store
 from memory.semantic.domain.scope import PERSONAL, kind_of
-from memory.semantic.rivals import are_rivals, find_contradiction, find_rivals
+from memory.semantic.rivals import find_rivals
 from memory.semantic.store import Change
-from resolution.layers.conflicts import (
-    ConflictKind,
-    Member,
-    MemberKind,
-    close_moot,
-    find_open,
-    find_settled,
-    open_conflict,
-    settle_moot,
-)
-from resolution.layers.detection import detect_memory
+from resolution.domain.layer_slots import memory_key
+from resolution.layers.conflicts import Member, MemberKind, find_open, find_settled, open_conflict, settle_moot
+from resolution.layers.detection import close_agreed, detect_memory
 from resolution.models import Conflict, ConflictMember
 
 Tier = Conflict.Tier
@@ -54,47 +46,39 @@ def dispute(memory: Memory, rivals: Sequence[Memory], by: Change) -> int | None:
 
 
 def open_between(memory: Memory, rivals: Sequence[Memory], tier: str = Tier.SLOT) -> int | None:
-    """The id of the conflict, of the slot that they share, which the memory and its rivals belong to from now on; the
-    first where these are several slots, None without rivals."""
-    opened = []
+    """Return the id of the conflict that the memory and its rivals belong to from now on; None without rivals."""
+    slug = memory.project.slug if memory.project is not None else ""
+    conflict_id = None
     for rival in rivals:
-        key, members = _key_of(memory, rival), [as_member(memory), as_member(rival)]
-        slug = memory.project.slug if memory.project is not None else ""
-        opened.append(
-            open_conflict(ConflictKind.MEMORY_SLOT, key | {"project": slug}, members, project=slug, tier=tier)
-        )
-    return min(opened, default=None)
+        owner, key, about = _find_slot(memory, rival, slug)
+        members = [as_member(memory), as_member(rival)]
+        conflict_id = open_conflict(key, about, members, owner=owner, project=slug, tier=tier)
+    return conflict_id
 
 
 def settle_memories(ids: Collection[int]) -> None:
-    """Closes the conflicts of memories that hold no more, or say something else, if the others contradict nobody."""
+    """Close the conflicts of memories that are superseded or say something else, if the others contradict nobody."""
     settle_moot(MemberKind.MEMORY, ids)
-    for conflict in Conflict.objects.filter(
-        pk__in=find_open(MemberKind.MEMORY, ids), slot_kind=ConflictKind.MEMORY_SLOT
-    ):
-        keys = conflict.members.filter(kind=MemberKind.MEMORY).values("object_id")
-        standing = Memory.objects.filter(pk__in=keys, status=Memory.Status.ACTIVE)
-        if not any(contradict(one, other) for one, other in combinations(standing.order_by("pk"), 2)):
-            close_moot([conflict.pk])
-
-
-def contradict(one: Memory, other: Memory) -> bool:
-    """True if two memories that were taken for rivals still are."""
-    if one.project_id != other.project_id:
-        return False
-    return are_rivals(one, other) or find_contradiction(one, other) is not None
+    close_agreed(find_open(MemberKind.MEMORY, ids))
 
 
 def are_in_one(one: int, other: int) -> bool:
-    """True if two memories are members of one open conflict."""
+    """True if two memories are members of one open conflict that asks nothing."""
     rows = ConflictMember.objects.filter(kind=MemberKind.MEMORY, conflict__status=Conflict.Status.OPEN)
-    own = rows.filter(object_id=one, conflict__slot_kind=ConflictKind.MEMORY_SLOT).values("conflict")
+    own = rows.filter(object_id=one, conflict__question="").values("conflict")
     return rows.filter(object_id=other, conflict__in=own).exists()
 
 
-def _key_of(memory: Memory, rival: Memory) -> dict[str, Any]:
+def _find_slot(memory: Memory, rival: Memory, slug: str) -> tuple[str, str, dict[str, Any]]:
+    """Return the owner and the key of the slot that two memories share, and the slot in words. Where they share none,
+    they are their own slot."""
     shared = [slot for slot in (memory.slot, memory.other_slot) if slot and slot in (rival.slot, rival.other_slot)]
+    project = {"project": slug} if slug else {}
     if not shared or kind_of(memory.category) != kind_of(rival.category):
-        return {"memories": sorted((memory.pk, rival.pk))}
-    owner = {"agent": memory.agent, "user": memory.person} if memory.category in PERSONAL else {}
-    return {"category": kind_of(memory.category), "slot": shared[0], **owner}
+        pair = sorted((memory.pk, rival.pk))
+        return "", f"memories {pair[0]} {pair[1]}", {"memories": pair} | project
+    kind = {"category": kind_of(memory.category)} if kind_of(memory.category) else {}
+    of_person = {"agent": memory.agent, "user": memory.person} if memory.category in PERSONAL else {}
+    owner = json.dumps([memory.agent, memory.person]) if of_person else ""
+    about = kind | {"slot": shared[0]} | of_person | project
+    return owner, memory_key(slug, memory.category, shared[0]), about

@@ -18,11 +18,11 @@ from memory.semantic.domain import slots
 from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.rivals import are_rivals
 from memory.semantic.store import Change
-from resolution.domain.layer_slots import BY_KEY, VERSION, key_of, meeting_key, memory_keys, state_keys
+from resolution.domain.layer_slots import BY_KEY, VERSION, meeting_key, memory_keys, state_keys
 from resolution.layers import detection
-from resolution.layers.conflicts import ConflictKind, MemberKind, settle_moot
-from resolution.layers.detection import LayerSide
-from resolution.layers.memories import are_in_one, contradict, drop_settled, open_between, settle_memories
+from resolution.layers.conflicts import MemberKind, find_open, settle_moot
+from resolution.layers.detection import LayerSide, contradict
+from resolution.layers.memories import are_in_one, drop_settled, open_between, settle_memories
 from resolution.models import Conflict, ConflictMember, LayerSlot
 
 ACTOR: Final = "sweep"
@@ -150,8 +150,7 @@ def _dispute(one_id: int, other_id: int, tier: str) -> None:
 
 
 def compare_layers() -> Iterator[int]:
-    """Opens what is open between project state, facts and memories, and closes what agrees by now; yields how many
-    facts it has looked at."""
+    """Open what is disputed between project state, facts and memories; yield how many facts were looked at."""
     met: dict[str, set[str]] = defaultdict(set)  # the kinds that meet there
     for words, kind in LayerSlot.objects.values_list("words", "kind"):
         met[words].add(kind)
@@ -161,18 +160,9 @@ def compare_layers() -> Iterator[int]:
             if (key := meeting_key("", row[1], row[3])) in met:
                 facts[key].append(detection.as_row(*row))
         yield len(some)
-    found = set()
     for keys in chunks([key for key, kinds in met.items() if len(kinds) + (key in facts) > 1], BATCH):
-        found |= set(detection.update_conflicts(keys, facts).values())
+        detection.update_conflicts(keys, facts)
         yield 0
-    # The rest has lost a side that nobody saw go, or it was renamed.
-    rest = Conflict.objects.filter(slot_kind=ConflictKind.CROSS_LAYER, status=Conflict.Status.OPEN).exclude(
-        pk__in=found
-    )
-    for conflict in rest:
-        words, project = conflict.slot_key["words"], conflict.slot_key["project"]
-        if conflict.pk not in detection.update_conflicts([key_of(project, words)]).values():
-            detection.close_moot([conflict.pk])
 
 
 def _read_facts() -> Iterator[list[tuple[int, str, str, str, bool, str, str]]]:
@@ -186,15 +176,13 @@ def _read_facts() -> Iterator[list[tuple[int, str, str, str, bool, str, str]]]:
 
 
 def settle_open_ones() -> None:
-    """Closes the open conflicts of which too little stands, or whose memories agree by now."""
-    open_ones = Q(conflict__status=Conflict.Status.OPEN) & ~Q(conflict__slot_kind=ConflictKind.EDGE_SLOT)
+    """Close the open conflicts of which too little is current, or whose members agree by now."""
+    open_ones = Q(conflict__status=Conflict.Status.OPEN) & ~Q(conflict__slot_kind=Conflict.Kind.EDGE_SLOT)
     members = list(ConflictMember.objects.filter(open_ones).values_list("kind", "object_id").distinct())
     for some in chunks(members, BATCH):
         by_kind = defaultdict(list)
         for kind, object_id in some:
             by_kind[kind].append(object_id)
         for kind, ids in by_kind.items():
-            if kind == MemberKind.MEMORY:
-                settle_memories(ids)
-            else:
-                settle_moot(kind, ids)
+            settle_moot(kind, ids)
+            detection.close_agreed(find_open(kind, ids))

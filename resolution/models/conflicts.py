@@ -9,6 +9,7 @@ from django.db.models import F, Func, Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
+from memory.domain.formatting import format_fact
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.store import Attribution
 from memory.models import Soas, Source
@@ -51,12 +52,15 @@ SAYS: Final = WholeWords(Unjoined("text"))  # of a member
 
 
 class Conflict(models.Model):
-    """What contradicts each other. About the slot of an edge it is open while one of its claims is: a trigger keeps it
-    in step with the rows of ``resolution_queue`` (sql/triggers.sql). The other kinds belong to resolution/layers."""
+    """Rows that say different things about one slot, of whatever layers they are, or a question about a story. Of each
+    slot one is open at most. It is open while one of its claims is, or two of its other members dispute each other:
+    triggers keep it in step with its members (sql/triggers.sql)."""
 
     class Kind(models.TextChoices):
-        EDGE_SLOT = "edge_slot", "two facts of one place"
-        MEMORY_SLOT = "memory_slot", "two memories"
+        """What its members are; a trigger derives it from them."""
+
+        EDGE_SLOT = "edge_slot", "facts"
+        MEMORY_SLOT = "memory_slot", "memories"
         CROSS_LAYER = "cross_layer", "project state, facts and memories"
         NARRATIVE = "narrative", "a story that is unclear"
 
@@ -74,8 +78,12 @@ class Conflict(models.Model):
         RESOLVED = "resolved"
         DISMISSED = "dismissed"
 
-    slot_kind = models.CharField(max_length=12, choices=Kind)
-    slot_key = models.JSONField(help_text="What it is about, in words: of an edge's slot, concept and dimension.")
+    slot_kind = models.CharField("kind", max_length=12, choices=Kind, default=Kind.MEMORY_SLOT)
+    owner = models.CharField(
+        max_length=250, blank=True, default="", db_default="", help_text="Whose slot it is; empty if it is everybody's."
+    )
+    key = models.TextField(help_text="The slot: the stems of what it is about, in order.")
+    slot_key = models.JSONField(help_text="The slot in words: of a fact, concept and dimension.")
     tier = models.CharField("found by", max_length=10, choices=Tier, default=Tier.SLOT, db_default=Tier.SLOT)
     concept = models.ForeignKey(Soas, models.PROTECT, null=True, related_name="conflicts")
     dim = models.ForeignKey(
@@ -103,9 +111,7 @@ class Conflict(models.Model):
             GinIndex(ABOUT, condition=~Q(slot_kind="edge_slot"), name="conflict_words"),
         ]
         constraints = [
-            models.UniqueConstraint(
-                fields=["slot_kind", "slot_key"], condition=Q(status="open"), name="conflict_is_open_once"
-            ),
+            models.UniqueConstraint(fields=["owner", "key"], condition=Q(status="open"), name="conflict_is_open_once"),
             models.CheckConstraint(
                 condition=Q(slot_kind__in=["edge_slot", "memory_slot", "cross_layer", "narrative"]),
                 name="conflict_kind_is_known",
@@ -115,7 +121,8 @@ class Conflict(models.Model):
                 name="conflict_tier_is_known",
             ),
             models.CheckConstraint(
-                condition=~Q(slot_kind="narrative") | ~Q(question=""), name="conflict_of_a_story_asks_something"
+                condition=Q(slot_kind="narrative") & ~Q(question="") | ~Q(slot_kind="narrative") & Q(question=""),
+                name="conflict_of_a_story_asks_something",
             ),
             models.CheckConstraint(
                 condition=Q(status__in=["open", "resolved", "dismissed"]), name="conflict_state_is_known"
@@ -127,7 +134,7 @@ class Conflict(models.Model):
         ]
 
     def __str__(self) -> str:
-        if self.slot_kind == self.Kind.EDGE_SLOT:
+        if self.concept_id is not None and not self.question:
             return f"{self.concept} [{self.dim}]"
         return self.question or f"{self.get_slot_kind_display()} {self.pk}"
 
@@ -145,7 +152,7 @@ class Conflict(models.Model):
 
 class ConflictMember(models.Model):
     """One of the sides of a conflict, and who has said so: ``support`` holds pairs of agent and channel, in the order
-    in which they were heard. Of what contradicts each other in an edge's slot, what stands there is no member."""
+    in which they were heard. The fact that a claim disputes is a side without being a member."""
 
     class Kind(models.TextChoices):
         CLAIM = "claim"
@@ -198,7 +205,7 @@ class ConflictMember(models.Model):
 
 class Claim(models.Model):
     """A row of the resolution queue: an incoming fact that the graph refused, and what it collided with. It is a member
-    of the conflict of its slot, which a trigger finds or opens."""
+    of the conflict of its slot."""
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -206,7 +213,7 @@ class Claim(models.Model):
         RESOLVED = "resolved"
         DISMISSED = "dismissed"
 
-    conflict = models.ForeignKey(Conflict, models.PROTECT, null=True, editable=False, related_name="claims")
+    conflict = models.ForeignKey(Conflict, models.PROTECT, editable=False, related_name="claims")
     concept = models.ForeignKey(Soas, models.PROTECT, related_name="claims")
     dim = models.ForeignKey(Soas, models.PROTECT, related_name="dimension_claims", verbose_name="dimension")
     existing_parent = models.ForeignKey(Soas, models.PROTECT, null=True, blank=True, related_name="claims_as_existing")
@@ -328,6 +335,19 @@ class Claim(models.Model):
     def existing_is_isa(self) -> bool:
         """What the fact said that it collided with in its slot."""
         return self.incoming_is_isa != (self.collision_type == CollisionType.MISCLASSIFICATION)
+
+    @property
+    def words(self) -> str:
+        """What it says."""
+        fact = format_fact(self.concept.token, self.incoming_parent.token, self.dim.token, is_isa=self.incoming_is_isa)
+        return f"no longer: {fact}" if self.is_retraction else fact
+
+    @property
+    def places(self) -> list[TripleIds]:
+        """Where the fact is that is in its way: in its own place, or where the edge is that closes a cycle."""
+        if self.blocking_concept_id is None:
+            return [self.incoming]
+        return [self.incoming, TripleIds(self.blocking_concept_id, self.dim_id, self.concept_id)]
 
     @property
     def incoming_text(self) -> str:

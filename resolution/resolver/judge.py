@@ -12,6 +12,7 @@ from memory.llm import explain_concept
 from memory.models import Agent, Edge, EdgeHistory, LanguageModel, LlmCall, Source
 from resolution.domain.llm_prompt import Case, CaseSide, QuotedStatement, build_question
 from resolution.domain.verdicts import Verdict, read_verdict
+from resolution.intake.in_the_way import edge_at, edges_near
 from resolution.models import Claim, CollisionType
 from resolution.views import conflict_facts
 from resolution.views.phrases import STATING
@@ -71,7 +72,7 @@ def _name(agent: str, source: str) -> str:
 
 def _existing(claim: Claim) -> CaseSide:
     """The fact that stands in the slot; where it was taken out meanwhile, what the queue knows of it."""
-    edge = conflict_facts.edge_at(claim.incoming, conflict_facts.edges_near([claim]))
+    edge = edge_at(claim.incoming, edges_near([claim]))
     if edge is not None:
         return _claim(edge)
     fact = Triple(str(claim.concept), str(claim.existing_parent), str(claim.dim), claim.existing_is_isa)

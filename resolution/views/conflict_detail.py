@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db.models import Case, F, Q, QuerySet, Value, When
 
 from memory.models import Edge, EdgeHistory, Evidence
+from resolution.intake.in_the_way import in_the_way
 from resolution.intake.open_claims import IN_ORDER, OPEN
 from resolution.models import Claim, Decision
 from resolution.views import conflict_facts
@@ -104,7 +105,7 @@ def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
     about = Edge.objects.filter(concept_id=claim.concept_id).exclude(parent_id=claim.concept_id)
     edges = list(about.select_related(*conflict_facts.EDGE).order_by(is_other, "-last_confirmed")[: FACTS_MAX + 1])
     ring = conflict_facts.ring(claim) if claim.existing_parent is None else []
-    standing = conflict_facts.in_the_way(claim, {edge.place: edge for edge in (*ring, *edges)})
+    standing = in_the_way(claim, {edge.place: edge for edge in (*ring, *edges)})
     history, statements = _history(claim, standing)
     row = ConflictRow(
         claim,

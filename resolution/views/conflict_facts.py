@@ -1,12 +1,10 @@
-"""What stands on both sides of a conflict: the facts in the way, the ring that would close, what else is known of the
-concept. For the API, the admin and the question to a language model alike; in few queries however many there are."""
-
-from collections.abc import Iterable, Mapping
+"""What is around a claim: the ring that would close, what else is known of the concept. For the API, the admin and the
+question to a language model alike; in few queries however many there are."""
 
 from django.db.models import Case, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
-from memory.domain.types import SEED_DIMENSIONS, Place, TripleIds
+from memory.domain.types import SEED_DIMENSIONS
 from memory.models import Dimension, Edge
 from resolution.models import Claim
 
@@ -30,34 +28,6 @@ HOLDS_FACTS = Exists(Edge.objects.filter(dim=OuterRef("pk")).exclude(concept=Out
 # How many facts a dimension has, counted no further: where it matters which is used more, none has as many.
 USED = "(SELECT count(*) FROM (SELECT FROM urd WHERE urd.dim_id = dimension.id LIMIT %s) AS counted)"
 USED_MAX = 10_000
-
-
-def edges_near(claims: Iterable[Claim]) -> dict[Place, Edge]:
-    """The facts that these claims may be against, by their places, in one query."""
-    places = {place for claim in claims for place in _list_places(claim)}
-    edges = Edge.objects.filter(
-        Q(is_additive=False) | Q(parent_id__in={place.parent_id for place in places}),
-        concept_id__in={place.concept_id for place in places},
-        dim_id__in={place.dim_id for place in places},
-    )
-    return {edge.place: edge for edge in edges.select_related(*EDGE)}
-
-
-def edge_at(ids: TripleIds, edges: Mapping[Place, Edge]) -> Edge | None:
-    """Of these facts the one in the place of the triple: in its slot or, where all is kept, its own."""
-    return edges.get(ids.slot) or edges.get(ids)
-
-
-def in_the_way(row: Claim, edges: Mapping[Place, Edge]) -> Edge | None:
-    """Of these facts, the one that stands against the newcomer; None where it was taken out meanwhile."""
-    return next(filter(None, (edge_at(ids, edges) for ids in _list_places(row))), None)
-
-
-def _list_places(row: Claim) -> list[TripleIds]:
-    """Where the fact stands that is in the way: in the newcomer's place, or where the edge is that closes the ring."""
-    if row.blocking_concept_id is None:
-        return [row.incoming]
-    return [row.incoming, TripleIds(row.blocking_concept_id, row.dim_id, row.concept_id)]
 
 
 def ring(row: Claim) -> list[Edge]:

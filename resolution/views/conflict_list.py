@@ -14,9 +14,9 @@ from memory.domain.text.tokenizer import parse_name
 from memory.domain.types import whole_number
 from memory.models import Dimension, Soas, Source, find_called_like
 from memory.templatetags.times import ago
+from resolution.intake.in_the_way import edges_near, in_the_way
 from resolution.intake.open_claims import IN_ORDER, OPEN
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember
-from resolution.views import conflict_facts
 from resolution.views.audits import touching
 from resolution.views.phrases import Side, describe_proposal, existing_side, incoming_side
 
@@ -258,11 +258,9 @@ class ConflictRow:
 def rows(claims: Iterable[Claim]) -> list[ConflictRow]:
     """In one query. The claims come with what they refer to (RELATED)."""
     found = list(claims)
-    edges = conflict_facts.edges_near(found)
+    edges = edges_near(found)
     return [
-        ConflictRow(
-            row, existing_side(row, conflict_facts.in_the_way(row, edges)), incoming_side(row), describe_proposal(row)
-        )
+        ConflictRow(row, existing_side(row, in_the_way(row, edges)), incoming_side(row), describe_proposal(row))
         for row in found
     ]
 

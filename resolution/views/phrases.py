@@ -132,9 +132,10 @@ def why_it_waits(row: Claim, edge: Edge | None) -> str:
 
 def newcomer(row: Claim, dimension: str = "", is_isa: bool | None = None) -> str:
     """The new fact, as it was said or as it is in another dimension."""
+    if not dimension and is_isa is None:
+        return row.words
     flavour = row.incoming_is_isa if is_isa is None else is_isa
-    fact = format_fact(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
-    return f"no longer: {fact}" if row.is_retraction else fact
+    return format_fact(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
 
 
 def describe_proposal(row: Claim) -> str:

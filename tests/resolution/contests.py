@@ -36,8 +36,10 @@ def stand(text: str, **more: Any) -> Edge:
 
 def contest(kind: str, rows: Iterable[Any], *, question: str = "", asked: Any = None) -> Conflict:
     rows = list(rows)
-    key = {"slot": [f"{row._meta.model_name} {row.pk}" for row in rows]}
-    conflict = Conflict.objects.create(slot_kind=kind, slot_key=key, question=question)
+    slot = [f"{row._meta.model_name} {row.pk}" for row in rows]
+    conflict = Conflict.objects.create(
+        slot_kind=kind, key=" ".join(slot), slot_key={"slot": slot}, question=question, tier="model"
+    )
     kinds = {Edge: "edge", EdgeHistory: "edge_history", Memory: "memory", ProjectState: "project_state"}
     for row in rows:
         name = kinds[type(row)]

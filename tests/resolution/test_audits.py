@@ -39,9 +39,10 @@ def test_a_name_is_found_in_whole_words_however_they_are_joined(what: str, kinds
     collide("gnommoweb isa repo type", "gnommoweb isa container type")
     memory, state = remember("Sam prefers PEEK to the rebase workflow."), settle("lateral_support_material", "GF-PTFE")
     members = [Member("memory", memory.pk, memory.text), Member("project_state", state.pk, str(state))]
-    open_conflict("cross_layer", {"project": "p05", "words": ["decision", "lateral", "material", "support"]}, members)
-    open_conflict("memory_slot", {"category": "preference", "slot": "workflow"}, ())
-    open_conflict("narrative", {"rows": []}, (), question="Is the Größe of the aardvark_api still the case?")
+    slot = {"project": "p05", "category": "decision", "key": "lateral_support_material"}
+    open_conflict("decis later materi p05 support", slot, members)
+    open_conflict("preference: workflow", {"category": "preference", "slot": "workflow"}, ())
+    open_conflict("story", {"rows": []}, (), question="Is the Größe of the aardvark_api still the case?")
 
     assert touched(what) == kinds
 

@@ -25,9 +25,11 @@ GOOD: dict[str, dict[str, Any]] = {
     "resolution_queue": {
         "concept_id": A, "dim_id": D, "existing_parent_id": B, "incoming_parent_id": C, "incoming_is_isa": True,
         "incoming_confidence": 0.9, "incoming_source": "gutask", "collision_type": "isa_isa", "status": "pending",
+        "conflict_id": SLOT,
     },
     "conflict": {
-        "slot_kind": "edge_slot", "slot_key": '{"concept": "a", "dimension": "d"}', "concept_id": A, "dim_id": D,
+        "slot_kind": "edge_slot", "key": "a [d]", "slot_key": '{"concept": "a", "dimension": "d"}',
+        "concept_id": A, "dim_id": D,
     },
     "conflict_member": {"conflict_id": SLOT, "kind": "claim", "object_id": 7, "support": "[]"},
     "agent_hour": {"agent": "dobby", "hour": "2026-11-22 10:00+00"},
@@ -100,9 +102,9 @@ def decided() -> None:
     """A conflict that was decided about, in the past. The detective has read nothing."""
     add_words()
     run("DELETE FROM detective_mark")
+    insert("conflict", GOOD["conflict"] | {"id": SLOT, "status": "resolved"})
     insert("resolution_queue", GOOD["resolution_queue"] | {"id": CLAIM, "status": "resolved"})
     insert("decision", GOOD["decision"] | {"id": DECISION})
-    insert("conflict", GOOD["conflict"] | {"id": SLOT, "status": "resolved"})
 
 
 @pytest.mark.parametrize("table", GOOD)

@@ -207,7 +207,7 @@ def test_a_conflict_that_gets_another_member_meanwhile_is_decided_with_it_or_lef
         conflict, rows = prefer(f"Sam prefers rebase {i}.", f"Sam prefers merge {i}.")
         newcomer = remember(f"Sam prefers squash {i}.")
         member = Member("memory", newcomer.pk, newcomer.text)
-        joins = partial(run_transaction, partial(open_conflict, "memory_slot", conflict.slot_key, [member]))
+        joins = partial(run_transaction, partial(open_conflict, conflict.key, conflict.slot_key, [member]))
         decides = partial(
             resolve, conflict.pk, OPERATOR, Resolution("supersede_others", winner=MemberKey(rows[0].pk, "memory"))
         )

@@ -13,7 +13,8 @@ from tests.resolution.worlds import collide, say
 
 pytestmark = pytest.mark.django_db
 
-KEY = {"project": "p05", "words": ["decision", "material"]}
+KEY = "decis materi p05"
+ABOUT = {"project": "p05", "category": "decision", "key": "material"}
 
 
 def remembered(text: str = "The bracket is of PEEK.") -> Memory:
@@ -43,25 +44,25 @@ def test_of_two_that_open_one_at_once_the_second_joins(racers: Racers) -> None:
     support = ("dobby", "user"), ("winky", "gutask")
 
     for number in range(200):
-        key = {"slot": number, "project": ""}
+        Conflict.objects.update(status="resolved")
         ids = racers.at_once(
-            partial(open_conflict, "memory_slot", key, [as_member(row, support[0]) for row in memories[:3]]),
-            partial(open_conflict, "memory_slot", key, [as_member(row, support[1]) for row in memories[1:]]),
+            partial(open_conflict, f"slot {number}", {}, [as_member(row, support[0]) for row in memories[:3]]),
+            partial(open_conflict, f"slot {number}", {}, [as_member(row, support[1]) for row in memories[1:]]),
         )
 
         assert ids[0] == ids[1]
         members = ConflictMember.objects.filter(conflict=ids[0]).order_by("object_id")
         assert [member.object_id for member in members] == [memory.pk for memory in memories]
         assert sorted(members[1].support) == [["dobby", "user"], ["winky", "gutask"]]
-    assert Conflict.objects.filter(status="open").count() == 200
+    assert Conflict.objects.count() == 200
 
 
 def test_what_is_contested_again_is_another_conflict_and_the_old_one_stays() -> None:
     rows = [as_member(remembered()), as_member(state())]
-    first = open_conflict("cross_layer", KEY, rows, project="p05")
+    first = open_conflict(KEY, ABOUT, rows, project="p05")
     Conflict.objects.update(status="resolved")
 
-    second = open_conflict("cross_layer", KEY, rows, project="p05")
+    second = open_conflict(KEY, ABOUT, rows, project="p05")
 
     assert first != second
     assert [status(first), status(second)] == ["resolved", "open"]
@@ -71,9 +72,11 @@ def test_what_is_contested_again_is_another_conflict_and_the_old_one_stays() -> 
 def test_the_lower_layers_name_what_they_contradict() -> None:
     say("bracket isa peek material")
     memory, edge, old = remembered(), Edge.objects.get(concept__token="bracket"), state()
-    conflict = open_conflict("cross_layer", KEY, [as_member(row) for row in (memory, edge, old)], project="p05")
+    above = ("project_state", old.pk)
+    sides = [as_member(memory, against=above), as_member(edge, against=above), as_member(old)]
+    conflict = open_conflict(KEY, ABOUT, sides, project="p05")
 
-    assert list(Conflict.objects.values_list("slot_kind", "slot_key", "project")) == [("cross_layer", KEY, "p05")]
+    assert list(Conflict.objects.values_list("slot_kind", "slot_key", "project")) == [("cross_layer", ABOUT, "p05")]
     assert list(ConflictMember.objects.order_by("-trust").values_list("kind", "trust", "conflicts_with__kind")) == [
         ("project_state", 3, None),
         ("edge", 2, "project_state"),
@@ -81,7 +84,7 @@ def test_the_lower_layers_name_what_they_contradict() -> None:
     ]
     item = {"id": conflict, "kind": "cross_layer", "conflicts_with": {"kind": "project_state", "id": old.pk}}
     assert list_open_of("memory", [memory.pk, 0]) == {memory.pk: [item]}
-    open_conflict("cross_layer", KEY, [as_member(memory, against=("edge", edge.pk)), as_member(edge)])
+    open_conflict(KEY, ABOUT, [as_member(memory, against=("edge", edge.pk)), as_member(edge)])
     assert list_open_of("memory", [memory.pk])[memory.pk][0]["conflicts_with"] == {"kind": "edge", "id": edge.pk}
 
 
@@ -95,8 +98,9 @@ def test_a_fact_tells_of_the_conflict_of_its_slot() -> None:
 
 def test_members_are_marked_while_one_of_their_conflicts_is_open() -> None:
     memory, old, other = remembered(), state(), remembered("The bracket is of steel.")
-    first = open_conflict("cross_layer", KEY, [as_member(memory), as_member(old)])
-    open_conflict("memory_slot", {"slot": "bracket"}, [as_member(memory), as_member(other)])
+    first = open_conflict(KEY, ABOUT, [as_member(memory), as_member(old)])
+    question = "Is the bracket still of PEEK?"
+    open_conflict("story", {}, [as_member(memory), as_member(other)], question=question)
     assert disputed(memory, old, other) == [True, True, True]
 
     Conflict.objects.filter(pk=first).update(status="dismissed")
@@ -110,7 +114,7 @@ def test_members_are_marked_while_one_of_their_conflicts_is_open() -> None:
 def test_a_conflict_of_which_one_side_stands_closes_by_itself() -> None:
     say("bracket isa peek material")
     memory, edge, old = remembered(), Edge.objects.get(concept__token="bracket"), state()
-    conflict = open_conflict("cross_layer", KEY, [as_member(row) for row in (memory, edge, old)])
+    conflict = open_conflict(KEY, ABOUT, [as_member(row) for row in (memory, edge, old)])
 
     edge.delete()
     assert status(conflict) == "open"
@@ -124,7 +128,7 @@ def test_a_conflict_of_which_one_side_stands_closes_by_itself() -> None:
 
 def test_a_conflict_ends_with_the_project_state_that_was_contradicted() -> None:
     memory, old = remembered(), state()
-    conflict = open_conflict("cross_layer", KEY, [as_member(memory), as_member(old)])
+    conflict = open_conflict(KEY, ABOUT, [as_member(memory), as_member(old)])
 
     ProjectState.objects.update(status="superseded", archived_at="2026-01-01T00:00Z", is_disputed=False)
 
@@ -135,7 +139,7 @@ def test_a_conflict_ends_with_the_project_state_that_was_contradicted() -> None:
 def test_a_question_ends_with_what_it_is_about() -> None:
     memory, others = remembered(), [remembered(), remembered()]
     members = [as_member(memory, is_asked=True), *map(as_member, others)]
-    conflict = open_conflict("narrative", {"a": 1}, members, tier="model", question="Is the bracket still of PEEK?")
+    conflict = open_conflict("story", {}, members, tier="model", question="Is the bracket still of PEEK?")
     assert ConflictMember.objects.get(is_asked=True).object_id == memory.pk
 
     memory.delete()

@@ -531,7 +531,7 @@ def test_what_contradicts_in_one_slot_is_one_conflict() -> None:
     assert (first.conflict_id, again.conflict_id) == (None, conflict.pk)
     assert {second.conflict_id, third.conflict_id} == {conflict.pk}
     assert (conflict.slot_kind, conflict.tier, conflict.status) == ("memory_slot", "slot", "open")
-    key = {"category": "preference", "slot": "commit", "agent": "dobby", "user": "sam", "project": ""}
+    key = {"category": "preference", "slot": "commit", "agent": "dobby", "user": "sam"}
     assert conflict.slot_key == key
     members = conflict.members.order_by("object_id")
     assert [(member.kind, member.trust, member.text, member.support) for member in members] == [

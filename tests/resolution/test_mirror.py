@@ -85,7 +85,7 @@ def test_a_disputed_field_leads_to_its_conflict_until_that_is_decided(project: P
     state = settle(project, "decision", "frame_material", "titanium", ADA).row
     memory = Memory.objects.create(text="The frame is of wood.", agent="dobby", source="stated", project=project)
     sides = [Member("project_state", state.pk, str(state)), Member("memory", memory.pk, memory.text)]
-    across = open_conflict("cross_layer", {"words": ["frame", "material"]}, sides, project="p05")
+    across = open_conflict("decis frame materi p05", {"key": "frame_material"}, sides, project="p05")
 
     disputed = make_mirror(project)
     update(claim, ADA, "it was weighed")
@@ -116,14 +116,12 @@ def test_a_conflict_is_named_by_what_it_is_about(project: Project) -> None:
     )
     sides = [Member("memory", row.pk, row.text) for row in (one, other)]
     slot = {"category": "preference", "slot": "workflow", "agent": "dobby", "user": "sam"}
-    open_conflict("memory_slot", slot, sides, project="p05")
-    open_conflict("memory_slot", {"memories": [one.pk, other.pk]}, sides, project="p05")
+    open_conflict("preference: workflow", slot, sides, project="p05")
     question = "Is “Sam prefers the rebase workflow” still the case? On 2026-11-01 another was said."
-    open_conflict("narrative", {"rows": []}, sides, project="p05", question=question)
+    open_conflict("story", {"rows": []}, sides, project="p05", question=question)
 
     assert [question.title for question in make_mirror(project).questions] == [
         "Is “Sam prefers the rebase workflow” still the case?",
-        "two memories",
         "workflow [preference] of sam",
     ]
 
@@ -174,7 +172,7 @@ def test_the_command_writes_markdown_in_which_nothing_said_is_syntax(
     conflict = Edge.objects.get(concept__token="p05.frame")
     state = settle(project, "decision", "frame_material", "*wood* [x](http://evil)", ADA).row
     sides = [Member("edge", conflict.pk, "invar"), Member("project_state", state.pk, "wood")]
-    number = open_conflict("cross_layer", {"words": ["frame"]}, sides, project="p05")
+    number = open_conflict("decis frame materi p05", {"key": "frame_material"}, sides, project="p05")
 
     call_command("mirror", "p05", "--since", "2020-01-01")
 

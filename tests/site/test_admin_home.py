@@ -270,6 +270,7 @@ def test_how_often_each_way_of_finding_was_right_is_told(operator: Client) -> No
         for number, kind in enumerate(kinds):
             conflict = Conflict.objects.create(
                 slot_kind="narrative",
+                key=f"story {tier} {number}",
                 slot_key={"rows": [tier, number]},
                 tier=tier,
                 question="Is it so?",
