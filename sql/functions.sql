@@ -326,13 +326,14 @@ $$;
 -- Derive the kind of conflicts from their members, and take the slot of the graph that they are about from one of them.
 -- What asks something is of the kind it was opened with.
 CREATE FUNCTION conflicts_take_kind(touched bigint[]) RETURNS void LANGUAGE sql AS $$
-    UPDATE conflict SET slot_kind = now.slot_kind, concept_id = coalesce(conflict.concept_id, now.concept_id),
+    UPDATE conflict SET slot_kind = now.slot_kind, is_of_one_speaker = now.is_of_one_speaker, concept_id = coalesce(conflict.concept_id, now.concept_id),
            dim_id = CASE WHEN conflict.concept_id IS NULL THEN now.dim_id ELSE conflict.dim_id END
     FROM (
         SELECT member.conflict_id,
                CASE WHEN bool_and(kind = 'memory') THEN 'memory_slot'
                     WHEN bool_and(kind IN ('claim', 'edge', 'edge_history')) THEN 'edge_slot'
                     ELSE 'cross_layer' END AS slot_kind,
+               bool_and(kind = 'memory') AND count(DISTINCT (memory.agent, memory.person)) = 1 AS is_of_one_speaker,
                (array_agg(coalesce(claim.concept_id, urd.id) ORDER BY member.id)
                 FILTER (WHERE coalesce(claim.concept_id, urd.id) IS NOT NULL))[1] AS concept_id,
                (array_agg(coalesce(claim.dim_id, urd.dim_id) ORDER BY member.id)
@@ -340,10 +341,12 @@ CREATE FUNCTION conflicts_take_kind(touched bigint[]) RETURNS void LANGUAGE sql 
         FROM conflict_member AS member
         LEFT JOIN resolution_queue AS claim ON kind = 'claim' AND claim.id = object_id
         LEFT JOIN urd ON kind = 'edge' AND edge_id = object_id
+        LEFT JOIN memory ON kind = 'memory' AND memory.id = object_id
         WHERE member.conflict_id = ANY(touched) GROUP BY member.conflict_id
     ) AS now
     WHERE conflict.id = now.conflict_id AND question = ''
-      AND (conflict.slot_kind <> now.slot_kind OR conflict.concept_id IS NULL AND now.concept_id IS NOT NULL)
+      AND (conflict.slot_kind <> now.slot_kind OR conflict.is_of_one_speaker <> now.is_of_one_speaker
+           OR conflict.concept_id IS NULL AND now.concept_id IS NOT NULL)
 $$;
 
 -- Move the members of conflicts that are about one slot to one of them.

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.http import JsonResponse
 from django.utils.timezone import is_naive, make_aware
 from ninja import Field, Query, Router
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from memory.domain.text.tokenizer import parse_name
 from memory.models import Source
@@ -60,11 +60,17 @@ def in_time_zone(time: datetime) -> datetime:
     return make_aware(time) if is_naive(time) else time
 
 
+def kind_of_slot(text: object) -> object:
+    return Conflict.Kind.EDGE_SLOT if text == "entity_slot" else text
+
+
+Kind = Annotated[Conflict.Kind, BeforeValidator(kind_of_slot)]
 ConceptName = Annotated[str, Field(max_length=NAME_MAX), AfterValidator(name)]
 
 
 class ConflictsQuery(PageQuery):
-    kind: Conflict.Kind | None = Field(None, description="What contradicts each other.")
+    kind: Kind | None = Field(None, description="What contradicts each other; `entity_slot` is `edge_slot`.")
+    slot_kind: Kind | None = Field(None, description="The same.")
     project: str | None = Field(None, max_length=64, description="The project's slug.")
     touches: Annotated[str, Field(max_length=NAME_MAX), AfterValidator(name_or_reference)] | None = Field(
         None, description="A name that it is about or that a member names; or a row, as in `memory:5`."
@@ -176,7 +182,8 @@ def find_conflicts(wanted: ConflictQuery, hidden: Q | None = None) -> dict[str, 
 
 
 def _narrow(rows: QuerySet[Conflict], wanted: ConflictsQuery, hidden: Q | None) -> QuerySet[Conflict]:
-    rows = rows.filter(slot_kind=wanted.kind) if wanted.kind is not None else rows
-    rows = rows.filter(project=wanted.project.lower()) if wanted.project is not None else rows
+    kind = wanted.kind or wanted.slot_kind
+    rows = rows.filter(slot_kind=kind) if kind is not None else rows
+    rows = rows.filter(conflict_list.of_project(wanted.project)) if wanted.project is not None else rows
     rows = rows.filter(audits.touching(wanted.touches)) if wanted.touches is not None else rows
     return rows if hidden is None else rows.exclude(hidden)

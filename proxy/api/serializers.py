@@ -11,29 +11,28 @@ from memory.domain.types import Place
 from memory.models import Edge, EdgeHistory, Memory, ProjectState
 from resolution.decisions.naming import TWO_NAMES
 from resolution.decisions.sides import DisputedRow, read_rows
-from resolution.intake.in_the_way import edge_at, edges_near, in_the_way
+from resolution.intake.in_the_way import edges_near, in_the_way
 from resolution.intake.open_claims import IN_ORDER
 from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
 from resolution.views import audits, conflict_facts, conflict_list
 from resolution.views.phrases import dated, newcomer
 
 OTHER_FACTS_MAX = 100
+CLAIM_TRUST = ConflictMember.TRUST[ConflictMember.Kind.CLAIM]
 
 
 def conflicts_out(rows: QuerySet[Conflict]) -> list[dict[str, Any]]:
-    """The conflicts with all that speaks for each side, in a bounded number of queries."""
+    """Return the conflicts with all that speaks for each side, in a bounded number of queries."""
     decided = Decision.objects.select_related("claim", "undone_by").defer("before", "after").order_by("id")
     related = Claim.objects.select_related("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
     claims = conflict_list.with_support(related).prefetch_related(Prefetch("decisions", decided)).order_by(*IN_ORDER)
-    members = ConflictMember.objects.exclude(kind=ConflictMember.Kind.CLAIM).select_related("conflicts_with")
-    whole = Prefetch("members", members, to_attr="others")
+    whole = Prefetch("members", ConflictMember.objects.select_related("conflicts_with"))
     of_all = Prefetch("decisions", decided.select_related("conflict"))
     related_rows = rows.select_related("concept", "dim").prefetch_related(Prefetch("claims", claims), whole, of_all)
     found = list(related_rows)
-    disputing = [claim for row in found for claim in row.claims.all()]
-    standing = edges_near(disputing)
+    standing = edges_near(claim for row in found for claim in row.claims.all())
     disputed: dict[int, list[DisputedRow]] = {}
-    for one in read_rows([member for row in found for member in row.others]):
+    for one in read_rows([member for row in found for member in row.members.all()]):
         disputed.setdefault(one.member.conflict_id, []).append(one)
     return [_conflict_out(row, standing, disputed.get(row.pk, ())) for row in found]
 
@@ -147,24 +146,14 @@ def supersession_out(decision: Decision) -> dict[str, Any]:
 def _conflict_out(
     row: Any, standing: Mapping[Place, Edge], disputed_rows: Iterable[DisputedRow] = ()
 ) -> dict[str, Any]:
-    claims = row.claims.all()
-    disputed = {edge.pk: edge for claim in claims if (edge := edge_at(claim.incoming, standing))}
-    members: list[dict[str, Any]] = [
-        {
-            "kind": "edge",
-            "id": edge.pk,
-            "trust": 2,
-            "text": str(edge),
-            "support": [{"agent": edge.agent, "channel": edge.channel}],
-            **edge_out(edge),
-        }
-        for edge in disputed.values()
-    ]
-    members += [_claim_out(claim, standing) for claim in claims]
-    members += [_member_out(one) for one in disputed_rows]
+    # Claims in the order in which they are decided, after the facts that they dispute.
+    members = [_member_out(one) for one in disputed_rows if not isinstance(one.row, Claim)]
+    at = next((number for number, member in enumerate(members) if member["trust"] < CLAIM_TRUST), len(members))
+    members[at:at] = [_claim_out(claim, standing) for claim in row.claims.all()]
     return {
         "id": row.pk,
         "kind": row.slot_kind,
+        "slot_kind": row.slot_kind,
         "tier": row.tier,
         "slot_key": row.slot_key,
         "project": row.project or None,
@@ -185,7 +174,7 @@ def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
     return {
         "kind": "claim",
         "id": row.pk,
-        "trust": 2,
+        "trust": CLAIM_TRUST,
         "text": newcomer(row),
         "support": [{"agent": agent, "channel": channel} for agent, channel in row.support or ()],
         **asdict(row.fact),

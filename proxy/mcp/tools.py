@@ -17,7 +17,7 @@ from memory.domain.fact_syntax import FactMistake
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.search.request import QUERY_CHARACTERS, Types
 from proxy.api.changes import apply_for
-from proxy.api.conflicts import ConflictQuery, list_for
+from proxy.api.conflicts import ConflictQuery, Kind, list_for
 from proxy.api.decisions import decide_whole, decided_out
 from proxy.api.facts import STATUS as FACT_STATUS
 from proxy.api.facts import describe_outcome, teach
@@ -39,7 +39,6 @@ from proxy.errors import ProxyError, map_database_error
 from resolution.actors import Actor
 from resolution.decisions import undo
 from resolution.domain.verdicts import NAME_MAX, REASON_MAX, ConflictAction
-from resolution.models import Conflict
 
 TEXT_MAX: Final = 20_000  # characters of what is recalled for
 STATES_MAX: Final = 200
@@ -88,7 +87,7 @@ class StateArguments(ProjectArguments):
 
 class ConflictArguments(Arguments):
     limit: int = Field(10, ge=1, le=50, description="How many conflicts at most.")
-    kind: Conflict.Kind | None = Field(None, description="Only those of this kind; without it all.")
+    kind: Kind | None = Field(None, description="Only those of this kind; without it all.")
     project: str | None = Field(None, max_length=SLUG_MAX, description="Only those of this project.")
     touches: str | None = Field(
         None, max_length=NAME_MAX, description="Only those about this name, or with this member, as in memory:5."

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -39,10 +38,8 @@ from resolution.errors import DecisionError, UnknownId
 from resolution.models import Claim, CollisionType, Conflict, Decision, Run
 from resolution.resolver import AlreadyRunning
 from resolution.views import conflict_list, conflict_members
-from resolution.views.conflict_desk import Entries
 from resolution.views.conflict_detail import dossier
 from resolution.views.conflict_list import Filters
-from resolution.views.conflict_members import WholeConflict
 from resolution.views.phrases import describe_decision
 
 NONE_OPEN = "No conflict is open."
@@ -51,11 +48,14 @@ PAGE = "admin:resolution_conflict_change"
 UNDOING_S = 20.0  # of one request
 REASONS_TOLD = 5  # of conflicts that were skipped
 # What can be done with several at once.
-BULK_OF_CLAIMS = {"update": "Use new", "approve": "Approve the proposals"}
-BULK = {"dismiss": "kept as they stand", "update": "given to the new", "approve": "decided as proposed"}
-OF_CONFLICT = "conflict:"  # before the key of one that is not about an edge's slot
-# What a form has shown: a claim as it was, or a conflict's id and what was seen of it.
-Seen = Claim | tuple[int, str]
+BULK_BUTTONS = {
+    "dismiss": "Dismiss", "update": "Use new fact", "newer": "Take the newer memory", "approve": "Approve proposals",
+}  # fmt: skip
+BULK = {
+    "dismiss": "dismissed", "update": "given to the new", "newer": "given to the newer",
+    "approve": "decided as proposed",
+}  # fmt: skip
+CLAIM_DECISIONS = ("update", "approve")  # for conflicts with one claim
 # The fields as the page names them.
 FIELDS = {"existing_dimension": "dimension of what stands", "new_dimension": "dimension of the new"}
 
@@ -79,10 +79,11 @@ class ConflictAdmin(ReadOnly, Page):
             raise PermissionDenied
         filters = Filters.read(request.GET)
         is_whole = conflict_list.too_many_are_like(filters.q)
-        pages = BoundedPaginator(Entries(filters, is_whole=is_whole), self.list_per_page)
+        found = conflict_list.open_first(conflict_list.matching(filters, is_whole=is_whole))
+        pages = BoundedPaginator(found, self.list_per_page)
         page = pages.get_page(request.GET.get("p"))
-        rows = list(page.object_list)
-        others = any(isinstance(row, WholeConflict) for row in rows)
+        shown = Conflict.objects.filter(pk__in=[row.pk for row in page.object_list]).select_related("concept", "dim")
+        rows = list(conflict_members.read_conflicts(conflict_list.open_first(shown)).values())
         context = {
             "title": "Conflicts",
             "filters": filters,
@@ -92,6 +93,7 @@ class ConflictAdmin(ReadOnly, Page):
                 "type": dict(CollisionType.choices),
                 "source": dict(Source.choices),
                 "age": conflict_list.AGES,
+                "speaker": conflict_list.SPEAKERS,
             },
             "dimensions": conflict_list.list_dimensions(),
             "page": page,
@@ -100,7 +102,7 @@ class ConflictAdmin(ReadOnly, Page):
             "is_whole": is_whole,
             "words_max": conflict_list.WORDS_MAX,
             "here": _in_list(request),
-            "bulk": {"dismiss": "Dismiss" if others else "Keep existing"} | BULK_OF_CLAIMS,
+            "bulk": BULK_BUTTONS,
             "no_model": llm.missing("resolve_model_id"),
             "last_run": describe_last_runs().get(""),
         }
@@ -119,9 +121,8 @@ class ConflictAdmin(ReadOnly, Page):
         """Leads to the open conflict that comes after the one named by ``after``."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        after = request.GET.get("after", "")
-        rows: QuerySet[Any] = Conflict.objects.all() if after.startswith(OF_CONFLICT) else Claim.objects.all()
-        return self._onwards(request, rows.filter(pk=whole_number(after.removeprefix(OF_CONFLICT)) or 0).first())
+        after = whole_number(request.GET.get("after", "")) or 0
+        return self._onwards(request, Conflict.objects.filter(pk=after).first())
 
     # --- what is decided ---
 
@@ -149,14 +150,11 @@ class ConflictAdmin(ReadOnly, Page):
     def bulk(self, request: HttpRequest) -> HttpResponse:
         """Decides all that are selected, each in a transaction of its own."""
         kind, selected = request.POST.get("decision", ""), request.POST.getlist("selected")
-        unsealed = (conflict_members.unseal(seal) or conflict_list.unseal(seal) for seal in selected)
-        seen: list[Seen] = [one for one in unsealed if one is not None]
+        seen = [one for one in map(conflict_members.unseal, selected) if one is not None]
         if kind not in BULK or not seen:
             messages.warning(request, "Nothing was done: select conflicts, then choose what becomes of them.")
         else:
-            is_of_claims = all(isinstance(one, Claim) for one in seen)
-            become = BULK[kind] if is_of_claims else "dismissed"
-            self._tell(request, become, *_decide_all(seen, kind, actor_of(request), request.POST.dict()))
+            self._tell(request, BULK[kind], *_decide_all(seen, kind, actor_of(request), request.POST.dict()))
         return redirect(f"{reverse(LIST)}{_in_list(request)}")
 
     @changes("resolution.change_conflict")
@@ -193,8 +191,10 @@ class ConflictAdmin(ReadOnly, Page):
         self, request: HttpRequest, conflict_id: int, member: int | None = None, typed: dict[str, str] | None = None
     ) -> HttpResponse:
         """``member`` is the claim in view; ``typed``: what could not be decided like that, and is to be corrected."""
-        found = dossier(conflict_id, member)
-        if found is None and (conflict := Conflict.objects.filter(pk=conflict_id).first()) is not None:
+        conflict = Conflict.objects.select_related("concept", "dim").filter(pk=conflict_id).first()
+        is_of_facts = conflict is not None and conflict.slot_kind == Conflict.Kind.EDGE_SLOT
+        found = dossier(conflict_id, member) if is_of_facts or member is not None else None
+        if found is None and conflict is not None:
             whole = conflict_members.read_conflict(conflict)
             context = {"title": f"Conflict {conflict_id}: {whole.title}", "filters": Filters.read(request.GET)}
             return self._render(request, "whole", context | {"found": whole, "typed": typed or {}})
@@ -232,13 +232,17 @@ class ConflictAdmin(ReadOnly, Page):
         if request.POST.get("then") == "list":
             back = f"{reverse(LIST)}{_in_list(request)}"
         messages.success(request, _decided(request, decision, back))
-        return redirect(back) if back else self._onwards(request, decision.claim or decision.conflict)
+        if back:
+            return redirect(back)
+        after = decision.claim.conflict if decision.claim is not None else decision.conflict
+        if after is not None and after.status == Conflict.Status.OPEN:  # another of its claims waits
+            return redirect(f"{after.get_absolute_url()}{Filters.read(request.GET).query}")
+        return self._onwards(request, after)
 
-    def _onwards(self, request: HttpRequest, after: Claim | Conflict | None) -> HttpResponse:
+    def _onwards(self, request: HttpRequest, after: Conflict | None) -> HttpResponse:
         filters = Filters.read(request.GET)
         if (following := conflict_list.next_open(filters, after)) is not None:
-            address, is_claim = following.get_absolute_url(), isinstance(following, Claim)
-            return redirect(f"{address}{filters.further if is_claim else filters.query}")
+            return redirect(f"{following.get_absolute_url()}{filters.query}")
         messages.info(request, "No conflict is open that these filters show." if filters.query else NONE_OPEN)
         return redirect(f"{reverse(LIST)}{filters.query}")
 
@@ -265,7 +269,7 @@ def _take(claim_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen
 
 
 def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: str) -> Decision:
-    """What a form says about a conflict that is not about an edge's slot. Raises DecisionError."""
+    """Decide what a form says about a conflict as a whole. Raises DecisionError."""
     if not kind:
         raise DecisionError("Choose one of the decisions.")
     try:
@@ -280,16 +284,18 @@ def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str]
 
 
 def _decide_all(
-    seen: Iterable[Seen], kind: str, actor: Actor, given: Mapping[str, str]
+    seen: Iterable[tuple[int, str]], kind: str, actor: Actor, given: Mapping[str, str]
 ) -> tuple[list[Decision], list[str]]:
     """What was decided, and why the rest was not."""
     done, skipped = [], []
-    for one in seen:
+    for conflict_id, digest in seen:
         try:
-            if isinstance(one, Claim):
-                done.append(_take(one.pk, kind, actor, given, one))
+            if kind in CLAIM_DECISIONS:
+                claim = conflicts.find_only_claim(conflict_id, digest)
+                done.append(_take(claim.pk, kind, actor, given, claim))
             else:
-                done.append(_resolve(one[0], kind, actor, given, one[1]))
+                chosen = str(conflicts.find_newest(conflict_id)) if kind == "newer" else kind
+                done.append(_resolve(conflict_id, chosen, actor, given, digest))
         except DecisionError as error:
             skipped.append(str(error))
     return done, skipped

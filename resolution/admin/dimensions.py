@@ -96,7 +96,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
         rows = super().get_queryset(request).select_related("soas", "split_from__soas")
         return rows.annotate(
             edge_count=Coalesce(Subquery(edges.values(count=Count("*"))), 0),
-            conflict_count=Coalesce(Subquery(disputed.values(count=Count("*"))), 0),
+            conflict_count=Coalesce(Subquery(disputed.values(count=Count("conflict", distinct=True))), 0),
         )
 
     @admin.display(description="dimension", ordering="soas__token")

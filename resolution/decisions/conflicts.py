@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memory.db.transactions import in_transaction
-from memory.models import Memory, Source
+from memory.models import Edge, Memory, Source
 from memory.semantic import store as memories
 from resolution import rulings
 from resolution.actors import Actor
@@ -74,6 +74,29 @@ def find_winner(members: Sequence[ConflictMember], key: MemberKey | None) -> Con
         names = " or ".join(f"{one.kind}:{one.object_id}" for one in found)
         raise InvalidDecision(f"Several members have the id {key.id}: name {names}.")
     return found[0]
+
+
+def find_only_claim(conflict_id: int, seen: str) -> Claim:
+    """Return the claim of a conflict of facts, as it was ``seen``. Raises DecisionError where there is not just one, or
+    the conflict is another by now."""
+    rows = sides.read_rows(list(ConflictMember.objects.filter(conflict=conflict_id)))
+    if seen != describe_seen(rows):
+        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
+    waiting = [one.row for one in rows if one.waits]
+    if len(waiting) != 1 or not all(isinstance(one.row, Claim | Edge) for one in rows):
+        raise DecisionError(f"Conflict {conflict_id} is not between one claim and a fact: decide it on its page.")
+    claim: Claim = waiting[0]
+    return claim
+
+
+def find_newest(conflict_id: int) -> MemberKey:
+    """Return the memory that was said last. Raises DecisionError where the conflict has other members."""
+    rows = sides.read_rows(list(ConflictMember.objects.filter(conflict=conflict_id)))
+    holding = [one.row for one in rows if one.holds]
+    if not holding or not all(isinstance(row, Memory) for row in holding):
+        raise DecisionError(f"Conflict {conflict_id} is not between memories: decide it on its page.")
+    newest = max(holding, key=lambda row: (row.said_at, row.pk))
+    return MemberKey(newest.pk, ConflictMember.Kind.MEMORY)
 
 
 def find_open(conflict_id: int) -> list[int]:

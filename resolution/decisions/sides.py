@@ -43,7 +43,7 @@ MODELS: Final[Mapping[str, type[Model]]] = {
 }
 # An edge names its words; nobody deletes one while it is decided about.
 RELATED: Final[Mapping[str, tuple[str, ...]]] = {
-    Kind.CLAIM: ("concept", "dim", "incoming_parent"),
+    Kind.CLAIM: ("concept", "dim", "incoming_parent", "existing_parent", "blocking_concept"),
     Kind.EDGE: graph.WORDS,
     Kind.PROJECT_STATE: ("project",),
 }
@@ -126,12 +126,12 @@ def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -
 
 
 def _read_standing(rows: Sequence[DisputedRow], *, is_locked: bool) -> list[DisputedRow]:
-    """Return the facts in the way of open claims that are no members themselves."""
+    """Return the facts in the way of claims that are no members themselves."""
     known = {(one.member.conflict_id, one.row.pk) for one in rows if isinstance(one.row, Edge)}
-    waiting = [one for one in rows if one.waits]
-    edges = edges_near([one.row for one in waiting], is_locked=is_locked) if waiting else {}
+    disputing = [one for one in rows if isinstance(one.row, Claim)]
+    edges = edges_near([one.row for one in disputing], is_locked=is_locked) if disputing else {}
     standing = []
-    for one in waiting:
+    for one in disputing:
         edge = in_the_way(one.row, edges)
         if edge is not None and (key := (one.member.conflict_id, edge.pk)) not in known:
             known.add(key)

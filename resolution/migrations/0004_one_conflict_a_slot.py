@@ -97,6 +97,7 @@ def unite(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
             others[find(one)].append(one)
         for kept, some in others.items():
             cursor.execute("SELECT conflicts_unite(%s, %s)", [kept, some])
+        cursor.execute("SELECT conflicts_take_kind(array_agg(id)) FROM conflict WHERE status = 'open'")
 
 
 class Migration(migrations.Migration):
@@ -122,6 +123,16 @@ class Migration(migrations.Migration):
             models.TextField(default="", help_text="The slot: the stems of what it is about, in order."),
             preserve_default=False,
         ),
+        migrations.AddField(
+            "conflict",
+            "is_of_one_speaker",
+            models.BooleanField(
+                db_default=False,
+                default=False,
+                help_text="One person said all of it: did they change their mind?",
+            ),
+        ),
+        migrations.RemoveIndex("conflict", "conflict_for_people_in_order"),
         migrations.AlterField(
             "conflict", "slot_key", models.JSONField(help_text="The slot in words: of a fact, concept and dimension.")
         ),

@@ -90,6 +90,11 @@ class Conflict(models.Model):
         Soas, models.PROTECT, null=True, related_name="dimension_conflicts", verbose_name="dimension"
     )
     project = models.CharField(max_length=64, blank=True, default="", db_default="")
+    is_of_one_speaker = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="One person said all of it: did they change their mind?",
+    )
     status = models.CharField(max_length=9, choices=Status, default=Status.OPEN, db_default=Status.OPEN)
     priority = models.SmallIntegerField(default=0, db_default=0, help_text="The highest of its claims.")
     question = models.TextField(blank=True, default="", db_default="")
@@ -102,12 +107,6 @@ class Conflict(models.Model):
         indexes = [
             models.Index(fields=["status", "-priority", "detected_at", "id"], name="conflict_by_status"),
             models.Index(fields=["concept", "dim"], name="conflict_of_a_slot"),
-            # What only people decide: few among many that wait for the resolver.
-            models.Index(
-                fields=["-priority", "detected_at", "id"],
-                condition=Q(status="open") & ~Q(slot_kind="edge_slot"),
-                name="conflict_for_people_in_order",
-            ),
             GinIndex(ABOUT, condition=~Q(slot_kind="edge_slot"), name="conflict_words"),
         ]
         constraints = [

