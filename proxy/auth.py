@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from django.conf import settings
 
 from memory.access.agent_tokens import TOKEN_PREFIX, token_hash
+from memory.cache.audience import ProjectRow
 from memory.cache.state import AgentRow, Cache
 from memory.domain.statement import PERSON_MAX
 from memory.domain.switches import Restrictions, Switch
@@ -35,6 +36,10 @@ OFF_IN_SETTINGS: Final = "off in the settings (episodes)"
 NO_TOKEN: Final = "the agent has no token, and does not call from this machine"
 # Whether there is such a project is not for strangers to know.
 NO_SUCH_PROJECT: Final = "the project that the request names is unknown, or not open to its sender"
+NO_PROJECT_YET: Final = (
+    "there is no project {slug!r} yet: the first prompt or write that names it makes it, as manage.py create_project"
+    " and POST /projects do"
+)
 PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
 
 
@@ -43,9 +48,9 @@ class Caller:
     """``token`` is the row of a valid Festinger token; ``has_bad_token``: all that it sends are others. ``is_local``:
     from a program on this machine, not through a proxy, nor from a page of another site. ``claimed``: the registered
     name in the address, without its token. ``person``: whom its headers say it speaks for. ``project``: the id;
-    ``is_astray``: it names one that it may not. ``speaker``: what it is called among those who are remembered, if not
-    by its name; ``chat``: how its client calls the conversation. ``is_unread``: it is not known yet if its token is
-    valid, as this process has not reached Postgres so far."""
+    ``named_project``: the slug in its header; ``is_astray``: that is of no project that it may name. ``speaker``: what
+    it is called among those who are remembered, if not by its name; ``chat``: how its client calls the conversation.
+    ``is_unread``: it is not known yet if its token is valid, as this process has not reached Postgres so far."""
 
     name: str
     token: AgentRow | None
@@ -54,6 +59,7 @@ class Caller:
     claimed: str = ""
     person: str = ""
     project: int | None = None
+    named_project: str = ""
     is_astray: bool = False
     speaker: str = ""
     chat: str = ""
@@ -93,7 +99,8 @@ def identify(
     off: dict[Switch, str] = dict.fromkeys(address.off, OFF_IN_ADDRESS) if address is not None else {}
     off |= dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
     is_local = is_loopback(peer) and not _is_for_others(headers, http_version)
-    project, is_astray = _find_project(cache, token, _read(headers, speakers.PROJECT))
+    named_project = _read(headers, speakers.PROJECT).lower()
+    project, is_astray = _find_project(cache, token, named_project)
     if why := _find_why_not_kept(cache, token, headers, is_local=is_local, is_astray=is_astray):
         off["remember"] = why
     given = "" if owner else given
@@ -108,6 +115,7 @@ def identify(
         person=speakers.clean_person(_read(headers, speakers.PERSON)),
         chat=_read(headers, speakers.CHAT)[:PERSON_MAX],
         project=project,
+        named_project=named_project,
         is_astray=is_astray,
         speaker=name_unregistered(given, None) if is_forwarded else "",
         has_bad_token=token is None and bool(own_tokens(headers)),
@@ -130,13 +138,32 @@ def pose_as(cache: Cache, agent: str, person: str = "", project: int | None = No
 def scope_of(cache: Cache, caller: Caller, payload: Mapping[str, Any], project: str = "") -> Scope:
     """For whom a call of Festinger's own endpoints remembers and searches: in the project that it names, else in that
     of its header or token. Raises NotAllowed."""
-    if project:
-        found, is_astray = _find_project(cache, caller.token, project.strip())
-        caller = replace(caller, project=found, is_astray=is_astray)
-    scope = caller.scope_for(payload)
+    slug = read_slug(caller, project)
+    found, is_astray = _find_project(cache, caller.token, slug)
+    scope = replace(caller, project=found, is_astray=is_astray).scope_for(payload)
     if scope is None:
-        raise NotAllowed(NO_SUCH_PROJECT, status=403)
+        is_new = may_make_project(cache, caller, slug)
+        raise NotAllowed(NO_PROJECT_YET.format(slug=slug) if is_new else NO_SUCH_PROJECT, status=403)
     return scope
+
+
+def read_slug(caller: Caller, project: str = "") -> str:
+    """The slug of the project that a call names in its body, else in its header; empty where it names none."""
+    return project.strip().lower() or caller.named_project
+
+
+def may_make_project(cache: Cache, caller: Caller, slug: str) -> bool:
+    """True if there is no such project and the caller may make it by naming it: an operator, an agent that may name
+    any project, or a program on this machine without a token, where those are trusted."""
+    if not slug or slug in cache.projects or cache.loaded_at is None:
+        return False
+    return caller.token.projects is None if caller.token is not None else may(caller, "agent")
+
+
+def list_nameable(cache: Cache, caller: Caller) -> list[int]:
+    """The ids of the projects that the caller may name; operators may name all."""
+    names_all = may(caller, "operator")
+    return [project.id for project in cache.projects.values() if names_all or _may_name(caller.token, project)]
 
 
 def _read(headers: HeaderMap, name: bytes) -> str:
@@ -147,12 +174,15 @@ def _find_project(cache: Cache, token: AgentRow | None, slug: str) -> tuple[int 
     """The project of a request, None for the one that all share; and whether it names one that it may not."""
     if not slug:
         return (token.project if token is not None else None), False
-    project = cache.projects.get(slug.lower())
-    if project is None:
+    project = cache.projects.get(slug)
+    if project is None or not _may_name(token, project):
         return None, True
+    return project.id, False
+
+
+def _may_name(token: AgentRow | None, project: ProjectRow) -> bool:
     allowed = frozenset[int]() if token is None else token.projects
-    may_name = project.is_open or allowed is None or project.id in allowed
-    return (project.id, False) if may_name else (None, True)
+    return project.is_open or allowed is None or project.id in allowed
 
 
 def _find_why_not_kept(

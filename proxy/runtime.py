@@ -29,6 +29,7 @@ from proxy.enrichment.note_states import STANDING, NoteFollower
 from proxy.enrichment.pipeline import Counts, Enricher
 from proxy.enrichment.placement import BlockPlacer
 from proxy.enrichment.prompt_search import PromptSearch
+from proxy.projects import NamedProjects
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import LAST_WRITE_S
 from proxy.upstream.client import Upstream
@@ -54,6 +55,7 @@ class Runtime:
         server = self.settings_file.rules.upstream
         self.upstream = Upstream(server.url, server.connect_timeout_s)
         self.modelfiles = Modelfiles(self.upstream, broadcast=partial(self.coherence.signal, MODELS_CHANGED))
+        self.projects = NamedProjects(self.cache, settings.DATABASE_URL)
         self.searcher = Searcher(settings.DATABASE_URL)
         wake = partial(send_wakeup, LEARN)
         self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake, self.searcher.find_made)

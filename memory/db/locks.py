@@ -18,6 +18,7 @@ class Lock(IntEnum):
     JOB = 76  # by the hash of the job's name
     LLM_CALLS = 77  # between counting the calls of a day and adding one
     MEMORY = 78  # by the hash of a place that one memory may have: two writers of it cannot both be the first
+    PROJECTS = 79  # between counting the projects and adding one that a request names
     # Alone a number of 64 bits. Hosts that run different versions meet at it: it must not change.
     PREPARATION = 4_119_570_001
 

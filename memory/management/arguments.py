@@ -3,7 +3,10 @@
 from argparse import ArgumentTypeError
 from datetime import datetime
 
+from django.core.management.base import CommandError
 from django.utils import timezone
+
+from memory.models import Project
 
 
 def moment(text: str) -> datetime:
@@ -13,3 +16,11 @@ def moment(text: str) -> datetime:
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is no time such as 2026-11-30 or 2026-11-30T18:00") from None
     return given if timezone.is_aware(given) else timezone.make_aware(given)
+
+
+def find_project(slug: str) -> Project:
+    """Raises CommandError."""
+    project = Project.objects.filter(slug=slug.lower()).first()
+    if project is None:
+        raise CommandError(f"There is no project {slug}. manage.py create_project {slug} makes it.")
+    return project

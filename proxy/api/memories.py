@@ -120,12 +120,13 @@ async def remember_for(caller: Caller, said: MemoryIn) -> tuple[int, dict[str, A
     """The status of the answer, and what it tells.
 
     Answered when this process has it: what is no longer so leaves the blocks of its conversations. Raises NotAllowed,
-    BadDecision."""
+    BadDecision, DatabaseAway."""
     if find_forgotten(said.text):
         status, told = await forget_for(caller, said.text, said)
         memory: dict[str, Any] = next((item["memory"] for item in told.get("items", ()) if "memory" in item), {})
         return status, told | memory | {"result": FORGOTTEN[status]}
     current = runtime.current()
+    await current.projects.make_for_write(caller, said.project)
     scope, channel = scope_of(current.cache, caller, {"user": said.user}, said.project), channel_of(caller)
 
     # In the thread, too: a text of 5,000 characters takes some ms to be read.

@@ -12,7 +12,7 @@ from memory.models.state import VALUE_CHARACTERS
 from proxy import runtime
 from proxy.api.changes import BadDecision, PageQuery, Reason, apply_change, caller_with
 from proxy.api.memories import SLUG_MAX
-from proxy.auth import Caller, may, scope_of
+from proxy.auth import NO_PROJECT_YET, Caller, may, scope_of
 from proxy.errors import NotFound
 from resolution.layers.conflicts import list_open_of
 from resolution.memories import project_state as service
@@ -49,12 +49,15 @@ class StateQuery(PageQuery):
 @router.post("/project/state", summary="Settle a value of a project")
 async def post_state(request: ASGIRequest, said: StateIn) -> JsonResponse:
     """Settle what holds for a project: its prompts are given it first. Another value under the same category and key
-    takes the place of the one before it, which stays in the history; null takes it back.
+    takes the place of the one before it, which stays in the history; null takes it back. A value for a project that
+    does not exist makes it.
 
     201: new, or in the place of another (`superseded`). 200: it was so already, or it was taken back. `conflict_id`:
     something contradicts it. `warning`: a conflict about it was open before."""
     caller = caller_with(request, "operator")
-    project = await find_project(caller, said.project)
+    if said.value is not None:
+        await runtime.current().projects.make_for_write(caller, said.project)
+    project = find_project(caller, said.project)
 
     def change(actor: Any) -> SettledState:
         row = Project.objects.get(pk=project)
@@ -75,7 +78,7 @@ async def get_state(request: ASGIRequest, query: Query[StateQuery]) -> dict[str,
 
 async def list_state(caller: Caller, query: StateQuery) -> dict[str, Any]:
     """Raises NotAllowed, NotFound, BadDecision."""
-    project = await find_project(caller, query.project)
+    project = find_project(caller, query.project)
 
     def read() -> dict[str, Any]:
         rows = ProjectState.objects.filter(project=project)
@@ -88,14 +91,14 @@ async def list_state(caller: Caller, query: StateQuery) -> dict[str, Any]:
     return await sync_to_async(read)()
 
 
-async def find_project(caller: Caller, slug: str) -> int:
+def find_project(caller: Caller, slug: str) -> int:
     """The id of the project that a call names, or that of its header or token. Operators may name any. Raises
     NotAllowed, NotFound, BadDecision."""
     current = runtime.current()
-    if slug and may(caller, "operator"):
-        row = current.cache.projects.get(slug.strip().lower())
+    if (named := slug.strip().lower()) and may(caller, "operator"):
+        row = current.cache.projects.get(named)
         if row is None:
-            raise NotFound(f"there is no project {slug!r}; projects are made in the admin")
+            raise NotFound(NO_PROJECT_YET.format(slug=named))
         return row.id
     project = scope_of(current.cache, caller, {}, slug).project
     if project is None:

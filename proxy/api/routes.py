@@ -31,6 +31,7 @@ from proxy.api.memories import router as memories
 from proxy.api.names import router as names
 from proxy.api.passthrough import target
 from proxy.api.project_state import router as project_state
+from proxy.api.projects import router as projects
 from proxy.api.runs import router as runs
 from proxy.api.visibility import sees_words_of
 from proxy.auth import Caller, caller_of, may, require, scope_of
@@ -50,6 +51,9 @@ logger = logging.getLogger(__name__)
 
 REQUEST_ID = b"x-festinger-request"
 LOOP_STEP = b"x-festinger-loop"
+WARNING = b"x-festinger-warning"
+# Also of a project that the sender may not name: whether there is one is not for strangers to know.
+UNKNOWN_PROJECT = "unknown project"
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 
 OWN_VALUES = bounds.define("own_values", "bodies with too many values in their JSON, to own endpoints, refused")
@@ -80,6 +84,7 @@ api.add_router("", runs)
 api.add_router("", candidates)
 api.add_router("", names)
 api.add_router("", memories)
+api.add_router("", projects)
 api.add_router("", project_state)
 
 
@@ -91,15 +96,16 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     started = time.perf_counter()
     current = runtime.current()
     headers: Headers = request.scope["upstream_headers"]  # festinger_site/server/prompt_handler.py leaves them there
-    done = Enriched(request.body)
+    done, warning = Enriched(request.body), ""
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
-        caller = caller_of(current.cache, request.scope)
+        caller = await current.projects.identify_sender(request.scope)
         done = await current.enricher.enrich(request.path, request.body, caller)
+        warning = UNKNOWN_PROJECT if caller.is_astray else ""
     enriched = time.perf_counter()
     if done.answer is not None:
         # The circuit breaker has tripped. It answers with 200: Agent Zero retries what fails, and would ask once more.
         content_type, content = done.answer
-        own = {name.decode(): value.decode() for name, value in own_headers(done)}
+        own = {name.decode(): value.decode() for name, value in own_headers(done, warning)}
         return HttpResponse(content, content_type=content_type, headers={**own, "Cache-Control": "no-cache"})
     answer = await current.upstream.open("POST", target(request.scope), headers, done.body)
     logger.info(
@@ -117,14 +123,14 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     current.enricher.prompt_search.search_on(done.lookup)
     return Relay(
         answer,
-        more_headers=own_headers(done),
+        more_headers=own_headers(done, warning),
         guard=current.enricher.guard_of(request.path, done),
         listener=current.enricher.listener_of(request.path, done),
     )
 
 
-def own_headers(done: Enriched) -> Headers:
-    given = ((REQUEST_ID, done.request), (LOOP_STEP, done.step))
+def own_headers(done: Enriched, warning: str) -> Headers:
+    given = ((REQUEST_ID, done.request), (LOOP_STEP, done.step), (WARNING, warning))
     return [(name, value.encode()) for name, value in given if value]
 
 

@@ -25,6 +25,7 @@ from proxy.auth import (
     caller_of,
     identify,
     is_loopback,
+    may_make_project,
     own_tokens,
     require,
     require_for_models,
@@ -308,6 +309,31 @@ def test_a_project_is_named_by_whom_it_is_open_to(agent: AgentRow | None, named:
         assert (scope, caller.restrictions) == (None, {"remember": NO_SUCH_PROJECT})
     else:
         assert scope == Scope(Speaker(caller.name, "alice"), project)
+
+
+@pytest.mark.parametrize(
+    ("agent", "peer", "trust", "named", "makes"),
+    [
+        (None, "127.0.0.1", "agent", b"New", True),
+        (None, "127.0.0.1", "none", b"New", False),
+        (None, "10.0.0.7", "operator", b"New", False),
+        (AgentRow("dobby", "agent", projects=None), "10.0.0.7", "none", b"New", True),
+        (AgentRow("dobby", "agent", projects=frozenset({5})), "127.0.0.1", "operator", b"New", False),
+        (AgentRow("dobby", "agent", projects=None), "127.0.0.1", "operator", b"P05", False),  # there is one
+        (AgentRow("dobby", "agent", projects=None), "127.0.0.1", "operator", b"", False),
+    ],
+)
+def test_a_project_is_made_by_whom_this_machine_or_a_token_lets_name_it(
+    settings: Any, agent: AgentRow | None, peer: str, trust: str, named: bytes, *, makes: bool
+) -> None:
+    settings.FESTINGER_TRUST_LOOPBACK = trust
+    token = new_token()
+    cache = Cache(agents={token_hash(token): agent} if agent else {}, projects=PROJECTS, loaded_at=1.0)
+    given = {b"authorization": b"Bearer " + token.encode()} if agent else {}
+
+    caller = identify(cache, given | {b"x-festinger-project": named}, peer)
+
+    assert may_make_project(cache, caller, caller.named_project) is makes
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_people_behind_one_agent_are_told_apart(
 OFF = [
     ("", {"X-Festinger-Remember": "no"}),
     ("", {"X-Festinger": "off"}),
-    ("", {"X-Festinger-Project": "no-such-project"}),
+    ("", {"X-Festinger-Project": "no such project"}),
     ("/agent/zero,remember=off", {}),
     ("/agent/zero,learn=off", {}),
     ("", {"X-Forwarded-For": "10.0.0.7"}),

@@ -103,7 +103,7 @@ def test_who_speaks_is_told_by_token_and_headers(server: Served, strict: Served,
     ("tool", "arguments", "says"),
     [
         ("remember", {"text": "x" * 501}, "500 characters"),
-        ("remember", {"text": "Hi there.", "project": "nowhere"}, "project"),
+        ("remember", {"text": "Hi there.", "project": "no where"}, "slug"),
         ("search_memory", {}, "query"),
         ("search_memory", {"query": "x", "limit": 1000}, "limit"),
         ("iknowthat", {"fact": "nonsense"}, "-isa"),

@@ -169,7 +169,7 @@ def test_gutask_remembers_and_searches(server: Served) -> None:
     assert gutask(server, "remember", "forget that I prefer bandicoot fonts")[0] == 3
     assert gutask(server, "search", "bandicoot") == (0, "Nothing was found.")
     assert gutask(server, "remember", "x" * 501)[0] == 2
-    assert gutask(server, "remember", "Bandicoots dig.", FESTINGER_PROJECT="nowhere")[0] == 5
+    assert gutask(server, "remember", "Bandicoots dig.", FESTINGER_PROJECT="no where")[0] == 5
 
 
 def ask_with(server: Served, door: str, sentence: str) -> bool:

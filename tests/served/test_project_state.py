@@ -98,7 +98,7 @@ def test_what_held_before_stays_in_the_history_and_what_is_taken_back_is_given_n
         ({"key": "naïve"}, 422, "small letters"),
         ({"value": "x" * 501}, 422, "500 characters"),
         ({"value": "  "}, 422, "says something"),
-        ({"project": "p06"}, 404, "p06"),
+        ({"project": "p 06"}, 403, "small letters"),
         ({"project": ""}, 422, "Name the project"),
     ],
 )

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.domain.formatting import format_count
+from memory.management.arguments import find_project
 from memory.models import Project
 from resolution.detective import run
 from resolution.management.commands.resolve_conflicts import user
@@ -21,9 +22,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, project: str | None, dry_run: bool, **_: Any) -> None:
-        chosen = Project.objects.filter(slug=project).first() if project else None
-        if project and chosen is None:
-            raise CommandError(f"There is no project {project}. Projects are made in the admin.")
+        chosen = find_project(project) if project else None
         if dry_run:
             self.rehearse(chosen)
         else:

@@ -4,10 +4,9 @@ from argparse import ArgumentParser
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
-from memory.management.arguments import moment
-from memory.models import Project
+from memory.management.arguments import find_project, moment
 from resolution.views.mirror.markdown import write_markdown
 from resolution.views.mirror.sheet import make_mirror
 
@@ -20,7 +19,4 @@ class Command(BaseCommand):
         parser.add_argument("--since", type=moment, metavar="TIME", help="with what changed since, as 2026-11-30")
 
     def handle(self, *, project: str, since: datetime | None, **_: Any) -> None:
-        row = Project.objects.filter(slug=project).first()
-        if row is None:
-            raise CommandError(f"There is no project {project}. Projects are made in the admin.")
-        self.stdout.write(write_markdown(make_mirror(row, since)), ending="")
+        self.stdout.write(write_markdown(make_mirror(find_project(project), since)), ending="")

@@ -1,10 +1,15 @@
 """``manage.py set_state``: settles a value of a project, takes one back, or lists what holds."""
 
+import asyncio
 from argparse import ArgumentParser
 from typing import Any
 
+import psycopg
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from memory.access.projects import ProjectMistake, make_named
+from memory.management.arguments import find_project
 from memory.models import Project, ProjectState, Source
 from resolution.actors import Actor
 from resolution.errors import DecisionError
@@ -26,7 +31,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("project", help="its slug")
+        parser.add_argument("project", help="its slug; a value for a project that does not exist makes it")
         parser.add_argument("category", nargs="?", help="such as decision, requirement, milestone")
         parser.add_argument("key", nargs="?", help="what there is one value of")
         parser.add_argument("value", nargs="?")
@@ -34,22 +39,34 @@ class Command(BaseCommand):
         parser.add_argument("--remove", action="store_true", help="no value holds there any more")
 
     def handle(self, *, project: str, category: str, key: str, value: str, reason: str, remove: bool, **_: Any) -> None:
-        row = Project.objects.filter(slug=project).first()
-        if row is None:
-            raise CommandError(f"There is no project {project}. Projects are made in the admin.")
         if not category:
-            self.list_values(row)
+            self.list_values(find_project(project))
             return
         if not key or (value is None) != remove:
             raise CommandError("Name category, key and value; or category and key with --remove.")
         actor = Actor(user(), Source.OPERATOR)
         try:
             if remove:
-                self.tell(withdraw(row, category, key, actor, reason))
+                self.tell(withdraw(find_project(project), category, key, actor, reason))
             else:
-                self.tell(settle(row, category, key, value, actor, reason))
+                self.tell(settle(self.find_or_make(project), category, key, value, actor, reason))
         except DecisionError as mistake:
             raise CommandError(f"{mistake}.") from mistake
+
+    def find_or_make(self, slug: str) -> Project:
+        """Raises CommandError."""
+        slug = slug.lower()
+        if (project := Project.objects.filter(slug=slug).first()) is not None:
+            return project
+        # As the server makes those that requests name: open where this machine's may do so without a token.
+        is_open = settings.FESTINGER_TRUST_LOOPBACK != "none"
+        try:
+            asyncio.run(make_named(settings.DATABASE_URL, slug, is_open=is_open))
+        except (ProjectMistake, psycopg.Error, OSError) as mistake:
+            raise CommandError(str(mistake)) from mistake
+        made = Project.objects.get(slug=slug)
+        self.stderr.write(f"Made the project {made}{', open to requests without a token' if made.is_open else ''}.")
+        return made
 
     def list_values(self, project: Project) -> None:
         for row in ProjectState.objects.filter(project=project, status="active").order_by("category", "key"):

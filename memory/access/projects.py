@@ -1,0 +1,81 @@
+"""Projects, made on purpose or because a request names one that does not exist yet."""
+
+import re
+from typing import Final
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from memory.db.connections import open_connection
+from memory.db.locks import UNTIL_COMMIT, Lock
+from memory.db.transactions import constraint_of
+from memory.models import Project
+from memory.models.operating import SLUG
+
+# Of all projects, however they were made. It keeps a client that names its projects after its sessions from filling the
+# pages of the admin; whoever needs more makes them on purpose.
+NAMED_PROJECTS_MAX: Final = 50
+UNIQUE: Final = "project_slug_unique"
+# By the constraint's name.
+RULES: Final = {each.name: str(each.get_violation_error_message()) for each in Project._meta.constraints}
+INSERT: Final = """
+    INSERT INTO project (slug, name, is_open)
+    SELECT %(slug)s, %(slug)s, %(is_open)s WHERE (SELECT count(*) FROM project) < %(max)s
+    ON CONFLICT (slug) DO NOTHING
+"""
+# A statement of its own, which sees what others have committed meanwhile.
+FIND: Final = "SELECT id, is_open FROM project WHERE slug = %s"
+
+
+class ProjectMistake(ValueError):
+    """No such project can be made. The message says why."""
+
+
+class ProjectExists(ProjectMistake):
+    """This project exists."""
+
+
+class TooManyProjects(ProjectMistake):
+    """Requests make no more projects by naming them."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"there are {NAMED_PROJECTS_MAX} projects or more, so naming one does not make it:"
+            " manage.py create_project SLUG or POST /projects does"
+        )
+
+
+def create(slug: str, name: str = "", description: str = "", *, is_open: bool = False) -> Project:
+    """Raises ProjectExists, ProjectMistake."""
+    project = Project(slug=slug, name=name or slug, description=description, is_open=is_open)
+    try:
+        project.clean_fields()
+        with transaction.atomic():
+            project.save(force_insert=True)
+            project.refresh_from_db(fields=["created_at"])  # Postgres has set it
+    except ValidationError as mistake:
+        fields = (f"{field}: {' '.join(messages)}" for field, messages in mistake.message_dict.items())
+        raise ProjectMistake(" ".join(fields)) from None
+    except IntegrityError as error:
+        constraint = constraint_of(error) or ""
+        kind = ProjectExists if constraint == UNIQUE else ProjectMistake
+        raise kind(RULES[constraint]) from None
+    return project
+
+
+async def make_named(dsn: str, slug: str, *, is_open: bool) -> tuple[int, bool]:
+    """Returns the project's id, and whether it is open; makes it if there is none, with ``is_open``. Of several
+    requests that name it at the same time one makes it, and all get the same.
+
+    Raises ProjectMistake; psycopg.Error or OSError where Postgres is away."""
+    if not re.fullmatch(SLUG, slug):
+        raise ProjectMistake(RULES["project_slug_is_plain"])
+    async with open_connection(dsn, "projects") as connection, connection.transaction():
+        await connection.execute(UNTIL_COMMIT, [Lock.PROJECTS, [0]])
+        await connection.execute(INSERT, {"slug": slug, "is_open": is_open, "max": NAMED_PROJECTS_MAX})
+        cursor = await connection.execute(FIND, [slug])
+        row = await cursor.fetchone()
+    if row is None:
+        raise TooManyProjects
+    project_id, is_open = row
+    return project_id, is_open

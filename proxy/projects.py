@@ -1,0 +1,79 @@
+"""Projects that prompts and writes name for the first time."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+import psycopg
+
+from memory import bounds
+from memory.access.projects import NAMED_PROJECTS_MAX, ProjectMistake, TooManyProjects, make_named
+from memory.cache.audience import ProjectRow
+from memory.cache.state import Cache
+from memory.db.connections import first_line
+from proxy.auth import Caller, caller_of, may_make_project, read_slug
+from proxy.errors import DatabaseAway, NotAllowed
+
+logger = logging.getLogger(__name__)
+
+# A prompt waits no longer. To connect and to commit takes some 10 ms; only the first prompt of a project does it.
+MAKE_S: Final = 1.0
+BOUND = bounds.define(
+    "named_projects", f"requests that named an unknown project while there were {NAMED_PROJECTS_MAX}, which made none"
+)
+
+
+class NamedProjects:
+    """Makes a project for whoever names it first and may, and puts it into this process's cache; the others hear of it
+    by the table's trigger. All is done on the event loop, over a connection that does not block it."""
+
+    def __init__(self, cache: Cache, dsn: str) -> None:
+        self._cache = cache
+        self._dsn = dsn
+        self._lock = asyncio.Lock()  # one connection at a time, however many name new ones
+
+    async def identify_sender(self, scope: Mapping[str, Any]) -> Caller:
+        """The caller of a prompt. Where the project that it names cannot be made, it is astray: the prompt goes on."""
+        caller = caller_of(self._cache, scope)
+        if not may_make_project(self._cache, caller, caller.named_project):
+            return caller
+        try:
+            await self._make(caller, caller.named_project)
+        except ProjectMistake:
+            return caller
+        except Exception as error:  # whatever it is, the prompt must not fail for it
+            is_unexpected = not isinstance(error, (psycopg.Error, OSError))
+            logger.warning("project.not_made", exc_info=is_unexpected, extra={"error": first_line(error)})
+            return caller
+        return caller_of(self._cache, scope)
+
+    async def make_for_write(self, caller: Caller, project: str = "") -> None:
+        """Makes the project that a call of an own endpoint names in its body or else its header, if there is none and
+        the caller may make it. Raises NotAllowed, DatabaseAway."""
+        slug = read_slug(caller, project)
+        if not may_make_project(self._cache, caller, slug):
+            return
+        try:
+            await self._make(caller, slug)
+        except ProjectMistake as mistake:
+            raise NotAllowed(str(mistake), status=403) from mistake
+        except (psycopg.Error, OSError) as error:
+            logger.warning("project.not_made", extra={"error": first_line(error)})
+            raise DatabaseAway from error
+
+    async def _make(self, caller: Caller, slug: str) -> None:
+        """Raises ProjectMistake; TimeoutError, psycopg.Error or OSError where Postgres is away."""
+        async with asyncio.timeout(MAKE_S), self._lock:
+            if slug in self._cache.projects:  # another request has made it meanwhile
+                return
+            try:
+                if len(self._cache.projects) >= NAMED_PROJECTS_MAX:
+                    raise TooManyProjects
+                # Without a token, nobody could name it again if it were not open.
+                project_id, is_open = await make_named(self._dsn, slug, is_open=caller.token is None)
+            except TooManyProjects:
+                BOUND.count_bite(projects=len(self._cache.projects))
+                raise
+            self._cache.projects[slug] = ProjectRow(project_id, is_open)
+        logger.info("project.made", extra={"project": slug, "agent": caller.name})
