@@ -32,6 +32,7 @@ from benchmarks import (
     prefix_time,
     reading,
     recalling,
+    replacing,
     retrieval,
     retrieval_scale,
     scale,
@@ -89,6 +90,7 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "stories": stories.measure,
     "detecting": detecting.measure,
     "layers": layers.measure,
+    "replacing": replacing.measure,
 }
 
 

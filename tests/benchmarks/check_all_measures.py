@@ -37,7 +37,9 @@ def test_the_json_has_the_figures_of_everything_measured(run, rows):
     of_large += " memory admin_lists admin_pages"
     of_large += " stories detecting"
     of_layers = "sweep placing_with_layers remembering_with_layers"
-    figures = f"{of_prompts} {of_conversations} cues linear recalling {of_the_write_path} {of_large} {of_layers}"
+    of_changes = "replacing quiet_weeks changes_in_weeks"
+    of_the_rest = f"{of_large} {of_layers} {of_changes}"
+    figures = f"{of_prompts} {of_conversations} cues linear recalling {of_the_write_path} {of_the_rest}"
 
     assert [name.replace(" ", "_") for name in rows] == figures.split()
     assert (run.report["rounds"], run.report["tokens"]) == (1, 2000)
@@ -124,6 +126,16 @@ def test_of_facts_that_change_the_newest_is_recalled_and_of_disputed_ones_each_s
     assert supersede["replaced"] == later["replaced"] == 0
     assert queue["marked %"] == queue_later["marked %"] == 100
     assert [row["wrongly"] for row in rows["consolidation"].values()] == [0, 0, 0, 0]
+
+
+def test_slots_and_weeks_are_told_and_asked_for(rows):
+    replacing, quiet, changes = (rows[name] for name in ("replacing", "quiet weeks", "changes in weeks"))
+
+    kinds = ("newest first %", "older first %", "outdated alone %", "nothing given %")
+    assert replacing["all"]["slots"] == 15
+    assert all(sum(row[kind] for kind in kinds) == pytest.approx(100, abs=0.5) for row in replacing.values())
+    assert quiet["all"]["messages"] >= 40
+    assert changes["all"]["requests"] == 3
 
 
 def test_loops_are_told_from_what_is_none(rows):

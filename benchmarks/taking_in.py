@@ -1,0 +1,137 @@
+"""Takes in what is told, day by day, as the workers do, each night with what is done at night.
+
+``python -m benchmarks.taking_in`` does it in a process of its own, in the database of DATABASE_URL; reads days of
+``TimedMessage`` as JSON.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import psycopg
+
+from benchmarks.client import HOST, BenchmarkBroken
+from benchmarks.database import fresh
+from benchmarks.peers.stores import AS_BY_DEFAULT
+from benchmarks.replacing_data import TimedMessage
+from festinger_site import home as homes
+from festinger_site.launcher import scratch_instance
+from memory.domain.voices import name_unregistered
+
+AGENT: Final = "bench"  # as it names itself
+SPEAKER: Final = name_unregistered(AGENT, HOST)
+TOGETHER: Final = 5  # messages that a worker finds at once
+CONVERSATION_BYTES: Final = 16
+
+
+def take_in(home: Path, days: Sequence[Sequence[TimedMessage]]) -> str:
+    """Return the address of a fresh database with all of it. Raises BenchmarkBroken."""
+    database = fresh(home)
+    with psycopg.connect(database, autocommit=True) as connection:
+        for setting in AS_BY_DEFAULT:
+            connection.execute(setting.encode())
+    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.taking_in"],
+        cwd=homes.PROJECT,
+        env=environment | {"DATABASE_URL": database, "FESTINGER_LOG_LEVEL": "ERROR"},
+        input=json.dumps(days).encode(),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BenchmarkBroken(f"taking in: {done.stderr.decode(errors='replace')[-2_000:]}")
+    return database
+
+
+def digest_conversation(name: str) -> bytes:
+    return hashlib.sha256(name.encode()).digest()[:CONVERSATION_BYTES]
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    import django
+
+    django.setup()
+    days = [[TimedMessage(*told) for told in day] for day in json.load(sys.stdin)]
+    answers = {(told.conversation, told.place): told.text for day in days for told in day if told.role == "assistant"}
+    for day in days:
+        for start in range(0, len(day), TOGETHER):
+            some = day[start : start + TOGETHER]
+            post([told for told in some if told.is_posted])
+            say([told for told in some if not told.is_posted], answers)
+            work()
+        end_day()
+
+
+def post(some: Sequence[TimedMessage]) -> None:
+    from memory.domain.channels import Channel
+    from memory.models import Memory
+    from resolution.memories.remarks import compose
+    from resolution.memories.service import remember
+
+    for told in some:
+        at = datetime.fromtimestamp(told.at, UTC)
+        remember([compose(told.text, "", scope(), Channel.GUTASK, at, source=Memory.Source.WRITTEN)], is_metered=True)
+
+
+def say(some: Sequence[TimedMessage], answers: dict[tuple[str, int], str]) -> None:
+    """Write them as the proxy does."""
+    from django.db import connection
+
+    from memory.learning.heard import compose_row
+    from memory.learning.message_table import INSERT
+
+    rows = [compose_row(heard) for heard in listen(some, answers)]
+    with connection.cursor() as cursor:
+        cursor.execute(INSERT, [orjson.dumps(rows).decode()])
+
+
+def listen(some: Sequence[TimedMessage], answers: dict[tuple[str, int], str]) -> Iterator[Any]:
+    from memory.learning.heard import HeardMessage
+
+    for told in some:
+        key = digest_conversation(told.conversation) + digest_conversation(f"{told.place} {told.text}")
+        before = answers.get((told.conversation, told.place - 1), "")
+        yield HeardMessage(key, SPEAKER, scope(), told.role, told.text, told.at, before)
+
+
+def scope() -> Any:
+    from memory.semantic.domain.scope import Scope, Speaker
+
+    return Scope(Speaker(SPEAKER))
+
+
+def work() -> None:
+    from memory.learning.worker import start_learning
+    from memory.semantic.vectors import queue
+    from resolution.memories.reading import due, read_due
+    from resolution.workers.observations import settle_due
+
+    start_learning().learn()
+    settle_due()
+    while due().exists():
+        read_due()
+    while queue.embed_due():
+        pass
+
+
+def end_day() -> None:
+    from resolution.consolidation import night
+    from resolution.consolidation.sweep import sweep_conflicts
+    from resolution.detective import run
+
+    night.consolidate()
+    sweep_conflicts()
+    run.read_at_night()
+
+
+if __name__ == "__main__":
+    main()
