@@ -36,6 +36,14 @@ def find_moves(triples: Iterable[TripleIds]) -> dict[Slot, set[int]]:
     return moves
 
 
+def find_claim(ruling: DecidedTriple) -> Claim | None:
+    """Return the claim that was decided about: alone, or with the whole conflict."""
+    if ruling.decision is None or ruling.decision.claim is not None:
+        return ruling.decision.claim if ruling.decision is not None else None
+    same = Claim.objects.filter(concept=ruling.concept_id, dim=ruling.dim_id, incoming_parent=ruling.parent_id)
+    return same.filter(conflict=ruling.decision.conflict_id).last()
+
+
 def reopens(attribution: Attribution, ruling: DecidedTriple) -> bool:
     """Whether a statement of the triple disputes it anew. An operator is never stopped."""
     return attribution.source == Source.OPERATOR or is_reopened(

@@ -71,7 +71,7 @@ class Settlement:
         if assertion.manner.kind is SpeechAct.RETRACTS:
             return self._finish_retraction(assertion, placement)
         if ruling is not None and (placement.status == "decided" or (keeps_out and placement.status == "conflict")):
-            claim = ruling.decision.claim if ruling.decision is not None else None
+            claim = rulings.find_claim(ruling)
             existing = _fact_of(self._slots.edges.in_place(ids))
             return Outcome("decided", assertion.triple, claim, existing, ruling, reason=rulings.explain(ruling))
         if ruling is not None and placement.status not in ("confirmed", "needless"):

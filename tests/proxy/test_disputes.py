@@ -40,7 +40,7 @@ def test_a_page_takes_the_same_few_queries_however_long_it_is(
         if number % 2:
             dismiss(claim.pk, OPERATOR, "no")
 
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(9):
         page = find_conflicts(ConflictQuery(limit=50))
 
     assert (page["count"], len(page["items"]), len(page["items"][-1]["members"][-1]["decisions"])) == (8, 8, 1)
@@ -54,7 +54,7 @@ def test_one_conflict_takes_few_queries_however_long_its_ring_is(
     claim = state(f"link{RING_MAX + 10}", "link0")
     assert claim is not None
 
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(12):
         told = serializers.surroundings_out(claim.conflict_id or 0)
 
     assert told is not None

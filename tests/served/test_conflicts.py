@@ -108,7 +108,8 @@ def test_a_ring_is_told_with_the_facts_that_make_it_up(server: Served) -> None:
 
     told = server.client.get(f"/conflicts/{conflict_id}").json()
 
-    [claim] = told["members"]
+    edge, claim = told["members"]
+    assert (edge["kind"], edge["concept"]) == ("edge", "ring-b")
     assert (claim["collision_type"], claim["existing_parent"], claim["blocking_concept"]) == ("cycle", None, "ring-b")
     assert (claim["existing"]["concept"], claim["existing"]["parent"]) == ("ring-b", "ring-c")
     assert [(fact["concept"], fact["parent"]) for fact in told["ring"]] == [("ring-a", "ring-b"), ("ring-b", "ring-c")]

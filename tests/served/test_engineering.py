@@ -83,7 +83,9 @@ def test_state_against_a_fact_is_a_conflict_that_prompts_of_the_project_show(
     told = answers[-1].json()
     conflict = server.client.get(f"/conflicts/{told['conflict_id']}").json()
     assert conflict["kind"] == "cross_layer"
-    assert [(member["kind"], member["trust"]) for member in conflict["members"]] == [("project_state", 3), ("edge", 2)]
+    assert [(member["kind"], member["trust"]) for member in conflict["members"]] == [
+        ("project_state", 3), ("edge", 2), ("claim", 2),
+    ]  # fmt: skip
 
     def is_shown() -> bool:
         asked = ("user", "Which wavelength has p77.laser.wavelength?")

@@ -30,10 +30,10 @@ def contest(
     with psycopg.connect(database, autocommit=True) as client:
         key = json.dumps({"rows": sorted(f"{name} {number}" for name, number in members)})
         row = client.execute(
-            "INSERT INTO conflict (slot_kind, slot_key, question, project) VALUES (%s, %s, %s, %s)"
-            " ON CONFLICT (slot_kind, slot_key) WHERE status = 'open' DO UPDATE SET question = excluded.question"
+            "INSERT INTO conflict (slot_kind, key, slot_key, question, project) VALUES (%s, %s, %s, %s, %s)"
+            " ON CONFLICT (owner, key) WHERE status = 'open' DO UPDATE SET question = excluded.question"
             " RETURNING id",
-            [kind, key, question, project],
+            [kind, key, key, question, project],
         ).fetchone()
         assert row is not None
         for name, number in members:

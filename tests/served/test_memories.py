@@ -277,7 +277,7 @@ def test_a_memory_becomes_a_fact(server: Served, strict: Served, tokens: dict[st
     assert [one["conflicts_with"] for one in second["conflicts"]] == [against]
     refused = graduate(second["id"], concept="echidna", dimension="database").json()
     assert (refused["result"], refused["status"]) == ("conflict", "active")
-    assert refused["conflict_id"] != second["conflict_id"]
+    assert refused["conflict_id"] == second["conflict_id"]
     vague = remember(server, "The echidna pond.", project="burrow").json()
     assert graduate(vague["id"], concept="echidna", dimension="size").status_code == 422
     assert graduate(vague["id"], concept="echidna", dimension="size", parent="small").status_code == 201

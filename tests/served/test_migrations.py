@@ -43,7 +43,8 @@ DESCRIBE = """
     FROM pg_proc AS p JOIN pg_language AS l ON l.oid = prolang WHERE pronamespace = 'public'::regnamespace
         AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = p.oid AND deptype = 'e')
 """
-# A cat that was spoken of and remembered, a fact with its history, a conflict about it, a run of a kind that is gone.
+# A cat that was spoken of and remembered, a fact with its history, a run of a kind that is gone; and three conflicts of
+# what serves kvasir, which are one by now: a claim, project state against the fact, a memory against project state.
 HELD = """
     INSERT INTO episode (digest, conversation, agent, role, text, lexemes, said_at)
         VALUES (sha256('cat'), substr(sha256('talk'), 1, 16), 'hermione', 'user', 'My cat is called Grimalkin.',
@@ -58,12 +59,28 @@ HELD = """
     INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,
         incoming_confidence, incoming_source, channel, collision_type, agent)
         VALUES (1, 4, 2, 3, false, 0.8, 'gutask', 'gutask', 'ispart_ispart', 'dobby');
+    INSERT INTO project (slug, name) VALUES ('hive', 'hive');
+    INSERT INTO project_state (project_id, category, key, value, actor)
+        VALUES (1, 'kvasir', 'served_by', 'caddy', 'ron');
+    INSERT INTO memory (text, source, agent, project_id) VALUES ('Kvasir is served by lighttpd.', 'stated', 'dobby', 1);
+    INSERT INTO conflict (slot_kind, slot_key, project) VALUES
+        ('cross_layer', '{"project": "hive", "words": ["by", "kvasir", "serv"]}', 'hive'),
+        ('cross_layer', '{"project": "hive", "words": ["=", "by", "kvasir", "serv"]}', 'hive'),
+        ('memory_slot', '{"memories": [1, 2], "project": ""}', '');
+    INSERT INTO conflict_member (conflict_id, kind, object_id, trust, support) VALUES
+        (2, 'edge', (SELECT edge_id FROM urd WHERE id = 1), 2, '[]'), (2, 'project_state', 1, 3, '[]'),
+        (3, 'project_state', 1, 3, '[]'), (3, 'memory', 2, 1, '[]'), (4, 'memory', 1, 1, '[]');
+    UPDATE conflict SET status = 'dismissed' WHERE id = 4;
     INSERT INTO run (trigger, mode, status, counts) VALUES ('upgrade', '', 'done', '{}');
 """
+UNITED = """
+    SELECT conflict.id, status, slot_kind, array_agg(kind ORDER BY kind) FROM conflict
+    JOIN conflict_member ON conflict_id = conflict.id GROUP BY conflict.id ORDER BY conflict.id
+"""
 FIND_HELD = """
-    SELECT (SELECT string_agg(text, '') FROM episode), (SELECT string_agg(text, '') FROM memory),
+    SELECT (SELECT string_agg(text, '') FROM episode), (SELECT string_agg(text, '' ORDER BY id) FROM memory),
         (SELECT string_agg(parent.token, '') FROM urd JOIN soas AS parent ON parent.id = parent_id WHERE urd.id = 1),
-        (SELECT count(*) FROM edge_history), (SELECT string_agg(status, '') FROM conflict)
+        (SELECT count(*) FROM edge_history)
 """
 
 
@@ -105,4 +122,9 @@ def test_what_0_1_0_has_stored_is_there_after_the_takeover(address: str) -> None
         assert "instead of the 78 migrations of version 0.1.0, memory 0001_initial, proxy 0001_initial" in told
         assert connection.execute(FIND_HELD).fetchall() == held
         assert connection.execute("SELECT trigger FROM run").fetchall() == [("quarantine",)]
-        assert held == [("My cat is called Grimalkin.", "The user's cat is called Grimalkin.", "nginx", 1, "open")]
+        memories = "The user's cat is called Grimalkin.Kvasir is served by lighttpd."
+        assert held == [("My cat is called Grimalkin.", memories, "nginx", 1)]
+        assert connection.execute(UNITED).fetchall() == [
+            (1, "open", "cross_layer", ["claim", "edge", "memory", "project_state"]),
+            (4, "dismissed", "memory_slot", ["memory"]),
+        ]
