@@ -212,3 +212,56 @@ def test_what_is_settled_for_a_project_takes_the_place_of_a_fact_and_gives_it_ba
     )
     assert again.status_code == 200
     assert server.client.get("/conflicts", params={"project": "p91", "status": "open"}).json()["count"] == 0
+
+
+def test_a_material_disputed_in_four_layers_is_one_conflict_and_one_decision(
+    server: Served, strict: Served, database: str, tokens: dict[str, str]
+) -> None:
+    with psycopg.connect(database, autocommit=True) as client:
+        client.execute("INSERT INTO project (slug, name, is_open) VALUES ('p92', 'p92', true)")
+    assert eventually(lambda: "p92" in server.client.get("/projects").text, within_s=10.0)
+    fact_key(server, database, "p92.mount -isa peek in context of decision.material")
+    claimed = server.client.post(
+        "/iknowthat",
+        json={"fact": "p92.mount -isa gf-ptfe in context of decision.material"},
+        headers={"X-Festinger-Agent": "winky"},
+    ).json()
+    state = {"project": "p92", "category": "decision", "key": "mount_material", "value": "PVDF"}
+    stated = server.client.post("/project/state", json=state).json()
+    told = server.client.post("/memory", json={"text": "The mount material is titanium.", "project": "p92"}).json()
+    conflict_id = claimed["conflict_id"]
+
+    def members() -> list[tuple[str, str]]:
+        shown = server.client.get(f"/conflicts/{conflict_id}").json()
+        assert shown["slot_kind"] == "cross_layer"
+        return [(one["kind"], one["text"]) for one in shown["members"]]
+
+    def recalled(by: Served) -> str:
+        asked = {"text": "What is the decision on the material of p92.mount?", "project": "p92"}
+        headers = {"Authorization": f"Bearer {tokens['operator']}", "X-Festinger-Project": "p92"}
+        return str(by.client.post("/recollect", json=asked, headers=headers).json()["block"])
+
+    assert stated["conflict_id"] == told["conflict_id"] == conflict_id
+    before = members()
+    assert before == [
+        ("project_state", "decision.mount_material = PVDF"),
+        ("edge", "p92.mount has peek as its decision.material"),
+        ("claim", "p92.mount has gf-ptfe as its decision.material"),
+        ("memory", "The mount material is titanium."),
+    ]
+    listed = server.client.get("/conflicts", params={"project": "p92", "status": "open"}).json()
+    assert [item["id"] for item in listed["items"]] == [conflict_id]
+    blocks = {process: recalled(process) for process in (server, strict)}
+    assert all("peek" in block for block in blocks.values())
+
+    winner = f"project_state:{stated['id']}"
+    done = post(server, f"/conflicts/{conflict_id}/resolve", action="supersede_others", winner_member_id=winner)
+
+    for process in (server, strict):
+        gone = ("peek", "gf-ptfe", "titanium")
+        assert eventually(lambda by=process: not any(word in recalled(by) for word in gone), within_s=1.0)
+    assert server.client.get("/conflicts", params={"project": "p92", "status": "open"}).json()["count"] == 0
+    post(server, f"/decisions/{done['decision']['id']}/undo")
+    assert members() == before
+    for process, block in blocks.items():
+        assert eventually(lambda by=process, was=block: recalled(by) == was, within_s=1.0)
