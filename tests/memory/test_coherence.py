@@ -168,14 +168,15 @@ STEPS: dict[str, Step] = {
         lambda cache: len(list_states(cache)) == 3001,
     ),
     "a conflict is queued": (
-        "INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,"
-        " incoming_confidence, incoming_source, collision_type)"
-        " SELECT u.id, u.dim_id, u.parent_id, c.id, true, 1, 'gutask', 'isa_isa' FROM urd u, soas c"
+        "WITH new AS (INSERT INTO conflict (slot_kind, key, slot_key) VALUES ('memory_slot', 'k', '{}') RETURNING id)"
+        " INSERT INTO resolution_queue (conflict_id, concept_id, dim_id, existing_parent_id, incoming_parent_id,"
+        " incoming_is_isa, incoming_confidence, incoming_source, collision_type)"
+        " SELECT new.id, u.id, u.dim_id, u.parent_id, c.id, true, 1, 'gutask', 'isa_isa' FROM new, urd u, soas c"
         " WHERE c.token = 'container'",
         lambda cache: len(cache.pending_by_concept_dim) == 1 and len(cache.pending_conflicts) == 1,
     ),
     "a fact is a member of a conflict": (
-        "WITH new AS (INSERT INTO conflict (slot_kind, slot_key) VALUES ('cross_layer', '{}') RETURNING id)"
+        "WITH new AS (INSERT INTO conflict (slot_kind, key, slot_key) VALUES ('memory_slot', 'k', '{}') RETURNING id)"
         " INSERT INTO conflict_member (conflict_id, kind, object_id, support)"
         " SELECT new.id, 'edge', edge_id, '[]' FROM new, urd",
         lambda cache: [cache.list_claimed(slot) for slot in cache.pending_by_concept_dim] == [[]],

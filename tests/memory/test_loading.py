@@ -17,8 +17,10 @@ WORLD = """
         (1, 'gnommoweb', 10, 1, 1), (2, 'repo', 0, 0, 0), (3, 'container', 0, 0, 0), (4, 'type', 0, 0, 0);
     INSERT INTO dimension (id, is_isa) VALUES (4, true);
     INSERT INTO urd (id, parent_id, dim_id, is_isa, source) VALUES (1, 2, 4, true, 'gutask');
-    INSERT INTO resolution_queue (concept_id, dim_id, existing_parent_id, incoming_parent_id, incoming_is_isa,
-        incoming_confidence, incoming_source, collision_type) VALUES (1, 4, 2, 3, true, 1, 'gutask', 'isa_isa');
+    INSERT INTO conflict (id, slot_kind, key, slot_key) VALUES (1, 'memory_slot', 'k', '{}');
+    INSERT INTO resolution_queue (conflict_id, concept_id, dim_id, existing_parent_id, incoming_parent_id,
+        incoming_is_isa, incoming_confidence, incoming_source, collision_type)
+        VALUES (1, 1, 4, 2, 3, true, 1, 'gutask', 'isa_isa');
     INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents, conversation, decided_at, moved_to_id)
         VALUES (1, 4, 3, 'relocated', '{dobby}', 'opening', to_timestamp(5), 2);
 """

@@ -282,7 +282,7 @@ def test_who_says_the_same_as_somebody_else_gets_nothing_of_theirs(proxy: Enrich
 
 
 def test_budgets_are_kept_and_told(proxy: Enriching, library: Library) -> None:
-    library.rows = [found("memory", number, f"The billing {'x' * 150} {number}.") for number in range(8)]
+    library.rows = [found("memory", number, f"The billing {'x' * 150}{number}.") for number in range(8)]
     chat = Chat(proxy)
     lines = lines_in(chat.says(QUESTION)[-1])
 

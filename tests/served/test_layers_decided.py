@@ -257,8 +257,8 @@ def test_a_material_disputed_in_four_layers_is_one_conflict_and_one_decision(
     winner = f"project_state:{stated['id']}"
     done = post(server, f"/conflicts/{conflict_id}/resolve", action="supersede_others", winner_member_id=winner)
 
+    gone = ("peek", "gf-ptfe", "titanium")
     for process in (server, strict):
-        gone = ("peek", "gf-ptfe", "titanium")
         assert eventually(lambda by=process: not any(word in recalled(by) for word in gone), within_s=1.0)
     assert server.client.get("/conflicts", params={"project": "p92", "status": "open"}).json()["count"] == 0
     post(server, f"/decisions/{done['decision']['id']}/undo")

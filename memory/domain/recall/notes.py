@@ -1,13 +1,16 @@
 """Memories and episodes as a block shows them: one line each, in which nothing can be taken for more than words."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
+from memory.domain.claims.reader import read_claims
+from memory.domain.claims.wording import share_claim, share_slot
 from memory.domain.text.function_words import is_closed_class
 
 NOTE_CHARACTERS_MAX: Final = 300
 DISPUTED: Final = " (disputed)"
+VALUES_MAX: Final = 3  # of one slot in a line
 CUT: Final = "…"
 
 NoteKind = Literal["memory", "episode"]
@@ -51,6 +54,40 @@ def render_note(note: ShownNote) -> str:
     ``memory 2026-03-04: The deployment target is Nomad. (disputed)``."""
     mark = _mark(note.kind, note.said_on, is_dated=note.is_disputed)
     return f"{mark}{note.text}{DISPUTED if note.is_disputed else ''}"
+
+
+def render_notes(notes: Sequence[ShownNote]) -> list[str]:
+    """Return the lines of notes, in their order. Those that give one slot a value are one line, the newest first:
+    ``memory 2026-03-04: The deployment target is Nomad. (disputed; 2026-02-01: Kubernetes)``."""
+    groups: list[list[ShownNote]] = []
+    for note in notes:
+        group = next((one for one in groups if len(one) < VALUES_MAX and _share_slot(one[0], note)), None)
+        if group is not None:
+            groups.remove(group)
+        # Of one day, what comes later is newer.
+        groups.append(sorted([note, *(group or ())], key=lambda each: each.said_on, reverse=True))
+    return [_render_slot(*group) if len(group) > 1 else render_note(group[0]) for group in groups]
+
+
+def _share_slot(one: ShownNote, other: ShownNote) -> bool:
+    older, newer = sorted((one, other), key=lambda each: each.said_on)
+    return share_slot(older.text, newer.text)
+
+
+def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
+    told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in older]
+    disputed = ["disputed"] if any(note.is_disputed for note in (newest, *older)) else []
+    return f"{_mark(newest.kind, newest.said_on, is_dated=True)}{newest.text} ({'; '.join([*disputed, *told])})"
+
+
+def _value_beside(newest: ShownNote, older: ShownNote) -> str:
+    """Return the value alone, as it was typed, where both claim one; else all of the text."""
+    claims = read_claims(older.text)
+    if len(claims) != 1 or claims[0].is_denied or not share_claim(newest.text, older.text):
+        return older.text
+    value = claims[0].value
+    at = older.text.lower().find(value.lower())
+    return older.text[at : at + len(value)] if at >= 0 else older.text
 
 
 def _mark(kind: NoteKind, said_on: str, *, is_dated: bool) -> str:

@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import Final, Literal, NamedTuple
 
 from memory.domain.channels import Channel, channel_of
-from memory.domain.recall.notes import ShownNote, render_note
+from memory.domain.recall.notes import ShownNote, render_notes
 from memory.domain.recall.project_state import ShownState, render_state
 from memory.domain.recall.rendering import (
     Block,
@@ -58,7 +58,7 @@ class Selection:
         # Questions first: a small model takes up what it reads last, and would answer with the question.
         written = [candidate.written or candidate.token for candidate in self.asked]
         asking = [render_questions(written)] if questions else []
-        lines = [*map(render_state, states), *asking, *self.lines, *map(render_note, notes)]
+        lines = [*map(render_state, states), *asking, *self.lines, *render_notes(notes)]
         return Block(render_block(lines), tuple(self.facts), questions, tuple(notes), tuple(states))
 
 

@@ -17,3 +17,7 @@ PASSING = split_words(
     "second last other best worst only same latest rest example examples case option options choice mistake weather "
     "think thinks know says maybe perhaps probably possibly likely user user's"
 )
+# They open a sentence, or say since when it is so, and are no part of what it says.
+DISCOURSE = split_words("now currently actually meanwhile today still already btw correction also just well so ok oh")
+# Before them stands what a sentence is about.
+VERBS = split_words("is are was were has have had does do did will would can could should must may might isn't aren't")

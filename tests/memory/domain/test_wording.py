@@ -1,0 +1,67 @@
+"""Sentences that give one slot a value, told by their wording."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.domain.claims.wording import share_slot
+from memory.domain.recall.notes import ShownNote, render_notes
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The deployment target is Kubernetes.", "The deployment target is Nomad."),
+        ("crate08x is in Oslo.", "crate08x is no longer in Oslo, but in Bergen."),
+        ("The wiki is at version 9.8.6.", "Good morning! The wiki is at version 9.9.3 now."),
+        ("We use Postgres for billing.", "We use MySQL for billing."),
+        ("The greenhouse is heated with oil.", "We switched the greenhouse from oil to gas, so that it is heated."),
+    ],
+)
+def test_two_values_of_one_thing_share_a_slot(older: str, newer: str) -> None:
+    assert share_slot(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The port of edge1 is 8080.", "The port of edge2 is 8080."),
+        ("Server A is on.", "Server B is on."),
+        ("The wiki is at version 1.2.", "The wiki theme is at version 5.5."),
+        ("You can call the porter at extension 21.", "You can call the canteen at extension 22."),
+        ("I like tea.", "I like coffee."),
+        ("The budget for the kitchen is 900 euros.", "The budget for the garden is 800 euros."),
+        ("Anna is allergic to nuts.", "Bob is allergic to nuts."),
+        ("", "The deployment target is Nomad."),
+    ],
+)
+def test_two_things_share_none(older: str, newer: str) -> None:
+    assert not share_slot(older, newer)
+
+
+def test_values_of_one_slot_are_one_line_the_newest_first() -> None:
+    notes = [
+        ShownNote("memory", 1, "The deployment target is Kubernetes.", "2026-02-01", is_disputed=True),
+        ShownNote("memory", 2, "The deployment target is Nomad.", "2026-03-04", is_disputed=True),
+        ShownNote("episode", 3, "crate08x is in Oslo.", "2026-03-01"),
+        ShownNote("episode", 4, "The kiln is hot.", "2026-03-02"),
+        ShownNote("episode", 5, "crate08x is in Bergen now.", "2026-03-03"),
+    ]
+
+    assert render_notes(notes) == [
+        "memory 2026-03-04: The deployment target is Nomad. (disputed; 2026-02-01: Kubernetes)",
+        "2026-03-02 user: The kiln is hot.",
+        "2026-03-03 user: crate08x is in Bergen now. (2026-03-01: Oslo)",
+    ]
+
+
+texts = st.lists(st.sampled_from(["the", "kiln", "is", "hot", "now", "edge1", "8080", "Oslo", "in", "not"]), max_size=8)
+
+
+@given(st.lists(texts.map(" ".join), max_size=8))
+def test_every_note_is_in_just_one_line(said: list[str]) -> None:
+    notes = [ShownNote("episode", at, text or "-", f"2026-03-{at + 1:02}") for at, text in enumerate(said)]
+
+    lines = render_notes(notes)
+
+    assert [sum(line.count(note.said_on) for line in lines) for note in notes] == [1] * len(notes)
