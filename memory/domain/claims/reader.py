@@ -16,6 +16,7 @@ from memory.domain.claims.stems import words_of
 from memory.domain.cues.extractor import SpeechAct, find_cues
 from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural
 from memory.domain.language.english import claims as english
+from memory.domain.language.english.memory_phrases import DECIDED
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import ADDITIVE_SEEDS, NAMES, TYPE
 
@@ -33,7 +34,7 @@ _ANY_VALUE: Final = rf"(?P<value>{_NAMED}|{_DEFINITE}|{_WORD})"
 _OURS: Final = r"(?:[Tt]he team['’]s|[Tt]he|[Oo]ur|[Mm]y)"
 _OWN: Final = rf"(?P<ours>{_OURS}) (?P<about>[\w'’ ./-]{{3,80}}?)"
 _ABOUT: Final = rf"(?:(?P<ours>{_OURS}) )?(?P<about>[\w'’ ./-]{{3,80}}?)"
-_DECIDED: Final = r"(?:(?:[Tt]he team|[Ww]e) (?:(?:decided|agreed) (?P<to>to )|(?:decided|agreed) that )?)?"
+_DECIDED: Final = rf"(?:(?:[Tt]he team|[Ww]e) (?:{DECIDED} (?:that|(?P<to>to)) )?)?"
 _IS: Final = r" (?P<be>is|are|will be|must be)(?P<denied> not| no longer)?(?: now)?"
 _END: Final = r"(?: from now on| now)?"
 _FORMS: Final = (

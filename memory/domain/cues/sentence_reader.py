@@ -27,6 +27,7 @@ from memory.domain.cues.patterns import (
     Form,
 )
 from memory.domain.cues.subjects import ends_apposition, read_apposed, read_listed, read_subjects
+from memory.domain.language.english.changing import FROM_NOW_ON
 from memory.domain.text.tokenizer import NamesInside
 
 _ADVERBIAL_MAX: Final = 24  # characters of `from now on`
@@ -54,7 +55,7 @@ _OBJECT_ENDS: Final = re.compile(r"[*_\x10]*(?:[.,;:!)]|\s*\Z| (?:now|today|curr
 _INSTEAD_OF: Final = re.compile(r"[*_\"'\u201d\x10]*,?(?: now)? instead of ")
 _FOR_NOW: Final = re.compile(r"[*_\"'\u201d\x10]* for now\b")
 _NOW: Final = re.compile(r"\bnow\b")
-_FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|as of (?:now|today))\W*\Z")
+_FROM_NOW_ON: Final = re.compile(rf"\b{FROM_NOW_ON}\W*\Z")
 _ACTUALLY: Final = re.compile(r"\bactually\b")
 
 

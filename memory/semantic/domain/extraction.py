@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from memory.domain.language.english import changing, modality
 from memory.domain.language.english import memory_phrases as english
-from memory.domain.language.english import modality
 from memory.domain.secrets.labels import speaks_of_secret
 from memory.domain.secrets.shapes import MARK as SECRET
 from memory.domain.steps import finish
@@ -34,17 +34,22 @@ _LABELLED: Final = re.compile(
     r"^([ \t]*(?:[-*+] )?(?:please )?(?:remember|note|reminder|important|fyi|btw))(:)", re.I | re.M
 )
 _OPENER: Final = re.compile(rf"(?:{english.OPENERS}\b[\s,:!.\u2013\u2014-]*)+", re.IGNORECASE)
-_CORRECTION: Final = re.compile(rf"[\s,]*(?:{english.CORRECTIONS}\b[\s,:!.\u2013\u2014-]*)+")
+_CORRECTION: Final = re.compile(rf"[\s,]*(?:(?:{modality.CORRECTIONS})\b[\s,:!.\u2013\u2014-]*)+")
 _NEXT_CLAUSE: Final = re.compile(
     r"(?:[;:]|,?\s+(?:and|but|so)\b|,|\s[-\u2013\u2014])\s*(?=(?:(?:and|but|so|also) )?"
     r"(?:(?:i|we)(?:'m|'ve)? |my |our |call me |from now on|please (?:remember|call)|remember ))"
 )
-_UNSURE_BEFORE: Final = re.compile(english.UNSURE_BEFORE)
-_UNSURE_AFTER: Final = re.compile(rf"{english.UNSURE_AFTER}|(?<!\w)(?:{modality.REVOCATIONS})(?!\w)")
+_UNSURE_BEFORE: Final = re.compile(
+    rf"\b(?:{modality.CONDITIONS}|{modality.HEDGES}|{modality.MAYBE}|{english.REPORTED})\b"
+)
+_UNSURE_AFTER: Final = re.compile(
+    rf"(?<!\w)(?:i (?:{modality.BELIEVES})|{modality.MAYBE}|{english.TEMPORARY}|{modality.HEDGES_AFTER}"
+    rf"|{modality.REVOCATIONS})(?!\w)"
+)
 _HARMLESS_UNSURE: Final = re.compile(r"\b(?:don't|do not|never) (?:use|like|write|eat|drink)\b")
 _REMEMBER: Final = re.compile(english.REMEMBER)
-_NOT_OPENING: Final = english.CALLED_TO_MIND | split_words(
-    "when how what to this these those it that there here maybe perhaps possibly probably so"
+_NOT_OPENING: Final = english.CALLED_TO_MIND.union(
+    split_words("when how what to this these those it that there here so"), modality.MAYBE.split("|")
 )
 _FORGET: Final = re.compile(english.FORGET, re.IGNORECASE)
 _NOTED: Final = re.compile(
@@ -229,7 +234,7 @@ def _read_remembered(sentence: _Sentence, opening: re.Match[str]) -> list[Extrac
     ):
         return []  # `keep in mind that the function is called twice`
     text = as_sentence(about_user(original))
-    is_change = re.search(english.CHANGES, small) is not None
+    is_change = re.search(changing.CHANGES, small) is not None
     return [Extracted(text, categorise(text), 0.9, sentence.original, is_change=is_change)]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural
+from memory.domain.language.english import changing, names, nouns, verbs
 from memory.domain.language.english import memory_phrases as english
-from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.sentences import MASK, NAME_MARK
 from memory.semantic.domain.events import EXPLICIT, Said, read_decision, read_switch, tell
@@ -63,9 +63,9 @@ _HAVE: Final = re.compile(
 )
 _STUDIED: Final = re.compile(r"i (?:studied|majored in|graduated (?:from|in)|hold an?) (?P<object>.+)")
 _FROM_NOW_ON: Final = re.compile(
-    rf"(?:please )?(?:{english.FROM_NOW_ON}[\s,:]+(?P<after>.+)|(?P<before>.+?),? {english.FROM_NOW_ON}\W*)"
+    rf"(?:please )?(?:{changing.FROM_NOW_ON}[\s,:]+(?P<after>.+)|(?P<before>.+?),? {changing.FROM_NOW_ON}\W*)"
 )
-_CHANGE: Final = re.compile(english.CHANGES)
+_CHANGE: Final = re.compile(changing.CHANGES)
 
 # Where a clause goes on to something else.
 _ENDS: Final = re.compile(

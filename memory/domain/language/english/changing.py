@@ -3,18 +3,26 @@ otherwise: what tells a story that goes on from one that contradicts itself."""
 
 from memory.domain.text.function_words import split_words
 
+ENDED = r"no longer|any ?more|any longer|instead"
+MOVED = r"switched|moved|migrated|replaced|renamed"
+# What is so from then on, in the place of what was.
+CHANGES = rf"\b(?:now|nowadays|these days|by now|switched|{ENDED})\b"
+FROM_NOW_ON = (
+    r"(?:from now on(?:wards?)?|as of (?:now|today)|from (?:today|this point|here) on(?:wards?)?"
+    r"|starting (?:now|today)|going forward|in (?:the )?future)"
+)
 # Whoever says so knows what was before: the last word settles it.
 SAYS_CHANGE = (
-    r"\b(?:now|nowadays|no longer|not? any ?more|any ?more|any longer|instead|again|back|previously|formerly|used to be"
-    r"|from now on|going forward|by now|as of|effective|actually|correction|corrected|correcting|turns out|turned out"
-    r"|finally settled|after all|in the end|rather than|replac(?:es?|ed|ing)|supersed(?:es?|ed|ing)|overrid(?:es?|ing)"
-    r"|switched|moved|migrated|upgraded|downgraded|reverted|rolled|renamed|bumped|raised|lowered|increased|decreased"
-    r"|reduced|changed|swapped|halved|doubled|rewrote|rewritten|reworked|dropped|became|decided|agreed"
+    rf"(?:{CHANGES}|\b(?:{MOVED}|again|back|previously|formerly|used to be|going forward|as of|effective|actually"
+    r"|correction|corrected|correcting|turns out|turned out|finally settled|after all|in the end|rather than"
+    r"|replac(?:es?|ing)|supersed(?:es?|ed|ing)|overrid(?:es?|ing)"
+    r"|upgraded|downgraded|reverted|rolled|bumped|raised|lowered|increased|decreased|reduced|changed|swapped|halved"
+    r"|doubled|rewrote|rewritten|reworked|dropped|became|decided|agreed"
     r"|(?:was|were|been|got|has|have|we|we've) (?:just |recently |finally |since |then )*"
     r"(?:fixed|mended|set|cut|adjusted|revised|updated|extended|shortened|tightened|relaxed|enabled|disabled|turned"
     r"|retired|removed|added|stopped|started)"
     r"|(?:the )?new (?!(?:to|york|zealand|delhi|relic|members?|users?|agents?|hires?|joiners?|developers?|accounts?"
-    r"|customers?|clients?|tenants?|projects?)\b)\w+)\b"
+    r"|customers?|clients?|tenants?|projects?)\b)\w+)\b)"
 )
 # Two such numbers need not contradict each other.
 SAYS_ROUGHLY = (

@@ -1,5 +1,6 @@
 """The words of claims about what a definite phrase names."""
 
+from memory.domain.language.english.modality import MAYBE
 from memory.domain.text.function_words import split_words
 
 # What a person or a team does with a thing.
@@ -15,5 +16,5 @@ PASSING = split_words(
     "problem problems issue issues question questions answer answers thing things point idea ideas result results "
     "reason reasons difference error errors bug bugs cause trick catch trouble solution solutions fix next first "
     "second last other best worst only same latest rest example examples case option options choice mistake weather "
-    "think thinks know says maybe perhaps probably possibly likely user user's"
-)
+    "think thinks know says likely user user's"
+) | frozenset(MAYBE.split("|"))
