@@ -45,7 +45,6 @@ _FORMS: Final = (
     re.compile(rf"{_DECIDED}{_ABOUT}{_IS} (?P<done>{english.DONE_BY}) by {_ANY_VALUE}{_END}"),
     re.compile(rf"{_ABOUT}{_IS} (?P<made>made|built) of {_VALUE}{_END}"),
     re.compile(rf"{_DECIDED}(?:(?P<now>now )?uses?|(?P<chose>{english.CHOSE})) {_VALUE} (?:for|as) {_ABOUT}{_END}"),
-    re.compile(rf"(?P<one_of>(?P<value>{_NAMED})){_IS} {_OWN}{_END}"),
 )
 _NUMERAL: Final = re.compile(r"v?\d+(?:[.,:]\d+)*", re.IGNORECASE)
 _COPULA: Final = re.compile(rf"(?<=\s)(?:{english.COPULAS})(?=\s)", re.IGNORECASE)
@@ -119,7 +118,7 @@ def _is_named(groups: dict[str, str | None], relation: str) -> bool:
     about, value = groups["about"] or "", groups["value"] or ""
     if groups.get("be") is None:
         return bool(groups.get("to") or groups.get("now") or groups.get("chose"))
-    if groups["be"] != "is" or groups.get("one_of"):  # what will be is not yet; `Anna is our engineer`, and so is Bob
+    if groups["be"] != "is":  # what will be is not yet
         return False
     if relation == CALLED or about.endswith(" name"):
         return True

@@ -106,7 +106,6 @@ class _SentenceReader:
         self._tells_of_code = self._is_doubtful = False
         self._misspoken_end = 0  # of what somebody says that they have said wrongly
         self._topic, self._runs_only = around.topic, around.runs_only
-        self._wraps_at = len(passage.text.rstrip()) if around.is_wrapped else -1
 
     def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
         if cue.form in SUBJECT_BEHIND:
@@ -118,7 +117,7 @@ class _SentenceReader:
         if not continued and (not is_hopeful or cue.is_pronominal or cue.form in CONTINUING):
             return []
         parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
-        if parent is None or parent.end == self._wraps_at:
+        if parent is None:
             return []
         if cue.form in APPOSED and not ends_apposition(
             self._passage, cue, parent.phrase, parent.end, self._modality.clause_start(cue.start)

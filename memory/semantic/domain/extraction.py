@@ -46,7 +46,6 @@ _UNSURE_AFTER: Final = re.compile(
     rf"(?<!\w)(?:i (?:{modality.BELIEVES})|{modality.MAYBE}|{english.TEMPORARY}|{modality.HEDGES_AFTER}"
     rf"|{modality.REVOCATIONS})(?!\w)"
 )
-_HARMLESS_UNSURE: Final = re.compile(r"\b(?:don't|do not|never) (?:use|like|write|eat|drink)\b")
 _REMEMBER: Final = re.compile(english.REMEMBER)
 _NOT_OPENING: Final = english.CALLED_TO_MIND.union(
     split_words("when how what to this these those it that there here so"), modality.MAYBE.split("|")
@@ -174,7 +173,7 @@ def _read_own(sentence: _Sentence) -> list[Extracted]:
     for start, end, is_correction in _iter_clauses(sentence.small):
         if _UNSURE_BEFORE.search(sentence.small[:start]):
             break
-        if _UNSURE_AFTER.search(_HARMLESS_UNSURE.sub("", sentence.small[start:])):
+        if _UNSURE_AFTER.search(sentence.small[start:]):
             continue
         said_here = read_clause(sentence.original[start:end], sentence.small[start:end])
         if said_here is not None:
@@ -244,7 +243,6 @@ def _has_verb(words: list[str]) -> bool:
         return True
     return any(
         word in english.UNCHANGED_VERBS
-        or word in english.BASE_VERBS
         or word in english.IRREGULAR_PASTS
         or word in ("is", "are", "has", "have", "do", "does", "am", "isn't", "aren't", "hasn't", "doesn't", "don't")
         or "'" in word

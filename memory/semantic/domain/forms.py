@@ -139,7 +139,7 @@ def _read_from_now_on(original: str, small: str) -> Said | None:
     words = small.split()
     verb = words[1] if words[0] in ("always", "never", "only") and len(words) > 1 else words[0]
     is_verb = verb.isalpha() and not is_participle(verb) and not verb.endswith("s")
-    if words[0] == "only" and verb not in english.BASE_VERBS | verbs.IMPERATIVES | english.HABITS:
+    if words[0] == "only" and verb not in verbs.IMPERATIVES | english.HABITS:
         return None
     if len(words) < 2 or not is_verb or (is_closed_class(verb) and verb not in _AUXILIARY_ORDERS) or points(small):
         return None
@@ -263,7 +263,6 @@ def _read_i_am(original: str, small: str) -> Said | None:
             not head
             or head in english.PASSING_HEADS
             or head in nouns.EVALUATIONS
-            or thing.split()[0] in nouns.DEGREES
             or is_plural(head)
             or points(thing)
             or (is_adjective(head) and not is_trade(head))

@@ -56,12 +56,6 @@ CONTEXTUAL = split_words(
     "suggestion suggestions table task tasks test tests text third thing tone update variable variant version way "
     "wording"
 )
-# With the article they are things that everybody knows, not things of the conversation.
-GENERIC_NOUNS = split_words(
-    "accent browser calendar comma command-line convention editor font format keyboard layout line mode shell spelling "
-    "system terminal theme"
-)
-
 LIKINGS = (
     r"prefer|like|love|enjoy|adore|hate|dislike|loathe|detest|can't stand|cannot stand|can't bear|despise"
     r"|(?:don't|do not|didn't use to|never) (?:really |particularly |much )?(?:like|enjoy|love)"
@@ -144,8 +138,7 @@ STATES = split_words(
     "self-employed shortsighted single sober spanish straight swedish swiss teetotal trans transgender turkish "
     "ukrainian unemployed vegan vegetarian welsh widowed"
 )
-# By their endings these are trades, too.
-NO_TRADES = split_words(
+TRADES = split_words(
     "beginner brother father follower foreigner insider librarian-to-be lover member mother newcomer outsider owner "
     "reader sister speaker stranger subscriber vegetarian christian italian asian lesbian believer listener partner "
     "atheist optimist pessimist perfectionist introvert extrovert parent expert resident adolescent descendant migrant "
@@ -164,7 +157,6 @@ TRADES = split_words(
     "statistician stewardess student sculptor sysadmin tailor teacher technician tester therapist trainee trainer "
     "translator tutor veteran vet vicar vp waiter waitress writer zoologist"
 )
-TRADE_ENDINGS = ("er", "or", "ist", "ian", "ant", "eer", "man", "woman")
 DEGREES = r"(?:ph\.?d|doctorate|(?:master|bachelor)(?:'?s)?(?: degree)?|degree|diploma|mba|m\.?sc|b\.?sc)"
 CREDENTIALS = rf"(?:{DEGREES}|certificat\w+|licen[cs]e|certified|licensed|chartered|qualified|qualification)"
 FAMILY = r"(?:kids?|children|child|daughters?|sons?|dogs?|cats?|brothers?|sisters?|siblings|grandchildren)"
@@ -203,7 +195,6 @@ NAMELESS = split_words(
     "maybe again by once asap for from to with sometime whenever soon now"
 )
 
-# Verbs that may follow `and` without a new subject, and those whose past is no longer than their present.
 # With which somebody says what is to be done from then on.
 ORDERS = (
     r"\b(?:from now on|always|never|going forward|in (?:the )?future|whenever|every time|each time|remember"
@@ -219,17 +210,10 @@ ELSEWHERE = (
     r"[\w.+-]+@[\w-]|https?:|www\.|\baccounts?\b|\biban\b|\bwallet\b|\baddress\b|\b\d{1,3}(?:\.\d{1,3}){3}\b"
     r"|\b(?:[\w-]+\.)+[a-z]{2,}(?:/|\b)"
 )
-BASE_VERBS = split_words(
-    "live work use like love hate prefer have need want run write speak play study teach own drive "
-    "enjoy avoid drink eat "
-    "deploy develop manage lead maintain read know dislike build keep do code commit test"
-)
-# Those of them that are no nouns: `I live here and speak Dutch`, but `I like tests and code`.
+# Verbs that may follow `and` without a new subject, and are no nouns: `I live here and speak Dutch`.
 JOINED_VERBS = split_words(
     "live use hate prefer have speak write teach own enjoy avoid eat deploy develop manage maintain know dislike"
 )
-# What programs are made of: that somebody uses them is told of the program at hand.
-CODE_THINGS = split_words("cache call code endpoint hook import index loop query recursion regex script")
 # What people agree on without deciding anything: `agreed to disagree`.
 NO_DECISIONS = split_words("agree ahead continue differ disagree home ignore leave on proceed stop wait")
 IRREGULAR_PASTS = split_words(

@@ -112,8 +112,6 @@ HEDGES_AFTER = (
     r"|as far as (?:i|we)|from what (?:i|we)|to (?:the best of )?my knowledge|if (?:i|we) (?:remember|recall)"
     r"|if memory serves|if you ask me|if (?:i'm|i am) not mistaken|unless i'm|in my opinion|or so (?:i|he|she|they|we)"
 )
-# `I think` ends where another thought begins.
-HEDGE_ENDS = r";|\b(?:but|because|so)\b"
 
 # `Scratch that, S`: what opens a sentence that corrects what was said before.
 CORRECTIONS = (
