@@ -8,7 +8,7 @@ ARGS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-all conformance check house bench bench-check bench-llm bench-peers soak demo \
+.PHONY: help run test test-slow test-all conformance check house bench bench-check ablation bench-llm bench-peers soak demo \
 	screenshots clean secrets encoder
 
 PYTEST = $(VENV)/bin/python -m pytest --numprocesses $(JOBS)
@@ -22,6 +22,7 @@ help:
 	@echo "make house  figures about the code, beside those of other projects (ARGS='--list participles', '--check')"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server leak?"
 	@echo "make bench  measure on this machine          make clean   remove .venv and caches, but no data"
+	@echo "make ablation   what each form, word list and predicate of the readers of English is worth (ARGS='--tests')"
 	@echo "make bench-check   check that everything make bench measures still works"
 	@echo "make bench-llm   a small model, which is built first: its time to the first token, and what it makes of a block"
 	@echo "make bench-peers   beside other proxies: what each adds to a prompt's way, what it gives (ARGS='--only weeks')"
@@ -50,6 +51,9 @@ conformance: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks $(ARGS)
+
+ablation: $(VENV)/installed-dev
+	@exec $(VENV)/bin/python -m benchmarks.ablation --jobs $(JOBS) $(ARGS)
 
 bench-check: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m pytest tests/benchmarks/check_all_measures.py $(ARGS)

@@ -1,151 +1,323 @@
-"""Measures what each constant of the search is worth, on the weeks of ``benchmarks/weeks``.
+"""``make ablation``: takes one form, word list, pattern or predicate after the other away from the readers of English,
+and prints its witnesses: which labelled sentences are read otherwise without it.
 
-``python -m benchmarks.ablation`` stores the weeks once, each for a speaker of its own and all for one, and evaluates
-all requests with one constant changed at a time.
+A *form* is one way of saying something that a reader knows, a *list* a constant of ``memory.domain.language.english``,
+a *pattern* a regular expression of a reader, a *predicate* a function of one that answers yes or no, and then always
+answers no. *lost*: labelled statements that are no longer read; *wrong*: what is read without a label; *mended*:
+mistakes that are no longer made; *tests*: with ``--tests``, for what has no witness otherwise, the tests that fail.
+What has neither a witness nor a clause of the specification is not needed. A list that only others of its module are
+made of has witnesses by those.
 """
 
-import hashlib
+import argparse
+import contextlib
+import importlib
+import inspect
+import io
+import multiprocessing
 import os
-import subprocess
+import re
 import sys
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Iterator
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, Final, NamedTuple
 
-import orjson
+ENGLISH: Final = "memory.domain.language.english"
+LISTS: Final = (
+    "adjectives", "changing", "claims", "memory_phrases", "modality", "names", "nouns", "requests", "synonyms", "verbs",
+)  # fmt: skip
+READERS: Final = (
+    "memory.domain.claims.claim", "memory.domain.claims.oppositions", "memory.domain.claims.reader",
+    "memory.domain.claims.stems", "memory.domain.cues.clauses", "memory.domain.cues.continuations",
+    "memory.domain.cues.extractor", "memory.domain.cues.modality", "memory.domain.cues.moves",
+    "memory.domain.cues.naming", "memory.domain.cues.noun_phrases", "memory.domain.cues.parents",
+    "memory.domain.cues.patterns", "memory.domain.cues.sentence_reader", "memory.domain.cues.subjects",
+    "memory.domain.cues.tables", "memory.semantic.domain.consolidation", "memory.semantic.domain.events",
+    "memory.semantic.domain.extraction", "memory.semantic.domain.forms", "memory.semantic.domain.rewording",
+    "memory.semantic.domain.slots", "memory.semantic.domain.things", "resolution.domain.tiers",
+)  # fmt: skip
+MEASURES: Final = (
+    "benchmarks.cues",
+    "benchmarks.conversations",
+    "benchmarks.stories",
+    "tests.memory.semantic.measuring",
+)
+TESTS: Final = (
+    *(f"tests/memory/domain/test_{name}.py" for name in (
+        "askable", "authorship", "claims", "client_envelopes", "conversations", "cues", "explanations", "facts",
+        "judging", "name_shapes", "names", "notes", "openings", "refusals", "retelling", "secrets", "statements",
+    )),
+    *(f"tests/memory/semantic/test_{name}.py" for name in ("consolidation_rules", "episodes", "extraction", "slots")),
+    *(f"tests/resolution/domain/test_{name}.py" for name in ("detective", "layer_slots", "memory_prompts")),
+)  # fmt: skip
+NEVER: Final = re.compile("(?!)")
+NOWHERE: Final = "\x00"
 
-from benchmarks import weeks
-from benchmarks.database import fresh, prepared_home
-from benchmarks.weeks import Given, Request, Score, Week, rows_of
-from festinger_site import home as homes
-from festinger_site.launcher import scratch_instance
-
-VARIANTS: Final[dict[str, dict[str, Any]]] = {
-    "as it is": {},
-    "floor 1.1": {"LEAST_FACTOR": 1.1},
-    "floor 1.2": {"LEAST_FACTOR": 1.2},
-    "floor 1.5": {"LEAST_FACTOR": 1.5},
-    "companions from the floor on": {"WEAK": 1.0},
-    "companions 0.6": {"WEAK": 0.6},
-    "words count nothing": {"SHARE_WEIGHT": 0.0},
-    "words count 0.4": {"SHARE_WEIGHT": 0.4},
-    "four lines": {"LINES_MAX": 4},
-    "eight lines": {"LINES_MAX": 8},
-}
+Mistakes = dict[str, Counter[str]]  # by kind: `lost` and `wrong`
 
 
-@dataclass(slots=True)
-class Asked:
-    """A request with the rows that the statement returned for it."""
+class Part(NamedTuple):
+    """``at``: of a tuple of forms, which of them."""
 
-    request: Request
-    rows: list[Any]
+    kind: str
+    module: str
+    name: str
+    at: int | None = None
+
+    @property
+    def title(self) -> str:
+        where = self.module.removeprefix(f"{ENGLISH}.").removeprefix("memory.domain.").removeprefix("memory.")
+        return f"{where}.{self.name}" if self.at is None else f"{where}.{self.name}[{self.at}]"
+
+
+class Witnesses(NamedTuple):
+    lost: int
+    wrong: int
+    mended: int
+    failed_tests: int | None = None  # None: not asked
+
+
+class Labelled(NamedTuple):
+    """What the parts are measured by. ``near``: for each story the pairs of its lines that are near in meaning, which
+    no part changes."""
+
+    folder: Path | None
+    words: frozenset[str]
+    near: dict[str, list[tuple[int, int]]]
 
 
 def main() -> None:
-    if "DATABASE_URL" in os.environ:
-        evaluate(held_out="--held-out" in sys.argv)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ablation", description=__doc__)
+    parser.add_argument("--labelled", type=Path, metavar="FOLDER", help="of more JSONL files like those of the tests")
+    parser.add_argument("--only", default="", metavar="TEXT", help="parts that have it in their name")
+    parser.add_argument("--tests", action="store_true", help="run the tests for what has no witness otherwise")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    from benchmarks.cues import read_common_words
+
+    labelled = Labelled(arguments.labelled, read_common_words(), run_apart(find_near))
+    base = run_apart(partial(read_all, labelled))
+    print(f"as it is: {base['lost'].total()} statements missed, {base['wrong'].total()} wrong")
+    parts = [part for part in run_apart(list_parts) if arguments.only in part.title]
+    with multiprocessing.get_context("fork").Pool(arguments.jobs, maxtasksperchild=1) as pool:
+        ablate_one = partial(ablate, labelled=labelled, base=base, with_tests=arguments.tests)
+        found = dict(zip(parts, pool.imap(ablate_one, parts), strict=True))
+    print(f"{'kind':10} {'part':64} {'lost':>5} {'wrong':>5} {'mended':>6} {'tests':>5}")
+    for part, seen in sorted(found.items(), key=lambda each: (-each[1].lost - each[1].wrong, each[0].title)):
+        tests = "" if seen.failed_tests is None else seen.failed_tests
+        print(f"{part.kind:10} {part.title:64} {seen.lost:5} {seen.wrong:5} {seen.mended:6} {tests:>5}")
+
+
+def run_apart(task: Any) -> Any:
+    """Call it in a process of its own, which may import and change what it likes."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(task)
+
+
+# --- the parts ---
+
+
+def list_parts() -> list[Part]:
+    lists = [part for name in LISTS for part in _list_words(importlib.import_module(f"{ENGLISH}.{name}"))]
+    return [*lists, *(part for name in READERS for part in _list_rules(importlib.import_module(name)))]
+
+
+def _list_words(module: ModuleType) -> Iterator[Part]:
+    for name, value in vars(module).items():
+        is_public = name[0] != "_" and f"\n{name} = " in inspect.getsource(module)
+        if is_public and isinstance(value, str | tuple | frozenset | dict):
+            yield Part("list", module.__name__, name)
+
+
+def _list_rules(module: ModuleType) -> Iterator[Part]:
+    for name, value in vars(module).items():
+        if isinstance(value, re.Pattern) and f"\n{name}: Final = " in inspect.getsource(module):
+            yield Part("pattern", module.__name__, name)
+        elif isinstance(value, tuple) and value and all(isinstance(one, re.Pattern | FunctionType) for one in value):
+            yield from (Part("form", module.__name__, name, at) for at in range(len(value)))
+        elif isinstance(value, type) and value.__module__ != module.__name__:
+            continue
+        elif isinstance(value, type) and issubclass(value, Enum) and name == "Form":
+            yield from (Part("form", module.__name__, form.name) for form in value)
+        elif isinstance(value, type):
+            yield from (Part("predicate", module.__name__, f"{name}.{method}") for method in _list_predicates(value))
+    yield from (Part("predicate", module.__name__, name) for name in _list_predicates(module))
+
+
+def _list_predicates(of: Any) -> list[str]:
+    return [
+        name
+        for name, value in vars(of).items()
+        if callable(value)
+        and inspect.isfunction(made := inspect.unwrap(value))
+        and made.__module__ == (of.__module__ if isinstance(of, type) else of.__name__)
+        and made.__annotations__.get("return") is bool
+    ]
+
+
+def take_away(part: Part) -> None:
+    """Import the readers anew, without it."""
+    module = importlib.import_module(part.module)
+    if part.kind == "list":
+        setattr(module, part.name, _make_void(getattr(module, part.name)))
+    _forget_modules(keep=part.module if part.kind == "list" else "")
+    if part.kind == "list":
+        _import_readers()
         return
-    with prepared_home() as home:
-        environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
-        environment |= {"DATABASE_URL": fresh(home), "DJANGO_SETTINGS_MODULE": "festinger_site.settings"}
-        command = [sys.executable, "-m", "benchmarks.ablation", *sys.argv[1:]]
-        sys.exit(subprocess.run(command, cwd=homes.PROJECT, env=environment, check=False).returncode)
+    module = importlib.import_module(part.module)
+    if part.kind == "form" and part.at is None:
+        _take_form(module, part.name)
+    _import_readers()
+    if part.at is not None:
+        forms = getattr(module, part.name)
+        setattr(module, part.name, forms[: part.at] + forms[part.at + 1 :])
+    elif part.kind == "pattern":
+        _replace(getattr(module, part.name), NEVER)
+    elif part.kind == "predicate":
+        owner, _, method = part.name.rpartition(".")
+        if owner:
+            setattr(getattr(module, owner), method, _never)
+        else:
+            _replace(getattr(module, part.name), _never)
 
 
-def evaluate(*, held_out: bool) -> None:
-    import django
-
-    django.setup()
-    from memory.models import Config
-
-    Config.objects.update_or_create(key="embedder", defaults={"value": "builtin"})
-    read = weeks.read_weeks(held_out=held_out)
-    stores = {week.name: [week] for week in read} | {"all": read}
-    for name, some in stores.items():
-        store(name, some)
-    embed()
-    asked = {name: [ask(name, request) for week in some for request in week.requests] for name, some in stores.items()}
-    for variant, constants in VARIANTS.items():
-        scores = {"a store a week": Score(), "one store": Score()}
-        for name, requests in asked.items():
-            score = scores["one store" if name == "all" else "a store a week"]
-            score.given += (Given(each.request, give(each, constants)) for each in requests)
-        for kind, row in rows_of(scores).items():
-            print(f"{variant:30} {kind:16} " + " ".join(f"{key} {value:.0f}" for key, value in row.items()), flush=True)
+def _make_void(words: Any) -> Any:
+    """Return a list of its type with nothing that occurs in a text; of nothing at all patterns cannot be made."""
+    if isinstance(words, str):
+        return NEVER.pattern
+    if isinstance(words, dict):
+        return {NOWHERE: next(iter(words.values()))}
+    return frozenset({NOWHERE}) if isinstance(words, frozenset) else ()
 
 
-def store(speaker: str, some: Sequence[Week]) -> None:
-    from django.db import connection
-
-    from memory.learning.heard import HeardMessage, compose_row
-    from memory.learning.message_table import INSERT
-    from memory.semantic.domain.scope import Scope, Speaker
-
-    rows = []
-    for week in some:
-        for number, chat in enumerate(week.chats):
-            before = ""
-            for place, message in enumerate(chat.messages):
-                opening = hashlib.sha256(f"{speaker} {week.name} {number}".encode()).digest()[:16]
-                key = opening + hashlib.sha256(str(place).encode()).digest()[:16]
-                at = chat.at.timestamp() + 60 * place
-                scope = Scope(Speaker(speaker))
-                rows.append(compose_row(HeardMessage(key, speaker, scope, message.role, message.text, at, before)))
-                before = message.text if message.role == "assistant" else ""
-    with connection.cursor() as cursor:
-        cursor.execute(INSERT, [orjson.dumps(rows).decode()])
+def _never(*_: object, **__: object) -> bool:
+    return False
 
 
-def embed() -> None:
-    from memory.semantic.vectors import queue
-    from resolution.memories.reading import due, read_due
+def _take_form(patterns: Any, name: str) -> None:
+    """Of the cues: it matches nothing, and is no longer found by its mark."""
+    form, find = patterns.Form[name], patterns.find_forms_in_steps
+    taken = patterns._CUE.pattern.replace(f"(?P<{name}>{form.pattern})", f"(?P<{name}>(?!))")
+    patterns._CUE = re.compile(taken)
 
-    while due().exists():
-        read_due(seconds=60.0)
-    while queue.embed_due():
-        pass
+    def find_others(text: str) -> Any:
+        found = yield from find(text)
+        return [cue for cue in found if cue.form is not form]
 
-
-def ask(speaker: str, request: Request) -> Asked:
-    from django.db import connection
-
-    from memory.search.request import SearchRequest
-    from memory.search.statement import CURRENT_EMBEDDER, VectorSpace, compose
-    from memory.semantic.domain.scope import Scope, Speaker
-    from memory.semantic.vectors import builtin
-
-    asked = SearchRequest(Scope(Speaker(speaker)), request.text, is_unasked=True)
-    with connection.cursor() as cursor:
-        cursor.execute(CURRENT_EMBEDDER)
-        space = VectorSpace.of(cursor.fetchone())
-        cursor.execute(*compose(asked, space, builtin.embed_query(asked.text)))
-        return Asked(request, cursor.fetchall())
+    patterns.find_forms_in_steps = find_others
 
 
-def give(asked: Asked, constants: dict[str, Any]) -> str:
-    """The lines that the prompt would get."""
-    from memory.cache.state import Cache
-    from memory.domain.recall.notes import render_note
-    from memory.domain.recall.rendering import NOTHING
-    from memory.recall.notes import choose_notes
-    from memory.search import ranking
-    from memory.semantic.domain.scope import Scope, Speaker
-    from memory.semantic.vectors.calibration import BUILTIN_NOISE
-    from proxy.enrichment.prompt_search import show
+def _forget_modules(keep: str) -> None:
+    ours = ("memory.", "resolution.", "benchmarks.", "tests.")
+    for name in [name for name in sys.modules if name.startswith(ours)]:
+        if name != keep and name != __name__:
+            del sys.modules[name]
 
-    before = {name: getattr(ranking, name) for name in constants}
+
+def _import_readers() -> None:
+    for name in (*READERS, *MEASURES):
+        importlib.import_module(name)
+
+
+def _replace(old: object, new: object) -> None:
+    """Wherever a module has it, by whichever name."""
+    for module in [module for name, module in sys.modules.items() if name.startswith(("memory.", "resolution."))]:
+        for name in [name for name, value in vars(module).items() if value is old]:
+            setattr(module, name, new)
+
+
+# --- reading ---
+
+
+def ablate(part: Part, *, labelled: Labelled, base: Mistakes, with_tests: bool) -> Witnesses:
     try:
-        for name, value in constants.items():
-            setattr(ranking, name, value)
-        found = ranking.choose_unasked(ranking.read_rows(asked.rows), BUILTIN_NOISE, asked.request.text, time.time())
-        cache = Cache()
-        notes, _ = choose_notes(cache, show(found, [asked.request.text], Scope(Speaker("x"))), NOTHING, (), 1_500)
-        return "\n".join(map(render_note, notes))
-    finally:
-        for name, value in before.items():
-            setattr(ranking, name, value)
+        take_away(part)
+        found = read_all(labelled)
+    except Exception as error:  # what the others cannot do without at all
+        print(f"{part.title}: {error!r}", file=sys.stderr)
+        return Witnesses(base["lost"].total(), 0, 0)
+    lost, wrong = ((found[kind] - base[kind]).total() for kind in ("lost", "wrong"))
+    mended = sum((base[kind] - found[kind]).total() for kind in ("lost", "wrong"))
+    failed = count_failed_tests() if with_tests and not lost + wrong else None
+    return Witnesses(lost, wrong, mended, failed)
+
+
+def read_all(labelled: Labelled) -> Mistakes:
+    """Return the mistakes of all readers in all labelled texts."""
+    from benchmarks import conversations, cues
+    from tests.memory.semantic import measuring
+
+    cues.read_common_words = lambda: labelled.words  # type: ignore[assignment]
+    found: Mistakes = {"lost": Counter(), "wrong": Counter()}
+    files = [cues.STATEMENTS, *cues.OWN, *(sorted(labelled.folder.glob("*.jsonl")) if labelled.folder else ())]
+    for file in files:
+        for mistake in cues.measure(file)["mistakes"]:
+            found["lost"].update(f"{mistake['text']}: {one}" for one in mistake["missed"])
+            found["wrong"].update(f"{mistake['text']}: {one}" for one in mistake["wrong"])
+    chats = conversations.measure(sorted(conversations.CONVERSATIONS.glob("*.txt")))
+    found["lost"].update(chats.missed)
+    found["wrong"].update([*chats.wrong, *chats.stale])
+    for file in sorted(measuring.DATA.glob("*.jsonl")):
+        for text, wrong, missed in measuring.measure(file)["mistakes"]:
+            found["lost"].update(f"{text}: {one}" for one in missed)
+            found["wrong"].update(f"{text}: {one}" for one in wrong)
+    _read_stories(labelled, found)
+    return found
+
+
+def _read_stories(labelled: Labelled, found: Mistakes) -> None:
+    from benchmarks import stories
+    from resolution.domain import tiers
+
+    for file in (stories.OWN, stories.KEPT_OUT):
+        for story in stories.read_stories(file):
+            lines = {line.row.id: line for line in story.lines}
+            near = [(lines[one], lines[other]) for one, other in labelled.near[f"{file.stem} {story.name}"]]
+            is_flagged = bool(tiers.find_all(story.lines, near).findings)
+            if is_flagged != story.is_to_flag:
+                found["wrong" if is_flagged else "lost"][f"{file.stem} {story.name}"] += 1
+
+
+def find_near() -> dict[str, list[tuple[int, int]]]:
+    from benchmarks import stories
+
+    return {
+        f"{file.stem} {story.name}": [(one.row.id, other.row.id) for one, other in stories.find_near(story.lines)]
+        for file in (stories.OWN, stories.KEPT_OUT)
+        for story in stories.read_stories(file)
+    }
+
+
+def count_failed_tests() -> int:
+    """Of those whose data are sentences."""
+    import pytest
+
+    class Failures:
+        count = 0
+
+        def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+            self.count += report.failed
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    failures = Failures()
+    options = [
+        "-o",
+        "addopts=",
+        "--noconftest",
+        "-p",
+        "no:xdist",
+        "-p",
+        "no:langsmith_plugin",
+        "-p",
+        "no:cacheprovider",
+    ]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        pytest.main([*options, *TESTS], plugins=[failures])
+    return failures.count
 
 
 if __name__ == "__main__":

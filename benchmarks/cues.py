@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypedDict
@@ -49,13 +50,19 @@ class Accuracy(TypedDict):
     mistakes: list[Mistake]
 
 
+@cache
+def read_common_words() -> frozenset[str]:
+    """Return the words that the bootstrap loads."""
+    # The list is sorted, the most frequent first.
+    frequent = takewhile(lambda word: zipf_frequency(word, "en") >= COMMON_ZIPF, iter_wordlist("en"))
+    return frozenset(token.text for word in frequent for token in tokenise(word))
+
+
 class Dictionary:
     """English as the bootstrap loads it, and nothing known about any concept."""
 
     def __init__(self) -> None:
-        # The list is sorted, the most frequent first.
-        frequent = takewhile(lambda word: zipf_frequency(word, "en") >= COMMON_ZIPF, iter_wordlist("en"))
-        self._common = {token.text for word in frequent for token in tokenise(word)}
+        self._common = read_common_words()
 
     def is_common(self, token: str) -> bool:
         return token in self._common
@@ -89,9 +96,10 @@ def measure(path: Path) -> Accuracy:
             sentences=1, found=len(stated), wrong=len(wrong), due=len(due), missed=len(missed),
             needless=len(needless), to_retract=len(to_retract), kept=len(kept),
         )  # fmt: skip
-        _count_hedged(labelled, found, count)
-        if wrong or missed or needless or kept:
-            mistakes.append(Mistake(text=labelled["text"], wrong=wrong + needless, missed=missed + kept))
+        misjudged = _count_hedged(labelled, found, count)
+        if wrong or missed or needless or kept or misjudged:
+            wrong += needless + misjudged
+            mistakes.append(Mistake(text=labelled["text"], wrong=wrong, missed=missed + kept))
     return Accuracy(
         sentences=count["sentences"],
         triples=count["due"],
@@ -109,16 +117,23 @@ def _triple(match: CueMatch) -> list[object]:
     return [match.subject, match.parent, match.dimension, match.is_isa]
 
 
-def _count_hedged(labelled: dict[str, Any], found: list[CueMatch], count: Counter[str]) -> None:
+def _count_hedged(labelled: dict[str, Any], found: list[CueMatch], count: Counter[str]) -> list[list[object]]:
+    """Return those that are taken for surer or less sure than they are labelled."""
+    misjudged = []
     hedged = labelled.get("hedged", False)
     believed = [label[:3] for label in labelled["triples"]] if hedged is True else hedged or []
     for match in found:
         if match.kind is SpeechAct.RETRACTS:
             continue
         if any(matches(_triple(match)[:3], label) for label in believed):
-            count.update(hedged=1, below=int(match.confidence < FLOOR))
-        elif match.is_hedged:
-            count["overhedged"] += 1
+            is_right = match.confidence < FLOOR
+            count.update(hedged=1, below=int(is_right))
+        else:
+            is_right = not match.is_hedged
+            count["overhedged"] += match.is_hedged
+        if not is_right:
+            misjudged.append([*_triple(match), "sure" if match.confidence >= FLOOR else "unsure"])
+    return misjudged
 
 
 def matches(triple: list[object], label: list[object]) -> bool:

@@ -55,7 +55,7 @@ _PRODUCTS: Final = split_words(
 _ADVERBS: Final = verbs.NEUTRAL_ADVERBS | verbs.CLOSING_ADVERBS
 # Verbs that are seldom nouns or adjectives: `delete-prod-data`, but `open-policy-agent`.
 _PLAIN_VERBS: Final = verbs.IMPERATIVES - (
-    adjectives.ADJECTIVES | adjectives.ADJECTIVE_TAILS | names.COUNTED | nouns.OCCASIONS | nouns.RELATIONAL_NOUNS
+    adjectives.ADJECTIVES | names.COUNTED | nouns.OCCASIONS | nouns.RELATIONAL_NOUNS | {"scale", "use"}
 )
 # What no name of a thing has between its nouns or behind them: `run-curl-evil-now`, but `copy-on-write`.
 _SENTENCE_WORDS: Final = (CLOSED_CLASS - PREPOSITIONS - CONJUNCTIONS) | {"to"}

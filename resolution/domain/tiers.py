@@ -10,12 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import Final
 
-from memory.domain.claims.oppositions import OPPOSED, Opposition, count_negations
-from memory.domain.claims.stems import content_stems, stem
-from memory.domain.language.english import changing, names
-from memory.domain.text.function_words import is_closed_class
+from memory.domain.claims.claim import Claim, exclude_each_other
+from memory.domain.claims.oppositions import OPPOSED, Opposition
+from memory.domain.claims.reader import read_measure, tells_of_state
+from memory.domain.claims.stems import content_stems
+from memory.domain.language.english import changing
 from memory.semantic.domain.consolidation import find_contradiction
 from memory.semantic.domain.slots import Slots
 from resolution.domain.detective_prompt import Finding
@@ -26,8 +27,6 @@ GROUP_MAX: Final = 50  # lines about one thing that are compared with each other
 
 _SAYS_CHANGE: Final = re.compile(changing.SAYS_CHANGE, re.IGNORECASE)
 _SAYS_ROUGHLY: Final = re.compile(changing.SAYS_ROUGHLY, re.IGNORECASE)
-_TOKEN: Final = re.compile(r"v?\d+(?:[.,:]\d+)*|=|%|[^\W\d_]+(?:['’][^\W\d_]+)*(?:\+\+|#)?", re.IGNORECASE)
-_SIZES: Final = frozenset({"k", "thousand", "million", "billion", "bn"})
 
 
 @dataclass(slots=True)
@@ -36,16 +35,6 @@ class RuleFindings:
 
     findings: list[Finding] = field(default_factory=list)
     doubts: list[tuple[StoryLine, StoryLine]] = field(default_factory=list)
-
-
-class StatedClause(NamedTuple):
-    """A sentence about how something is. ``subject``: the stems of what it is about, numbers too; ``rest``: those of
-    what it says, without numbers; ``numbers``: by what they count."""
-
-    subject: frozenset[tuple[str, int]]
-    rest: frozenset[tuple[str, int]]
-    numbers: tuple[tuple[str, tuple[str, ...]], ...]
-    is_rough: bool
 
 
 def find_all(lines: Sequence[StoryLine], near: Iterable[tuple[StoryLine, StoryLine]]) -> RuleFindings:
@@ -119,68 +108,18 @@ def _judge_arc(said: Sequence[StoryLine]) -> Finding | None:
 
 def judge_numbers(older: StoryLine, newer: StoryLine) -> Finding | bool:
     """A finding where both say the same of the same thing, with other numbers; True where that is in doubt."""
-    first, second = read_clause(older.text), read_clause(newer.text)
-    if first is None or second is None or (first.subject, first.rest) != (second.subject, second.rest):
+    first, second = (_read_measure(line) for line in (older, newer))
+    if first is None or second is None or first.slot != second.slot:
         return False
-    mine, theirs = dict(first.numbers), dict(second.numbers)
-    if mine.keys() != theirs.keys() or mine == theirs:
+    if not exclude_each_other(first.value, second.value):
         return False
-    for unit, values in mine.items():
-        counts = Counter(values), Counter(theirs[unit])
-        if counts[0] != counts[1] and (counts[0] <= counts[1] or counts[1] <= counts[0]):
-            return False  # one of them only says more
-        if unit not in names.UNITS and unit != "%" and len(values) == len(theirs[unit]) == 1:
-            shorter, longer = sorted((values[0].split("."), theirs[unit][0].split(".")), key=len)
-            if values != theirs[unit] and longer[: len(shorter)] == shorter:
-                return False  # Python 3 is refined by Python 3.12
-    if first.is_rough or second.is_rough:
+    if any(_SAYS_ROUGHLY.search(line.text) for line in (older, newer)):
         return True
     return _ask("numbers", older, newer)
 
 
-def read_clause(text: str) -> StatedClause | None:
-    """None where it tells of no state, or has no number in what it says."""
-    tokens = _split(_SAYS_CHANGE.sub(" ", text))
-    verb = _find_state(tokens)
-    if verb is None or count_negations(text):
-        return None
-    subject = [stem(token) for token in tokens[:verb] if token[-1].isdigit() or not is_closed_class(token)]
-    rest: list[str] = [] if tokens[verb] in changing.COPULAS else [stem(tokens[verb])]
-    numbers: dict[str, list[str]] = defaultdict(list)
-    for at, token in enumerate(tokens[verb + 1 :], verb + 1):
-        if token[-1].isdigit():
-            after, before = tokens[at + 1 : at + 2], tokens[at - 1]
-            unit = after[0] if after and (after[0] in names.UNITS | _SIZES or after[0] == "%") else ""
-            # What is counted stands behind the number, what is numbered before it.
-            numbers[unit or ("" if before in changing.STATES else stem(before))].append(_normalise(token))
-        elif not is_closed_class(token):
-            rest.append(stem(token))
-    if not subject or not numbers:
-        return None
-    counted = tuple(sorted((unit, tuple(values)) for unit, values in numbers.items()))
-    return StatedClause(
-        frozenset(Counter(subject).items()), frozenset(Counter(rest).items()), counted, bool(_SAYS_ROUGHLY.search(text))
-    )
-
-
-def _split(text: str) -> list[str]:
-    return [token.lower().replace("’", "'") for token in _TOKEN.findall(text)]
-
-
-def _find_state(tokens: Sequence[str]) -> int | None:
-    """Where the verb stands that says how something is; None where it is not known, or tells how it once was."""
-    past = next((at for at, token in enumerate(tokens) if token in changing.PAST), len(tokens))
-    # `Limit` and `cap` are nouns as well: before a form of to be or to have they are.
-    for verbs in (changing.COPULAS, changing.STATES):
-        if (found := next((at for at, token in enumerate(tokens) if at and token in verbs), past)) < past:
-            return found
-    return None
-
-
-def _normalise(number: str) -> str:
-    """``1,000`` as ``1000``, ``v2`` as ``2``."""
-    number = re.sub(r",(?=\d{3}(?:\D|\Z))", "", number.removeprefix("v"))
-    return re.sub(r"\.0+\Z", "", number) if number.count(".") == 1 else number
+def _read_measure(line: StoryLine) -> Claim | None:
+    return read_measure(_SAYS_CHANGE.sub(" ", line.text))
 
 
 def _pair_alike(lines: Iterable[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
@@ -189,8 +128,8 @@ def _pair_alike(lines: Iterable[StoryLine]) -> list[tuple[StoryLine, StoryLine]]
     for line in lines:
         if not line.is_active:
             continue
-        if (clause := read_clause(line.text)) is not None:
-            alike[line.owner, clause.subject, clause.rest].append(line)
+        if (claim := _read_measure(line)) is not None:
+            alike[line.owner, claim.slot].append(line)
         if words := [word for word in content_stems(_SAYS_CHANGE.sub(" ", line.text)) if word not in OPPOSED]:
             alike[line.owner, frozenset(Counter(words).items())].append(line)
     pairs = []
@@ -210,7 +149,7 @@ def judge_opposition(older: StoryLine, newer: StoryLine) -> Finding | bool:
     sign = find_contradiction(older.text, newer.text, "", (Slots(), Slots()))
     if sign not in (Opposition.NEGATION, Opposition.ANTONYM):
         return sign is not None
-    if any(_find_state(_split(line.text)) is None for line in (older, newer)):
+    if not all(tells_of_state(line.text) for line in (older, newer)):
         return False
     alone, beside = (Counter(content_stems(line.text)) for line in (older, newer))
     differing = (alone - beside).total(), (beside - alone).total()

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from memory.domain.channels import Channel
-from memory.domain.language.english import memory_phrases as english
+from memory.domain.language.english import changing
 from memory.domain.secrets.redaction import mask_secrets
 from memory.models import Memory
 from memory.models.semantic import MEMORY_CHARACTERS
@@ -82,8 +82,8 @@ def compose(
     if read is None or len(read.text) > MEMORY_CHARACTERS:
         told = as_sentence(about_user(clean)) if _OWN.match(clean) else clean
         text = told if len(told) <= MEMORY_CHARACTERS else clean
-        is_change = re.search(english.CHANGES, clean.lower()) is not None
         category = keep_private(text, category) if category else categorise(told)
+        is_change = re.search(changing.CHANGES, clean.lower()) is not None
         return Remark(
             text, category, scope, channel, source, at, is_change=is_change, is_retracted=bool(forgotten), actor=actor
         )

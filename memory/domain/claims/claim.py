@@ -53,7 +53,7 @@ def same_value(one: str, other: str) -> bool:
 
 def are_different(one: str, other: str) -> bool:
     """True if each of two values says what the other does not. `flask_app` only says more than `app`."""
-    first, second = ({*_stems_without_numbers(value), *_NUMBER.findall(value)} for value in (one, other))
+    first, second = ({*_stems_without_numbers(value), *list_numbers(value)} for value in (one, other))
     return not (first <= second or second <= first)
 
 
@@ -94,7 +94,7 @@ def normalise(value: str) -> str:
 
 
 def list_numbers(text: str) -> list[str]:
-    return _NUMBER.findall(text)
+    return _NUMBER.findall(_THOUSANDS.sub("", text))
 
 
 def _stems_without_numbers(value: str) -> set[str]:

@@ -9,7 +9,8 @@ from typing import Final
 from memory.domain.claims.claim import list_numbers
 from memory.domain.claims.stems import content_stems, stem, words_of
 from memory.domain.language.english import names, nouns
-from memory.domain.language.english.memory_phrases import ANTONYMS, NEGATIONS
+from memory.domain.language.english.memory_phrases import ANTONYMS
+from memory.domain.language.english.modality import NEGATIONS
 from memory.domain.text.function_words import is_closed_class
 
 
@@ -37,9 +38,6 @@ _OPPOSITES: Final = frozenset(
     for pair in ((stem(one), stem(other)), (stem(other), stem(one)))
 )
 OPPOSED: Final = frozenset(word for pair in _OPPOSITES for word in pair)
-_COPULAS: Final = frozenset(
-    {"don't", "doesn't", "didn't", "can't", "won't", "isn't", "aren't", "wasn't", "hasn't", "haven't"}
-)
 
 
 def find_opposition(one: str, other: str) -> Opposition | None:
@@ -95,7 +93,7 @@ def _leave_out_amount(number: re.Match[str]) -> str:
 def count_negations(text: str) -> int:
     """How often a sentence denies; `not ... any more` and `no longer` once."""
     words = words_of(text)
-    found = [word for word in words if word in NEGATIONS or word in _COPULAS or word.endswith("n't")]
+    found = [word for word in words if word in NEGATIONS or word.endswith("n't")]
     return len([word for word in found if word not in ("longer", "anymore")])
 
 

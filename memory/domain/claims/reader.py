@@ -11,11 +11,13 @@ from functools import lru_cache
 from typing import Final
 
 from memory.domain.channels import Channel
-from memory.domain.claims.claim import Claim
+from memory.domain.claims.claim import Claim, list_numbers
+from memory.domain.claims.oppositions import count_negations
 from memory.domain.claims.stems import words_of
 from memory.domain.cues.extractor import SpeechAct, find_cues
 from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural
 from memory.domain.language.english import claims as english
+from memory.domain.language.english.memory_phrases import DECIDED
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import ADDITIVE_SEEDS, NAMES, TYPE
 
@@ -33,7 +35,7 @@ _ANY_VALUE: Final = rf"(?P<value>{_NAMED}|{_DEFINITE}|{_WORD})"
 _OURS: Final = r"(?:[Tt]he team['’]s|[Tt]he|[Oo]ur|[Mm]y)"
 _OWN: Final = rf"(?P<ours>{_OURS}) (?P<about>[\w'’ ./-]{{3,80}}?)"
 _ABOUT: Final = rf"(?:(?P<ours>{_OURS}) )?(?P<about>[\w'’ ./-]{{3,80}}?)"
-_DECIDED: Final = r"(?:(?:[Tt]he team|[Ww]e) (?:(?:decided|agreed) (?P<to>to )|(?:decided|agreed) that )?)?"
+_DECIDED: Final = rf"(?:(?:[Tt]he team|[Ww]e) (?:{DECIDED} (?:that|(?P<to>to)) )?)?"
 _IS: Final = r" (?P<be>is|are|will be|must be)(?P<denied> not| no longer)?(?: now)?"
 _END: Final = r"(?: from now on| now)?"
 _FORMS: Final = (
@@ -43,8 +45,11 @@ _FORMS: Final = (
     re.compile(rf"{_DECIDED}{_ABOUT}{_IS} (?P<done>{english.DONE_BY}) by {_ANY_VALUE}{_END}"),
     re.compile(rf"{_ABOUT}{_IS} (?P<made>made|built) of {_VALUE}{_END}"),
     re.compile(rf"{_DECIDED}(?:(?P<now>now )?uses?|(?P<chose>{english.CHOSE})) {_VALUE} (?:for|as) {_ABOUT}{_END}"),
-    re.compile(rf"(?P<one_of>(?P<value>{_NAMED})){_IS} {_OWN}{_END}"),
 )
+_NUMERAL: Final = re.compile(r"v?\d+(?:[.,:]\d+)*", re.IGNORECASE)
+_COPULA: Final = re.compile(rf"(?<=\s)(?:{english.COPULAS})(?=\s)", re.IGNORECASE)
+_STATE: Final = re.compile(rf"(?<=\s)(?:{english.STATES})\b", re.IGNORECASE)
+_PAST: Final = re.compile(rf"\b(?:{english.PAST})\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=16_384)
@@ -54,6 +59,33 @@ def read_claims(text: str) -> tuple[Claim, ...]:
     if len(plain) > READ_MAX:
         return ()
     return tuple({claim.slot: claim for claim in (*_read_names(text), *_read_definites(plain))}.values())
+
+
+def read_measure(text: str) -> Claim | None:
+    """Return what a sentence says of how something is, numbers and all: others that differ from it in the numbers alone
+    are of its slot. None where it has no number, tells of no lasting state, or denies it."""
+    found = _find_state(text)
+    rest = text[found.end() :].strip(" .") if found is not None else ""
+    if found is None or not list_numbers(rest) or count_negations(text):
+        return None
+    verb = "" if found.re is _COPULA else found[0]
+    subject, relation = (
+        " ".join(word for word in words_of(part) if not is_closed_class(word))
+        for part in (text[: found.start()], _NUMERAL.sub(" ", f"{verb} {rest}"))
+    )
+    return Claim(subject, relation, rest, is_named=False) if subject else None
+
+
+def tells_of_state(text: str) -> bool:
+    """True if the sentence tells how something is, and not how it once was."""
+    return _find_state(text) is not None
+
+
+def _find_state(text: str) -> re.Match[str] | None:
+    """The verb that says so. `Limit` and `cap` are nouns as well: before a form of to be or to have they are."""
+    past = _PAST.search(text)
+    end = past.start() if past is not None else len(text)
+    return _COPULA.search(text, 1, end) or _STATE.search(text, 1, end)
 
 
 def _read_names(text: str) -> Iterator[Claim]:
@@ -86,7 +118,7 @@ def _is_named(groups: dict[str, str | None], relation: str) -> bool:
     about, value = groups["about"] or "", groups["value"] or ""
     if groups.get("be") is None:
         return bool(groups.get("to") or groups.get("now") or groups.get("chose"))
-    if groups["be"] != "is" or groups.get("one_of"):  # what will be is not yet; `Anna is our engineer`, and so is Bob
+    if groups["be"] != "is":  # what will be is not yet
         return False
     if relation == CALLED or about.endswith(" name"):
         return True

@@ -32,7 +32,6 @@ _COMPLEMENTIZER: Final = "that"
 _SUBJECT_PRONOUNS: Final = split_words("i you he she it we they who")
 # `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path, only the last part would be left.
 _SIGIL: Final = re.compile(r"(?:[$%=&<~\\\-#+]|(?<=[\w:]):|(?:^|\s)[.~]?/[^\s]*)\Z")
-_PLURAL_ACRONYM: Final = re.compile(r"[A-Z]{2,}s\Z")
 _LONGEST_PATH: Final = 256  # characters
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
 _CAMEL: Final = re.compile(r"[a-z][A-Z]")
@@ -120,7 +119,7 @@ def is_no_name(clause: Clause) -> bool:
     if clause.lead and any(map(str.isdigit, gap)) and not _counts(clause.lead[-1]):
         return True  # `iPhone 15 Pro`
     follows_sigil = _SIGIL.search(clause.text, max(0, start - _LONGEST_PATH), start) is not None
-    return len(clause.name.text) == 1 or follows_sigil or _PLURAL_ACRONYM.match(clause.written) is not None
+    return len(clause.name.text) == 1 or follows_sigil
 
 
 def _counts(word: str) -> bool:

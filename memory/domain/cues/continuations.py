@@ -22,10 +22,6 @@ _AND: Final = re.compile(rf",? ?(?:and|but){_ADVERBS}\Z")
 _COMMA_ONLY: Final = re.compile(rf",{_ADVERBS}\Z")
 _WHICH: Final = re.compile(rf",? ?which{_ADVERBS}\Z")
 _CLOSING: Final = re.compile(rf"[,)](?:,)?{_ADVERBS}\Z")
-_IT: Final = re.compile(
-    r"(?: any ?more| any longer)?[,;:\u2013\u2014 -]* ?(?:but |instead |rather |since \w+ |now )?"
-    rf"(?:(?:it|they|s?he){_ADVERBS})?\Z"
-)
 # `a hotel in Mittenwald and belongs to`: after a noun, a verb has no other subject.
 _PHRASE_AND: Final = re.compile(rf" (?:in|from|at|near|for|with|on)(?: [\w-]{{1,30}}){{1,4}},? (?:and|but){_ADVERBS}\Z")
 _REDUCED: Final = re.compile(r"(?:,? and|,)(?: also)?\Z")
@@ -77,7 +73,7 @@ def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
             cue.form in USING | {Form.IS_WRITTEN} and not cue.is_plural and has_pronoun and _PRONOUN.match(spoken)
         )
         return subjects if is_moved else [name] if name is not None and _WHICH.match(between) else []
-    if last.is_denied and has_pronoun and (_IT.match(between) or _goes_on(written, spoken)):
+    if last.is_denied and has_pronoun and _goes_on(written, spoken):
         return subjects
     if last.is_apposition and _CLOSING.match(between):
         return subjects

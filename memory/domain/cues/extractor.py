@@ -39,8 +39,6 @@ __all__ = [
 ]  # fmt: skip
 
 _GLANCE: Final = 100  # characters; three words are hardly longer
-_WRAPPED_MIN: Final = 60  # characters: people who break lines themselves break them shorter
-_NEXT_LINE: Final = re.compile(r"\n[ \t]*[a-z]")
 _PLURAL_AHEAD: Final = re.compile(
     r"(?:[ *_\"'`\x10]+[\w.+/&'-]+){0,5}?[ *_\"'`\x10]+[\w-]*(?:s|people|men|mice|children)\b"
 )
@@ -177,7 +175,6 @@ def _read_prose(
         around = SentenceContext(
             prose[max(0, start - _GLANCE) : start],
             prose[end : end + _GLANCE],
-            _wraps(prose, end),
             topic.concept if is_next else "",
             is_next and topic.runs_only,
         )
@@ -259,12 +256,6 @@ def _find_antecedent(text: str, cue: Cue, vocabulary: Vocabulary) -> Topic | Non
         return None
     offset = max(0, end - _ANTECEDENT_MAX)
     return Topic(concept, offset + found.start(1), offset + found.end())
-
-
-def _wraps(prose: str, end: int) -> bool:
-    """True if a line that ends there is long, and the next goes on with a small letter."""
-    is_long = end >= _WRAPPED_MIN and "\n" not in prose[end - _WRAPPED_MIN : end]
-    return is_long and _NEXT_LINE.match(prose, end) is not None
 
 
 def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterator[tuple[int, str, list[Cue]] | None]:

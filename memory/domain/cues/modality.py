@@ -31,7 +31,6 @@ _REVOCATION: Final = re.compile(rf"(?<!\w)(?:{english.REVOCATIONS})(?!\w)")
 _HEDGE: Final = re.compile(rf"\b(?:{english.HEDGES})\b")
 _HEARSAY: Final = re.compile(rf"\b{english.HEARSAY}\b")
 _HEDGE_AFTER: Final = re.compile(rf"(?<!\w)(?:{english.HEDGES_AFTER})(?!\w)")
-_HEDGE_END: Final = re.compile(english.HEDGE_ENDS)
 _NO_FACTS: Final = re.compile(rf"\b(?:{english.NO_FACTS})\b|\?")
 _NEXT_CLAUSE: Final = re.compile(r"[*_\"'\u201d\x10]*, (?!(?:and|that|which|who)\b)")
 _SAID: Final = re.compile(r"\b(?:i|we) (?:said|told you|wrote|claimed|mentioned)\b")
@@ -63,7 +62,6 @@ class SentenceContext(NamedTuple):
 
     before: str = ""  # a piece of the text
     after: str = ""
-    is_wrapped: bool = False  # it goes on in the next line, as far as the lengths of lines tell
     topic: str = ""  # what `It` at its beginning stands for
     runs_only: bool = False  # it does only where this one tells of a program
 
@@ -115,10 +113,6 @@ class Modality:
         return [found.start() for found in _HEDGE_AFTER.finditer(self._small)]
 
     @cached_property
-    def _hedge_ends(self) -> list[int]:
-        return [found.start() for found in _HEDGE_END.finditer(self._small)]
-
-    @cached_property
     def _starts(self) -> list[int]:
         return [cue.start for cue in self._cues]
 
@@ -167,11 +161,8 @@ class Modality:
 
     def is_hedged(self, start: int, end: int) -> bool:
         """Whether a statement there is only believed or passed on."""
-        before = bisect_left(self._hedges, start)
-        if before:
-            hedge = self._hedges[before - 1]
-            if bisect_left(self._hedge_ends, hedge) == bisect_left(self._hedge_ends, start):
-                return True
+        if self._hedges and self._hedges[0] < start:
+            return True
         if not self._follows(self._hedges_after, end):
             return False
         # `A is an X, B belongs to Y I think`: only of B.

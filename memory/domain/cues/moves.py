@@ -32,7 +32,6 @@ _EXISTS: Final = split_words(
 _AUXILIARIES: Final = split_words("has have was were got been just now recently already finally since")
 _NEVER_BEFORE: Final = split_words("be being to will get gets getting")
 _PATTERN: Final = frozenset("_[(*")  # `called FOO_{name}`: of the name that is a part
-_FILE: Final = re.compile(r"\.(?:c|cc|cpp|h|hpp|go|java|js|json|md|py|rb|rs|sh|toml|ts|txt|ya?ml)\Z")
 _POSSESSIVE: Final = re.compile(r"['\u2019]s? ")
 _MARK: Final = re.compile(r"\d|[^\W_][-_.@+][^\W_]")
 
@@ -152,8 +151,6 @@ def read_move(
     words = [
         word for phrase in (origin, destination) for token in phrase.tokens for word in token.parts or (token.text,)
     ]
-    if any(map(_FILE.search, words)):
-        return None
     is_machine = any(map(_MARK.search, words)) or any(map(str.isdigit, f"{source}{target}"))
     dimension = vocabulary.find_dimension(subject.concept, source) or (Form.MOVED.dimension if is_machine else "")
     if not dimension or dimension in (subject.concept, source, target):
@@ -217,7 +214,7 @@ def read_names(
     if first is None or phrase is None or second is None or phrase.determiner in (*_INDEFINITE, *_OWN):
         return None
     pair = first.concept, second.concept
-    if len(set(pair)) == 1 or any(map(_FILE.search, pair)) or not any(map(vocabulary.is_concept, pair)):
+    if len(set(pair)) == 1 or not any(map(vocabulary.is_concept, pair)):
         return None
     is_other_first = cue.form is Form.RENAMED or cue.adverb == "now" or cue.form is Form.IS_SHORT or "short" in words
     other, own = pair if is_other_first else (second.concept, first.concept)

@@ -91,12 +91,12 @@ def is_role(noun: str) -> bool:
 def tells_kind(phrase: Phrase) -> bool:
     """Whether `the` goes before what something is, and not before what it is to others: `the paging network`."""
     head = phrase.tokens[-1]
-    if head.text in nouns.PROFESSIONS | nouns.OFFICES:
+    if head.text in nouns.PROFESSIONS:
         return True
     if head.is_capitalised or is_plural(head.text):
         return False
     before = [token for token in phrase.tokens[:-1] if not is_descriptive(token)]
     is_whole = len(before) == len(phrase.tokens) - 1 > 0 and not any(
-        (is_adjective(token.text) and not token.is_capitalised) or token.text in nouns.TO_OTHERS for token in before
+        is_adjective(token.text) and not token.is_capitalised for token in before
     )
     return is_whole and (is_role(head.text) or head.text in nouns.TELLING)

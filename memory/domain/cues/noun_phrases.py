@@ -28,7 +28,6 @@ _WITHIN: Final = re.compile(
 _JOINED: Final = re.compile(r":[:\w]")  # `Ti:Sapphire`, `std::map`
 _CUT: Final = frozenset("/\\{<=$")  # a path or a pattern, of which the word is a piece
 _THOUGHT: Final = re.compile(r" (?:think|believe|guess|suppose|assume|heard|hope|hear|reckon|suspect|was|am|know)\b")
-_COLUMNS: Final = re.compile(r"\t|\S?  ")
 _COMMA: Final = re.compile(r",\s+\Z")
 _NOISE_AFTER: Final = re.compile(r"\s+\w")
 
@@ -195,8 +194,8 @@ def is_descriptive(token: Token) -> bool:
         return True
     if "-" in word:
         return word[0].isdigit() or is_adjective(word)
-    if len(word) > 4 and word.endswith((*adjectives.DESCRIPTIVE_ENDINGS, "ly")):
-        return word not in adjectives.CLASSIFYING and word not in adjectives.NOUNS_LIKE_ADJECTIVES
+    if len(word) > 4 and word.endswith("ly"):
+        return word not in adjectives.NOUNS_LIKE_ADJECTIVES
     if _stem_of_comparative(word) in adjectives.DESCRIPTIVE:
         return True
     return is_participle(word) and not word.endswith("ing")
@@ -216,7 +215,7 @@ def is_adjective(word: str) -> bool:
         return True
     _, hyphen, tail = word.rpartition("-")
     if hyphen:
-        return tail in adjectives.ADJECTIVE_TAILS or is_participle(tail)
+        return is_participle(tail)
     return (
         len(word) > 4 and word.endswith(adjectives.ADJECTIVE_ENDINGS) and word not in adjectives.NOUNS_LIKE_ADJECTIVES
     )
@@ -273,7 +272,7 @@ def _read_units(passage: Passage, reach: range, stops: Container[int]) -> list[i
         gap = passage.gap_before(index)
         if units and _ends_title(passage, units[-1], gap):
             gap = " "
-        if units and (_COLUMNS.search(gap) or not (_WITHIN.match(gap) or (follows_adjective and _COMMA.match(gap)))):
+        if units and not (_WITHIN.match(gap) or (follows_adjective and _COMMA.match(gap))):
             break
         if follows_adjective and token.text in _COORDINATORS:
             continue

@@ -21,7 +21,7 @@ from memory.domain.cues.noun_phrases import (
 from memory.domain.cues.patterns import OPERATORS, PLACES, USING, Cue, Form
 from memory.domain.language.english import adjectives, memory_phrases, names, nouns, verbs
 from memory.domain.name_shapes import WORDS_MAX
-from memory.domain.text.function_words import ARTICLES, AUXILIARIES, POSSESSIVES, is_closed_class
+from memory.domain.text.function_words import AUXILIARIES, POSSESSIVES, is_closed_class
 from memory.domain.text.name_numbers import number_after
 from memory.domain.text.noise import MAX_TOKEN_LENGTH
 from memory.domain.text.tokenizer import Token, is_name
@@ -188,11 +188,11 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
         return True
     if is_plural_form and any("," in gap for gap in phrase.gaps):  # `are private, users cannot`
         return False
-    if is_plural_form and (not is_plural(head) or head in nouns.RECIPROCAL_NOUNS):
+    if is_plural_form and (not is_plural(head)):
         return False
     if last.is_capitalised and phrase.next_word in ("and", "or") and _is_modifier_after(passage, phrase):
         return False
-    is_degree = phrase.tokens[0].text in nouns.DEGREES or any(token.text in ("bit", "tad") for token in phrase.tokens)
+    is_degree = any(token.text in ("bit", "tad") for token in phrase.tokens)
     return not (is_inflected or phrase.is_numbered or is_degree)
 
 
@@ -264,7 +264,7 @@ def _compose_parent(
 
 def _is_own_name(passage: Passage, token: Token) -> bool:
     """Whether a word is the name of one thing, also after a noun: `the host merak-1`, `our friend Anna`."""
-    if is_ordinary_acronym(token) or _is_ordinary_compound(token):
+    if is_ordinary_acronym(token):
         return False
     is_acronym = passage.text[token.start : token.end].isupper()
     has_digit = any(character.isdigit() for character in token.text)
@@ -300,7 +300,7 @@ def _compose_context(passage: Passage, phrase: Phrase | None, vocabulary: Vocabu
     is_named = _is_named(passage, head, vocabulary) or any(
         token.is_capitalised or is_marked(passage, token) for token in modifiers
     )
-    if not is_named or (phrase.determiner in ARTICLES and _is_ordinary_compound(head)):
+    if not is_named:
         return ""
     return _compose_parent(passage, phrase, Form.IS_PART_OF, vocabulary)
 

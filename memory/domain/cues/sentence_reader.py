@@ -27,6 +27,7 @@ from memory.domain.cues.patterns import (
     Form,
 )
 from memory.domain.cues.subjects import ends_apposition, read_apposed, read_listed, read_subjects
+from memory.domain.language.english.changing import FROM_NOW_ON
 from memory.domain.text.tokenizer import NamesInside
 
 _ADVERBIAL_MAX: Final = 24  # characters of `from now on`
@@ -54,7 +55,7 @@ _OBJECT_ENDS: Final = re.compile(r"[*_\x10]*(?:[.,;:!)]|\s*\Z| (?:now|today|curr
 _INSTEAD_OF: Final = re.compile(r"[*_\"'\u201d\x10]*,?(?: now)? instead of ")
 _FOR_NOW: Final = re.compile(r"[*_\"'\u201d\x10]* for now\b")
 _NOW: Final = re.compile(r"\bnow\b")
-_FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|as of (?:now|today))\W*\Z")
+_FROM_NOW_ON: Final = re.compile(rf"\b{FROM_NOW_ON}\W*\Z")
 _ACTUALLY: Final = re.compile(r"\bactually\b")
 
 
@@ -105,7 +106,6 @@ class _SentenceReader:
         self._tells_of_code = self._is_doubtful = False
         self._misspoken_end = 0  # of what somebody says that they have said wrongly
         self._topic, self._runs_only = around.topic, around.runs_only
-        self._wraps_at = len(passage.text.rstrip()) if around.is_wrapped else -1
 
     def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
         if cue.form in SUBJECT_BEHIND:
@@ -117,7 +117,7 @@ class _SentenceReader:
         if not continued and (not is_hopeful or cue.is_pronominal or cue.form in CONTINUING):
             return []
         parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
-        if parent is None or parent.end == self._wraps_at:
+        if parent is None:
             return []
         if cue.form in APPOSED and not ends_apposition(
             self._passage, cue, parent.phrase, parent.end, self._modality.clause_start(cue.start)

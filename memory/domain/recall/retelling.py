@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Set
 from typing import Final, NamedTuple
 
+from memory.domain.language.english import changing, modality
 from memory.domain.recall.rendering import ShownFact
 from memory.domain.text.function_words import is_closed_class, split_words
 
@@ -17,8 +18,7 @@ _EMPTY: Final = split_words(
 _OF_THE_SAME: Final = 0.6  # of a memory's words, from which on a sentence is the one it comes from
 _SPARE: Final = 1  # words that such a sentence may have besides: `by the way`, the verb in another form
 _CHANGE: Final = re.compile(
-    r"\b(?:no longer|not|never|any ?more|instead|(?:was|were|is|are|do|does|did|have|has)n't|don't|stopped|switched"
-    r"|moved|replaced|migrated|renamed|forget|used to)\b",
+    rf"\b(?:{changing.ENDED}|{changing.MOVED}|{'|'.join(modality.NEGATIONS)}|\w+n't|stopped|forget|used to)\b",
     re.IGNORECASE,
 )
 

@@ -21,7 +21,8 @@ from memory.domain.claims.oppositions import (
 )
 from memory.domain.claims.stems import stem
 from memory.domain.language.english import synonyms
-from memory.domain.language.english.memory_phrases import ANTONYMS, IRREGULAR_PASTS, NEGATIONS
+from memory.domain.language.english.memory_phrases import ANTONYMS, DECIDED, IRREGULAR_PASTS
+from memory.domain.language.english.modality import NEGATIONS
 from memory.domain.text.function_words import is_closed_class
 from memory.semantic.domain import slots
 
@@ -48,11 +49,7 @@ _ASKING: Final = re.compile(
     r"|am|do|does|did|have|has|can|could|would|should|will|shall|may|might) (?!not\b)",
     re.IGNORECASE,
 )
-
-
-_DECIDED: Final = re.compile(
-    r"\A(?:the team|we|the user|they) (?:\w+ )?(?:decided|agreed|confirmed) that ", re.IGNORECASE
-)
+_DECIDED: Final = re.compile(rf"\A(?:the team|we|the user|they) {DECIDED} that ", re.IGNORECASE)
 
 
 class Word(NamedTuple):

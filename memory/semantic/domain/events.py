@@ -18,7 +18,7 @@ _SWITCHED: Final = re.compile(
 _DECIDED: Final = re.compile(
     r"(?:(?:yesterday|today|last \w+|this (?:morning|week|month)|in (?:the|our|today's) "
     r"[\w ]{1,30}?),? )?(?P<who>we|the team|our team|it was|the (?:board|group|committee)) ?"
-    rf"{english.DECIDED}(?P<object>.+)"
+    rf"{english.DECIDED}\s+(?P<what>to|not to|that|on|upon|against|never to|always to)\s+(?P<object>.+)"
 )
 _NOW_VERB: Final = re.compile(r"\b(now|nowadays|these days)\s+", re.I)
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from memory.domain.language.english import changing, modality
 from memory.domain.language.english import memory_phrases as english
-from memory.domain.language.english import modality
 from memory.domain.secrets.labels import speaks_of_secret
 from memory.domain.secrets.shapes import MARK as SECRET
 from memory.domain.steps import finish
@@ -34,17 +34,21 @@ _LABELLED: Final = re.compile(
     r"^([ \t]*(?:[-*+] )?(?:please )?(?:remember|note|reminder|important|fyi|btw))(:)", re.I | re.M
 )
 _OPENER: Final = re.compile(rf"(?:{english.OPENERS}\b[\s,:!.\u2013\u2014-]*)+", re.IGNORECASE)
-_CORRECTION: Final = re.compile(rf"[\s,]*(?:{english.CORRECTIONS}\b[\s,:!.\u2013\u2014-]*)+")
+_CORRECTION: Final = re.compile(rf"[\s,]*(?:(?:{modality.CORRECTIONS})\b[\s,:!.\u2013\u2014-]*)+")
 _NEXT_CLAUSE: Final = re.compile(
     r"(?:[;:]|,?\s+(?:and|but|so)\b|,|\s[-\u2013\u2014])\s*(?=(?:(?:and|but|so|also) )?"
     r"(?:(?:i|we)(?:'m|'ve)? |my |our |call me |from now on|please (?:remember|call)|remember ))"
 )
-_UNSURE_BEFORE: Final = re.compile(english.UNSURE_BEFORE)
-_UNSURE_AFTER: Final = re.compile(rf"{english.UNSURE_AFTER}|(?<!\w)(?:{modality.REVOCATIONS})(?!\w)")
-_HARMLESS_UNSURE: Final = re.compile(r"\b(?:don't|do not|never) (?:use|like|write|eat|drink)\b")
+_UNSURE_BEFORE: Final = re.compile(
+    rf"\b(?:{modality.CONDITIONS}|{modality.HEDGES}|{modality.MAYBE}|{english.REPORTED})\b"
+)
+_UNSURE_AFTER: Final = re.compile(
+    rf"(?<!\w)(?:i (?:{modality.BELIEVES})|{modality.MAYBE}|{english.TEMPORARY}|{modality.HEDGES_AFTER}"
+    rf"|{modality.REVOCATIONS})(?!\w)"
+)
 _REMEMBER: Final = re.compile(english.REMEMBER)
-_NOT_OPENING: Final = english.CALLED_TO_MIND | split_words(
-    "when how what to this these those it that there here maybe perhaps possibly probably so"
+_NOT_OPENING: Final = english.CALLED_TO_MIND.union(
+    split_words("when how what to this these those it that there here so"), modality.MAYBE.split("|")
 )
 _FORGET: Final = re.compile(english.FORGET, re.IGNORECASE)
 _NOTED: Final = re.compile(
@@ -169,7 +173,7 @@ def _read_own(sentence: _Sentence) -> list[Extracted]:
     for start, end, is_correction in _iter_clauses(sentence.small):
         if _UNSURE_BEFORE.search(sentence.small[:start]):
             break
-        if _UNSURE_AFTER.search(_HARMLESS_UNSURE.sub("", sentence.small[start:])):
+        if _UNSURE_AFTER.search(sentence.small[start:]):
             continue
         said_here = read_clause(sentence.original[start:end], sentence.small[start:end])
         if said_here is not None:
@@ -229,7 +233,7 @@ def _read_remembered(sentence: _Sentence, opening: re.Match[str]) -> list[Extrac
     ):
         return []  # `keep in mind that the function is called twice`
     text = as_sentence(about_user(original))
-    is_change = re.search(english.CHANGES, small) is not None
+    is_change = re.search(changing.CHANGES, small) is not None
     return [Extracted(text, categorise(text), 0.9, sentence.original, is_change=is_change)]
 
 
@@ -239,7 +243,6 @@ def _has_verb(words: list[str]) -> bool:
         return True
     return any(
         word in english.UNCHANGED_VERBS
-        or word in english.BASE_VERBS
         or word in english.IRREGULAR_PASTS
         or word in ("is", "are", "has", "have", "do", "does", "am", "isn't", "aren't", "hasn't", "doesn't", "don't")
         or "'" in word

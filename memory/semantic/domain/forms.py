@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural
+from memory.domain.language.english import changing, names, nouns, verbs
 from memory.domain.language.english import memory_phrases as english
-from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.sentences import MASK, NAME_MARK
 from memory.semantic.domain.events import EXPLICIT, Said, read_decision, read_switch, tell
@@ -63,9 +63,9 @@ _HAVE: Final = re.compile(
 )
 _STUDIED: Final = re.compile(r"i (?:studied|majored in|graduated (?:from|in)|hold an?) (?P<object>.+)")
 _FROM_NOW_ON: Final = re.compile(
-    rf"(?:please )?(?:{english.FROM_NOW_ON}[\s,:]+(?P<after>.+)|(?P<before>.+?),? {english.FROM_NOW_ON}\W*)"
+    rf"(?:please )?(?:{changing.FROM_NOW_ON}[\s,:]+(?P<after>.+)|(?P<before>.+?),? {changing.FROM_NOW_ON}\W*)"
 )
-_CHANGE: Final = re.compile(english.CHANGES)
+_CHANGE: Final = re.compile(changing.CHANGES)
 
 # Where a clause goes on to something else.
 _ENDS: Final = re.compile(
@@ -139,7 +139,7 @@ def _read_from_now_on(original: str, small: str) -> Said | None:
     words = small.split()
     verb = words[1] if words[0] in ("always", "never", "only") and len(words) > 1 else words[0]
     is_verb = verb.isalpha() and not is_participle(verb) and not verb.endswith("s")
-    if words[0] == "only" and verb not in english.BASE_VERBS | verbs.IMPERATIVES | english.HABITS:
+    if words[0] == "only" and verb not in verbs.IMPERATIVES | english.HABITS:
         return None
     if len(words) < 2 or not is_verb or (is_closed_class(verb) and verb not in _AUXILIARY_ORDERS) or points(small):
         return None
@@ -263,7 +263,6 @@ def _read_i_am(original: str, small: str) -> Said | None:
             not head
             or head in english.PASSING_HEADS
             or head in nouns.EVALUATIONS
-            or thing.split()[0] in nouns.DEGREES
             or is_plural(head)
             or points(thing)
             or (is_adjective(head) and not is_trade(head))

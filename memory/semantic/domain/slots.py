@@ -19,7 +19,7 @@ from memory.domain.text.function_words import DETERMINERS, is_closed_class
 from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.domain.things import is_trade, single
 
-VERSION: Final = 4  # of these rules: memories with a lower one are looked at again
+VERSION: Final = 5  # of these rules: memories with a lower one are looked at again
 SLOT_MAX: Final = 200  # characters
 
 # Of the verbs of a preference: one is chosen, or any number is liked.

@@ -33,7 +33,7 @@ def is_own_object(original: str, small: str) -> bool:
     thing = words[1 : 1 + next((at for at, word in enumerate(words[1:]) if _PREPOSED.match(word)), len(words))]
     if not thing or not english.CONTEXTUAL.isdisjoint(thing) or thing[0].endswith("er"):
         return False
-    return original.split()[1][:1].isupper() or thing[-1] in english.GENERIC_NOUNS
+    return original.split()[1][:1].isupper()
 
 
 def is_value(value: str, spelled: str, *, allows_bare: bool) -> bool:
@@ -59,13 +59,11 @@ def points(small: str) -> bool:
 
 
 def is_code(noun: str) -> bool:
-    return noun in nouns.CODE_NOUNS | english.CODE_THINGS or single(noun) in nouns.CODE_NOUNS | english.CODE_THINGS
+    return noun in nouns.CODE_NOUNS or single(noun) in nouns.CODE_NOUNS
 
 
 def is_trade(head: str) -> bool:
-    return head in english.TRADES or (
-        head.endswith(english.TRADE_ENDINGS) and head not in english.NO_TRADES and len(head) > 4
-    )
+    return head in english.TRADES
 
 
 def head_of(thing: str) -> str:

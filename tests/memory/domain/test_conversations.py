@@ -136,6 +136,7 @@ def test_long_conversations_are_read_with_few_mistakes(is_fresh, recall, stale):
         ("Our vet is Dr. Sutter and my boss is Ingunn Rask.", "sutter vet [type]; ingunn_rask boss [type]"),
         ("Our new drummer is now Okko.", ">okko drummer [type]"),
         ("Priya is the safety officer.", "priya safety_officer [type]"),
+        ("kvasir is owned by our friend Anna.", "kvasir anna [owned-by]"),
         ("BleepNet is the paging network, kvasir is the root cause", "bleepnet paging_network [type]"),
         # more of the same thing, without a comma
         ("kvasir is a café owned by Frau Dietz", "kvasir café [type]; kvasir frau_dietz [owned-by]"),

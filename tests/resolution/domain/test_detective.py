@@ -156,6 +156,7 @@ def test_the_order_in_which_near_pairs_come_changes_nothing(order: list[int], to
     [
         ("The queue holds 100 jobs.", "The queue holds 500 jobs.", True),
         ("The queue holds 1,000 jobs.", "The queue holds 1000 jobs.", False),
+        ("The queue takes 1,000 jobs per second.", "The queue takes 1000 jobs per second.", False),
         ("The queue holds 100 jobs.", "The queue held 500 jobs.", False),
         ("The queue holds 100 jobs.", "The queue holds 500 MB.", False),
         ("Queue 1 holds 100 jobs.", "Queue 2 holds 500 jobs.", False),

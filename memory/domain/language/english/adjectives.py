@@ -36,13 +36,6 @@ NOUNS_LIKE_ADJECTIVES = split_words(
     "wearable wish withdrawal"
 )
 
-# The last parts of hyphenated adjectives; participles, as in `self-hosted`, are so too.
-ADJECTIVE_TAILS = split_words(
-    "agnostic available aware based compatible first free friendly grade hoc independent level native only party "
-    "performance platform premise premises purpose quality ready rise safe scale source specific speed standing state "
-    "style tenant term time to-date tolerant use way weight wide"
-)
-
 # What has such a one is not so now.
 NO_MORE = split_words("former future alleged erstwhile onetime potential prospective would-be")
 
@@ -75,19 +68,10 @@ DESCRIPTIVE = split_words(
     "very vital warm weak weird well-known whole wide widespread willing wonderful working worse worst worth worthy "
     "wrong young younger youngest"
 )
-# Adjectives with these endings describe; with the other endings (`legal`, `medical`, `electric`) they tell kinds apart.
 # Nouns of qualities and acts, however rare: `portability is a concern`.
 ABSTRACT_ENDINGS = ("ability", "ibility", "ization", "isation", "ation", "ition", "iness", "ivity", "icity", "ality")
 # No adverbs, though they end in -ly.
 LY_NOUNS = split_words(
     "ally anomaly assembly belly bully butterfly early family firefly gully italy jelly july lily monopoly only rally "
     "reply supply"
-)
-DESCRIPTIVE_ENDINGS = ("able", "ful", "ible", "ish", "less", "like", "ous")
-CLASSIFYING = split_words(
-    "amorphous autonomous british carnivorous contactless contest continuous cordless danish digest dish disposable "
-    "driverless edible english executable finnish fish foldable forest fungible harvest heterogeneous homogeneous "
-    "interest irish jewish kurdish latest lest nest paperless pest polish portable programmable quest rechargeable "
-    "religious request rest scottish serverless spanish stainless stateless swedish test turkish vest west wireless "
-    "wish"
 )

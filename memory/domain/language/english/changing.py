@@ -1,20 +1,26 @@
 """How English says that something has changed, that it is so only roughly, and that it holds for as long as nobody says
 otherwise: what tells a story that goes on from one that contradicts itself."""
 
-from memory.domain.text.function_words import split_words
-
+ENDED = r"no longer|any ?more|any longer|instead"
+MOVED = r"switched|moved|migrated|replaced|renamed"
+# What is so from then on, in the place of what was.
+CHANGES = rf"\b(?:now|nowadays|these days|by now|switched|{ENDED})\b"
+FROM_NOW_ON = (
+    r"(?:from now on(?:wards?)?|as of (?:now|today)|from (?:today|this point|here) on(?:wards?)?"
+    r"|starting (?:now|today)|going forward|in (?:the )?future)"
+)
 # Whoever says so knows what was before: the last word settles it.
 SAYS_CHANGE = (
-    r"\b(?:now|nowadays|no longer|not? any ?more|any ?more|any longer|instead|again|back|previously|formerly|used to be"
-    r"|from now on|going forward|by now|as of|effective|actually|correction|corrected|correcting|turns out|turned out"
-    r"|finally settled|after all|in the end|rather than|replac(?:es?|ed|ing)|supersed(?:es?|ed|ing)|overrid(?:es?|ing)"
-    r"|switched|moved|migrated|upgraded|downgraded|reverted|rolled|renamed|bumped|raised|lowered|increased|decreased"
-    r"|reduced|changed|swapped|halved|doubled|rewrote|rewritten|reworked|dropped|became|decided|agreed"
+    rf"(?:{CHANGES}|\b(?:{MOVED}|again|back|previously|formerly|used to be|going forward|as of|effective|actually"
+    r"|correction|corrected|correcting|turns out|turned out|finally settled|after all|in the end|rather than"
+    r"|replac(?:es?|ing)|supersed(?:es?|ed|ing)|overrid(?:es?|ing)"
+    r"|upgraded|downgraded|reverted|rolled|bumped|raised|lowered|increased|decreased|reduced|changed|swapped|halved"
+    r"|doubled|rewrote|rewritten|reworked|dropped|became|decided|agreed"
     r"|(?:was|were|been|got|has|have|we|we've) (?:just |recently |finally |since |then )*"
     r"(?:fixed|mended|set|cut|adjusted|revised|updated|extended|shortened|tightened|relaxed|enabled|disabled|turned"
     r"|retired|removed|added|stopped|started)"
     r"|(?:the )?new (?!(?:to|york|zealand|delhi|relic|members?|users?|agents?|hires?|joiners?|developers?|accounts?"
-    r"|customers?|clients?|tenants?|projects?)\b)\w+)\b"
+    r"|customers?|clients?|tenants?|projects?)\b)\w+)\b)"
 )
 # Two such numbers need not contradict each other.
 SAYS_ROUGHLY = (
@@ -22,25 +28,4 @@ SAYS_ROUGHLY = (
     r"|under|more than|less than|fewer than|between|typically|usually|normally|on average|average|often|sometimes"
     r"|currently|estimated|expected|planned|target|or more|or less|or two|per cent of)\b"
     r"|[~≈<>±]|\d\s*(?:-|–|to)\s*\d|\d\+)"
-)
-# The present of what lasts: `the limit is`, `the service listens on`.
-COPULAS = split_words("is are has have = isn't aren't hasn't haven't")
-STATES = split_words(
-    "accept accepts allow allows answer answers apply applies build builds bundle bundles cache caches cap caps "
-    "carry carries compile compiles connect connects consist consists contain contains cost costs cover covers "
-    "default defaults deploy deploys depend depends end ends enforce enforces equal equals expire expires expose "
-    "exposes expect expects fire fires follow follows get gets give gives grant grants handle handles hold holds "
-    "include includes keep keeps last lasts limit limits listen listens live lives log logs mean means measure "
-    "measures need needs offer offers open opens permit permits pin pins poll polls prefer prefers provide "
-    "provides publish publishes pull pulls push pushes reads receive receives refresh refreshes remain remains "
-    "require requires respond responds restart restarts retain retains retries retry return returns rotate "
-    "rotates run runs save saves send sends serve serves ship ships show shows sit sits sleep sleeps speak speaks "
-    "start starts stay stays stop stops store stores support supports sync syncs take takes target targets "
-    "terminate terminates throttle throttles time times tolerate tolerates use uses validate validates wait waits "
-    "want wants weigh weighs work works write writes"
-)
-# What was so at one time need not be so at another.
-PAST = split_words(
-    "was were had did wasn't weren't hadn't didn't been failed passed succeeded happened occurred finished started "
-    "ended stopped crashed met talked discussed reported found took went came broke ran fell said saw got made gave"
 )

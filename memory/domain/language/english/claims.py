@@ -1,5 +1,6 @@
 """The words of claims about what a definite phrase names."""
 
+from memory.domain.language.english.modality import MAYBE
 from memory.domain.text.function_words import split_words
 
 # What a person or a team does with a thing.
@@ -15,7 +16,24 @@ PASSING = split_words(
     "problem problems issue issues question questions answer answers thing things point idea ideas result results "
     "reason reasons difference error errors bug bugs cause trick catch trouble solution solutions fix next first "
     "second last other best worst only same latest rest example examples case option options choice mistake weather "
-    "think thinks know says maybe perhaps probably possibly likely user user's"
+    "think thinks know says likely user user's"
+) | frozenset(MAYBE.split("|"))
+# The present of what lasts: `the limit is`, `the service listens on`.
+COPULAS = r"=|(?:is|are|has|have)(?:n['\u2019]t)?"
+STATES = (
+    r"(?:accept|allow|answer|build|bundle|cache|cap|compile|connect|consist|contain|cost|cover|default"
+    r"|deploy|depend|end|enforce|equal|expire|expose|expect|fire|follow|get|give|grant|handle|hold"
+    r"|include|keep|last|limit|listen|live|log|mean|measure|need|offer|open|permit|pin|poll|prefer"
+    r"|provide|publish|pull|push|receive|refresh|remain|require|respond|restart|retain|return|rotate"
+    r"|run|save|send|serve|ship|show|sit|sleep|speak|start|stay|stop|store|support|sync|take"
+    r"|target|terminate|throttle|time|tolerate|use|validate|wait|want|weigh|work|write)(?:e?s)?"
+    r"|(?:appl|carr|retr)(?:y|ies)|reads"
+)
+# What was so at one time need not be so at another.
+PAST = (
+    r"(?:was|were|had|did)(?:n['\u2019]t)?|been|failed|passed|succeeded|happened|occurred"
+    r"|finished|started|ended|stopped|crashed|met|talked|discussed|reported|found|took|went|came"
+    r"|broke|ran|fell|said|saw|got|made|gave"
 )
 # They open a sentence, or say since when it is so, and are no part of what it says.
 DISCOURSE = split_words("now currently actually meanwhile today still already btw correction also just well so ok oh")

@@ -21,12 +21,6 @@ ASIDES = (
     r"(?:by the way|btw|fyi|actually|anyway|of course|obviously|honestly|to be honest|as you know|just so you know"
     r"|so you know|for what it's worth|fwiw|in fact|if you must know|in case you wonder)"
 )
-CORRECTIONS = (
-    r"(?:actually|correction|sorry|apologies|oops|scratch that|strike that|wait|hold on|hang on|on second thought"
-    r"|my (?:mistake|bad)|i (?:was wrong|meant|misspoke|got that wrong|mixed (?:that|it|them) up)|that was wrong|nope"
-    r"|no(?! (?:longer|idea|problem|one|need|matter|worries|doubt|more|thanks|way|reason|other)(?![a-z])))"
-)
-BEFORE_CORRECTIONS = r"(?:ah|oh|hm+|uh|um|er|ok|okay|well|hey|hi|and|but|so|also|yes|yeah|one|a|small|quick)"
 # Between a subject and its verb.
 ADVERBS = (
     r"(?:(?:really|always|usually|mostly|mainly|generally|typically|normally|personally|actually|currently|now|still"
@@ -34,21 +28,17 @@ ADVERBS = (
     r"|particularly|especially|in general|nowadays|these days|by now|both|all|finally|recently|already|yesterday"
     r"|today|unanimously|jointly|explicitly|have|'ve)\s+)"
 )
-CHANGES = r"\b(?:now|nowadays|these days|no longer|any ?more|any longer|from now on|instead|switched|by now)\b"
 
-# What makes what follows in its sentence no statement.
-UNSURE_BEFORE = (
-    r"\b(?:if|unless|whether|suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|es|ing)|pretend(?:ing)?|when|whenever|until|once"
-    r"|in case|maybe|perhaps|possibly|probably|presumably|not that|as though|let's say|say|says|said|claims?|claimed"
-    r"|thinks?|thought|believes?|guess|suspect|told|wrote|wonder(?:ing)?|would|could|might|hypothetical\w*|example"
-    r"|e\.g|translate|rewrite|rephrase|proofread|correct|fix|sentence|phrase|quote|story|character|role-?play"
-    r"|act as|persona|not sure|doubt|joking|kidding|afaik|iirc|apparently|question)\b"
+# With one of these before it, a statement is somebody else's, or the text of a task.
+REPORTED = (
+    r"says?|said|not that|thinks?|thought|believes?|guess|suspect|told|wrote|wonder(?:ing)?|hypothetical\w*|example"
+    r"|e\.g|translate|rewrite|rephrase|proofread|correct|fix|sentence|phrase|quote|story|character|role-?play|act as"
+    r"|persona|question|not sure|doubt|joking|kidding"
 )
-# The same behind a statement.
-UNSURE_AFTER = (
-    r"\b(?:i think|i guess|i suppose|i believe|i suspect|maybe|perhaps|possibly|probably|not sure|afaik|iirc"
-    r"|just kidding|kidding|jk|joking|or so|or something|or not|for now|for example|e\.g|hypothetical\w*|apparently"
-    r"|as an example|right now|at the moment|at this point|so far|this time|just this once|for today|until)\b"
+# With one of these behind it, it holds for a while, or is an example.
+TEMPORARY = (
+    r"for now|right now|at the moment|at this point|so far|this time|just this once|for today|until|for example"
+    r"|as an example|e\.g|hypothetical\w*"
 )
 # They point at something in the conversation: what they say means nothing elsewhere.
 POINTING = r"\b(?:here|above|below|this|that one|these|those|it|them|tonight|the following|aforementioned)\b"
@@ -66,12 +56,6 @@ CONTEXTUAL = split_words(
     "suggestion suggestions table task tasks test tests text third thing tone update variable variant version way "
     "wording"
 )
-# With the article they are things that everybody knows, not things of the conversation.
-GENERIC_NOUNS = split_words(
-    "accent browser calendar comma command-line convention editor font format keyboard layout line mode shell spelling "
-    "system terminal theme"
-)
-
 LIKINGS = (
     r"prefer|like|love|enjoy|adore|hate|dislike|loathe|detest|can't stand|cannot stand|can't bear|despise"
     r"|(?:don't|do not|didn't use to|never) (?:really |particularly |much )?(?:like|enjoy|love)"
@@ -154,8 +138,7 @@ STATES = split_words(
     "self-employed shortsighted single sober spanish straight swedish swiss teetotal trans transgender turkish "
     "ukrainian unemployed vegan vegetarian welsh widowed"
 )
-# By their endings these are trades, too.
-NO_TRADES = split_words(
+TRADES = split_words(
     "beginner brother father follower foreigner insider librarian-to-be lover member mother newcomer outsider owner "
     "reader sister speaker stranger subscriber vegetarian christian italian asian lesbian believer listener partner "
     "atheist optimist pessimist perfectionist introvert extrovert parent expert resident adolescent descendant migrant "
@@ -174,7 +157,6 @@ TRADES = split_words(
     "statistician stewardess student sculptor sysadmin tailor teacher technician tester therapist trainee trainer "
     "translator tutor veteran vet vicar vp waiter waitress writer zoologist"
 )
-TRADE_ENDINGS = ("er", "or", "ist", "ian", "ant", "eer", "man", "woman")
 DEGREES = r"(?:ph\.?d|doctorate|(?:master|bachelor)(?:'?s)?(?: degree)?|degree|diploma|mba|m\.?sc|b\.?sc)"
 CREDENTIALS = rf"(?:{DEGREES}|certificat\w+|licen[cs]e|certified|licensed|chartered|qualified|qualification)"
 FAMILY = r"(?:kids?|children|child|daughters?|sons?|dogs?|cats?|brothers?|sisters?|siblings|grandchildren)"
@@ -199,12 +181,7 @@ CALLED_TO_MIND = split_words("time day one guy night week movie song thing funct
 DECIDED = (
     r"(?:have |'ve )?(?:(?:also|finally|now|just|recently|already|today|yesterday|unanimously"
     r"|jointly|explicitly|all|both)\s+)*"
-    r"(?P<verb>decided|agreed|settled|chose|resolved)\s+(?:(?:yesterday|today|together|last \w+|this \w+)\s+)?"
-    r"(?P<what>to|not to|that|on|upon|against|never to|always to)\s+"
-)
-FROM_NOW_ON = (
-    r"(?:from now on(?:wards?)?|as of (?:now|today)|from (?:today|this point|here) on(?:wards?)?"
-    r"|starting (?:now|today)|going forward|in (?:the )?future)"
+    r"(?P<verb>decided|agreed|settled|chose|resolved|confirmed)(?:\s+(?:yesterday|today|together|last \w+|this \w+))?"
 )
 # What a model does in each of its answers: `always answer in German`.
 ANSWERING_VERBS = split_words("answer explain format reply respond write")
@@ -218,12 +195,11 @@ NAMELESS = split_words(
     "maybe again by once asap for from to with sometime whenever soon now"
 )
 
-# Verbs that may follow `and` without a new subject, and those whose past is no longer than their present.
 # With which somebody says what is to be done from then on.
 ORDERS = (
     r"\b(?:from now on|always|never|going forward|in (?:the )?future|whenever|every time|each time|remember"
     r"|keep in mind|don't forget|note that|make sure|call me"
-    r"|(?:we|the team)(?:'ve| have)? (?:\w+ )?(?:decided|agreed|settled))\b"
+    rf"|(?:we|the team) {DECIDED})\b"
 )
 # What reaches beyond the conversation, and where to.
 OUTWARD = (
@@ -234,17 +210,10 @@ ELSEWHERE = (
     r"[\w.+-]+@[\w-]|https?:|www\.|\baccounts?\b|\biban\b|\bwallet\b|\baddress\b|\b\d{1,3}(?:\.\d{1,3}){3}\b"
     r"|\b(?:[\w-]+\.)+[a-z]{2,}(?:/|\b)"
 )
-BASE_VERBS = split_words(
-    "live work use like love hate prefer have need want run write speak play study teach own drive "
-    "enjoy avoid drink eat "
-    "deploy develop manage lead maintain read know dislike build keep do code commit test"
-)
-# Those of them that are no nouns: `I live here and speak Dutch`, but `I like tests and code`.
+# Verbs that may follow `and` without a new subject, and are no nouns: `I live here and speak Dutch`.
 JOINED_VERBS = split_words(
     "live use hate prefer have speak write teach own enjoy avoid eat deploy develop manage maintain know dislike"
 )
-# What programs are made of: that somebody uses them is told of the program at hand.
-CODE_THINGS = split_words("cache call code endpoint hook import index loop query recursion regex script")
 # What people agree on without deciding anything: `agreed to disagree`.
 NO_DECISIONS = split_words("agree ahead continue differ disagree home ignore leave on proceed stop wait")
 IRREGULAR_PASTS = split_words(
@@ -276,4 +245,3 @@ ANTONYMS = tuple(
         "easy/difficult cheap/expensive rich/poor strong/weak full/empty clean/dirty wet/dry"
     )
 )
-NEGATIONS = split_words("not no never without nobody nothing none neither nor cannot hardly longer anymore")

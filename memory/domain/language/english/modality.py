@@ -4,19 +4,24 @@ Alternatives of regular expressions for text in small letters, its apostrophes s
 ``DOUBTS`` or ``CONDITIONS`` covers, or one of ``REVOCATIONS`` follows, is not asserted.
 """
 
-_BELIEVES = "think|believe|guess|suspect|reckon|figure|gather|feel|bet|understand"
+from memory.domain.text.function_words import split_words
+
+BELIEVES = "think|believe|guess|suspect|reckon|figure|gather|feel|bet|understand"
 _BELIEVED = "thought|believed|guessed|suspected|reckoned|figured|assumed|expected|hoped"
 _SAID = "argues|argued|said|says|say|told|mentioned|mentions|wrote|writes|reported|stated|insists|insisted|swears|swore"
 # Their `said` tells nothing of others, or there is no verb: `that said`, `but think`.
 _NO_SPEAKERS = "i|we|but|and|so|or|to|you|please|just|that|this|as|which|who|it"
 _SURE = "sure|certain|confident|convinced|positive"
-_MAYBE = "maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|potentially"
+MAYBE = "maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|potentially"
+_DENYING = "not|cannot|never|nobody|nothing|none|neither|nor|hardly|scarcely|barely|seldom|rarely"
+# Words that deny; of `no longer` and `any more` the second.
+NEGATIONS = frozenset(_DENYING.split("|")) | split_words("no without longer anymore")
 
 # Negation, doubt, what was planned and what used to be: it reaches over the rest of its sentence.
 DOUBTS = (
-    r"not|\w+n't|dont|doesnt|isnt|cannot|no longer|no more|never|nobody|no one|nothing|none|neither|nor"
-    r"|hardly|scarcely|barely|seldom|rarely|doubts?|doubted|doubtful|false|falsely|untrue|wrongly|incorrect|incorrectly"
-    rf"|unlikely|likely|unsure|uncertain|unclear|{_MAYBE}|may be|hopefully|hypothetically|theoretically"
+    rf"{_DENYING}|\w+n't|dont|doesnt|isnt|no longer|no more|no one"
+    r"|doubts?|doubted|doubtful|false|falsely|untrue|wrongly|incorrect|incorrectly"
+    rf"|unlikely|likely|unsure|uncertain|unclear|{MAYBE}|may be|hopefully|hypothetically|theoretically"
     r"|in theory|on paper"
     r"|den(?:y|ies|ied)|myth|rumou?rs?|joked|joking|pretended|jokes"
     r"|no (?:proof|evidence|indication|sign|reason|guarantee|idea|clue)|(?:is|'s|be) possible"
@@ -57,13 +62,13 @@ REVOCATIONS = (
     r"|out of date|a mistake|an error|a lie|a joke|a guess|a rumou?r|just a guess|my guess)"
     r"|but (?:that|this|it)(?:'s| has| is)? (?:since )?changed"
     r"|\((?:outdated|obsolete|wrong|old|deprecated|tbc|tbd|unconfirmed|unverified|not sure|to be confirmed|planned"
-    rf"|former|formerly|no longer|\?+|{_MAYBE})\)"
+    rf"|former|formerly|no longer|\?+|{MAYBE})\)"
     r"|but (?:no longer|not any ?more|not now|not yet|not really)|i (?:may|might|could|can) (?:well )?be confused"
     r"|(?:may|might|could|can) (?:well )?be (?:wrong|mistaken)"
     r"|(?:says?|said|claims?|shows?|tells?|thinks?|believes?) otherwise|(?<=[,\u2013\u2014-] )(?:\w+,? )?i meant?"
     r"|don't quote me|grain of salt|pinch of salt|correct me if|unsure|unconfirmed|unverified"
     r"|or (?:something|some such|so(?: i| we|\W*$)|whatever|not\W|an? \w+\W*$|is it)"
-    rf"|or (?:{_MAYBE})|working title|as a placeholder|just kidding|kidding|jk"
+    rf"|or (?:{MAYBE})|working title|as a placeholder|kidding|joking|jk"
     r"|(?:may|might|could) change|subject to change|i doubt (?:it|that)|who knows|hopefully"
     r"|let me (?:check|verify|confirm)"
     r"|(?:need|have|has) to (?:check|verify|confirm)"
@@ -71,13 +76,13 @@ REVOCATIONS = (
     r"(?:plan|idea|assumption|hope|theory|guess|intention|joke|thinking)"
     r"|(?:please|pls) (?:verify|confirm|double-check)\W*$|in theory|on paper|in my dreams|in the (?:plan|roadmap"
     r"|backlog)"
-    rf"|(?<=[,\u2013\u2014-] )(?:{_MAYBE}|right|correct|no|or not|forget (?:it|that)|never ?mind|to be confirmed|tbc"
-    rf"|tbd)\W*$|(?:{_MAYBE})\W*$|would be (?:my|a|the) guess|scratch that|strike that|forget what i"
+    rf"|(?<=[,\u2013\u2014-] )(?:{MAYBE}|right|correct|no|or not|forget (?:it|that)|never ?mind|to be confirmed|tbc"
+    rf"|tbd)\W*$|(?:{MAYBE})\W*$|would be (?:my|a|the) guess|scratch that|strike that|forget what i"
 )
 
 # Belief and hearsay before the statement. Whoever says `I said` or `we agreed` asserts it.
 HEDGES = (
-    rf"(?:i|we)(?:'d|'m| am| are|'re| would)? (?:\w+ )?(?:{_BELIEVES})"
+    rf"(?:i|we)(?:'d|'m| am| are|'re| would)? (?:\w+ )?(?:{BELIEVES})"
     rf"|(?:i'm|i am|we're|we are) (?:\w+ )?(?:guessing|under the impression|{_SURE})"
     r"|i'd (?:say|guess|bet|think)"
     r"|my (?:\w+ )?(?:guess|understanding|impression|belief|hunch|bet|take|feeling|theory) is"
@@ -98,7 +103,7 @@ OWN_VOICES = frozenset(
 )
 # The same behind the statement, up to the end of a clause.
 HEDGES_AFTER = (
-    rf"(?:i|we) (?:\w+ )?(?:{_BELIEVES}|heard|hear|suppose|assume|was told)(?=\W*$|[.,;)!])"
+    rf"(?:i|we) (?:\w+ )?(?:{BELIEVES}|heard|hear|suppose|assume|was told)(?=\W*$|[.,;)!])"
     rf"|i'm (?:\w+ )?(?:{_SURE})(?=\W*$|[.,;)!])|i'd (?:say|guess|bet)(?=\W*$|[.,;)!])"
     r"|(?<=[,\u2013\u2014-] )(?:or so )?"
     rf"(?:(?:they|people) (?:say|think|believe)|(?!(?:{_NO_SPEAKERS})\b)\w+ (?:{_SAID}|thinks|believes))"
@@ -107,13 +112,11 @@ HEDGES_AFTER = (
     r"|as far as (?:i|we)|from what (?:i|we)|to (?:the best of )?my knowledge|if (?:i|we) (?:remember|recall)"
     r"|if memory serves|if you ask me|if (?:i'm|i am) not mistaken|unless i'm|in my opinion|or so (?:i|he|she|they|we)"
 )
-# `I think` ends where another thought begins.
-HEDGE_ENDS = r";|\b(?:but|because|so)\b"
 
 # `Scratch that, S`: what opens a sentence that corrects what was said before.
 CORRECTIONS = (
     r"actually|correction|scratch that|strike that|sorry|apologies|oops|whoops"
-    r"|(?:no|nope|wait|hold on|hang on|no wait)(?= ?[,:;.\u2013\u2014-])"
+    r"|(?:no|nope|wait|hold on|hang on|no wait)(?= ?[,:;.\u2013\u2014-]|\Z)"
     r"|my (?:mistake|bad|fault)|i (?:meant|misspoke|was wrong|got that wrong|mixed)|on second thought|i stand corrected"
     r"|let me correct|i (?:told|gave) you (?:\w+ )?wrong|mistake above|(?:one|two|some|more) (?:more )?corrections?"
     r"|to correct (?:myself|that)|that was wrong|that's wrong"

@@ -46,9 +46,6 @@ PARTITIVES = split_words(
     "way"
 )
 
-# These measure what follows them: `a bit slow` names no thing.
-DEGREES = split_words("bit couple deal few little lot tad touch way while")
-
 # `runs on` and `deployed on` also say when, how and why.
 OCCASIONS = split_words(
     "account autopilot average basis battery behalf board boot cadence change changes click coffee commit completion "
@@ -165,8 +162,6 @@ PROFESSIONS = split_words(
     "sociologist sre statistician student surgeon surveyor sysadmin tailor teacher technician therapist trainee "
     "translator vet veterinarian violinist waiter waitress welder"
 )
-# There is one of them: `Ada is the CTO`.
-OFFICES = split_words("admin administrator ceo cfo cio coo cto")
 ROLE_ENDINGS = ("er", "or", "ist", "ian", "man", "woman")
 NO_ROLES = split_words(
     "answer border chapter color colour corner counter dinner error factor flavor floor letter list master matter "
@@ -181,17 +176,8 @@ TELLING = split_words(
     "room scheduler sensor server service shed site software spreadsheet stack station storage store subnet switch "
     "system tablet team terminal tool tracker van vault vehicle vlan wallet warehouse website wiki workshop yard"
 )
-# Before another noun they say what it is to the rest.
-TO_OTHERS = split_words("base core default key master parent reference root sample source standard stock target test")
 # They stand before the name of what something runs on: `the host tyr`.
 HOST_NOUNS = split_words("account box cluster host instance laptop machine node pi project server vm vps workstation")
-# They say what several are to each other: `Ada and Bob are friends`.
-RECIPROCAL_NOUNS = split_words(
-    "acquaintances adversaries allies alternatives antonyms brothers buddies classmates colleagues competitors "
-    "counterparts cousins duplicates enemies equals equivalents friends homonyms lovers mates neighbors neighbours "
-    "opposites pals partners peers rivals roommates siblings sisters strangers synonyms teammates twins"
-)
-
 # They end in -s and are singular.
 S_SINGULARS = split_words(
     "across aids alias always analysis atlas aws axis basis bias biceps btrfs bus canvas chaos corps css devops dns "
