@@ -2,18 +2,23 @@
 inside the caller's transaction."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 
 from memory.db.locks import Lock, lock_until_commit
 from memory.domain.claims.oppositions import Opposition
+from memory.domain.claims.reader import read_claims
+from memory.domain.claims.wording import tells_other_value
 from memory.models import Memory
 from memory.semantic.domain import consolidation, slots
 from memory.semantic.domain.scope import PERSONAL, Scope, Speaker, kind_of, list_kindred
 from memory.semantic.store import Draft, Status
+
+SAME_BEGINNING: Final = 2  # words with which two sentences begin that tell the values of one slot
+REWORDED_MAX: Final = 100  # memories of a speaker that begin alike, the newest
 
 
 def find_rivals(memory: Memory) -> list[Memory]:
@@ -31,6 +36,14 @@ def find_rivals(memory: Memory) -> list[Memory]:
     # What concerns a person is contradicted by nobody else, who may not even learn that it is there.
     rows = rows.filter(is_own if memory.category in PERSONAL else is_own | ~Q(category__in=PERSONAL))
     return [row for row in rows.select_for_update(of=("self",)).order_by("id") if are_rivals(memory, row)]
+
+
+def find_reworded(held: QuerySet[Memory], text: str) -> list[Memory]:
+    """Return those of some memories that tell another value of the slot that a sentence tells, the newest first."""
+    slots_told = {claim.slot for claim in read_claims(text)}
+    begins = " ".join(text.split()[:SAME_BEGINNING])
+    rows = held.filter(Q(slot__in=slots_told - {""}) | Q(text__istartswith=begins)).order_by("-said_at", "-pk")
+    return [row for row in rows[:REWORDED_MAX] if tells_other_value(row.text, text)]
 
 
 def are_rivals(one: Memory, other: Memory) -> bool:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from memory.domain.channels import is_weaker
 from memory.models import Memory
 from memory.semantic import store
-from memory.semantic.rivals import find_rivals
+from memory.semantic.domain.scope import list_kindred
+from memory.semantic.rivals import find_reworded, find_rivals
 from memory.semantic.store import Change
 from resolution.layers.memories import dispute, drop_settled, settle_memories
 
@@ -27,12 +28,16 @@ def settle_rivals(memory: Memory, by: Change, *, is_change: bool, is_new: bool =
     superseded: list[Memory] = []
     disputed: list[Memory] = []
     rivals = find_rivals(memory)
+    if is_change:
+        known = {rival.pk for rival in rivals}
+        rivals += [rival for rival in _find_own_reworded(memory) if rival.pk not in known]
+    said_at = max(memory.said_at, by.at)  # an older memory may be what is said again
     for rival in rivals if is_new else drop_settled(memory, rivals):
         is_own = (rival.agent, rival.person) == (memory.agent, memory.person)
-        if is_own and is_change and rival.said_at <= memory.said_at and not is_weaker(memory.channel, rival.channel):
+        if is_own and is_change and rival.said_at <= said_at and not is_weaker(memory.channel, rival.channel):
             store.supersede(rival, memory, by)
             superseded.append(rival)
-        elif is_own and is_change and rival.said_at > memory.said_at:
+        elif is_own and is_change and rival.said_at > said_at:
             store.supersede(memory, rival, by)
             superseded, disputed = [*superseded, memory], []
             break
@@ -42,3 +47,13 @@ def settle_rivals(memory: Memory, by: Change, *, is_change: bool, is_new: bool =
     if superseded:
         settle_memories([gone.pk for gone in superseded])
     return Settled([gone for gone in superseded if gone != memory], disputed, conflict_id)
+
+
+def _find_own_reworded(memory: Memory) -> list[Memory]:
+    """Return what the same speaker has said before in the same words but for the value, locked."""
+    held = Memory.objects.filter(
+        agent=memory.agent, person=memory.person, project=memory.project_id, status=Memory.Status.ACTIVE,
+        category__in=list_kindred(memory.category),
+    )  # fmt: skip
+    keys = [row.pk for row in find_reworded(held.exclude(pk=memory.pk), memory.text)]
+    return list(Memory.objects.filter(pk__in=keys).select_for_update(of=("self",)).order_by("pk"))

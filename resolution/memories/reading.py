@@ -20,12 +20,14 @@ from memory.models import Episode, Memory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain.extraction import read_memories
 from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
+from resolution.memories.corrections import find_corrections
 from resolution.memories.remarks import Remark
 from resolution.memories.service import Remembered, take_in
 
 logger = logging.getLogger(__name__)
 
 BATCH = 200  # episodes that one claim takes
+CORRECTED_CONFIDENCE = 0.9  # as of what somebody says is to be remembered
 RUN_S = 20.0  # of one task: others wait for their turn
 CLAIM = claim_statement("episode", "read_at IS NULL")
 
@@ -84,6 +86,12 @@ def _read_together(rows: list[Episode]) -> Counter[str]:
 
 def _find_remarks(row: Episode) -> Iterator[Remark]:
     speaker = Speaker(row.agent, row.person)
+    for text, memory in find_corrections(row):
+        yield Remark(
+            text, memory.category, Scope(speaker, row.project_id), Channel.USER, Memory.Source.STATED, row.said_at,
+            confidence=round(CORRECTED_CONFIDENCE * READ_TRUST[Channel.USER], 4), conversation=bytes(row.conversation),
+            episode=row.pk, is_change=True,
+        )  # fmt: skip
     for found in read_memories(row.text, row.role, row.quoted, row.unsure):
         channel = Channel.ASSISTANT if row.role == Episode.Role.ASSISTANT else Channel.USER
         channel = Channel.QUOTED if found.is_quoted else channel

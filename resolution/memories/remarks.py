@@ -11,7 +11,13 @@ from memory.domain.secrets.redaction import mask_secrets
 from memory.models import Memory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain import slots
-from memory.semantic.domain.extraction import categorise, find_forgotten, keep_private, read_statement
+from memory.semantic.domain.extraction import (
+    categorise,
+    find_forgotten,
+    keep_private,
+    read_statement,
+    strip_correction,
+)
 from memory.semantic.domain.rewording import about_user, as_sentence
 from memory.semantic.domain.scope import Scope
 from memory.semantic.store import Change, Draft
@@ -80,10 +86,11 @@ def compose(
         raise RemarkMistake(f"A category is one of {', '.join(sorted(CATEGORIES))}.")
     read = read_statement(clean)
     if read is None or len(read.text) > MEMORY_CHARACTERS:
-        told = as_sentence(about_user(clean)) if _OWN.match(clean) else clean
+        stated, is_correction = strip_correction(clean)
+        told = as_sentence(about_user(stated)) if is_correction or _OWN.match(clean) else clean
         text = told if len(told) <= MEMORY_CHARACTERS else clean
         category = keep_private(text, category) if category else categorise(told)
-        is_change = re.search(changing.CHANGES, clean.lower()) is not None
+        is_change = is_correction or re.search(changing.CHANGES, clean.lower()) is not None
         return Remark(
             text, category, scope, channel, source, at, is_change=is_change, is_retracted=bool(forgotten), actor=actor
         )

@@ -138,8 +138,9 @@ def of_project(slug: str) -> Q:
     project = Project.objects.filter(slug=slug.lower()).first()
     if project is None:
         return Q(project=slug.lower())
-    claims = Claim.objects.filter(conversation__in=find_belongings(project).conversations)
-    return Q(project=project.slug) | Q(pk__in=claims.exclude(conversation=b"").values("conflict_id"))
+    own = find_belongings(project)
+    claims = Claim.objects.filter(conversation__in=own.conversations).exclude(conversation=b"")
+    return Q(project=project.slug) | Q(concept_id__in=own.names) | Q(pk__in=claims.values("conflict_id"))
 
 
 def with_support(rows: QuerySet[Claim]) -> QuerySet[Claim]:

@@ -586,3 +586,61 @@ def test_what_concerns_one_person_is_disputed_by_nobody_else(category: str) -> N
     assert first.memory is not None
     first.memory.refresh_from_db()
     assert (first.memory.is_disputed, first.memory.confidence) == (False, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (["Actually the deployment target is Nomad."], "The deployment target is Nomad."),
+        (["Actually the deployment target is ECS."], "The deployment target is ECS."),
+        (["The deployment target is Fly now."], "The deployment target is Fly now."),
+        (["What is our deployment target?", "Actually it is Nomad."], "The deployment target is Nomad."),
+        (["Which deployment target do we have?", "No, it's ECS, not Nomad."], "The deployment target is ECS."),
+    ],
+)
+def test_a_correction_of_what_one_has_said_twice_is_in_force_alone_until_it_is_taken_back(
+    said: list[str], left: str
+) -> None:
+    hear("Remember that the deployment target is Kubernetes.")
+    hear("Remember that the deployment target is Nomad.", minutes=1)
+    reading.read_due()
+    assert Conflict.objects.get().status == "open"
+
+    for number, text in enumerate(said):
+        hear(text, minutes=2 + number)
+    reading.read_due()
+
+    assert [text for text, status in statuses().items() if status == "active"] == [left]
+    assert Conflict.objects.get().status == "resolved"
+    assert not Memory.objects.filter(status="active", is_disputed=True).exists()
+    service.restore(Memory.objects.get(text="The deployment target is Kubernetes.").pk, OPERATOR)
+    assert Memory.objects.filter(status="active", is_disputed=True).count() == 2
+
+
+def test_a_correction_puts_right_what_was_said_in_the_same_words_and_nothing_else() -> None:
+    for text in ("the fence is painted green", "the gate is painted green", "the office of edge1 is in Oslo"):
+        hear(f"Remember that {text}.")
+    hear("Actually the fence is painted blue now.", minutes=1)
+    hear("Actually the office of edge2 is in Bergen.", minutes=2)
+    hear("Maybe the gate is painted red now.", minutes=3)
+    hear("If the gate is painted red now, tell me.", minutes=4)
+    reading.read_due()
+
+    assert statuses() == {
+        "The fence is painted green.": "superseded",
+        "The gate is painted green.": "active",
+        "The office of edge1 is in Oslo.": "active",
+        "The fence is painted blue now.": "active",
+    }
+    assert not Conflict.objects.exists()
+
+
+def test_others_words_correct_nothing_of_a_person() -> None:
+    tell("The fence is painted green.")
+    hear("Actually the fence is painted blue now.", minutes=1, scope=KIM)
+    hear("Actually the fence is painted red now.", "assistant", minutes=2)
+    quoted = "Actually the fence is painted black now."
+    hear(quoted, minutes=3, quoted=[0, len(quoted)])
+    reading.read_due()
+
+    assert statuses() == {"The fence is painted green.": "active"}

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from memory.domain.claims.claim import exclude_each_other
 from memory.domain.claims.reader import read_claims
 from memory.domain.claims.stems import content_stems
 from memory.domain.language.english.changing import SAYS_CHANGE
@@ -28,6 +29,16 @@ def share_claim(one: str, other: str) -> bool:
     return bool(claims) and not claims.isdisjoint(claim.slot for claim in read_claims(other))
 
 
+def tells_other_value(older: str, newer: str) -> bool:
+    """True if two texts tell two values of one slot: each of its own, by their claims, or in the same words but for
+    them."""
+    first, second = ({claim.slot: claim.value for claim in read_claims(text)} for text in (older, newer))
+    if shared := first.keys() & second.keys():
+        return any(exclude_each_other(first[slot], second[slot]) for slot in shared)
+    others = _list_wordings(newer)
+    return any(_differ_in_value(one, other) for one in _list_wordings(older) for other in others)
+
+
 @lru_cache(maxsize=8_192)
 def share_slot(older: str, newer: str) -> bool:
     """True if two texts tell the value of one slot, as far as their wording shows: by their claims, in the same words
@@ -35,10 +46,7 @@ def share_slot(older: str, newer: str) -> bool:
     told, known = set(content_stems(newer)), set(content_stems(older))
     if told.isdisjoint(known):
         return False
-    if share_claim(older, newer):
-        return True
-    others = _list_wordings(newer)
-    if any(_differ_in_value(first, second) for first in _list_wordings(older) for second in others):
+    if share_claim(older, newer) or tells_other_value(older, newer):
         return True
     if _SAYS_CHANGE.search(newer.casefold()) is None:
         return False

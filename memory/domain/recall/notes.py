@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
+from memory.domain.claims.claim import same_value
 from memory.domain.claims.reader import read_claims
 from memory.domain.claims.wording import share_claim, share_slot
 from memory.domain.text.function_words import is_closed_class
@@ -75,9 +76,18 @@ def _share_slot(one: ShownNote, other: ShownNote) -> bool:
 
 
 def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
-    told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in older]
-    disputed = ["disputed"] if any(note.is_disputed for note in (newest, *older)) else []
-    return f"{_mark(newest.kind, newest.said_on, is_dated=True)}{newest.text} ({'; '.join([*disputed, *told])})"
+    is_disputed = any(note.is_disputed for note in (newest, *older))
+    told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in older if not _say_same(newest, each)]
+    behind = "; ".join([*(["disputed"] if is_disputed else []), *told])
+    return f"{_mark(newest.kind, newest.said_on, is_dated=True)}{newest.text}{f' ({behind})' if behind else ''}"
+
+
+def _say_same(one: ShownNote, other: ShownNote) -> bool:
+    """True if both claim the same value of a slot."""
+    values = {claim.slot: claim.value for claim in read_claims(one.text)}
+    return any(
+        not claim.is_denied and same_value(claim.value, values.get(claim.slot, "")) for claim in read_claims(other.text)
+    )
 
 
 def _value_beside(newest: ShownNote, older: ShownNote) -> str:

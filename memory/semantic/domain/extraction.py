@@ -39,6 +39,7 @@ _NEXT_CLAUSE: Final = re.compile(
     r"(?:[;:]|,?\s+(?:and|but|so)\b|,|\s[-\u2013\u2014])\s*(?=(?:(?:and|but|so|also) )?"
     r"(?:(?:i|we)(?:'m|'ve)? |my |our |call me |from now on|please (?:remember|call)|remember ))"
 )
+_CHANGES: Final = re.compile(changing.CHANGES)
 _UNSURE_BEFORE: Final = re.compile(
     rf"\b(?:{modality.CONDITIONS}|{modality.HEDGES}|{modality.MAYBE}|{english.REPORTED})\b"
 )
@@ -106,6 +107,28 @@ def read_memories(
         ]
     unique = {(one.text.lower(), one.is_retracted): one for one in reversed(found)}
     return [one for one in found if unique[one.text.lower(), one.is_retracted] is one][:MEMORIES_MAX]
+
+
+def read_corrections(text: str, quoted: Sequence[int] = (), unsure: Sequence[int] = ()) -> list[str]:
+    """Return the clauses of a user's message that no form reads, and that say that something is otherwise than it was:
+    `Actually, the fence is blue`, `the fence is blue now`."""
+    found = []
+    for sentence in _iter_sentences(_hide_spans(_hide_spans(text, quoted), unsure)):
+        if _read_own(sentence):
+            continue
+        for start, end, is_correction in _iter_clauses(sentence.small):
+            small = sentence.small[start:end]
+            if _UNSURE_BEFORE.search(sentence.small[:start]) or _UNSURE_AFTER.search(sentence.small[start:]):
+                continue
+            if is_correction or _CHANGES.search(small):
+                found.append(sentence.original[start:end].strip())
+    return found
+
+
+def strip_correction(text: str) -> tuple[str, bool]:
+    """Return the text behind the words that open a correction, and whether there are any."""
+    found = _CORRECTION.match(text.lower())
+    return (text[found.end() :], True) if found is not None and found.end() < len(text) else (text, False)
 
 
 def read_statement(text: str) -> Extracted | None:
@@ -233,7 +256,7 @@ def _read_remembered(sentence: _Sentence, opening: re.Match[str]) -> list[Extrac
     ):
         return []  # `keep in mind that the function is called twice`
     text = as_sentence(about_user(original))
-    is_change = re.search(changing.CHANGES, small) is not None
+    is_change = _CHANGES.search(small) is not None
     return [Extracted(text, categorise(text), 0.9, sentence.original, is_change=is_change)]
 
 

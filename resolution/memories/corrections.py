@@ -1,0 +1,70 @@
+"""Reads in a message what puts right a memory that is in force, where no form says so: `Actually the fence is blue`,
+`no, it is Nomad`."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from django.db.models import QuerySet
+
+from memory.domain.claims.reader import read_claims
+from memory.domain.claims.stems import content_stems
+from memory.domain.claims.wording import tells_other_value
+from memory.models import Episode, Memory
+from memory.semantic.domain.extraction import read_corrections
+from memory.semantic.domain.rewording import about_user, as_sentence
+from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.rivals import find_reworded
+
+MEMORIES_MAX: Final = 200  # of a speaker, the newest, among which one is looked for that `it` is about
+# `it's Nomad, not Kubernetes`
+_OF_IT: Final = re.compile(
+    r"(?:it|that|this)(?:['’]s| is| was| will be)(?: now)? (?P<value>[^,;]{1,80}?)"
+    r"(?:,? (?:not|instead of) [^,;]+)?[.!]?",
+    re.IGNORECASE,
+)
+
+
+def find_corrections(row: Episode) -> Iterator[tuple[str, Memory]]:
+    """Yield what the message says that is otherwise than a memory of its speaker, with that memory."""
+    if row.role != Episode.Role.USER:
+        return
+    for said in read_corrections(row.text, row.quoted, row.unsure):
+        if (found := _OF_IT.fullmatch(said)) is not None:
+            yield from _read_of_it(row, found["value"])
+            continue
+        text = as_sentence(about_user(said))
+        if (memory := next(iter(find_reworded(_own(row), text)), None)) is not None:
+            yield text, memory
+
+
+def _read_of_it(row: Episode, value: str) -> Iterator[tuple[str, Memory]]:
+    """Yield the memory that the message before was about, with the value that it has now; none where it was about
+    several things."""
+    before = Episode.objects.filter(
+        conversation=row.conversation, role=Episode.Role.USER, agent=row.agent, person=row.person, pk__lt=row.pk
+    )
+    last = before.order_by("-said_at", "-pk").values_list("text", flat=True).first()
+    if not row.conversation or last is None:
+        return
+    named = set(content_stems(last))
+    placed = _own(row).exclude(slot="").order_by("-pk")[:MEMORIES_MAX]
+    known = [memory for memory in placed if {*memory.slot.split()} <= named]
+    if len({memory.slot for memory in known}) != 1:
+        return
+    for memory in known:
+        claim = next((claim for claim in read_claims(memory.text) if claim.slot == memory.slot), None)
+        if claim is None:
+            continue
+        text = memory.text.replace(claim.value, value)
+        if tells_other_value(memory.text, text):
+            yield text, memory
+            return
+
+
+def _own(row: Episode) -> QuerySet[Memory]:
+    held = Memory.objects.filter(
+        agent=row.agent, person=row.person, project=row.project_id, status=Memory.Status.ACTIVE,
+        said_at__lte=row.said_at,
+    )  # fmt: skip
+    return held.exclude(category__in=PERSONAL)
