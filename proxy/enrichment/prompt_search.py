@@ -135,6 +135,9 @@ class PromptSearch:
         last = users[0]
         said = [self._unwrap(messages[index], digests[index]) for index in users]
         before = said[1][0] if len(said) > 1 else b""
+        # A conversation goes by its opening: a new one that begins like an earlier one has nothing of that in it.
+        is_opening = len(users) == 1 and not any(message.role == "assistant" for message in messages)
+        shown = b"" if is_opening else conversation
         lookup = Lookup(scope, conversation, said[0][0], before, said=said[0][1], started=time.perf_counter())
         lookup.text_before = said[1][1] if len(said) > 1 else ""
         # A model gets what another was given, too: two may be asked side by side.
@@ -156,7 +159,7 @@ class PromptSearch:
             lookup.outcome = SWITCHED_OFF
         else:
             lookup.deadline_ms = self._deadline_ms or tuning.recall_deadline_ms
-            search = self._searcher.find_related(scope, lookup.texts, conversation, deadline_ms=lookup.deadline_ms)
+            search = self._searcher.find_related(scope, lookup.texts, shown, deadline_ms=lookup.deadline_ms)
             lookup.task = asyncio.ensure_future(search)
             await asyncio.sleep(0)  # it sends its query
         return lookup

@@ -56,11 +56,13 @@ class Library:
     takes_s: float = 0.0
     fails: bool = False
     asked: list[tuple[Scope, tuple[str, ...], int]] = field(default_factory=list)
+    left_out: list[bytes] = field(default_factory=list)  # the conversations that are not searched
 
     async def find_related(
         self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
     ) -> list[Found] | None:
         self.asked.append((scope, tuple(texts), deadline_ms))
+        self.left_out.append(conversation)
         if self.fails:
             raise ConnectionError("gone")
         await asyncio.sleep(self.takes_s)
@@ -288,6 +290,19 @@ def test_budgets_are_kept_and_told(proxy: Enriching, library: Library) -> None:
 
     assert 0 < sum(len(line) + 1 for line in lines) <= 200 * 4
     assert [note["why"] for note in chat.event["notes"]].count("no room") == 8 - len(lines)
+
+
+def test_a_chat_that_begins_like_an_earlier_one_is_searched_for_in_that_one_too(
+    proxy: Enriching, library: Library
+) -> None:
+    Chat(proxy).says(QUESTION)
+    known = len(library.left_out)
+    again = Chat(proxy, model="another")  # at once, it would be taken for the same one
+    again.says(QUESTION)
+    again.says(f"{QUESTION} And which billing service?")
+
+    assert library.left_out[known] == b""
+    assert library.left_out[-1] != b""
 
 
 def test_without_a_share_nothing_is_searched(proxy: Enriching, library: Library) -> None:
