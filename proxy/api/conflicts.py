@@ -98,14 +98,14 @@ class ConflictQuery(ConflictsQuery):
 
 @router.get("/conflicts", summary="What is disputed")
 async def list_conflicts(request: ASGIRequest, wanted: Query[ConflictQuery]) -> JsonResponse:
-    """What contradicts each other. Of the kind `edge_slot`, by place: `members` are the fact that stands there now
-    (`edge`; none where it was taken out), and the facts that dispute it (`claim`), each with who has said so
-    (`support`); `existing` of a claim is what is in its way. `evidence`, the sentence in which it was said, is for
-    operators and for who said it.
+    """What contradicts each other, by slot. `members` are values of projects, facts (`edge`, `edge_history`), the
+    claims that dispute them (`claim`) and memories, the most trusted layer first, each with who has said so
+    (`support`); `slot_kind` follows from them, and `slot_key` is the slot in words.
 
-    Of the other kinds `members` are facts (`edge`, `edge_history`), memories and values of projects, the most trusted
-    layer first; `holds` says whether it is in force, `conflicts_with` what it contradicts in a higher layer, `is_asked`
-    whether the `question` is about it. Conflicts with memories or values that the caller may not see are for operators.
+    `holds` says whether a member is in force, `conflicts_with` what it contradicts in a higher layer, `is_asked`
+    whether the `question` is about it. `existing` of a claim is what is in its way; its `evidence`, the sentence in
+    which it was said, is for operators and for who said it. Conflicts with memories or values that the caller may not
+    see are for operators.
 
     Open ones come first, then those with priority, said on purpose by gutask or an operator, then the oldest.
     `count` is how many there are on all pages."""

@@ -68,13 +68,14 @@ ONLY_MEMBER = MemberIn(member_id=None)
 
 @router.post("/conflicts/{conflict_id}/resolve", summary="Decide a conflict")
 async def resolve_conflict(request: ASGIRequest, conflict_id: int, given: VerdictIn) -> JsonResponse:
-    """What an operator decides about a whole conflict, of any kind:
+    """What an operator decides about a whole conflict, of any kind, in one decision:
 
-    - `action` = `supersede_others`: the member that `winner_member_id` names is right. It holds, the others do not any
-      more; what is of its kind points to it, and the decision links all;
-    - `action` = `no_action`: nothing changes, and nobody is asked again.
+    - `action` = `supersede_others`: the member that `winner_member_id` names is right. It holds, and so does what says
+      the same; the others do not any more, and claims are dropped. What is of its kind points to it, and the decision
+      links all;
+    - `action` = `no_action`: what stands stays, claims are dropped, and nobody is asked again.
 
-    Or about a claim of a conflict of the kind `edge_slot`; `member_id` names it where several are open:
+    Or about one claim of it; `member_id` names it where several are open:
 
     - `decision` = `update`: the claim is right. What stands against it is retired;
     - `decompose`: both are right. What stands moves to `existing_dimension`, the claim goes to `new_dimension`;
@@ -109,8 +110,8 @@ async def answer_conflict(request: ASGIRequest, conflict_id: int, given: AnswerI
 async def dismiss_conflict(
     request: ASGIRequest, conflict_id: int, given: Annotated[DismissalIn, Body()] = NO_REASON
 ) -> JsonResponse:
-    """It is no conflict: nothing changes, and nobody is asked again. Of the kind `edge_slot` the claim that `member_id`
-    names is dropped, or else all that are open. `decision` is the last of `decisions`."""
+    """It is no conflict: what stands stays, all claims are dropped, and nobody is asked again. With a `member_id` that
+    claim alone is dropped."""
 
     def dismiss(actor: Actor) -> dict[str, Any]:
         if given.member_id is None:

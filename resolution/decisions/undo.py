@@ -264,7 +264,7 @@ def _put_conflicts_back(decision: Decision) -> None:
 
 
 def _reopen(decision: Decision) -> None:
-    """The conflict of other kinds that it closed, whose members know the facts that were put back by new keys."""
+    """Reopen the conflict that it closed as a whole, whose members know the facts that were put back by new keys."""
     for key, was in decision.before["edges"].items():
         place = dict(zip(("concept", "dim", "parent"), read_key(key), strict=False))
         edge = Edge.objects.filter(**place).exclude(parent=F("concept")).first()

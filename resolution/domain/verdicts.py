@@ -20,7 +20,7 @@ ALLOWED: Final[dict[str, frozenset[str]]] = {
     "retraction": frozenset(),  # what was stated on purpose goes only where a person says so
 }
 
-# What is done about a conflict as a whole: the only ways for one that is not about an edge's slot, and for people only.
+# What people do about a conflict as a whole; a model decides no more than claims.
 ConflictAction = Literal["supersede_others", "no_action", "dismiss", "yes", "no"]
 
 ID_DIGITS = 18  # what is longer is no key

@@ -1,1 +1,1 @@
-"""Conflicts of other kinds than of an edge's slot: between memories, project state and edges, and in a story."""
+"""Conflicts and their members: finding, opening, uniting and closing them, whatever layers they are of."""
