@@ -93,7 +93,8 @@ def find_newest(conflict_id: int) -> MemberKey:
     """Return the memory that was said last. Raises DecisionError where the conflict has other members."""
     rows = sides.read_rows(list(ConflictMember.objects.filter(conflict=conflict_id)))
     holding = [one.row for one in rows if one.holds]
-    if not holding or not all(isinstance(row, Memory) for row in holding):
+    asks = Conflict.objects.filter(pk=conflict_id).exclude(question="").exists()
+    if asks or not holding or not all(isinstance(row, Memory) for row in holding):
         raise DecisionError(f"Conflict {conflict_id} is not between memories: decide it on its page.")
     newest = max(holding, key=lambda row: (row.said_at, row.pk))
     return MemberKey(newest.pk, ConflictMember.Kind.MEMORY)
@@ -172,6 +173,8 @@ def _choose(
             raise InvalidDecision(f"Conflict {conflict.pk} does not ask about one of its members: name the winner.")
         right = asked
     [winner] = [one for one in rows if one.member is right]
+    if isinstance(winner.row, Claim) and not winner.waits:
+        raise DecisionError(f"“{winner.text}” was decided about already: {winner.row.get_status_display()}.")
     if resolution.action == "no":  # also to what says the same
         denied = [one for one in holding if one is winner or sides.says_same(one, winner)]
         others = [one for one in holding if one not in denied]

@@ -251,7 +251,7 @@ def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]
 
 
 def _open(project: str, pairs: Sequence[tuple[LayerSide, LayerSide]]) -> int:
-    against = {lower.key: higher.key for lower, higher in pairs}
+    against = {lower.key: higher.key for lower, higher in reversed(pairs)}
     members = {row.key: row.member._replace(against=against.get(row.key)) for pair in pairs for row in pair}
     key, about = max((higher for _, higher in pairs), key=lambda row: row.member.trust).slot
     with transaction.atomic():
@@ -262,7 +262,8 @@ def _open(project: str, pairs: Sequence[tuple[LayerSide, LayerSide]]) -> int:
 
 
 def _find_pairs(rows: Sequence[LayerSide]) -> Iterator[tuple[LayerSide, LayerSide]]:
-    """Each that contradicts a higher layer, with the highest that it contradicts; not what people have let stand."""
+    """Yield each row with those of higher layers that it contradicts, the highest first; not what people have let
+    stand."""
     in_order = sorted(rows, key=lambda row: (-row.member.trust, row.member.object_id))
     lowest = in_order[-1].member.trust
     above = [row for row in in_order if row.member.trust > lowest]
@@ -270,9 +271,9 @@ def _find_pairs(rows: Sequence[LayerSide]) -> Iterator[tuple[LayerSide, LayerSid
         higher = [row for row in above if row.member.trust > lower.member.trust and _contradicts(lower, row)]
         if higher:
             settled = find_settled(lower.member, {row.key: row.member.text for row in higher})
-            left = [row for row in higher if row.key not in settled]
-            if left:
-                yield lower, left[0]
+            for row in higher:
+                if row.key not in settled:
+                    yield lower, row
 
 
 def _contradicts(lower: LayerSide, higher: LayerSide) -> bool:

@@ -151,6 +151,11 @@ class Migration(migrations.Migration):
                 verbose_name="kind",
             ),
         ),
+        migrations.AlterField(
+            "conflict",
+            "resolution",
+            models.JSONField(blank=True, help_text="How it was decided, or why it closed.", null=True),
+        ),
         migrations.RunSQL(
             SQL,
             f"{find_replaced(OLD)}; DROP FUNCTION {', '.join(NEW_FUNCTIONS)} CASCADE;",

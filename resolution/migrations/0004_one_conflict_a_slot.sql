@@ -15,7 +15,8 @@ CREATE OR REPLACE FUNCTION conflicts_follow(touched bigint[]) RETURNS void LANGU
         priority = now.priority,
         resolved_at = CASE WHEN now.is_open THEN NULL WHEN now.is_left THEN conflict.resolved_at
                            ELSE now.resolved_at END,
-        resolution = CASE WHEN now.is_open THEN NULL WHEN now.is_left THEN conflict.resolution
+        resolution = CASE WHEN now.is_open OR now.is_left AND conflict.status = 'open' THEN NULL
+                          WHEN now.is_left THEN coalesce(conflict.resolution, now.resolution)
                           ELSE now.resolution END
     FROM (
         SELECT conflict_id, bool_or(claim.status IN ('pending', 'proposed')) AS is_open,

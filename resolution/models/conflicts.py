@@ -98,7 +98,7 @@ class Conflict(models.Model):
     status = models.CharField(max_length=9, choices=Status, default=Status.OPEN, db_default=Status.OPEN)
     priority = models.SmallIntegerField(default=0, db_default=0, help_text="The highest of its claims.")
     question = models.TextField(blank=True, default="", db_default="")
-    resolution = models.JSONField(null=True, blank=True, help_text="How its last claim was decided.")
+    resolution = models.JSONField(null=True, blank=True, help_text="How it was decided, or why it closed.")
     detected_at = models.DateTimeField(db_default=Now())
     resolved_at = models.DateTimeField(null=True, blank=True)
 

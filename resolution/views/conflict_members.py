@@ -159,7 +159,8 @@ def _describe(
     conflict: Conflict, rows: Sequence[DisputedRow], *, quotes: Mapping[str, list[Quote]] | None = None, **more: Any
 ) -> WholeConflict:
     texts = {one.member.pk: one.text for one in rows}
-    winners = [one for one in rows if one.row is not None] if not conflict.question else []
+    may_win = (one for one in rows if one.row is not None and (one.waits or not isinstance(one.row, Claim)))
+    winners = list(may_win) if not conflict.question else []
     shortcuts = dict(zip((one.member.pk for one in winners), KEYS, strict=False))
     members = [
         _put_in_words(one, texts, (quotes or {}).get(_key_of(one), ()), shortcuts.get(one.member.pk, ""))
@@ -171,6 +172,7 @@ def _describe(
 def _put_in_words(one: DisputedRow, texts: Mapping[int, str], quotes: Iterable[Quote], shortcut: str) -> MemberInWords:
     member, row = one.member, one.row
     agents = (agent for agent, _ in member.support)
+    own = getattr(row, "agent", getattr(row, "actor", ""))
     told: dict[str, Any] = {}
     if isinstance(row, Claim):
         told = {
@@ -203,7 +205,7 @@ def _put_in_words(one: DisputedRow, texts: Mapping[int, str], quotes: Iterable[Q
         holds=one.holds,
         is_asked=member.is_asked,
         state=_name_state(one),
-        support=", ".join(dict.fromkeys(agent for agent in agents if agent != getattr(row, "agent", ""))),
+        support=", ".join(dict.fromkeys(agent for agent in agents if agent != own)),
         against=texts.get(member.conflicts_with_id or 0, ""),
         quotes=tuple(quotes),
         shortcut=shortcut,

@@ -13,7 +13,8 @@ FIRST = 5
 # One query: the home page is opened often.
 COUNTED: Final = """
     SELECT count(*), count(*) FILTER (WHERE is_of_one_speaker), count(*) FILTER (WHERE priority > 0),
-           count(*) FILTER (WHERE slot_kind <> 'edge_slot'), min(detected_at),
+           count(*) FILTER (WHERE NOT is_of_one_speaker AND NOT conflict_has_open_claims(id)),
+           min(detected_at) FILTER (WHERE NOT is_of_one_speaker),
            (SELECT count(DISTINCT conflict_id) FROM resolution_queue WHERE status = 'proposed'),
            (SELECT count(*) FROM (SELECT FROM edge_candidate WHERE state = 'open' LIMIT %s) AS candidates),
            (SELECT count(*) FROM (
@@ -47,7 +48,7 @@ class QueueSummary:
         parts = (
             (self.proposed, "with a proposal"),
             (self.urgent, "with priority"),
-            (self.of_people - self.of_one_speaker, "for people only"),
+            (self.of_people, "for people only"),
         )
         return ", ".join(f"{count:,} {what}" for count, what in parts if count)
 
