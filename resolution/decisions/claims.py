@@ -29,7 +29,8 @@ from resolution.domain.verdicts import ALLOWED, Verdict
 from resolution.errors import DecisionError, InvalidDecision, Outdated, UnknownId
 from resolution.intake.assertions import settle
 from resolution.intake.open_claims import OPEN, rebase
-from resolution.models import Claim, CollisionType, DecidedTriple, Decision
+from resolution.layers.detection import close_agreed
+from resolution.models import Claim, CollisionType, Conflict, DecidedTriple, Decision
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +101,10 @@ def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -
     for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids.values())):
         rebase(slot, fill=False)
     after = take_surroundings(concepts, dim_ids.values(), map(int, before["conflicts"]))
-    return _record(dispute, *find_differences(before, after))
+    decision = _record(dispute, *find_differences(before, after))
+    if claim.conflict.slot_kind != Conflict.Kind.EDGE_SLOT:  # what else is disputed there may agree by now
+        close_agreed([claim.conflict_id])
+    return decision
 
 
 # --- what it is about ---

@@ -27,6 +27,7 @@ from resolution.decisions.snapshots import (
 from resolution.domain.verdicts import MemberKey, Resolution
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.intake.open_claims import IN_ORDER, OPEN, rebase
+from resolution.layers.detection import disagree
 from resolution.models import Claim, Conflict, ConflictMember, Decision
 
 logger = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str
 
 def describe_seen(rows: Sequence[DisputedRow]) -> str:
     """Return what a decision is about, as a digest: where it changes, it is another question."""
-    seen = "|".join(f"{one.member.kind}:{one.member.object_id}:{one.holds:d}:{one.text}" for one in rows)
+    seen = "|".join(f"{one.member.kind}:{one.member.object_id}:{one.state}:{one.text}" for one in rows)
     return blake2s(seen.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
@@ -126,16 +127,18 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     sides.retire([one for one in rows if one.waits] if keeps_all else losers, actor, resolution.reason)
     if winner is not None:
         sides.accept_claims([one for one in rows if one is winner or sides.says_same(one, winner)], actor)
-    # Once its claims are decided, and before the rest: of what is closed, nothing is left to be settled.
-    is_dismissed = resolution.action == "dismiss"
-    conflict.status = Conflict.Status.DISMISSED if is_dismissed else Conflict.Status.RESOLVED
-    conflict.resolved_at = timezone.now()
-    conflict.save(update_fields=["status", "resolved_at"])
+    # What is of another place is not decided about. Else the conflict is closed once its claims are decided, and before
+    # the rest: of what is closed, nothing is left to be settled.
+    left = sides.find_undecided(rows, winner, losers) if winner is not None and resolution.action != "no" else []
+    if not left:
+        _close(conflict, resolution)
     sides.supersede(losers, winner, actor, resolution.reason)
     if winner is not None:
         sides.hold(winner, actor, resolution.reason)
     if winner is not None and resolution.action == "yes":
         sides.confirm(winner, actor, resolution.reason)
+    if left and not any(one.waits for one in left) and not disagree(conflict):
+        _close(conflict, resolution)
     if keeps_all:
         held = [one.row for one in rows if isinstance(one.row, Memory) and one.holds]
         memories.reconcile(held, sides.change_of(actor, resolution.reason))
@@ -145,6 +148,13 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
 
     after = take_surroundings(concepts, dim_ids, map(int, before["conflicts"])) | take_remembered(*remembered)
     return _record(conflict, actor, resolution, arguments, *find_differences(before, after))
+
+
+def _close(conflict: Conflict, resolution: Resolution) -> None:
+    is_dismissed = resolution.action == "dismiss"
+    conflict.status = Conflict.Status.DISMISSED if is_dismissed else Conflict.Status.RESOLVED
+    conflict.resolved_at = timezone.now()
+    conflict.save(update_fields=["status", "resolved_at"])
 
 
 def _refuse_closed(conflict: Conflict) -> None:
@@ -180,7 +190,7 @@ def _choose(
         others = [one for one in holding if one not in denied]
         return (others[0] if len(others) == 1 else None), denied
     # What says the same, in whichever row, is as right.
-    return winner, [one for one in holding if one is not winner and not sides.says_same(one, winner)]
+    return winner, [one for one in holding if one is not winner and sides.is_rival(one, winner)]
 
 
 def _describe(
@@ -221,8 +231,9 @@ def _record(
         after=after,
     )
     about = {"decision": decision.pk, "kind": decision.kind, "actor": actor.signature, "reason": resolution.reason}
-    conflict.resolution = about | arguments
-    conflict.save(update_fields=["resolution"])
+    if conflict.status != Conflict.Status.OPEN:
+        conflict.resolution = about | arguments
+        conflict.save(update_fields=["resolution"])
     Claim.objects.filter(pk__in=map(int, after["conflicts"])).exclude(status__in=OPEN).update(
         resolution=about | {"conflict": conflict.pk}
     )

@@ -43,7 +43,7 @@ MODELS: Final[Mapping[str, type[Model]]] = {
 }
 # An edge names its words; nobody deletes one while it is decided about.
 RELATED: Final[Mapping[str, tuple[str, ...]]] = {
-    Kind.CLAIM: ("concept", "dim", "incoming_parent", "existing_parent", "blocking_concept"),
+    Kind.CLAIM: ("concept", "dim__dimension", "incoming_parent", "existing_parent", "blocking_concept"),
     Kind.EDGE: graph.WORDS,
     Kind.PROJECT_STATE: ("project",),
 }
@@ -69,6 +69,18 @@ class DisputedRow:
         return isinstance(self.row, Claim) and self.row.status in OPEN
 
     @property
+    def state(self) -> str:
+        """What is decided about, besides what it says: whether it is in force or, of a claim, what is proposed."""
+        if isinstance(self.row, Claim):
+            return f"{self.row.status} {(self.row.proposal or {}).get('at', '')} {self.row.against}"
+        return str(int(self.holds))
+
+    @property
+    def project(self) -> int | None:
+        """The project that it belongs to; facts belong to none."""
+        return self.row.project_id if isinstance(self.row, Memory | ProjectState) else None
+
+    @property
     def triple(self) -> TripleIds | None:
         """The fact that it states, claims, or once stated."""
         if isinstance(self.row, Edge):
@@ -85,6 +97,16 @@ class DisputedRow:
         if isinstance(self.row, Claim):
             return {place.slot for place in self.row.places}
         return {(self.row.concept_id, self.row.dim_id)} if isinstance(self.row, Edge | EdgeHistory) else set()
+
+    @property
+    def places(self) -> set[tuple[int, ...]]:
+        """Of facts and claims: their slots, or where all is kept, their own places in them."""
+        if isinstance(self.row, Edge):
+            return {tuple(self.row.place)}
+        if not isinstance(self.row, Claim):
+            return set()
+        is_additive = self.row.dim.dimension.is_additive
+        return {tuple(place if is_additive else place.slot) for place in self.row.places}
 
     @property
     def value(self) -> str:
@@ -139,6 +161,27 @@ def _read_standing(rows: Sequence[DisputedRow], *, is_locked: bool) -> list[Disp
             member = ConflictMember(conflict_id=key[0], kind=Kind.EDGE, object_id=edge.pk, trust=2, support=support)
             standing.append(DisputedRow(member, edge))
     return standing
+
+
+def is_rival(one: DisputedRow, winner: DisputedRow) -> bool:
+    """True if a member cannot hold beside the one that is right: facts and claims of other places can, and what is of
+    another project."""
+    if isinstance(winner.row, Claim) and winner.row.is_retraction:
+        return isinstance(one.row, Edge) and one.row.ids == winner.row.incoming
+    if says_same(one, winner):
+        return False
+    if one.places and winner.places:
+        return not one.places.isdisjoint(winner.places)
+    return one.project is None or winner.project is None or one.project == winner.project
+
+
+def find_undecided(
+    rows: Sequence[DisputedRow], winner: DisputedRow, losers: Sequence[DisputedRow]
+) -> list[DisputedRow]:
+    """Return the members in force, and the open claims, that hold beside the one that is right without saying the
+    same."""
+    others = (one for one in rows if (one.holds or one.waits) and one is not winner and one not in losers)
+    return [one for one in others if not says_same(one, winner)]
 
 
 def says_same(one: DisputedRow, other: DisputedRow) -> bool:

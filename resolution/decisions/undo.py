@@ -34,6 +34,7 @@ from resolution.domain.verdicts import read_reason
 from resolution.errors import DecisionError, UnknownId
 from resolution.intake import candidates
 from resolution.intake.open_claims import OPEN, rebase
+from resolution.layers.conflicts import unite_conflicts_of
 from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
 
 logger = logging.getLogger(__name__)
@@ -129,6 +130,9 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         rulings.take_back(read_triple(key), decision, ruling, after["triples"][key])
     _put_conflicts_back(decision)
     _reopen(decision)
+    about = decision.conflict or (claim.conflict if claim is not None else None)
+    if about is not None and not about.question:  # others may have been opened about it meanwhile
+        unite_conflicts_of(about)
     sides.look_again(again, actor, reason)  # only now: what was disputed then is so in the same conflict
     for slot in {*of_conflict, *find_changed_slots(old, take_surroundings(concepts, dim_ids))}:
         rebase(slot, fill=False)

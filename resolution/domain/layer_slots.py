@@ -30,9 +30,9 @@ def meeting_key(project: str, *parts: str) -> str:
 
 
 def fact_key(concept: str, dimension: str) -> str:
-    """Return the key of a fact's slot: the words by which other layers meet it; where these are too few to tell, its
-    own names, which nothing else meets."""
-    return meeting_key("", concept, dimension) or f"{concept} [{dimension}]"
+    """Return the key of a fact's slot, which is exact: `server` and `servers` are two concepts. Other layers join its
+    conflict as they meet the fact."""
+    return f"{concept} [{dimension}]"
 
 
 def state_key(project: str, category: str, key: str) -> str:

@@ -17,7 +17,7 @@ from memory.graph.placement import Placement
 from memory.graph.store import Attribution
 from memory.models import Edge, Source
 from resolution.domain.verdicts import classify_collision
-from resolution.layers.conflicts import open_for_claims
+from resolution.layers.conflicts import lock_open, open_for_claims
 from resolution.models import Claim, CollisionType, ConflictMember
 
 PRIORITY = {Source.GUTASK: 1, Source.OPERATOR: 1}  # a person or an agent said it on purpose
@@ -150,6 +150,8 @@ class OpenClaims:
 
     def _find_conflicts(self) -> None:
         known = {row.slot: row.conflict_id for row in self._open.values() if row.pk is not None}
+        still_open = lock_open(known[row.slot] for row in self._new if row.slot in known)
+        known = {slot: conflict_id for slot, conflict_id in known.items() if conflict_id in still_open}
         known |= open_for_claims({row.slot for row in self._new} - known.keys())
         for row in self._new:
             row.conflict_id = known[row.slot]

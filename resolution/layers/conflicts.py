@@ -2,7 +2,7 @@
 memories and project state that are members of an open one are marked as disputed, by triggers (sql/triggers.sql)."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from django.db import connection, transaction
@@ -128,6 +128,8 @@ def open_conflict(
             for m in sorted(members, key=lambda m: (m.kind, m.object_id))
         ]
         cursor.execute(JOIN, [conflict_id, *columns(rows, 6)])
+        if tier == Conflict.Tier.MODEL:  # whatever found it first: rules cannot judge all of it any more
+            Conflict.objects.filter(pk=conflict_id).update(tier=tier)
         if pairs := [(m.kind, m.object_id, *m.against) for m in members if m.against is not None]:
             cursor.execute(POINT, [*columns(pairs, 4), conflict_id, conflict_id])
     return int(conflict_id)
@@ -136,17 +138,29 @@ def open_conflict(
 def _unite_conflicts_of(members: Sequence[Member], owner: str, key: str) -> int | None:
     kinds, ids = columns([member[:2] for member in members], 2)
     found = [id for (id,) in fetch_rows(OF_ROWS, {"kinds": kinds, "ids": ids, "owner": owner, "key": key})]
-    # In the order of their ids, as whoever else unites them does; one that was decided meanwhile is none any more.
-    rows = Conflict.objects.select_for_update(of=("self",)).filter(pk__in=found).order_by("pk")
-    open_ones = [row.pk for row in rows if row.status == Conflict.Status.OPEN]
+    open_ones = sorted(lock_open(found))
     if len(open_ones) > 1:
         fetch_rows("SELECT conflicts_unite(%s, %s)", [open_ones[0], open_ones[1:]])
     return open_ones[0] if open_ones else None
 
 
+def unite_conflicts_of(conflict: Conflict) -> None:
+    """Make one of the open conflicts that share a member with this one."""
+    rows = conflict.members.values_list("kind", "object_id")
+    _unite_conflicts_of([Member(kind, object_id, "") for kind, object_id in rows], conflict.owner, conflict.key)
+
+
+def lock_open(conflict_ids: Iterable[int]) -> set[int]:
+    """Return those of the conflicts that are open; nobody closes them before the end of the transaction."""
+    rows = Conflict.objects.select_for_update(of=("self",)).filter(pk__in=set(conflict_ids)).order_by("pk")
+    return {row.pk for row in rows if row.status == Conflict.Status.OPEN}
+
+
 def open_for_claims(slots: Collection[Slot]) -> dict[Slot, int]:
     """Return the ids of the open conflicts that new claims to these slots of the graph belong to."""
     found = {(concept, dim): id for concept, dim, id in fetch_rows(OF_FACTS, columns(sorted(slots), 2))}
+    still_open = lock_open(found.values())
+    found = {slot: conflict_id for slot, conflict_id in found.items() if conflict_id in still_open}
     if not (new := sorted(set(slots) - found.keys())):
         return found
     words = Soas.objects.only("token").in_bulk({word for slot in new for word in slot})

@@ -178,10 +178,11 @@ def close_agreed(conflict_ids: Collection[int]) -> None:
     cannot judge."""
     rows = Conflict.objects.filter(pk__in=conflict_ids, question="", status=Conflict.Status.OPEN)
     rows = rows.exclude(tier=Conflict.Tier.MODEL)
-    close_moot([conflict.pk for conflict in rows.order_by("pk") if not _disagree(conflict)])
+    close_moot([conflict.pk for conflict in rows.order_by("pk") if not disagree(conflict)])
 
 
-def _disagree(conflict: Conflict) -> bool:
+def disagree(conflict: Conflict) -> bool:
+    """True if current members of a conflict contradict each other."""
     ids: dict[str, list[int]] = defaultdict(list)
     for kind, object_id in conflict.members.values_list("kind", "object_id"):
         ids[kind].append(object_id)

@@ -79,6 +79,6 @@ def _find_slot(memory: Memory, rival: Memory, slug: str) -> tuple[str, str, dict
         return "", f"memories {pair[0]} {pair[1]}", {"memories": pair} | project
     kind = {"category": kind_of(memory.category)} if kind_of(memory.category) else {}
     of_person = {"agent": memory.agent, "user": memory.person} if memory.category in PERSONAL else {}
-    owner = json.dumps([memory.agent, memory.person]) if of_person else ""
+    owner = json.dumps([memory.agent, memory.person], ensure_ascii=False) if of_person else ""
     about = kind | {"slot": shared[0]} | of_person | project
     return owner, memory_key(slug, memory.category, shared[0]), about

@@ -29,6 +29,13 @@ ACTOR: Final = "sweep"
 BETTER_RULES: Final = "The rules of slots are better by now."
 BATCH: Final = 500  # rows
 GROUP_MAX: Final = 200  # memories of one slot that are compared with each other, the newest
+REOPEN: Final = """
+    SELECT conflicts_follow(array_agg(DISTINCT conflict.id)) FROM conflict
+    JOIN resolution_queue AS claim ON claim.conflict_id = conflict.id
+    WHERE conflict.status <> 'open' AND claim.status IN ('pending', 'proposed')
+      AND NOT EXISTS (SELECT FROM conflict AS other
+                      WHERE (other.owner, other.key, other.status) = (conflict.owner, conflict.key, 'open'))
+"""
 FACTS_AT_ONCE: Final = 5_000
 FACTS: Final = f"{detection.READ_FACTS} AND edge_id > %s ORDER BY edge_id LIMIT %s"
 # Of each place that holds several memories their ids, the newest first.
@@ -176,7 +183,9 @@ def _read_facts() -> Iterator[list[tuple[int, str, str, str, bool, str, str]]]:
 
 
 def settle_open_ones() -> None:
-    """Close the open conflicts of which too little is current, or whose members agree by now."""
+    """Close the open conflicts of which too little is current, or whose members agree by now, and open those of which a
+    claim waits."""
+    fetch_rows(REOPEN)
     open_ones = Q(conflict__status=Conflict.Status.OPEN) & ~Q(conflict__slot_kind=Conflict.Kind.EDGE_SLOT)
     members = list(ConflictMember.objects.filter(open_ones).values_list("kind", "object_id").distinct())
     for some in chunks(members, BATCH):

@@ -11,7 +11,7 @@ from django.apps.registry import Apps
 from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-from resolution.domain.layer_slots import fact_key, meeting_key, memory_key
+from resolution.domain.layer_slots import fact_key, meeting_key, memory_key, state_key
 
 SQL = Path(__file__).with_suffix(".sql").read_text()
 OLD = Path(__file__).with_name("0001_initial.sql").read_text()
@@ -70,9 +70,13 @@ def find_key(about: dict[str, Any], slot: tuple[str, str] | None) -> tuple[str, 
         return "", meeting_key(project, *words)
     if "memories" in about:
         return "", f"memories {' '.join(map(str, about['memories']))}"
-    if "slot" in about and "category" in about:
-        owner = json.dumps([about["agent"], about["user"]]) if "agent" in about else ""
-        return owner, memory_key(about.get("project", ""), about["category"], about["slot"])
+    if "key" in about:
+        return "", state_key(about["project"], about["category"], about["key"])
+    if "dimension" in about:
+        return "", fact_key(about["concept"], about["dimension"])
+    if "slot" in about:
+        owner = json.dumps([about["agent"], about["user"]], ensure_ascii=False) if "agent" in about else ""
+        return owner, memory_key(about.get("project", ""), about.get("category", ""), about["slot"])
     return "", f"story {' '.join(about.get('rows', ()))}"
 
 
@@ -109,12 +113,8 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "conflict",
             "owner",
-            models.CharField(
-                max_length=250,
-                blank=True,
-                default="",
-                db_default="",
-                help_text="Whose slot it is; empty if it is everybody's.",
+            models.TextField(
+                blank=True, db_default="", default="", help_text="Whose slot it is; empty if it is everybody's."
             ),
         ),
         migrations.AddField(

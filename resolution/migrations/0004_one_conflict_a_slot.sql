@@ -4,9 +4,21 @@ CREATE OR REPLACE FUNCTION conflict_count_current(conflict bigint) RETURNS bigin
     SELECT count(*) FROM conflict_member WHERE conflict_id = conflict AND conflict_member_stands(kind, object_id)
 $$;
 
-CREATE OR REPLACE FUNCTION conflict_has_open_claims(conflict bigint) RETURNS boolean STABLE LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION conflict_has_open_claims(conflict bigint) RETURNS boolean VOLATILE LANGUAGE sql AS $$
     SELECT EXISTS (SELECT FROM resolution_queue WHERE conflict_id = conflict AND status IN ('pending', 'proposed'))
 $$;
+
+CREATE OR REPLACE FUNCTION claims_become_members() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO conflict_member (conflict_id, kind, object_id, trust, support)
+    SELECT conflict_id, 'claim', id, 2, jsonb_build_array(jsonb_build_array(agent, channel)) FROM added;
+    UPDATE conflict SET priority = greatest(conflict.priority, joined.priority),
+           detected_at = least(detected_at, created_at)
+    FROM (SELECT conflict_id, max(priority) AS priority, min(created_at) AS created_at FROM added GROUP BY conflict_id)
+        AS joined
+    WHERE conflict.id = joined.conflict_id AND (conflict.priority < joined.priority OR detected_at > created_at);
+    RETURN NULL;
+END $$;
 
 CREATE OR REPLACE FUNCTION conflicts_follow(touched bigint[]) RETURNS void LANGUAGE sql AS $$
     UPDATE conflict SET
@@ -123,11 +135,19 @@ BEGIN
                         AND (same.kind, same.object_id) = (member.kind, member.object_id))
         AND NOT EXISTS (SELECT FROM conflict_member AS same WHERE same.conflict_id = ANY(others) AND same.id < member.id
                         AND (same.kind, same.object_id) = (member.kind, member.object_id));
-    UPDATE conflict_member SET conflicts_with_id = NULL
-        WHERE conflicts_with_id IN (SELECT id FROM conflict_member WHERE conflict_id = ANY(others));
+    UPDATE conflict_member AS own SET support = (
+            SELECT coalesce(jsonb_agg(DISTINCT voice), '[]') FROM jsonb_array_elements(own.support || same.support) AS voice)
+        FROM conflict_member AS same WHERE same.conflict_id = ANY(others) AND own.conflict_id = kept
+            AND (same.kind, same.object_id) = (own.kind, own.object_id);
+    UPDATE conflict_member AS lower SET conflicts_with_id = own.id
+        FROM conflict_member AS gone JOIN conflict_member AS own USING (kind, object_id)
+        WHERE lower.conflicts_with_id = gone.id AND gone.conflict_id = ANY(others) AND own.conflict_id = kept;
     DELETE FROM conflict_member WHERE conflict_id = ANY(others);
-    UPDATE conflict SET priority = greatest(priority, (SELECT max(priority) FROM conflict WHERE id = ANY(others)))
-        WHERE id = kept;
+    UPDATE conflict SET priority = greatest(conflict.priority, other.priority),
+           tier = CASE WHEN other.by_model THEN 'model' ELSE tier END
+        FROM (SELECT max(priority) AS priority, bool_or(tier = 'model') AS by_model FROM conflict
+              WHERE id = ANY(others)) AS other
+        WHERE conflict.id = kept;
     DELETE FROM conflict WHERE id = ANY(others)
         AND NOT EXISTS (SELECT FROM decision WHERE conflict_id = conflict.id);
     UPDATE conflict SET status = 'resolved', resolved_at = statement_timestamp(), resolution = jsonb_build_object(
@@ -144,6 +164,22 @@ BEGIN
     IF touched IS NOT NULL THEN
         PERFORM conflict_members_are_marked(touched);
     END IF;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION forgotten_memories_leave_their_conflicts() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    touched bigint[] := (SELECT array_agg(DISTINCT conflict_id) FROM conflict_member JOIN gone ON gone.id = object_id
+                         WHERE kind = 'memory');
+BEGIN
+    IF touched IS NULL THEN
+        RETURN NULL;
+    END IF;
+    PERFORM conflicts_settle_moot('memory', (SELECT array_agg(id) FROM gone));
+    UPDATE conflict_member SET conflicts_with_id = NULL FROM conflict_member AS higher JOIN gone ON gone.id = object_id
+    WHERE higher.kind = 'memory' AND conflict_member.conflicts_with_id = higher.id;
+    DELETE FROM conflict_member USING gone WHERE kind = 'memory' AND object_id = gone.id;
+    PERFORM conflicts_take_kind(touched);
     RETURN NULL;
 END $$;
 

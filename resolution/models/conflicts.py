@@ -79,8 +79,8 @@ class Conflict(models.Model):
         DISMISSED = "dismissed"
 
     slot_kind = models.CharField("kind", max_length=12, choices=Kind, default=Kind.MEMORY_SLOT)
-    owner = models.CharField(
-        max_length=250, blank=True, default="", db_default="", help_text="Whose slot it is; empty if it is everybody's."
+    owner = models.TextField(
+        blank=True, default="", db_default="", help_text="Whose slot it is; empty if it is everybody's."
     )
     key = models.TextField(help_text="The slot: the stems of what it is about, in order.")
     slot_key = models.JSONField(help_text="The slot in words: of a fact, concept and dimension.")

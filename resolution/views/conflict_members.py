@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Any, Final
 
 from django.db.models import Q
@@ -158,6 +159,9 @@ def unseal(seal: str) -> tuple[int, str] | None:
 def _describe(
     conflict: Conflict, rows: Sequence[DisputedRow], *, quotes: Mapping[str, list[Quote]] | None = None, **more: Any
 ) -> WholeConflict:
+    seal = f"conflict:{conflict.pk}:{describe_seen(rows)}"
+    # Of a layer of memories the newest first.
+    rows = sorted(rows, key=lambda one: -one.row.said_at.timestamp() if isinstance(one.row, Memory) else -inf)
     texts = {one.member.pk: one.text for one in rows}
     may_win = (one for one in rows if one.row is not None and (one.waits or not isinstance(one.row, Claim)))
     winners = list(may_win) if not conflict.question else []
@@ -166,7 +170,7 @@ def _describe(
         _put_in_words(one, texts, (quotes or {}).get(_key_of(one), ()), shortcuts.get(one.member.pk, ""))
         for one in rows
     ]
-    return WholeConflict(conflict, members, f"conflict:{conflict.pk}:{describe_seen(rows)}", **more)
+    return WholeConflict(conflict, members, seal, **more)
 
 
 def _put_in_words(one: DisputedRow, texts: Mapping[int, str], quotes: Iterable[Quote], shortcut: str) -> MemberInWords:

@@ -618,29 +618,56 @@ def test_a_correction_of_what_one_has_said_twice_is_in_force_alone_until_it_is_t
 
 
 def test_a_correction_puts_right_what_was_said_in_the_same_words_and_nothing_else() -> None:
-    for text in ("the fence is painted green", "the gate is painted green", "the office of edge1 is in Oslo"):
+    for text in ("the office is in Oslo", "the depot is in Oslo", "the office of edge1 is in Oslo"):
         hear(f"Remember that {text}.")
-    hear("Actually the fence is painted blue now.", minutes=1)
+    hear("Actually the office is in Bergen now.", minutes=1)
     hear("Actually the office of edge2 is in Bergen.", minutes=2)
-    hear("Maybe the gate is painted red now.", minutes=3)
-    hear("If the gate is painted red now, tell me.", minutes=4)
+    hear("Maybe the depot is in Bergen now.", minutes=3)
+    hear("If the depot is in Bergen now, tell me.", minutes=4)
     reading.read_due()
 
     assert statuses() == {
-        "The fence is painted green.": "superseded",
-        "The gate is painted green.": "active",
+        "The office is in Oslo.": "superseded",
+        "The depot is in Oslo.": "active",
         "The office of edge1 is in Oslo.": "active",
-        "The fence is painted blue now.": "active",
+        "The office is in Bergen now.": "active",
     }
     assert not Conflict.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("the deployment target is Nomad", ["Can you check the deployment target?", "It's broken now."]),
+        ("the deployment target is Nomad", ["Can you check the deployment target?", "Actually, it's the network."]),
+        ("the deployment target is Nomad", ["Actually, the deployment target is not Fly."]),
+        ("the deployment target is Nomad", ["The deployment target is unreachable now."]),
+        ("the fence is red", ["The fence is wet now."]),
+        ("Sarah's dog is called Rex", ["Sarah's dog is sick now."]),
+        ("the build runs on Jenkins", ["The build runs on Tuesdays now."]),
+        ("the build takes 5 minutes", ["The build takes 5 attempts now."]),
+        ("the team uses Slack", ["The team uses Jira now."]),
+        ("the parser supports JSON", ["The parser supports XML now."]),
+        ("Bob owns the billing service", ["Bob owns the login service now."]),
+        ("the shop is closed on Sundays", ["The shop is closed on Mondays now."]),
+    ],
+)
+def test_what_can_hold_beside_a_memory_corrects_nothing(known: str, said: list[str]) -> None:
+    hear(f"Remember that {known}.")
+    for minutes, text in enumerate(said):
+        hear(text, minutes=minutes + 1)
+    reading.read_due()
+
+    assert set(statuses().values()) == {"active"}
+    assert Memory.objects.count() == 1
+
+
 def test_others_words_correct_nothing_of_a_person() -> None:
-    tell("The fence is painted green.")
-    hear("Actually the fence is painted blue now.", minutes=1, scope=KIM)
-    hear("Actually the fence is painted red now.", "assistant", minutes=2)
-    quoted = "Actually the fence is painted black now."
+    tell("The office is in Oslo.")
+    hear("Actually the office is in Bergen now.", minutes=1, scope=KIM)
+    hear("Actually the office is in Rome now.", "assistant", minutes=2)
+    quoted = "Actually the office is in Paris now."
     hear(quoted, minutes=3, quoted=[0, len(quoted)])
     reading.read_due()
 
-    assert statuses() == {"The fence is painted green.": "active"}
+    assert statuses() == {"The office is in Oslo.": "active"}

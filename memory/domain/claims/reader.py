@@ -27,11 +27,11 @@ CALLED, MATERIAL = "name", "material"  # relations
 MANY: Final = frozenset({TYPE, NAMES}) | ADDITIVE_SEEDS  # dimensions in which there is more than one answer
 
 _NAME: Final = r"(?:[A-Z][\w+#/-]*|[\w-]*\d[\w.,:+/-]*(?: [a-zA-Zµ°%]{1,3}\b)?|[a-z]+[A-Z]\w*)"  # or an amount
-_NAMED: Final = rf"{_NAME}(?: {_NAME}){{0,4}}"
+NAMED: Final = rf"{_NAME}(?: {_NAME}){{0,4}}"
 _DEFINITE: Final = r"(?:the|our) [a-z][\w-]*(?: [\w-]+){0,3}"
 _WORD: Final = r"[a-z][a-z-]*"
-_VALUE: Final = rf"(?P<value>{_NAMED}|{_WORD})"
-_ANY_VALUE: Final = rf"(?P<value>{_NAMED}|{_DEFINITE}|{_WORD})"
+_VALUE: Final = rf"(?P<value>{NAMED}|{_WORD})"
+_ANY_VALUE: Final = rf"(?P<value>{NAMED}|{_DEFINITE}|{_WORD})"
 _OURS: Final = r"(?:[Tt]he team['’]s|[Tt]he|[Oo]ur|[Mm]y)"
 _OWN: Final = rf"(?P<ours>{_OURS}) (?P<about>[\w'’ ./-]{{3,80}}?)"
 _ABOUT: Final = rf"(?:(?P<ours>{_OURS}) )?(?P<about>[\w'’ ./-]{{3,80}}?)"
@@ -123,7 +123,7 @@ def _is_named(groups: dict[str, str | None], relation: str) -> bool:
     if relation == CALLED or about.endswith(" name"):
         return True
     is_one = not relation or groups.get("done") in english.DONE_BY_ONE
-    return is_one and re.fullmatch(_NAMED, value) is not None and not is_adjective(value.lower())
+    return is_one and re.fullmatch(NAMED, value) is not None and not is_adjective(value.lower())
 
 
 def _is_quality(value: str) -> bool:

@@ -1,14 +1,16 @@
 """Sentences that give one slot a value, told by their wording."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 from memory.domain.claims.claim import exclude_each_other
-from memory.domain.claims.reader import read_claims
-from memory.domain.claims.stems import content_stems
-from memory.domain.language.english.changing import SAYS_CHANGE
-from memory.domain.language.english.claims import DISCOURSE, VERBS
+from memory.domain.claims.reader import NAMED, read_claims
+from memory.domain.claims.stems import content_stems, words_of
+from memory.domain.cues.noun_phrases import is_plural
+from memory.domain.language.english.changing import CHANGES, MOVED
+from memory.domain.language.english.claims import BE, DISCOURSE
 from memory.domain.text.function_words import is_closed_class
 
 SAME_MIN: Final = 3  # words that two sentences share around their values
@@ -16,7 +18,8 @@ VALUE_MAX: Final = 4  # words
 NAMED_MIN, NAMED_SHARE = 2, 0.6  # words of the older text that the newer one repeats
 SENTENCES_MAX: Final = 6  # of a text
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+")
-_SAYS_CHANGE: Final = re.compile(SAYS_CHANGE)
+_SAYS_CHANGE: Final = re.compile(rf"{CHANGES}|\b(?:{MOVED}|updated|raised|lowered|changed)\b")
+_NAMED: Final = re.compile(NAMED)
 _WORD: Final = re.compile(r"\w+(?:[-'’.:/@]\w+)*")
 # What was, in a sentence that says what is: `is no longer in Oslo, but in Bergen`, `from Oslo to Bergen`.
 _BEFORE: Final = re.compile(r"\b(?:no longer|not) [^,.;]{1,60}?,? but |,? (?:instead of|rather than|not) [^,.;]{1,60}$")
@@ -30,13 +33,23 @@ def share_claim(one: str, other: str) -> bool:
 
 
 def tells_other_value(older: str, newer: str) -> bool:
-    """True if two texts tell two values of one slot: each of its own, by their claims, or in the same words but for
-    them."""
-    first, second = ({claim.slot: claim.value for claim in read_claims(text)} for text in (older, newer))
+    """True if two texts name two values of one slot that leave no room for each other: by their claims, or in the same
+    words but for two names, days or amounts of one unit."""
+    first, second = (
+        {claim.slot: claim.value for claim in read_claims(text) if claim.is_named and not claim.is_denied}
+        for text in (older, newer)
+    )
     if shared := first.keys() & second.keys():
         return any(exclude_each_other(first[slot], second[slot]) for slot in shared)
-    others = _list_wordings(newer)
-    return any(_differ_in_value(one, other) for one in _list_wordings(older) for other in others)
+    return any(
+        _is_named(value) and _is_named(other) and exclude_each_other(value, other)
+        for value, other in _find_values(older, newer)
+    )
+
+
+def _is_named(value: str) -> bool:
+    last = words_of(value)[-1:]
+    return _NAMED.fullmatch(value) is not None and not any(map(is_plural, last))
 
 
 @lru_cache(maxsize=8_192)
@@ -46,31 +59,45 @@ def share_slot(older: str, newer: str) -> bool:
     told, known = set(content_stems(newer)), set(content_stems(older))
     if told.isdisjoint(known):
         return False
-    if share_claim(older, newer) or tells_other_value(older, newer):
+    if share_claim(older, newer) or next(_find_values(older, newer), None) is not None:
         return True
     if _SAYS_CHANGE.search(newer.casefold()) is None:
         return False
-    return len(known & told) >= max(NAMED_MIN, NAMED_SHARE * len(known))
+    subject = next(iter(content_stems(older)), "")
+    return subject in told and len(known & told) >= max(NAMED_MIN, NAMED_SHARE * len(known))
+
+
+def _find_values(one: str, other: str) -> Iterator[tuple[str, str]]:
+    """Yield what two texts say that is otherwise the same: the values after `is` and its like."""
+    others = _list_wordings(other)
+    for first in _list_wordings(one):
+        for second in others:
+            if (values := _find_difference(first, second)) is not None:
+                yield values
 
 
 def _list_wordings(text: str) -> list[list[str]]:
     sentences = _SENTENCE_END.split(" ".join(text.split()))[:SENTENCES_MAX]
-    found = ([word.casefold() for word in _WORD.findall(_BEFORE.sub("", sentence))] for sentence in sentences)
-    return [[word for word in words if word not in DISCOURSE] for words in found]
+    found = (_WORD.findall(_BEFORE.sub("", sentence)) for sentence in sentences)
+    return [[word for word in words if word.casefold() not in DISCOURSE] for words in found]
 
 
-def _differ_in_value(one: list[str], other: list[str]) -> bool:
-    """True if they begin in the same way, verb included, and differ in one place: `The port of db-1 is 80` and `The
-    port of db-2 is 80` differ in what they are about."""
+def _find_difference(one: list[str], other: list[str]) -> tuple[str, str] | None:
+    """Return the values in which two wordings differ, if that is all: `The port of db-1 is 80` and `The port of db-2 is
+    80` differ in what they are about."""
+    first, second = ([word.casefold() for word in words] for words in (one, other))
     most = min(len(one), len(other))
-    start = next((at for at in range(most) if one[at] != other[at]), most)
-    end = next((at for at in range(most - start) if one[-1 - at] != other[-1 - at]), most - start)
-    before, after = one[:start], one[len(one) - end :]
+    start = next((at for at in range(most) if first[at] != second[at]), most)
+    end = next((at for at in range(most - start) if first[-1 - at] != second[-1 - at]), most - start)
+    before, after = first[:start], first[len(first) - end :]
     values = one[start : len(one) - end], other[start : len(other) - end]
-    return (
-        bool(before)
-        and len(before) + len(after) >= SAME_MIN
-        and all(0 < len(value) <= VALUE_MAX and not any(map(is_closed_class, value)) for value in values)
-        and VERBS.isdisjoint(after)
+    is_alike = (
+        len(before) + len(after) >= SAME_MIN
+        and not BE.isdisjoint(before)
+        and BE.isdisjoint(after)
+        and all(
+            0 < len(value) <= VALUE_MAX and not any(map(is_closed_class, map(str.lower, value))) for value in values
+        )
         and not all(map(is_closed_class, (*before, *after)))
     )
+    return (" ".join(values[0]), " ".join(values[1])) if is_alike else None

@@ -14,6 +14,8 @@ DISPUTED: Final = " (disputed)"
 VALUES_MAX: Final = 3  # of one slot in a line
 CUT: Final = "…"
 
+_INSIDE_BRACKETS: Final = str.maketrans("();", "[],")
+
 NoteKind = Literal["memory", "episode"]
 
 
@@ -84,7 +86,7 @@ def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
 
 def _say_same(one: ShownNote, other: ShownNote) -> bool:
     """True if both claim the same value of a slot."""
-    values = {claim.slot: claim.value for claim in read_claims(one.text)}
+    values = {claim.slot: claim.value for claim in read_claims(one.text) if not claim.is_denied}
     return any(
         not claim.is_denied and same_value(claim.value, values.get(claim.slot, "")) for claim in read_claims(other.text)
     )
@@ -92,12 +94,11 @@ def _say_same(one: ShownNote, other: ShownNote) -> bool:
 
 def _value_beside(newest: ShownNote, older: ShownNote) -> str:
     """Return the value alone, as it was typed, where both claim one; else all of the text."""
-    claims = read_claims(older.text)
+    claims, text = read_claims(older.text), older.text.translate(_INSIDE_BRACKETS)
     if len(claims) != 1 or claims[0].is_denied or not share_claim(newest.text, older.text):
-        return older.text
-    value = claims[0].value
-    at = older.text.lower().find(value.lower())
-    return older.text[at : at + len(value)] if at >= 0 else older.text
+        return text
+    found = list(re.finditer(rf"(?<!\w){re.escape(claims[0].value)}(?!\w)", text, re.IGNORECASE))
+    return found[-1][0] if found else text
 
 
 def _mark(kind: NoteKind, said_on: str, *, is_dated: bool) -> str:

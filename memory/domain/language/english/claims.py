@@ -37,5 +37,5 @@ PAST = (
 )
 # They open a sentence, or say since when it is so, and are no part of what it says.
 DISCOURSE = split_words("now currently actually meanwhile today still already btw correction also just well so ok oh")
-# Before them stands what a sentence is about.
-VERBS = split_words("is are was were has have had does do did will would can could should must may might isn't aren't")
+# Before them stands what a sentence is about, behind them what it is.
+BE = split_words("is are was were will be isn't aren't")
