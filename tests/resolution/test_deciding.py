@@ -15,6 +15,7 @@ from resolution.decisions.conflicts import resolve
 from resolution.decisions.undo import undo
 from resolution.domain.verdicts import MemberKey, Resolution
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
+from resolution.layers.conflicts import Member, open_conflict
 from resolution.models import Claim, Conflict, Decision
 from tests.resolution.contests import contest, prefer, remember, settle, stand
 from tests.resolution.worlds import OPERATOR, collide, dump, facts, say
@@ -88,18 +89,24 @@ def test_across_layers_whichever_member_wins_the_others_go_and_undo_brings_them_
     assert member.object_id == Edge.objects.get(concept__token="lateral-support").pk
 
 
-def test_a_claim_to_the_place_of_a_fact_that_goes_waits_on_for_nobody_has_chosen_it() -> None:
+@pytest.mark.parametrize(
+    ("value", "status", "left"),
+    [("service", "dismissed", set()), ("container", "resolved", {"gnommoweb isa container type"})],
+)
+def test_a_claim_is_decided_with_the_other_members_and_placed_only_if_it_says_what_is_right(
+    value: str, status: str, left: set[str]
+) -> None:
     claim = collide("gnommoweb isa repo type", "gnommoweb isa container type")
     edge = Edge.objects.get(concept__token="gnommoweb")
-    state = settle("gnommoweb_type", "container")
-    conflict = contest("cross_layer", [state, edge])
+    state = settle("gnommoweb_type", value)
+    sides = [Member("edge", edge.pk, str(edge)), Member("project_state", state.pk, str(state))]
+    assert open_conflict("decision gnommoweb type", {}, sides) == claim.conflict_id
     before = picture()
 
-    decision = supersede(conflict, MemberKey(state.pk, "project_state"))
+    decision = supersede(claim.conflict, MemberKey(state.pk, "project_state"))
 
-    assert facts() == set()
     claim.refresh_from_db()
-    assert claim.status == "pending"
+    assert (claim.status, facts()) == (status, left)
 
     undo(decision.pk, OPERATOR)
 
