@@ -213,9 +213,8 @@ CREATE FUNCTION conflict_count_current(conflict bigint) RETURNS bigint STABLE LA
     SELECT count(*) FROM conflict_member WHERE conflict_id = conflict AND conflict_member_stands(kind, object_id)
 $$;
 
--- True if a claim of the conflict waits to be decided. Volatile: whoever waited for the lock of a conflict has to see the
--- claim that has joined it meanwhile.
-CREATE FUNCTION conflict_has_open_claims(conflict bigint) RETURNS boolean VOLATILE LANGUAGE sql AS $$
+-- True if a claim of the conflict waits to be decided.
+CREATE FUNCTION conflict_has_open_claims(conflict bigint) RETURNS boolean STABLE LANGUAGE sql AS $$
     SELECT EXISTS (SELECT FROM resolution_queue WHERE conflict_id = conflict AND status IN ('pending', 'proposed'))
 $$;
 
@@ -304,8 +303,10 @@ END $$;
 
 -- === resolution: members of conflicts ===
 
--- Close conflicts as moot, unless a claim of theirs waits. Returns how many were open.
+-- Close conflicts as moot, unless a claim of theirs waits. Returns how many were open. They are locked first, so that a
+-- claim that is joining one of them is seen.
 CREATE FUNCTION conflicts_close_moot(touched bigint[]) RETURNS bigint LANGUAGE sql AS $$
+    SELECT id FROM conflict WHERE id = ANY(touched) ORDER BY id FOR UPDATE;
     WITH closed AS (
         UPDATE conflict SET status = 'resolved', resolved_at = statement_timestamp(), resolution = jsonb_build_object(
             'decision', 'moot', 'reason', 'What contradicted each other no longer stands beside each other.')

@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION conflict_count_current(conflict bigint) RETURNS bigin
     SELECT count(*) FROM conflict_member WHERE conflict_id = conflict AND conflict_member_stands(kind, object_id)
 $$;
 
-CREATE OR REPLACE FUNCTION conflict_has_open_claims(conflict bigint) RETURNS boolean VOLATILE LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION conflict_has_open_claims(conflict bigint) RETURNS boolean STABLE LANGUAGE sql AS $$
     SELECT EXISTS (SELECT FROM resolution_queue WHERE conflict_id = conflict AND status IN ('pending', 'proposed'))
 $$;
 
@@ -84,6 +84,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION conflicts_close_moot(touched bigint[]) RETURNS bigint LANGUAGE sql AS $$
+    SELECT id FROM conflict WHERE id = ANY(touched) ORDER BY id FOR UPDATE;
     WITH closed AS (
         UPDATE conflict SET status = 'resolved', resolved_at = statement_timestamp(), resolution = jsonb_build_object(
             'decision', 'moot', 'reason', 'What contradicted each other no longer stands beside each other.')
