@@ -19,6 +19,7 @@ from memory.models import Edge, EdgeHistory, Memory, MemoryHistory, ProjectState
 from memory.semantic import project_state, uniting
 from memory.semantic import store as memories
 from memory.semantic.domain.consolidation import states_same
+from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.rivals import draft_of, lock_places
 from memory.semantic.store import Change
 from resolution import rulings
@@ -79,6 +80,12 @@ class DisputedRow:
     def project(self) -> int | None:
         """The project that it belongs to; facts belong to none."""
         return self.row.project_id if isinstance(self.row, Memory | ProjectState) else None
+
+    @property
+    def person(self) -> tuple[str, str] | None:
+        """The speaker whom it concerns; None where it concerns all."""
+        is_personal = isinstance(self.row, Memory) and self.row.category in PERSONAL
+        return (self.row.agent, self.row.person) if is_personal else None
 
     @property
     def triple(self) -> TripleIds | None:
@@ -164,14 +171,16 @@ def _read_standing(rows: Sequence[DisputedRow], *, is_locked: bool) -> list[Disp
 
 
 def is_rival(one: DisputedRow, winner: DisputedRow) -> bool:
-    """True if a member cannot hold beside the one that is right: facts and claims of other places can, and what is of
-    another project."""
+    """True if a member cannot hold beside the one that is right: facts and claims of other places can, what is of
+    another project, and what concerns another person."""
     if isinstance(winner.row, Claim) and winner.row.is_retraction:
         return isinstance(one.row, Edge) and one.row.ids == winner.row.incoming
     if says_same(one, winner):
         return False
     if one.places and winner.places:
         return not one.places.isdisjoint(winner.places)
+    if one.person is not None and winner.person is not None and one.person != winner.person:
+        return False
     return one.project is None or winner.project is None or one.project == winner.project
 
 

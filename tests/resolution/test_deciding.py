@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from memory.domain.channels import Channel
-from memory.models import Dimension, Edge, EdgeHistory, Memory, ProjectState, Source
+from memory.models import Dimension, Edge, EdgeHistory, Memory, Project, ProjectState, Source
 from memory.semantic import store
 from memory.semantic.store import Change
 from resolution.actors import Actor
@@ -18,7 +18,7 @@ from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.layers.conflicts import Member, open_conflict
 from resolution.models import Claim, Conflict, Decision
 from tests.resolution.contests import contest, prefer, remember, settle, stand
-from tests.resolution.worlds import OPERATOR, collide, dump, facts, say
+from tests.resolution.worlds import OPERATOR, collide, dump, facts, say, take_back
 
 pytestmark = pytest.mark.django_db
 
@@ -250,3 +250,37 @@ def test_undo_is_refused_where_a_memory_is_something_else_by_now_and_joins_what_
     conflict.refresh_from_db()
     assert conflict.status == "resolved"
     assert set(again.members.values_list("object_id", flat=True)) == {first.pk, second.pk}
+
+
+def test_a_decision_for_one_person_takes_nothing_from_another_nor_from_another_project() -> None:
+    state = settle("editor", "nano")
+    own, others = (remember(f"Sam prefers {editor} as the editor.") for editor in ("vim", "emacs"))
+    Memory.objects.filter(pk=others.pk).update(person="kim")
+    elsewhere = Memory.objects.create(
+        text="The editor is Ed.", agent="dobby", source="written", project=Project.objects.create(slug="q", name="q")
+    )
+    conflict = contest("cross_layer", [state, own, others, elsewhere])
+    Memory.objects.filter(pk=own.pk).update(project=state.project)
+
+    supersede(conflict, own)
+
+    status = dict(Memory.objects.values_list("pk", "status"))
+    assert status == {own.pk: "active", others.pk: "active", elsewhere.pk: "active"}
+    state.refresh_from_db()
+    assert state.status == "superseded"
+
+
+@pytest.mark.usefixtures("seed_dimensions")
+def test_of_two_retractions_where_all_is_kept_each_takes_out_its_own() -> None:
+    for parent in ("redis", "kafka", "minio"):
+        say(f"shop ispart {parent} uses", "hermione", source=Source.OPERATOR, role="")
+    first, second = (take_back(f"shop ispart {parent} uses").claim for parent in ("redis", "kafka"))
+    assert first is not None
+    assert second is not None
+    assert first.conflict_id == second.conflict_id
+
+    supersede(first.conflict, MemberKey(first.pk, "claim"))
+
+    second.refresh_from_db()
+    assert facts() == {"shop ispart kafka uses", "shop ispart minio uses"}
+    assert (second.status, second.conflict.status) == ("pending", "open")
