@@ -1,4 +1,4 @@
-"""Every bound of a server process is documented; that of all large bodies together."""
+"""Every bound is documented; that of all large bodies together."""
 
 import asyncio
 import re
@@ -13,10 +13,11 @@ from festinger_site.server import http_protocol
 from festinger_site.server.prompt_handler import LARGE_BYTES, Share
 from festinger_site.server.stranger_bodies import STRANGER_BODY_MAX_BYTES, limit_without_session
 from memory import bounds
+from memory.learning import learner
 from proxy.errors import BodyTooLarge, TooMuchAtOnce
 from proxy.upstream.asgi_types import Event
 
-DEFINED_BY = (asgi, http_protocol)  # and by what they import
+DEFINED_BY = (asgi, http_protocol, learner)  # a server and a worker, and what they import
 
 
 def test_operating_lists_every_bound() -> None:
