@@ -110,30 +110,41 @@ RUNS = """
 """
 # The last six in a hundred are open. One slot, the first, was disputed all the time.
 CONFLICTS = """
+    WITH dispute AS MATERIALIZED (
+        SELECT each.*, fact.id AS concept_id, dim_id, parent_id, is_isa, source, subject, other.id AS other_id,
+               other.token AS other
+        FROM (
+            SELECT e, e % 50 = 0 AS is_ring, now() - ({count} - e) * interval '180 days' / {count} AS at,
+                   CASE WHEN e > {count} * 94 / 100 THEN (ARRAY['pending', 'pending', 'proposed'])[1 + e % 3]
+                        ELSE (ARRAY['resolved', 'dismissed'])[1 + e % 2] END AS status
+            FROM generate_series(1, {count}) AS e
+        ) AS each
+        JOIN fact ON fact.n = CASE WHEN e % 100 = 0 AND e <= {count} * 94 / 100 THEN 1
+                                   ELSE 1 + e * 5 % (SELECT count(*) FROM fact) END
+        JOIN word AS other ON other.n = (SELECT count(*) FROM word) - e
+    ), made AS (
+        INSERT INTO conflict (slot_kind, key, slot_key, concept_id, dim_id, status, detected_at, resolved_at)
+        SELECT 'edge_slot', 'claim ' || e, jsonb_build_object('concept', subject), concept_id, dim_id,
+               CASE WHEN status IN ('resolved', 'dismissed') THEN status ELSE 'open' END, at,
+               CASE WHEN status IN ('resolved', 'dismissed') THEN at + interval '1 day' END
+        FROM dispute RETURNING id, key
+    )
     INSERT INTO resolution_queue (
-        concept_id, dim_id, existing_parent_id, incoming_parent_id, blocking_concept_id, incoming_is_isa,
+        conflict_id, concept_id, dim_id, existing_parent_id, incoming_parent_id, blocking_concept_id, incoming_is_isa,
         incoming_confidence, incoming_source, collision_type, agent, role, evidence, priority, status, proposal, run_id,
         resolution, said_at, created_at, resolved_at)
-    SELECT fact.id, dim_id, CASE WHEN NOT is_ring THEN parent_id END, other.id, CASE WHEN is_ring THEN other.id END,
-           is_isa, 0.8, source,
+    SELECT made.id, concept_id, dim_id, CASE WHEN NOT is_ring THEN parent_id END, other_id,
+           CASE WHEN is_ring THEN other_id END, is_isa, 0.8, source,
            CASE WHEN is_ring THEN 'cycle' WHEN e % 4 = 0 THEN 'misclassification' WHEN is_isa THEN 'isa_isa'
                 ELSE 'ispart_ispart' END,
-           'agent-' || 1 + e % 20, 'user', subject || ' is a ' || other.token || ', says one who should know.',
+           'agent-' || 1 + e % 20, 'user', subject || ' is a ' || other || ', says one who should know.',
            (e % 10 = 0)::int, status,
            CASE WHEN status = 'proposed' THEN
                '{{"decision": "update", "reason": "The newer statement names its source."}}'::jsonb END,
            CASE WHEN status <> 'pending' THEN (SELECT min(id) FROM run) + floor(random() ^ 3 * {runs})::int END,
            CASE WHEN status = 'dismissed' THEN '{{"reason": "Not so."}}'::jsonb END, at, at,
            CASE WHEN status IN ('resolved', 'dismissed') THEN at + interval '1 day' END
-    FROM (
-        SELECT e, e % 50 = 0 AS is_ring, now() - ({count} - e) * interval '180 days' / {count} AS at,
-               CASE WHEN e > {count} * 94 / 100 THEN (ARRAY['pending', 'pending', 'proposed'])[1 + e % 3]
-                    ELSE (ARRAY['resolved', 'dismissed'])[1 + e % 2] END AS status
-        FROM generate_series(1, {count}) AS e
-    ) AS dispute
-    JOIN fact ON fact.n = CASE WHEN e % 100 = 0 AND e <= {count} * 94 / 100 THEN 1
-                               ELSE 1 + e * 5 % (SELECT count(*) FROM fact) END
-    JOIN word AS other ON other.n = (SELECT count(*) FROM word) - e
+    FROM dispute JOIN made ON made.key = 'claim ' || e
 """
 DECISIONS = """
     INSERT INTO decision (kind, claim_id, run_id, actor, source, reason, arguments, before, after, at)

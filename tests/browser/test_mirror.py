@@ -48,7 +48,8 @@ def test_it_is_read_in_light_in_dark_and_on_a_phone(reader: Person) -> None:
 def test_every_mark_leads_to_its_conflict_and_is_gone_when_that_is_decided(described: Festinger, olga: Person) -> None:
     slot = world.teach(described, "p05.laser.frame -isa steel in context of material", "winky")
     # The state and the fact contradict each other about the support's material.
-    [(across,)] = described.run("SELECT id FROM conflict WHERE status = 'open' AND project = %s", engineering.SLUG)
+    layers = "SELECT id FROM conflict WHERE status = 'open' AND slot_kind = 'cross_layer' AND project = %s"
+    [(across,)] = described.run(layers, engineering.SLUG)
     olga.opens("resolution_mirror", engineering.SLUG)
     marks = olga.page.get_by_role("link", name="⚠ disputed")
     leads = {mark.get_attribute("href") for mark in marks.all()}

@@ -97,9 +97,9 @@ def edge(whole: Festinger, concept: str) -> int:
 def contest(whole: Festinger, kind: str, members: dict[str, tuple[str, int]], project: str, question: str = "") -> int:
     """A conflict of these rows, by what they say; where something is asked, it is about the last."""
     [(key,)] = whole.run(
-        "INSERT INTO conflict (slot_kind, slot_key, project, question, tier)"
-        " VALUES (%s, jsonb_build_object('of', %s::text), %s, %s, %s) RETURNING id",
-        kind, str(members), project, question, "model" if question else "slot",
+        "INSERT INTO conflict (slot_kind, key, slot_key, project, question, tier)"
+        " VALUES (%s, %s, jsonb_build_object('of', %s::text), %s, %s, %s) RETURNING id",
+        kind, str(members), str(members), project, question, "model" if question else "slot",
     )  # fmt: skip
     trust = {"memory": 1, "edge": 2, "project_state": 3}
     for text, (name, row) in members.items():
