@@ -8,8 +8,8 @@ import psycopg
 from benchmarks.world import AS_REPLICA, large_world
 
 TABLES = (
-    "edge_history, observation, evidence, recollection_event, loop_event, hourly_figures, resolution_queue, run, "
-    "decision, decided_triple, llm_call, models, agent, django_admin_log"
+    "edge_history, observation, evidence, recollection_event, loop_event, hourly_figures, resolution_queue, conflict, "
+    "conflict_member, run, decision, decided_triple, llm_call, models, agent, django_admin_log"
 )
 
 # The words and facts of the large world by number, so that records can be about any of them.
@@ -144,7 +144,9 @@ CONFLICTS = """
            CASE WHEN status <> 'pending' THEN (SELECT min(id) FROM run) + floor(random() ^ 3 * {runs})::int END,
            CASE WHEN status = 'dismissed' THEN '{{"reason": "Not so."}}'::jsonb END, at, at,
            CASE WHEN status IN ('resolved', 'dismissed') THEN at + interval '1 day' END
-    FROM dispute JOIN made ON made.key = 'claim ' || e
+    FROM dispute JOIN made ON made.key = 'claim ' || e;
+    INSERT INTO conflict_member (conflict_id, kind, object_id, support)
+    SELECT conflict_id, 'claim', id, jsonb_build_array(jsonb_build_array(agent, channel)) FROM resolution_queue
 """
 DECISIONS = """
     INSERT INTO decision (kind, claim_id, run_id, actor, source, reason, arguments, before, after, at)

@@ -87,10 +87,10 @@ def test_conflicts_are_searched_selected_and_decided_together(whole: Festinger, 
     expect(olga.page.locator(".desk-open")).to_have_count(2)
     olga.types("j", "x", "j", "x")
     expect(olga.page.locator("#desk-count")).to_have_text("2 selected")
-    tab_to(olga, "Keep existing")
+    tab_to(olga, "Dismiss")
     olga.types("Enter")
 
-    olga.is_told("2 kept as they stand.")
+    olga.is_told("2 dismissed.")
     assert {world.status(whole, dispute.id) for dispute in disputes} == {"dismissed"}
     assert world.status(whole, aside.id) == "pending"
 
