@@ -29,7 +29,7 @@ from resolution.domain.verdicts import ALLOWED, Verdict
 from resolution.errors import DecisionError, InvalidDecision, Outdated, UnknownId
 from resolution.intake.assertions import settle
 from resolution.intake.open_claims import OPEN, rebase
-from resolution.layers.detection import close_agreed
+from resolution.layers.detection import close_agreed, detect_facts
 from resolution.models import Claim, CollisionType, Conflict, DecidedTriple, Decision
 
 logger = logging.getLogger(__name__)
@@ -90,6 +90,10 @@ def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -
     concepts = {claim.concept_id} | ({existing.concept_id} if existing is not None else set())
     before = take_surroundings(concepts, dim_ids.values())
     CHANGES[verdict.decision](dispute)
+    is_mixed = claim.conflict.slot_kind != Conflict.Kind.EDGE_SLOT
+    if is_mixed:  # what other layers dispute of it by now stays in this conflict, which would close without a claim
+        placed = Edge.objects.filter(concept_id__in=concepts)
+        detect_facts(list(placed.values_list("pk", flat=True)))
     is_dismissed = verdict.decision == "dismiss"
     Claim.objects.filter(id=claim.pk).update(
         status=Claim.Status.DISMISSED if is_dismissed else Claim.Status.RESOLVED,
@@ -102,7 +106,7 @@ def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -
         rebase(slot, fill=False)
     after = take_surroundings(concepts, dim_ids.values(), map(int, before["conflicts"]))
     decision = _record(dispute, *find_differences(before, after))
-    if claim.conflict.slot_kind != Conflict.Kind.EDGE_SLOT:  # what else is disputed there may agree by now
+    if is_mixed:  # what else is disputed there may agree by now
         close_agreed([claim.conflict_id])
     return decision
 
