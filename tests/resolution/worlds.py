@@ -22,7 +22,7 @@ EDGES = """
     SELECT c.token, p.token, d.token, urd.is_isa, urd.confidence, urd.source, urd.agent, urd.is_corroborated,
            urd.said_at, urd.last_confirmed
     FROM urd JOIN soas c ON c.id = urd.id JOIN soas p ON p.id = urd.parent_id JOIN soas d ON d.id = urd.dim_id
-    ORDER BY 3, 1
+    ORDER BY 3, 1, 2
 """
 DIMENSIONS = """
     SELECT d.token, dimension.question, dimension.is_isa, dimension.on_collision, s.token
