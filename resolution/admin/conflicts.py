@@ -234,7 +234,8 @@ class ConflictAdmin(ReadOnly, Page):
         messages.success(request, _decided(request, decision, back))
         if back:
             return redirect(back)
-        after = decision.claim.conflict if decision.claim is not None else decision.conflict
+        decided = decision.claim.conflict_id if decision.claim is not None else decision.conflict_id
+        after = Conflict.objects.filter(pk=decided or 0).first()  # as it is by now
         if after is not None and after.status == Conflict.Status.OPEN:  # another of its claims waits
             return redirect(f"{after.get_absolute_url()}{Filters.read(request.GET).query}")
         return self._onwards(request, after)
