@@ -1,4 +1,4 @@
-"""What became of what was told, as the database has it: which slot's rows another slot's statement has changed, what is
+"""Reads what became of what was told from the database: which slot's rows another slot's statement has changed, what is
 marked as disputed, and how each value is kept."""
 
 from collections import Counter, defaultdict

@@ -157,7 +157,7 @@ def name_way(slot: ToldSlot) -> str:
 
 
 def judge(slot: ToldSlot, block: str) -> str:
-    """Where one line has both values, as the later statement itself may, its own words count as the newest value."""
+    """Judge a block. Where one line has both values, as the later statement may, its own words count as the newest."""
     newest = fold(slot.newest)
     own = own_words(slot) or newest
     places: dict[str, tuple[int, int]] = {}
@@ -263,7 +263,7 @@ def add_up(rows: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def measure_weeks(home: Path, plan: Plan, failures: Failures) -> Rows:
-    """Of requests for what was changed only."""
+    """Measure requests for what was changed only."""
     table: Rows = {ALL: {}}
     read = weeks.read_weeks()
     everything = []

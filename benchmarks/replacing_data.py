@@ -1,5 +1,4 @@
-"""What is told of 300 slots, of six quiet weeks, and when: the slots of ``replacing.txt``, the messages of
-``quiet_weeks.txt``.
+"""The statements of 300 slots (``replacing.txt``) and of six quiet weeks (``quiet_weeks.txt``), and their times.
 
 ``replacing.txt``: ``# kind`` before the sentences of each kind (``said``, ``changed`` with words of change or
 correction, ``asked``; ``{s}`` is the subject, ``{v}`` the value, ``{o}`` the one before) and its slots, ``subject =

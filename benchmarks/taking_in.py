@@ -124,6 +124,7 @@ def work() -> None:
 
 
 def end_day() -> None:
+    """Do all that workers would do by then. Needs Django."""
     from resolution.consolidation import night
     from resolution.consolidation.sweep import sweep_conflicts
     from resolution.detective import run

@@ -211,17 +211,9 @@ def main() -> None:
     import django
 
     django.setup()
-    from memory.learning.worker import start_learning
-    from memory.semantic.vectors import queue
-    from resolution.memories.reading import due, read_due
-    from resolution.workers.observations import settle_due
+    from benchmarks.taking_in import end_day
 
-    start_learning().learn()
-    settle_due()
-    while due().exists():
-        read_due()
-    while queue.embed_due():
-        pass
+    end_day()
 
 
 if __name__ == "__main__":

@@ -81,6 +81,12 @@ def visible_to(scope: Scope) -> QuerySet[Memory]:
     return Memory.objects.filter(own | ~Q(category__in=PERSONAL), project=scope.project)
 
 
+def said_by(scope: Scope) -> QuerySet[Memory]:
+    """Return what the speaker has said in the project, of all statuses."""
+    (agent, person), project = scope
+    return Memory.objects.filter(agent=agent, person=person, project=project)
+
+
 def current_confidence(memory: Memory, now: datetime) -> float:
     """How sure it still is: less each day since the last evidence for it, but for who somebody is, and what was stated
     on purpose."""
@@ -98,8 +104,7 @@ def find_same(scope: Scope, text: str) -> list[Memory]:
 def find_retold(draft: Draft) -> list[Memory]:
     """What its speaker has said that says the same as the draft, of its slot or in the same words but for inflection,
     and is in force or may come to be, the newest first, locked."""
-    (agent, person), project = draft.scope
-    own = Memory.objects.filter(agent=agent, person=person, project=project, status__in=RETRACTABLE)
+    own = said_by(draft.scope).filter(status__in=RETRACTABLE)
     # Not all memories are about "the user": what was written on purpose may say "my".
     alike = Q(lexemes=SearchQuery(PERSONS.sub(" ", draft.text), config="english"))
     alike |= Q(small=draft.text.lower())

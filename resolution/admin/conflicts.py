@@ -263,7 +263,7 @@ class ConflictAdmin(ReadOnly, Page):
 
 
 def _take(claim_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Claim | None) -> Decision:
-    """What a form says. Raises DecisionError."""
+    """Decide about a claim what a form says. Raises DecisionError."""
     if kind == "approve":
         return resolver.approve(claim_id, actor, given.get("reason", ""), seen=seen)
     return decisions.decide(claim_id, actor, _verdict({**given, "decision": kind}), seen=seen)
@@ -287,7 +287,7 @@ def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str]
 def _decide_all(
     seen: Iterable[tuple[int, str]], kind: str, actor: Actor, given: Mapping[str, str]
 ) -> tuple[list[Decision], list[str]]:
-    """What was decided, and why the rest was not."""
+    """Return what was decided, and why the rest was not."""
     done, skipped = [], []
     for conflict_id, digest in seen:
         try:
@@ -316,7 +316,7 @@ def _verdict(given: Mapping[str, str]) -> Verdict:
 
 
 def _decided(request: HttpRequest, decision: Decision, back: str) -> SafeString:
-    """What was decided, with a button that takes it back and stays on the page."""
+    """Tell what was decided, with a button that takes it back and stays on the page."""
     told = f"Decided. {describe_decision(decision.kind, decision.arguments, decision.claim)}."
     address = f"{reverse('admin:resolution_decision_undo', args=[decision.pk])}{Filters.read(request.GET).query}"
     return with_button(request, told, "Undo", address, css="desk-undo", **({"next": back} if back else {}))

@@ -50,7 +50,7 @@ class Dispute:
 
     @property
     def attribution(self) -> Attribution:
-        """Of what the decision changes."""
+        """Who changes what the decision changes, and why."""
         return self.actor.attribute(self.verdict.reason)
 
 
@@ -201,7 +201,7 @@ def _decompose(dispute: Dispute) -> None:
         _insert_incoming(dispute)
     else:
         _restate_incoming(dispute, verdict.new_dimension, is_isa=claim.incoming_is_isa)
-        _remember_incoming(dispute, DecidedTriple.Kind.DECOMPOSED, moved_to_id=new_id)
+        remember(claim, DecidedTriple.Kind.DECOMPOSED, moved_to_id=new_id)
 
 
 def _update(dispute: Dispute) -> None:
@@ -227,13 +227,13 @@ def _relocate(dispute: Dispute) -> None:
     is_isa = claim.incoming_is_isa if verdict.is_isa is None else verdict.is_isa
     _ensure_dimension(dim_id, is_isa=is_isa)
     _restate_incoming(dispute, verdict.dimension, is_isa=is_isa)
-    _remember_incoming(dispute, DecidedTriple.Kind.RELOCATED, moved_to_id=dim_id)
+    remember(claim, DecidedTriple.Kind.RELOCATED, moved_to_id=dim_id)
 
 
 def _dismiss(dispute: Dispute) -> None:
     """The incoming fact is dropped, the graph stays."""
     if not dispute.is_placed:
-        remember_dismissed(dispute.claim)
+        remember(dispute.claim, DecidedTriple.Kind.DISMISSED)
 
 
 CHANGES: Final[dict[str, Callable[[Dispute], None]]] = {
@@ -323,17 +323,12 @@ def _restate(ids: TripleIds, triple: Triple, attribution: Attribution) -> None:
         raise DecisionError(f"That would close a cycle: {outcome.existing}.")
 
 
-def _remember_incoming(dispute: Dispute, kind: DecidedTriple.Kind, *, moved_to_id: int) -> None:
-    claim = dispute.claim
-    agents = {claim.incoming: rulings.find_disputants(claim)}
-    rulings.remember(agents, kind, conversation=bytes(claim.conversation), moved_to_id=moved_to_id)
-
-
-def remember_dismissed(claim: Claim) -> None:
-    """Note that the claim was decided against, so that saying it again does not open it again."""
+def remember(claim: Claim, kind: DecidedTriple.Kind, *, moved_to_id: int | None = None) -> None:
+    """Note what was decided about the claim, so that saying it again does not open it again. Of a retraction nothing is
+    noted."""
     if not claim.is_retraction:
         disputants = {claim.incoming: rulings.find_disputants(claim)}
-        rulings.remember(disputants, DecidedTriple.Kind.DISMISSED, conversation=bytes(claim.conversation))
+        rulings.remember(disputants, kind, conversation=bytes(claim.conversation), moved_to_id=moved_to_id)
 
 
 def _record(dispute: Dispute, before: Surroundings, after: Surroundings) -> Decision:

@@ -102,7 +102,7 @@ def find_newest(conflict_id: int) -> MemberKey:
 
 
 def find_open(conflict_id: int) -> list[int]:
-    """The open claims, in the order in which they are decided."""
+    """Return the open claims, in the order in which they are decided."""
     rows = Claim.objects.filter(conflict_id=conflict_id, status__in=OPEN)
     return list(rows.order_by(*IN_ORDER).values_list("pk", flat=True))
 
@@ -124,7 +124,9 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     before = take_surroundings(concepts, dim_ids) | take_remembered(*remembered)
 
     keeps_all = resolution.action in ("no_action", "dismiss")
-    sides.retire([one for one in rows if one.waits] if keeps_all else losers, actor, resolution.reason)
+    if keeps_all:
+        sides.dismiss_claims(rows, actor)
+    sides.retire(losers, actor, resolution.reason)
     if winner is not None:
         sides.accept_claims([one for one in rows if one is winner or sides.says_same(one, winner)], actor)
     # What is of another place is not decided about. Else the conflict is closed once its claims are decided, and before
@@ -135,8 +137,8 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     sides.supersede(losers, winner, actor, resolution.reason)
     if winner is not None:
         sides.hold(winner, actor, resolution.reason)
-    if winner is not None and resolution.action == "yes":
-        sides.confirm(winner, actor, resolution.reason)
+        if resolution.action == "yes":
+            sides.confirm(winner, actor, resolution.reason)
     if left and not any(one.waits for one in left) and not disagree(conflict):
         _close(conflict, resolution)
     if keeps_all:
@@ -170,7 +172,7 @@ def _refuse_closed(conflict: Conflict) -> None:
 def _choose(
     conflict: Conflict, rows: Sequence[DisputedRow], resolution: Resolution
 ) -> tuple[DisputedRow | None, list[DisputedRow]]:
-    """Which member is right, and which are to go."""
+    """Return the member that is right, if one is, and those that are to go."""
     members = [one.member for one in rows]
     holding = [one for one in rows if one.holds or one.waits]
     if resolution.action in ("no_action", "dismiss"):
@@ -196,7 +198,7 @@ def _choose(
 def _describe(
     resolution: Resolution, rows: Sequence[DisputedRow], winner: DisputedRow | None, losers: Sequence[DisputedRow]
 ) -> dict[str, object]:
-    """The decision's link to all members."""
+    """Return the decision's link to all members."""
     others = [one.reference for one in rows if one is not winner and one not in losers]
     dismissed = [one.reference for one in losers if one.waits]
     answer = {"answer": resolution.action} if resolution.action in ("yes", "no") else {}

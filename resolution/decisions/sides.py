@@ -59,7 +59,7 @@ class DisputedRow:
 
     @property
     def holds(self) -> bool:
-        """Whether it is in force. What stands in the history is not, whatever the graph says."""
+        """True if it is in force. What stands in the history is not, whatever the graph says."""
         if isinstance(self.row, Edge):
             return True
         return isinstance(self.row, Memory | ProjectState) and self.row.status == "active"
@@ -71,7 +71,7 @@ class DisputedRow:
 
     @property
     def state(self) -> str:
-        """What is decided about, besides what it says: whether it is in force or, of a claim, what is proposed."""
+        """A mark of what is decided about besides its words: if it is in force or, of a claim, what is proposed."""
         if isinstance(self.row, Claim):
             return f"{self.row.status} {(self.row.proposal or {}).get('at', '')} {self.row.against}"
         return str(int(self.holds))
@@ -100,14 +100,14 @@ class DisputedRow:
 
     @property
     def slots(self) -> set[tuple[int, int]]:
-        """Of facts: where it stands or stood; of claims: where it would, and where a cycle closes."""
+        """The slots of a fact, past or present; of a claim the one that it is about, and where a cycle closes."""
         if isinstance(self.row, Claim):
             return {place.slot for place in self.row.places}
         return {(self.row.concept_id, self.row.dim_id)} if isinstance(self.row, Edge | EdgeHistory) else set()
 
     @property
     def places(self) -> set[tuple[int, ...]]:
-        """Of facts and claims: their slots, or where all is kept, their own places in them."""
+        """The slots of facts and claims or, where all is kept, their own places in them."""
         if isinstance(self.row, Edge):
             return {tuple(self.row.place)}
         if not isinstance(self.row, Claim):
@@ -117,7 +117,7 @@ class DisputedRow:
 
     @property
     def value(self) -> str:
-        """What it says of the slot; empty where that is all of its text, or that it is so no longer."""
+        """The value that it gives the slot; empty where that is all of its text, or that it is so no longer."""
         if isinstance(self.row, Edge):
             return str(self.row.parent)
         if isinstance(self.row, Claim):
@@ -128,7 +128,7 @@ class DisputedRow:
 
     @property
     def text(self) -> str:
-        """What it says now; what it said when it became a member where that is all that is left."""
+        """Its words now, or those with which it became a member where these are all that is left."""
         if isinstance(self.row, Claim):
             return self.row.words
         return self.member.text if self.row is None or isinstance(self.row, EdgeHistory) else str(self.row)
@@ -258,7 +258,7 @@ def dismiss_claims(rows: Iterable[DisputedRow], actor: Actor) -> None:
     """Decide against those of the rows that are open claims."""
     waiting = [one.row for one in rows if one.waits]
     for claim in waiting:
-        claims.remember_dismissed(claim)
+        claims.remember(claim, DecidedTriple.Kind.DISMISSED)
     _close_claims(waiting, Claim.Status.DISMISSED, actor)
 
 

@@ -1,4 +1,4 @@
-"""Where project state, facts and memories are about one thing, and whether they say the same of it.
+"""The slots in which project state, facts and memories meet, and what they say of them.
 
 They meet in words: those of a fact's concept and dimension, of the category and key of a state, of a memory's slot, and
 of the project's slug, which a fact has to name. Which word stands in which of these parts, and what joins them, does
@@ -47,20 +47,20 @@ def memory_key(project: str, category: str, slot: str) -> str:
 
 
 def state_keys(project: str, category: str, key: str) -> set[str]:
-    """Of a state: by the words of its category and key, and for memories by those of its key alone."""
+    """Return how a state is met: by the words of its category and key, and by memories by those of its key alone."""
     return {meeting_key(project, category, key), _by_key(meeting_key(project, key))} - {""}
 
 
 def memory_keys(project: str, category: str, slot: str, text: str) -> set[str]:
-    """Of a memory: of a person by the words of its slot, with those of its category or without; of others by what it
-    claims."""
+    """Return how a memory is met: a person's by the words of its slot, with those of its category or without; others by
+    what they claim."""
     if category in PERSONAL:
         return {meeting_key(project, slot), meeting_key(project, category, slot)} - {""} if slot else set()
     return set(read_claims(project, text))
 
 
 def read_claims(project: str, text: str) -> dict[str, str]:
-    """What a sentence says of facts and states, by the words by which it meets them. Empty for nearly all sentences."""
+    """Return what a sentence says of facts and states, by the words by which it meets them; empty for nearly all."""
     claims: dict[str, str] = {}
     for claim in reader.read_claims(text):
         if not claim.is_denied:

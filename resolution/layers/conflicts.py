@@ -14,7 +14,6 @@ from resolution.domain.layer_slots import fact_key
 from resolution.domain.story import carries
 from resolution.models import Conflict, ConflictMember
 
-ConflictKind = Conflict.Kind
 MemberKind = ConflictMember.Kind
 
 TEXT_MAX: Final = 600  # characters
@@ -26,17 +25,20 @@ OPEN: Final = """
     ON CONFLICT (owner, key) WHERE status = 'open' DO UPDATE SET priority = conflict.priority
     RETURNING key, id
 """
+# Claims against the facts of ``urd``: of their slots or, where all is kept, of their very parents.
+CLAIMED: Final = """
+    JOIN resolution_queue AS claim ON (concept_id, claim.dim_id) = (urd.id, urd.dim_id)
+        AND claim.status IN ('pending', 'proposed') AND (NOT is_additive OR incoming_parent_id = urd.parent_id)
+"""
 # The open conflicts of rows, also of the claims against facts among them; of a story's questions they are no members.
-OF_ROWS: Final = """
+OF_ROWS: Final = f"""
     SELECT conflict.id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS one (kind, id)
     JOIN conflict_member AS member ON (member.kind, member.object_id) = (one.kind, one.id)
     JOIN conflict ON conflict.id = member.conflict_id
     WHERE conflict.status = 'open' AND question = ''
     UNION
     SELECT conflict_id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS one (kind, id)
-    JOIN urd ON one.kind = 'edge' AND edge_id = one.id
-    JOIN resolution_queue AS claim ON (concept_id, claim.dim_id) = (urd.id, urd.dim_id)
-    WHERE status IN ('pending', 'proposed') AND (NOT is_additive OR incoming_parent_id = parent_id)
+    JOIN urd ON one.kind = 'edge' AND edge_id = one.id {CLAIMED}
     UNION
     SELECT id FROM conflict WHERE (owner, key, status) = (%(owner)s, %(key)s, 'open')
     ORDER BY 1
@@ -67,12 +69,9 @@ POINT: Final = """
       AND lower.conflict_id = %s AND higher.conflict_id = %s
 """
 # Of facts, the open conflicts of the claims against them.
-AGAINST: Final = """
+AGAINST: Final = f"""
     SELECT DISTINCT edge_id, conflict.id, slot_kind
-    FROM urd JOIN resolution_queue AS claim ON (concept_id, claim.dim_id) = (urd.id, urd.dim_id)
-    JOIN conflict ON conflict.id = conflict_id
-    WHERE claim.status IN ('pending', 'proposed') AND edge_id = ANY(%s)
-      AND (NOT is_additive OR incoming_parent_id = parent_id)
+    FROM urd {CLAIMED} JOIN conflict ON conflict.id = conflict_id WHERE edge_id = ANY(%s)
 """
 # Beside whom people have let a row stand, and what both said then.
 SETTLED: Final = """
@@ -117,9 +116,9 @@ def open_conflict(
     something about a story are left alone. ``about``: the slot in words. Runs in the caller's transaction, or one of
     its own."""
     with transaction.atomic(), connection.cursor() as cursor:
-        conflict_id = None if question else _unite_conflicts_of(members, owner, key)
+        conflict_id = None if question else _unite_open(members, owner, key)
         if conflict_id is None:
-            kind = ConflictKind.NARRATIVE if question else ConflictKind.MEMORY_SLOT
+            kind = Conflict.Kind.NARRATIVE if question else Conflict.Kind.MEMORY_SLOT
             row = (kind, owner, key, json.dumps(about), tier, project, question, None, None)
             cursor.execute(OPEN, [[value] for value in row])
             _, conflict_id = cursor.fetchone()
@@ -135,7 +134,7 @@ def open_conflict(
     return int(conflict_id)
 
 
-def _unite_conflicts_of(members: Sequence[Member], owner: str, key: str) -> int | None:
+def _unite_open(members: Sequence[Member], owner: str, key: str) -> int | None:
     kinds, ids = columns([member[:2] for member in members], 2)
     found = [id for (id,) in fetch_rows(OF_ROWS, {"kinds": kinds, "ids": ids, "owner": owner, "key": key})]
     open_ones = sorted(lock_open(found))
@@ -147,7 +146,7 @@ def _unite_conflicts_of(members: Sequence[Member], owner: str, key: str) -> int 
 def unite_conflicts_of(conflict: Conflict) -> None:
     """Make one of the open conflicts that share a member with this one."""
     rows = conflict.members.values_list("kind", "object_id")
-    _unite_conflicts_of([Member(kind, object_id, "") for kind, object_id in rows], conflict.owner, conflict.key)
+    _unite_open([Member(kind, object_id, "") for kind, object_id in rows], conflict.owner, conflict.key)
 
 
 def lock_open(conflict_ids: Iterable[int]) -> set[int]:
@@ -172,14 +171,14 @@ def open_for_claims(slots: Collection[Slot]) -> dict[Slot, int]:
         key = keys[slot] = fact_key(concept, dim)
         about = json.dumps({"concept": concept, "dimension": dim})
         project = next((slug for slug in slugs if carries(concept, slug)), "")
-        rows.setdefault(key, (ConflictKind.EDGE_SLOT, "", key, about, "slot", project, "", *slot))
+        rows.setdefault(key, (Conflict.Kind.EDGE_SLOT, "", key, about, "slot", project, "", *slot))
     opened: dict[str, int] = dict(fetch_rows(OPEN, columns(list(rows.values()), 9)))
     return found | {slot: opened[key] for slot, key in keys.items()}
 
 
 def find_settled(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tuple[str, int]]:
-    """Of other rows, by kind and id with what they say, those of which people have decided that they may stand beside
-    this one: while both say what they said, that is asked no more."""
+    """Return those of other rows, given by kind and id with their words, that people have let stand beside this one.
+    While both say what they said, that is asked no more."""
     return {
         (kind, object_id)
         for kind, object_id, own_text, text in fetch_rows(SETTLED, [member.kind, member.object_id])
@@ -188,9 +187,9 @@ def find_settled(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tu
 
 
 def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
-    """For each of the rows that are disputed, its open conflicts as answers show them: ``id``, ``kind``, and as
-    ``conflicts_with`` the kind and the id of what it contradicts in a higher layer, or None. Of facts also the conflict
-    of their slot, whose claims they stand against."""
+    """Return the open conflicts of the rows that are disputed, as answers show them: ``id``, ``kind``, and as
+    ``conflicts_with`` the kind and the id of what it contradicts in a higher layer, or None. Facts also have the
+    conflicts of the claims against them."""
     found: dict[int, list[dict[str, Any]]] = {}
     rows = ConflictMember.objects.filter(kind=kind, object_id__in=list(ids), conflict__status=Conflict.Status.OPEN)
     for member in rows.select_related("conflict", "conflicts_with").order_by("conflict_id"):
@@ -207,14 +206,14 @@ def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, An
 
 
 def settle_moot(kind: str, ids: Collection[int]) -> None:
-    """Closes each open conflict of these rows that has fewer than two members left that still stand; about a story, if
-    what is asked about stands no more. Triggers do so when facts and project state go; of memories the caller says."""
+    """Close each open conflict of these rows that has fewer than two current members left; about a story, if what is
+    asked about is superseded. Triggers do so when facts and project state go; for memories the caller does."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT conflicts_settle_moot(%s, %s)", [kind, list(ids)])
 
 
 def close_moot(conflict_ids: Collection[int]) -> int:
-    """Closes those of them that are open, because their members contradict each other no longer; how many."""
+    """Close those of them that are open, as their members no longer contradict each other. Return how many."""
     [(count,)] = fetch_rows("SELECT conflicts_close_moot(%s)", [list(conflict_ids)])
     return int(count)
 

@@ -213,7 +213,7 @@ def contradict(one: Memory, other: Memory) -> bool:
 
 
 def find_facts(keys: Collection[str]) -> dict[str, list[LayerSide]]:
-    """The facts that are met by these words: in dimensions that have only such words, of concepts that begin like one
+    """Return the facts that these words meet: in dimensions that have only such words, of concepts that begin like one
     of them."""
     words = {key: set(key.split()) for key in keys if not key.startswith(BY_KEY)}
     found: dict[str, list[LayerSide]] = defaultdict(list)
@@ -234,8 +234,8 @@ def as_row(edge_id: int, concept: str, parent: str, dim: str, is_isa: bool, agen
 
 
 def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]]:
-    """The values and the memories, by key; of memories only those that a higher layer meets: in a slot without there
-    may be those of everybody."""
+    """Return the values and the memories, by key; of memories only those that a higher layer meets: in a slot without
+    there may be those of everybody."""
     found: dict[str, list[LayerSide]] = defaultdict(list)
     for words, row_id, category, name, value, actor, slug in fetch_rows(STATES, [list(keys)]):
         member = Member(MemberKind.PROJECT_STATE, row_id, f"{category}.{name} = {value}", [(actor, "operator")])

@@ -22,21 +22,21 @@ def as_member(memory: Memory, against: tuple[str, int] | None = None) -> Member:
 
 
 def drop_settled(memory: Memory, rivals: Sequence[Memory]) -> list[Memory]:
-    """The rivals without those about which people have decided that they may stand beside it."""
+    """Return the rivals without those that people have let stand beside it."""
     texts = {(str(MemberKind.MEMORY), rival.pk): rival.text for rival in rivals}
     settled = find_settled(as_member(memory), texts) if rivals else set()
     return [rival for rival in rivals if (MemberKind.MEMORY, rival.pk) not in settled]
 
 
 def dispute_rivals(memory: Memory, by: Change) -> int | None:
-    """Of a memory that has come into its places again: whatever contradicts it there by now is disputed with it. The
-    caller's transaction has locked them."""
+    """Dispute whatever contradicts a memory that has come into its places again. The caller's transaction has locked
+    them."""
     rivals = drop_settled(memory, find_rivals(memory))
     return dispute(memory, [rival for rival in rivals if not are_in_one(memory.pk, rival.pk)], by)
 
 
 def dispute(memory: Memory, rivals: Sequence[Memory], by: Change) -> int | None:
-    """Looks at other layers, too; the id of the conflict with the rivals."""
+    """Dispute the rivals, and whatever other layers say. Return the id of the conflict with the rivals."""
     for rival in rivals:
         older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
         store.dispute(older, newer, by)
@@ -77,8 +77,8 @@ def _find_slot(memory: Memory, rival: Memory, slug: str) -> tuple[str, str, dict
     if not shared or kind_of(memory.category) != kind_of(rival.category):
         pair = sorted((memory.pk, rival.pk))
         return "", f"memories {pair[0]} {pair[1]}", {"memories": pair} | project
-    kind = {"category": kind_of(memory.category)} if kind_of(memory.category) else {}
-    of_person = {"agent": memory.agent, "user": memory.person} if memory.category in PERSONAL else {}
-    owner = json.dumps([memory.agent, memory.person], ensure_ascii=False) if of_person else ""
-    about = kind | {"slot": shared[0]} | of_person | project
-    return owner, memory_key(slug, memory.category, shared[0]), about
+    key, about = memory_key(slug, memory.category, shared[0]), {"slot": shared[0]} | project
+    if memory.category not in PERSONAL:
+        return "", key, about
+    owner = json.dumps([memory.agent, memory.person], ensure_ascii=False)
+    return owner, key, {"category": memory.category, **about, "agent": memory.agent, "user": memory.person}

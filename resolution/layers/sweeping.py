@@ -53,7 +53,7 @@ GROUPS: Final = """
 
 
 def find_slots_again() -> int:
-    """Of the memories that older rules have given their slots; how many have another now."""
+    """Find the slots of memories again that older rules have found. Return how many have another now."""
     changed = 0
     active = Memory.objects.filter(status=Memory.Status.ACTIVE, slot_version__lt=slots.VERSION)
     while batch := list(active.order_by("pk")[:BATCH]):
@@ -81,7 +81,8 @@ def _put_in_slot(memory_id: int, found: slots.Slots) -> None:
 
 
 def note_slots_again() -> None:
-    """Of the values and memories whose words older rules have found, or nobody; those of rows that hold no more go."""
+    """Note again by which words values and memories meet other layers, where older rules did or nobody. The words of
+    superseded rows go."""
     states = ProjectState.objects.filter(status=ProjectState.Status.ACTIVE)
     memories = Memory.objects.filter(status=Memory.Status.ACTIVE).defer("lexemes")
     _note_slots_of(LayerSlot.Kind.PROJECT_STATE, states)
@@ -116,7 +117,7 @@ def _keys_of(row: Memory | ProjectState) -> set[str]:
 
 
 def compare_memories() -> Iterator[int]:
-    """Opens what is open between memories of one slot; yields how many memories it has looked at."""
+    """Open conflicts between memories of one slot; yield how many memories were looked at."""
     groups = [ids[:GROUP_MAX] for (ids,) in fetch_rows(GROUPS, [sorted(PERSONAL)] * 3)]
     for some in chunks(groups, BATCH):
         memories = Memory.objects.only("text", "category", "slot", "other_slot").in_bulk(
@@ -131,7 +132,7 @@ def compare_memories() -> Iterator[int]:
 
 
 def open_old_disputes() -> None:
-    """Of memories that were marked as disputed before that was a conflict."""
+    """Open conflicts of memories that were marked as disputed before that was a conflict."""
     members = ConflictMember.objects.filter(
         kind=MemberKind.MEMORY, object_id=OuterRef("pk"), conflict__status=Conflict.Status.OPEN
     )

@@ -1,5 +1,5 @@
-"""Reads in a message what puts right a memory that is in force, where no form says so: `Actually the fence is blue`,
-`no, it is Nomad`."""
+"""Reads in a message what puts right a memory that is in force, where no form says so: `Actually the office is in
+Bergen`, `no, it is Nomad`."""
 
 import re
 from collections.abc import Iterator
@@ -11,9 +11,10 @@ from memory.domain.claims.reader import read_claims
 from memory.domain.claims.stems import content_stems
 from memory.domain.claims.wording import tells_other_value
 from memory.models import Episode, Memory
+from memory.semantic import store
 from memory.semantic.domain.extraction import read_corrections
 from memory.semantic.domain.rewording import about_user, as_sentence
-from memory.semantic.domain.scope import PERSONAL
+from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
 from memory.semantic.rivals import find_reworded
 
 MEMORIES_MAX: Final = 200  # of a speaker, the newest, among which one is looked for that `it` is about
@@ -63,8 +64,5 @@ def _read_of_it(row: Episode, value: str) -> Iterator[tuple[str, Memory]]:
 
 
 def _own(row: Episode) -> QuerySet[Memory]:
-    held = Memory.objects.filter(
-        agent=row.agent, person=row.person, project=row.project_id, status=Memory.Status.ACTIVE,
-        said_at__lte=row.said_at,
-    )  # fmt: skip
-    return held.exclude(category__in=PERSONAL)
+    own = store.said_by(Scope(Speaker(row.agent, row.person), row.project_id))
+    return own.filter(status=Memory.Status.ACTIVE, said_at__lte=row.said_at).exclude(category__in=PERSONAL)

@@ -1,4 +1,4 @@
-"""What becomes of memories that cannot hold beside each other."""
+"""Supersedes or disputes memories that cannot hold beside each other."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from memory.domain.channels import is_weaker
 from memory.models import Memory
 from memory.semantic import store
 from memory.semantic.domain.scope import list_kindred
-from memory.semantic.rivals import find_reworded, find_rivals
+from memory.semantic.rivals import draft_of, find_reworded, find_rivals
 from memory.semantic.store import Change
 from resolution.layers.memories import dispute, drop_settled, settle_memories
 
@@ -21,8 +21,7 @@ class Settled(NamedTuple):
 
 
 def settle_rivals(memory: Memory, by: Change, *, is_change: bool, is_new: bool = False) -> Settled:
-    """What becomes of the others that cannot hold beside it. It may itself be superseded, by something that was said
-    later.
+    """Supersede or dispute the others that cannot hold beside it. It may itself be superseded, by what was said later.
 
     In the caller's transaction, which has locked the memory's places. ``is_new``: nobody has decided about it yet."""
     superseded: list[Memory] = []
@@ -51,9 +50,7 @@ def settle_rivals(memory: Memory, by: Change, *, is_change: bool, is_new: bool =
 
 def _find_own_reworded(memory: Memory) -> list[Memory]:
     """Return what the same speaker has said before in the same words but for the value, locked."""
-    held = Memory.objects.filter(
-        agent=memory.agent, person=memory.person, project=memory.project_id, status=Memory.Status.ACTIVE,
-        category__in=list_kindred(memory.category),
-    )  # fmt: skip
-    keys = [row.pk for row in find_reworded(held.exclude(pk=memory.pk), memory.text)]
+    own = store.said_by(draft_of(memory).scope).exclude(pk=memory.pk)
+    held = own.filter(status=Memory.Status.ACTIVE, category__in=list_kindred(memory.category))
+    keys = [row.pk for row in find_reworded(held, memory.text)]
     return list(Memory.objects.filter(pk__in=keys).select_for_update(of=("self",)).order_by("pk"))

@@ -37,7 +37,7 @@ def due() -> QuerySet[Episode]:
 
 
 def read_due(seconds: float = RUN_S) -> int:
-    """Reads the episodes that are due, until there is none or the time is over; how many.
+    """Read the episodes that are due, until there is none or the time is over. Return how many.
 
     Raises OperationalError or InterfaceError where Postgres is away; what was claimed comes again."""
     end, count = time.monotonic() + seconds, 0
@@ -55,7 +55,7 @@ def read_due(seconds: float = RUN_S) -> int:
 
 @in_transaction
 def foresee(rows: Sequence[Episode]) -> list[tuple[Remark, Remembered]]:
-    """What would become of what these messages say, which are no rows yet, in their order. Nothing is stored."""
+    """Return what would become of what these messages say, which are no rows yet, in their order. Nothing is stored."""
     remarks = [remark for row in rows for remark in _find_remarks(row)]
     outcomes = take_in(remarks, is_metered=True)
     transaction.set_rollback(True)
@@ -63,7 +63,7 @@ def foresee(rows: Sequence[Episode]) -> list[tuple[Remark, Remembered]]:
 
 
 def _read_together(rows: list[Episode]) -> Counter[str]:
-    """What became of what the episodes say, by status."""
+    """Take in what the episodes say. Return how many statements became what, by status."""
     outcomes: Counter[str] = Counter()
     silent: list[Episode] = []
     # In the order in which they were said: what was said later is the change.

@@ -40,7 +40,7 @@ class WholeWords(Func):
 
 
 class ValuesOf(Func):
-    """What a JSON object holds, without its keys."""
+    """The values of a JSON object, without its keys."""
 
     template = "jsonb_path_query_array(%(expressions)s, '$.*')::text"
     output_field = models.TextField()
@@ -57,7 +57,7 @@ class Conflict(models.Model):
     triggers keep it in step with its members (sql/triggers.sql)."""
 
     class Kind(models.TextChoices):
-        """What its members are; a trigger derives it from them."""
+        """The layers of its members; a trigger derives it from them."""
 
         EDGE_SLOT = "edge_slot", "facts"
         MEMORY_SLOT = "memory_slot", "memories"
@@ -65,7 +65,7 @@ class Conflict(models.Model):
         NARRATIVE = "narrative", "a story that is unclear"
 
     class Tier(models.TextChoices):
-        """What found it."""
+        """How it was found."""
 
         SLOT = "slot", "the same slot"
         NUMBERS = "numbers", "another number"
@@ -327,23 +327,23 @@ class Claim(models.Model):
 
     @property
     def is_retraction(self) -> bool:
-        """Whether it takes back what stands: then incoming and existing are the same."""
+        """True if it takes back what stands: then incoming and existing are the same."""
         return self.collision_type == CollisionType.RETRACTION
 
     @property
     def existing_is_isa(self) -> bool:
-        """What the fact said that it collided with in its slot."""
+        """True if the fact that it collided with in its slot says a kind."""
         return self.incoming_is_isa != (self.collision_type == CollisionType.MISCLASSIFICATION)
 
     @property
     def words(self) -> str:
-        """What it says."""
+        """Its statement, for people."""
         fact = format_fact(self.concept.token, self.incoming_parent.token, self.dim.token, is_isa=self.incoming_is_isa)
         return f"no longer: {fact}" if self.is_retraction else fact
 
     @property
     def places(self) -> list[TripleIds]:
-        """Where the fact is that is in its way: in its own place, or where the edge is that closes a cycle."""
+        """The places of the facts that may be in its way: its own, and that of the edge that closes a cycle."""
         if self.blocking_concept_id is None:
             return [self.incoming]
         return [self.incoming, TripleIds(self.blocking_concept_id, self.dim_id, self.concept_id)]
@@ -354,7 +354,7 @@ class Claim(models.Model):
 
     @property
     def attribution(self) -> Attribution:
-        """Of the statement that collided."""
+        """The source of the statement that collided."""
         return Attribution(
             agent=self.agent, source=Source(self.incoming_source), confidence=self.incoming_confidence, at=self.said_at,
             evidence=self.evidence, role=self.role, conversation=bytes(self.conversation), channel=self.channel,
@@ -362,5 +362,5 @@ class Claim(models.Model):
 
     @property
     def against(self) -> tuple[int | None, int | None, str]:
-        """What it collides with, and how: where that changes, it is another question."""
+        """The fact that it collides with, and how: where that changes, it is another question."""
         return self.existing_parent_id, self.blocking_concept_id, self.collision_type

@@ -143,7 +143,7 @@ def _find_claims(conflict_id: int, member: int | None) -> list[Claim]:
 
 
 def _history(claim: Claim, standing: Edge | None) -> tuple[list[TimelineEntry], tuple[Quote, ...]]:
-    """What happened in the slot, and who stated the fact that stands; both the newest first."""
+    """Return what happened in the slot, and who stated the fact that stands; both the newest first."""
     moved_away = Q(action=EdgeHistory.Action.MOVE, before__dim_id=claim.dim_id)
     slot = Q(dim_id=claim.dim_id) | moved_away
     rows = EdgeHistory.objects.filter(slot, concept_id=claim.concept_id).order_by("-at", "-id")[:HISTORY_MAX]

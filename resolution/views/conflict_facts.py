@@ -1,5 +1,5 @@
-"""What is around a claim: the ring that would close, what else is known of the concept. For the API, the admin and the
-question to a language model alike; in few queries however many there are."""
+"""Reads what is around a claim: the ring that would close, what else is known of the concept. For the API, the admin
+and the question to a language model alike; in few queries however many there are."""
 
 from django.db.models import Case, Exists, IntegerField, OuterRef, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL

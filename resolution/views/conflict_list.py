@@ -101,7 +101,7 @@ def find_conflicts(status: str = "all", **wanted: Any) -> QuerySet[Conflict]:
 
 
 def open_first(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
-    """What is open comes first, in the order in which it is decided."""
+    """Order them: open ones first, as they are decided."""
     is_open = Case(When(status=Conflict.Status.OPEN, then=Value(0)), default=Value(1))
     return rows.order_by(is_open, "-priority", "detected_at", "id")
 
@@ -181,12 +181,12 @@ def _name(text: str) -> str:
 
 
 def too_many_are_like(words: str) -> bool:
-    """Whether more names are like this than a search looks for; then it looks for this one only."""
+    """True if more names are like this than a search looks for; then it looks for this one only."""
     return bool(words) and _like(words)[WORDS_MAX : WORDS_MAX + 1].exists()
 
 
 def find_called(words: str, *, is_whole: bool) -> QuerySet[Soas]:
-    """What is called like this, or unless that ``is_whole``, begins like it or has it as a part."""
+    """Return the words that are called like this or, unless that ``is_whole``, begin like it or have it as a part."""
     tokens = Soas.objects.filter(token=_name(words))
     return tokens if is_whole else tokens | _like(words)
 

@@ -75,7 +75,7 @@ class WholeConflict:
 
     @property
     def title(self) -> str:
-        """What is asked, without what the question adds, for the members say that; or what is said against what."""
+        """The question without what it adds, for the members say that; or the slot; or two members."""
         if self.claim is not None:
             return str(self.conflict)
         asked, mark, _ = self.conflict.question.partition("? ")
@@ -100,7 +100,7 @@ class WholeConflict:
 
     @property
     def yes(self) -> str:
-        """What becomes of the members where the question is answered so."""
+        """The fate of the members where the question is answered so."""
         gone = [member.words for member in self.members if member.holds and not member.is_asked]
         [asked] = [member.words for member in self.members if member.is_asked] or [""]
         return f"{quote([asked])} holds{f', no longer {quote(gone)}' if gone else ''}."
@@ -264,7 +264,7 @@ def _find_quotes(rows: Sequence[DisputedRow]) -> dict[str, list[Quote]]:
 
 
 def _tell_story(rows: Sequence[DisputedRow]) -> list[TimelineEntry]:
-    """What happened to the members and in their slots, the oldest first."""
+    """Return what happened to the members and in their slots, the oldest first."""
     facts, states = Q(pk=None), Q(pk=None)
     for one in rows:
         for concept_id, dim_id in one.slots:

@@ -1,4 +1,4 @@
-"""What waits to be decided, at a glance, and how often what has found conflicts was right."""
+"""Counts what waits to be decided, and how often what has found conflicts was right."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final

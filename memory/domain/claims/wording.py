@@ -17,6 +17,7 @@ SAME_MIN: Final = 3  # words that two sentences share around their values
 VALUE_MAX: Final = 4  # words
 NAMED_MIN, NAMED_SHARE = 2, 0.6  # words of the older text that the newer one repeats
 SENTENCES_MAX: Final = 6  # of a text
+TEXTS_KEPT: Final = 8_192  # a line of a block is compared with each other one, and comes again in other prompts
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+")
 _SAYS_CHANGE: Final = re.compile(rf"{CHANGES}|\b(?:{MOVED}|updated|raised|lowered|changed)\b")
 _NAMED: Final = re.compile(NAMED)
@@ -25,7 +26,7 @@ _WORD: Final = re.compile(r"\w+(?:[-'’.:/@]\w+)*")
 _BEFORE: Final = re.compile(r"\b(?:no longer|not) [^,.;]{1,60}?,? but |,? (?:instead of|rather than|not) [^,.;]{1,60}$")
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=TEXTS_KEPT)
 def share_claim(one: str, other: str) -> bool:
     """True if two texts claim the value of one slot."""
     claims = {claim.slot for claim in read_claims(one)}
@@ -52,19 +53,24 @@ def _is_named(value: str) -> bool:
     return _NAMED.fullmatch(value) is not None and not any(map(is_plural, last))
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=TEXTS_KEPT)
 def share_slot(older: str, newer: str) -> bool:
     """True if two texts tell the value of one slot, as far as their wording shows: by their claims, in the same words
     but for the value, or as the newer one says that what the older one tells has changed."""
-    told, known = set(content_stems(newer)), set(content_stems(older))
-    if told.isdisjoint(known):
+    told, known = _list_stems(newer), _list_stems(older)
+    if set(told).isdisjoint(known):
         return False
     if share_claim(older, newer) or next(_find_values(older, newer), None) is not None:
         return True
     if _SAYS_CHANGE.search(newer.casefold()) is None:
         return False
-    subject = next(iter(content_stems(older)), "")
-    return subject in told and len(known & told) >= max(NAMED_MIN, NAMED_SHARE * len(known))
+    repeated = set(known).intersection(told)
+    return known[0] in repeated and len(repeated) >= max(NAMED_MIN, NAMED_SHARE * len(set(known)))
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _list_stems(text: str) -> tuple[str, ...]:
+    return tuple(content_stems(text))
 
 
 def _find_values(one: str, other: str) -> Iterator[tuple[str, str]]:
@@ -76,10 +82,11 @@ def _find_values(one: str, other: str) -> Iterator[tuple[str, str]]:
                 yield values
 
 
-def _list_wordings(text: str) -> list[list[str]]:
+@lru_cache(maxsize=TEXTS_KEPT)
+def _list_wordings(text: str) -> tuple[list[str], ...]:
     sentences = _SENTENCE_END.split(" ".join(text.split()))[:SENTENCES_MAX]
     found = (_WORD.findall(_BEFORE.sub("", sentence)) for sentence in sentences)
-    return [[word for word in words if word.casefold() not in DISCOURSE] for words in found]
+    return tuple([word for word in words if word.casefold() not in DISCOURSE] for words in found)
 
 
 def _find_difference(one: list[str], other: list[str]) -> tuple[str, str] | None:

@@ -111,7 +111,7 @@ def read_memories(
 
 def read_corrections(text: str, quoted: Sequence[int] = (), unsure: Sequence[int] = ()) -> list[str]:
     """Return the clauses of a user's message that no form reads, and that say that something is otherwise than it was:
-    `Actually, the fence is blue`, `the fence is blue now`."""
+    `Actually, the office is in Bergen`, `the office is in Bergen now`."""
     found = []
     for sentence in _iter_sentences(_hide_spans(_hide_spans(text, quoted), unsure)):
         if _read_own(sentence):
