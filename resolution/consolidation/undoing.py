@@ -13,6 +13,7 @@ from memory.semantic import uniting
 from memory.semantic.store import Change
 from resolution.actors import Actor
 from resolution.layers.conflicts import MemberKind, close_moot, find_open, settle_moot
+from resolution.layers.detection import disagree
 from resolution.layers.memories import dispute_rivals
 from resolution.memories.service import lock_memory
 from resolution.models import Conflict, Run
@@ -48,6 +49,11 @@ def undo_consolidation(run: Run, actor: Actor, reason: str = "") -> TakenBack:
     return report
 
 
+def _was_open_before(conflict: Conflict) -> bool:
+    """True if a model's finding only joined the conflict: then rules see one there without it."""
+    return conflict.tier == Conflict.Tier.MODEL and disagree(conflict)
+
+
 @in_transaction
 def _put_back(memory_id: int, run: Run, by: Change) -> Memory | None:
     """None where it is as before the run; else the memory, which has become something else."""
@@ -57,7 +63,7 @@ def _put_back(memory_id: int, run: Run, by: Change) -> Memory | None:
         return memory
     if memory.history.filter(run=run.pk, action=MemoryHistory.Action.DISPUTE).exists():
         opened = Conflict.objects.filter(pk__in=find_open(MemberKind.MEMORY, [memory.pk]), question="")
-        close_moot(opened.filter(tier__in=TIERS).values_list("pk", flat=True))
+        close_moot([conflict.pk for conflict in opened.filter(tier__in=TIERS) if not _was_open_before(conflict)])
     settle_moot(MemberKind.MEMORY, [memory.pk])
     if memory.status == Memory.Status.ACTIVE and not held:
         dispute_rivals(memory, by)

@@ -17,6 +17,7 @@ from memory.semantic.store import Change, Draft
 from memory.semantic.vectors import queue, schema
 from resolution.consolidation import night
 from resolution.consolidation.undoing import undo_consolidation
+from resolution.layers.memories import open_between
 from resolution.models import Conflict, Run
 from tests.memory.semantic.said import ANN, said
 from tests.resolution.worlds import OPERATOR
@@ -214,3 +215,19 @@ def test_the_command_shows_runs_and_takes_back() -> None:
 def test_the_resolvers_run_goes_on_beside_it() -> None:
     Run.objects.create(trigger="schedule", mode="auto")
     assert run().status == "done"
+
+
+def test_undoing_a_night_leaves_open_what_rules_had_found_before_it() -> None:
+    one, other = (state(f"The deployment target is {name}.") for name in ("Nomad", "Fly"))
+    third = state("The cluster is in the basement.")
+    store.dispute(one, other, Change("ann", Channel.USER, NOW))
+    open_between(one, [other])
+    done = Run.objects.create(trigger=Run.Trigger.CONSOLIDATE, mode="", status=Run.Status.DONE)
+    store.dispute(other, third, Change("festinger", Channel.OPERATOR, NOW, run=done.pk))
+    open_between(third, [other], Conflict.Tier.MODEL)
+    assert Conflict.objects.get().members.count() == 3
+
+    undo_consolidation(done, OPERATOR)
+
+    assert Conflict.objects.get().status == "open"
+    assert {one, other} <= set(Memory.objects.filter(is_disputed=True))
