@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from memory.db.transactions import constraint_of, in_transaction
 from memory.domain.formatting import format_fact
@@ -15,7 +15,7 @@ from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.graph.store import Attribution
-from memory.models import Alias, Dimension, Edge, Evidence, Memory, Soas
+from memory.models import Alias, Dimension, Edge, Evidence, Memory, ProjectState, Soas
 from memory.semantic.rivals import draft_of, lock_places
 from resolution import rulings
 from resolution.actors import Actor
@@ -116,7 +116,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         edges[key] = store.lock_edge(TripleIds(fact["concept_id"], fact["dim_id"], fact["parent_id"]))
     _refuse_changed(edges, after)
     again = sides.put_back(decision, actor, reason)
-
+    again += _release(edges, before["edges"])
     # The conflict's own slot belongs to it even where nothing changed there: what is open in it is looked at again.
     concepts = {concept_id for concept_id, _ in (*of_conflict, *map(read_slot, after["edges"]))}
     old = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
@@ -164,6 +164,27 @@ def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> No
         now = f"it is now {edge.parent}" if edge is not None else "it is now empty"
         words = Soas.objects.in_bulk([concept_id, dim_id])
         raise DecisionError(f"{words[concept_id]} [{words[dim_id]}] has changed since: {now}.")
+
+
+def _release(edges: Mapping[str, Edge | None], before: Mapping[str, Snapshot | None]) -> list[Memory | ProjectState]:
+    """Take memories and project state out of the open conflicts that they joined because of facts that the decision
+    made, and return them: whether they contradict what is put back is looked at anew."""
+    made = [
+        edge.pk
+        for key, edge in edges.items()
+        if edge is not None and not _is_same_fact(take_snapshot(edge), before[key])
+    ]
+    open_ones = ConflictMember.objects.filter(conflict__status=Conflict.Status.OPEN, conflict__tier=Conflict.Tier.SLOT)
+    facts = open_ones.filter(kind=ConflictMember.Kind.EDGE, object_id__in=made)
+    joined = list(open_ones.filter(Q(conflicts_with__in=facts) | Q(pk__in=facts.values("conflicts_with"))))
+    ConflictMember.objects.filter(pk__in=[member.pk for member in joined]).delete()
+    still_open = ConflictMember.objects.filter(object_id=OuterRef("pk"), conflict__status=Conflict.Status.OPEN)
+    released: list[Memory | ProjectState] = []
+    for model, kind in ((Memory, ConflictMember.Kind.MEMORY), (ProjectState, ConflictMember.Kind.PROJECT_STATE)):
+        rows = model.objects.filter(pk__in=[member.object_id for member in joined if member.kind == kind])
+        rows.update(is_disputed=Exists(still_open.filter(kind=kind)))
+        released += rows.order_by("pk")
+    return released
 
 
 def _refuse_aliases(decision: Decision) -> None:

@@ -6,7 +6,7 @@ from itertools import combinations, count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory.domain.claims.claim import same_value
@@ -138,6 +138,19 @@ class Slot:
 
 @settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=3, max_size=10))
+@example(  # the fact that a claim makes contradicts the memory only while that decision holds
+    [
+        ("fact", "Invar", "sam"),
+        ("state", "PEEK", "sam"),
+        ("state", "Kevlar", "sam"),
+        ("memory", "Invar", "sam"),
+        ("accept", 1, False),
+        ("fact", "Kevlar", "kim"),
+        ("fact", "PEEK", "sam"),
+        ("keep", "no_action", True),
+        ("claim", "update", True),
+    ]
+)
 def test_no_two_values_are_in_force_unmarked_and_undo_is_exact(done: list[tuple[str, Any, Any]]) -> None:
     slot = Slot()
     for name, *arguments in done:
