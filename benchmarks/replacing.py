@@ -7,6 +7,7 @@ weeks of ``benchmarks/weeks``, what was changed should be given as it is now.
 ``python -m benchmarks.replacing FILE`` measures it and writes all inputs that failed, by cause.
 """
 
+import re
 import sys
 import time
 from collections import defaultdict
@@ -49,7 +50,9 @@ from benchmarks.weeks import Given
 SETTLED_S: Final = 1.0
 RECOLLECT: Final = f"/agent/{AGENT}/recollect"
 WARM_UP: Final = "Good evening, is there anything that I should know about the umbrella?"
-NEWEST, OLDER_FIRST, OUTDATED, NOTHING = "newest first", "older first", "outdated alone", "nothing given"
+NEWEST, OLDER_FIRST, UNDATED = "newest first", "older first", "older undated"
+OUTDATED, NOTHING = "outdated alone", "nothing given"
+_DAY: Final = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 WAYS: Final = (
     "one value",
     "two values, with words of change",
@@ -134,7 +137,10 @@ def measure_slots(home: Path, slots: Sequence[ToldSlot], failures: Failures) -> 
     for name, some in group(slots).items():
         found = [judged[slot.number] for slot in some]
         row: dict[str, float] = {"slots": len(some)}
-        row |= {f"{kind} %": share(found.count(kind), len(some)) for kind in (NEWEST, OLDER_FIRST, OUTDATED, NOTHING)}
+        row |= {
+            f"{kind} %": share(found.count(kind), len(some))
+            for kind in (NEWEST, OLDER_FIRST, UNDATED, OUTDATED, NOTHING)
+        }
         table[name] = row | {"touched": sum(slot.number in touched for slot in some)}
     return table
 
@@ -157,20 +163,24 @@ def name_way(slot: ToldSlot) -> str:
 
 
 def judge(slot: ToldSlot, block: str) -> str:
-    """Judge a block. Where one line has both values, as the later statement may, its own words count as the newest."""
+    """Judge a block: the newest value should come first in its line, and an older one in a line of its own should have
+    an earlier day. Where one line has both values, as the later statement may, its own words count as the newest."""
     newest = fold(slot.newest)
     own = own_words(slot) or newest
-    places: dict[str, tuple[int, int]] = {}
-    for number, line in enumerate(block.splitlines()):
+    day, told, older_days = "", False, list[str]()
+    for line in block.splitlines():
         folded = fold(line).replace(own, newest)
-        for value in slot.values:
-            if found := find(value, folded):
-                places.setdefault(value, (number, found[0]))
-    if not places:
-        return NOTHING
-    if slot.newest not in places:
-        return OUTDATED
-    return NEWEST if min(places, key=lambda value: places[value]) == slot.newest else OLDER_FIRST
+        places = {value: found[0] for value in slot.values if (found := find(value, folded))}
+        said_on = found[0] if (found := _DAY.search(line)) else ""
+        if slot.newest not in places:
+            older_days += [said_on] if places else []
+        elif min(places, key=lambda value: places[value]) != slot.newest:
+            return OLDER_FIRST
+        else:
+            told, day = True, max(day, said_on)
+    if not told:
+        return OUTDATED if older_days else NOTHING
+    return NEWEST if all(older and older <= day for older in older_days) else UNDATED
 
 
 def own_words(slot: ToldSlot) -> str:

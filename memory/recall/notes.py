@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from memory.cache.places import list_edges
 from memory.cache.state import Cache
 from memory.domain.cues.extractor import find_cues
 from memory.domain.cues.modality import SpeechAct
@@ -24,7 +25,7 @@ def choose_notes(
     cache: Cache, found: Sequence[ShownNote], shown: Block, recalled: Sequence[ShownFact], tokens_left: int
 ) -> tuple[list[ShownNote], dict[NoteKey, str]]:
     """Of the notes, the best first, those that are added to what the prompt shows (``shown``) beside the facts that are
-    ``recalled`` now, in the order in which they are printed, and for each why it is in or out."""
+    ``recalled`` now, and for each why it is in or out."""
     tuning, reasons = cache.tuning, dict[NoteKey, str]()
     budgets = {"memory": tuning.recollection_max_memory_tokens, "episode": tuning.recollection_max_episode_tokens}
     room = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in budgets.items()}
@@ -54,19 +55,24 @@ def choose_notes(
         texts.add(note.text)
         chosen.append(note)
         reasons[note.key] = GIVEN
-    # Memories first, and what was said last stands last: small models heed that most.
-    return sorted(chosen, key=lambda note: (note.kind == "episode", note.said_on, note.id)), reasons
+    return chosen, reasons
 
 
 def contradicts_facts(cache: Cache, text: str) -> bool:
-    """True if the text states something of a concept that is none of its facts, or takes back one of them: somebody has
-    said otherwise since, and a block must not contradict itself."""
+    """True if the text gives a slot another value than its fact, or takes that back: a block must not contradict
+    itself. What disputes the fact is no reason, since the block says so."""
     for match in find_cues(text, vocabulary=cache):
-        subject, parent = cache.canonical(match.subject), cache.canonical(match.parent)
-        if match.is_hedged or match.dimension == NAMES or not cache.is_concept(subject):
+        concept, parent, dim = map(cache.canonical, (match.subject, match.parent, match.dimension))
+        rows = cache.soas_by_token.get(concept), cache.soas_by_token.get(dim)
+        if match.is_hedged or dim == NAMES or rows[0] is None or rows[1] is None:
             continue
-        if (cache.find_dimension(subject, parent) is not None) == (match.kind is SpeechAct.RETRACTS):
-            return True
+        slot = rows[0].id, rows[1].id
+        if parent in cache.list_claimed(slot):
+            continue
+        for edge in list_edges(cache, *slot):
+            is_same = cache.soas_by_id.get(edge.parent_id) == parent
+            if is_same if match.kind is SpeechAct.RETRACTS else not (is_same or edge.is_additive or edge.is_root):
+                return True
     return False
 
 

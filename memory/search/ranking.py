@@ -8,11 +8,11 @@ from math import log, sqrt
 from typing import Any, Final
 
 from memory.domain.formatting import tell_fact
+from memory.domain.recall.notes import find_content_words
 from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_memory
 from memory.domain.text.sentences import SentenceFinder, iter_passages
 from memory.domain.types import TripleIds
 from memory.search.results import Found
-from memory.semantic.domain.episodes import says_more_than_yes
 from memory.semantic.domain.noise import Noise
 
 LINES_MAX: Final = 6  # given unasked, of all kinds together
@@ -121,7 +121,7 @@ def rank(results: Results, query: str, now: float, *, own_words: bool) -> list[C
     """The candidates, the most alike first, each with its score; without repetitions and what is superseded. Of the
     memories of one slot only the newest stays."""
     kept: list[Candidate] = []
-    asked = normalise(query)
+    asked, wanted = normalise(query), find_content_words(query)
     memories = [each.found.text for each in results.candidates if each.found.kind == "memory"]
     for each in results.candidates:
         if each.found.kind == "episode":
@@ -130,7 +130,8 @@ def rank(results: Results, query: str, now: float, *, own_words: bool) -> list[C
             told = [memory for memory in each.told if memory in memories]
             text = each.found.own_text if own_words else each.found.text
             left = drop_sentences(text, each.found.said_at, told, each.withdrawn, results.ended)
-            if not left or (left != text and not says_more_than_yes(left)):  # `Ok. Remember that ...`
+            # What was alike may be what was cut: the rest counts where it has a word of the query.
+            if not left or (left != text and find_content_words(left).isdisjoint(wanted)):
                 continue
             text = left
             if own_words:

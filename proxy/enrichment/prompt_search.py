@@ -41,7 +41,6 @@ CONTINUED_S: Final = 600.0
 SEARCHED_MAX: Final = 50_000  # messages that are known to have been searched for
 WAITING_MAX: Final = 64  # searches for next turns, one at a time
 COMPARED_MAX: Final = 400_000  # characters of a prompt that are looked through for what was found
-UNDATED: Final = "earlier"  # where nobody knows when it was said
 
 STANDS: Final = "stands in this prompt"
 FOUND, LATE, FAILED = "found", "no answer in time", "failed"
@@ -305,7 +304,7 @@ def show(related: Sequence[Found], texts: Sequence[str], scope: Scope) -> list[S
             each.kind,
             each.id,
             each.text,
-            said_on=date_of(each),
+            said_at=time_of(each),
             is_disputed=each.is_disputed,
             owner=scope.number_owner(each.category) if each.kind == "memory" else 0,
             wanted=words,
@@ -316,7 +315,7 @@ def show(related: Sequence[Found], texts: Sequence[str], scope: Scope) -> list[S
     return [note for note in shown if note is not None]
 
 
-def date_of(found: Found) -> str:
+def time_of(found: Found) -> str:
     if not is_dated(found.said_at):
-        return UNDATED
-    return f"{datetime.fromtimestamp(found.said_at, timezone.get_default_timezone()):%Y-%m-%d}"
+        return ""
+    return f"{datetime.fromtimestamp(found.said_at, timezone.get_default_timezone()):%Y-%m-%dT%H:%M:%S}"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.replacing import NEWEST, NOTHING, OLDER_FIRST, OUTDATED, allot, judge
+from benchmarks.replacing import NEWEST, NOTHING, OLDER_FIRST, OUTDATED, UNDATED, allot, judge
 from benchmarks.replacing_data import ToldSlot, bring_near, find, fold, has, read_quiet_weeks, read_slots, schedule
 
 SLOT = ToldSlot(
@@ -77,19 +77,19 @@ def test_a_value_is_found_as_whole_words_in_sentences_and_facts(value, text, is_
         ("memory: Gerold drives an Octavia.", OUTDATED),
         ("memory: Gerold drives a Leaf. (disputed; 2026-02-01: an Octavia)", NEWEST),
         ("memory: Gerold drives an Octavia. (disputed; 2026-02-01: a Leaf)", OLDER_FIRST),
-        ("memory: Gerold drives an Octavia.\nmemory: Gerold drives a Leaf.", OLDER_FIRST),
-        ("memory: Gerold drives a Leaf.\nmemory: Gerold drives an Octavia.", NEWEST),
+        ("2026-02-01 user: Gerold drives an Octavia.\n2026-03-01 user: Gerold drives a Leaf.", NEWEST),
+        ("Gerold drives an Octavia.\n2026-03-01 user: Gerold drives a Leaf.", UNDATED),
         ("memory: Gerold drives a Leaf.", NEWEST),
     ],
 )
-def test_a_block_is_judged_by_the_value_that_comes_first(block, verdict):
+def test_a_block_is_judged_by_the_value_that_comes_first_in_its_line(block, verdict):
     assert judge(SLOT, block) == verdict
 
 
 @pytest.mark.parametrize("slot", [SLOT, MOVED])
 def test_the_words_of_the_later_statement_itself_are_the_newest_value(slot):
     assert judge(slot, f"2026-02-02 user: {slot.said[1]}") == NEWEST
-    assert judge(slot, "\n".join(f"user: {said}" for said in slot.said)) == OLDER_FIRST
+    assert judge(slot, f"memory: {' '.join(slot.said)}") == OLDER_FIRST
 
 
 def test_quiet_weeks_have_40_to_60_messages_each_and_end_yesterday():

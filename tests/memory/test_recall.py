@@ -694,6 +694,19 @@ def test_no_episode_is_given_that_the_facts_contradict_or_repeat(said: str, why:
     assert recalled.notes == {("episode", 1): why}
 
 
+def test_an_episode_that_disputes_a_fact_is_given_beside_it() -> None:
+    cache = cache_of({"skadi": SoasRow(5, encounter_count=50, saliency=0.9), "type": SoasRow(2), "printer": SoasRow(6)})
+    cache.put_edge((5, 2), EdgeRow(5, 6, 2, True))
+    cache.dispute((5, 2), "plotter", NOW)
+    reading = Reader(cache).read(Message("user", "What is skadi?"))
+    said = ShownNote("episode", 1, "Skadi is a plotter.", "2026-03-04")
+
+    block = recollect(cache, Mentions.of([reading]), NOW, found=[said]).block
+
+    assert "printer | plotter" in block.text
+    assert said.text in block.text
+
+
 # --- what holds for its speaker alone ---
 
 DOBBY, ANN = ("dobby", ""), ("dobby", "ann")

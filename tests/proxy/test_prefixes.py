@@ -241,7 +241,7 @@ def change_note(cache: Cache, number: int, kind: int, _: int) -> None:
 
 def assert_notes_stand(cache: Cache, model: str) -> None:
     """Each line about a memory or an episode stands there once, and as it reads now."""
-    lines = [line for block in blocks_of(model) for line in block.splitlines() if line.startswith(("memory:", "2026-"))]
+    lines = [line for block in blocks_of(model) for line in block.splitlines() if line.startswith(("memory ", "2026-"))]
     alive = []
     for note in NOTES:
         state = cache.changed_notes.get(note.key, NoteState(note.text, is_disputed=False))

@@ -45,7 +45,7 @@ def found(kind: Any, row_id: int, text: str, score: float = 0.7, *, is_disputed:
 MOVED = found("episode", 7, "We moved the billing database to Postgres 17 last week.")
 PREFERS = found("memory", 3, "The user prefers rebase to merge commits.")
 MOVED_LINE = f"2026-03-04 user: {MOVED.text}"
-PREFERS_LINE = f"memory: {PREFERS.text}"
+PREFERS_LINE = f"memory 2026-03-04: {PREFERS.text}"
 
 
 @dataclass

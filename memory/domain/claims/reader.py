@@ -91,8 +91,13 @@ def _find_state(text: str) -> re.Match[str] | None:
 def _read_names(text: str) -> Iterator[Claim]:
     for match in find_cues(text, vocabulary=_AnyName()):
         is_plain = match.kind is not SpeechAct.RETRACTS and not match.is_hedged and match.channel is Channel.USER
-        if is_plain and match.dimension not in MANY:
-            yield Claim(match.subject, match.dimension, match.parent, is_named=False)  # `billing server` is `server`
+        before = text[: match.start].split()[-1:]
+        if is_plain and match.dimension not in MANY and not any(map(_is_content, before)):  # `billing server`
+            yield Claim(match.subject, match.dimension, match.parent, is_named=False)
+
+
+def _is_content(word: str) -> bool:
+    return word[-1:].isalnum() and not is_closed_class(word.lower())
 
 
 def _read_definites(plain: str) -> Iterator[Claim]:

@@ -7,19 +7,16 @@ from typing import Final
 
 from memory.domain.claims.claim import exclude_each_other
 from memory.domain.claims.reader import NAMED, read_claims
-from memory.domain.claims.stems import content_stems, words_of
+from memory.domain.claims.stems import words_of
 from memory.domain.cues.noun_phrases import is_plural
-from memory.domain.language.english.changing import CHANGES, MOVED
 from memory.domain.language.english.claims import BE, DISCOURSE
 from memory.domain.text.function_words import is_closed_class
 
 SAME_MIN: Final = 3  # words that two sentences share around their values
 VALUE_MAX: Final = 4  # words
-NAMED_MIN, NAMED_SHARE = 2, 0.6  # words of the older text that the newer one repeats
 SENTENCES_MAX: Final = 6  # of a text
 TEXTS_KEPT: Final = 8_192  # a line of a block is compared with each other one, and comes again in other prompts
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+")
-_SAYS_CHANGE: Final = re.compile(rf"{CHANGES}|\b(?:{MOVED}|updated|raised|lowered|changed)\b")
 _NAMED: Final = re.compile(NAMED)
 _WORD: Final = re.compile(r"\w+(?:[-'’.:/@]\w+)*")
 # What was, in a sentence that says what is: `is no longer in Oslo, but in Bergen`, `from Oslo to Bergen`.
@@ -55,22 +52,9 @@ def _is_named(value: str) -> bool:
 
 @lru_cache(maxsize=TEXTS_KEPT)
 def share_slot(older: str, newer: str) -> bool:
-    """True if two texts tell the value of one slot, as far as their wording shows: by their claims, in the same words
-    but for the value, or as the newer one says that what the older one tells has changed."""
-    told, known = _list_stems(newer), _list_stems(older)
-    if set(told).isdisjoint(known):
-        return False
-    if share_claim(older, newer) or next(_find_values(older, newer), None) is not None:
-        return True
-    if _SAYS_CHANGE.search(newer.casefold()) is None:
-        return False
-    repeated = set(known).intersection(told)
-    return known[0] in repeated and len(repeated) >= max(NAMED_MIN, NAMED_SHARE * len(set(known)))
-
-
-@lru_cache(maxsize=TEXTS_KEPT)
-def _list_stems(text: str) -> tuple[str, ...]:
-    return tuple(content_stems(text))
+    """True if two texts tell the value of one slot, as far as their wording shows: by their claims, or in the same
+    words but for the value."""
+    return share_claim(older, newer) or next(_find_values(older, newer), None) is not None
 
 
 def _find_values(one: str, other: str) -> Iterator[tuple[str, str]]:

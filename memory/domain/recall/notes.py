@@ -12,6 +12,8 @@ from memory.domain.text.function_words import is_closed_class
 NOTE_CHARACTERS_MAX: Final = 300
 DISPUTED: Final = " (disputed)"
 VALUES_MAX: Final = 3  # of one slot in a line
+DAY: Final = len("2026-03-04")
+UNDATED: Final = "earlier"  # where nobody knows when it was said
 CUT: Final = "…"
 
 _INSIDE_BRACKETS: Final = str.maketrans("();", "[],")
@@ -26,18 +28,23 @@ class NoteKey(NamedTuple):
 
 class ShownNote(NamedTuple):
     """A memory or an episode as it was shown: ``text`` is what stands behind the mark at the line's beginning.
-    ``owner``: a number for those whose memory it was, 0 where that is not known."""
+    ``said_at``: in ISO 8601, of which the day is shown; empty where it is not known. ``owner``: a number for those
+    whose memory it was, 0 where that is not known."""
 
     kind: NoteKind
     id: int
     text: str
-    said_on: str = ""  # the day: 2026-03-04
+    said_at: str = ""
     is_disputed: bool = False
     owner: int = 0
 
     @property
     def key(self) -> NoteKey:
         return NoteKey(self.kind, self.id)
+
+    @property
+    def said_on(self) -> str:
+        return self.said_at[:DAY] or UNDATED
 
 
 class NoteState(NamedTuple):
@@ -53,35 +60,29 @@ class NoteState(NamedTuple):
 
 
 def render_note(note: ShownNote) -> str:
-    """``memory: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.`` A disputed one has its day:
-    ``memory 2026-03-04: The deployment target is Nomad. (disputed)``."""
-    mark = _mark(note.kind, note.said_on, is_dated=note.is_disputed)
-    return f"{mark}{note.text}{DISPUTED if note.is_disputed else ''}"
+    """``memory 2026-03-04: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.``"""
+    return f"{_mark(note.kind, note.said_on)}{note.text}{DISPUTED if note.is_disputed else ''}"
 
 
 def render_notes(notes: Sequence[ShownNote]) -> list[str]:
-    """Return the lines of notes, in their order. Those that give one slot a value are one line, the newest first:
+    """Return the lines of notes. What was said last stands last: of two values in lines of their own, small models take
+    that one. Notes that give one slot a value are one line, the newest first:
     ``memory 2026-03-04: The deployment target is Nomad. (disputed; 2026-02-01: Kubernetes)``."""
     groups: list[list[ShownNote]] = []
-    for note in notes:
-        group = next((one for one in groups if len(one) < VALUES_MAX and _share_slot(one[0], note)), None)
-        if group is not None:
-            groups.remove(group)
-        # Of one day, what comes later is newer.
-        groups.append(sorted([note, *(group or ())], key=lambda each: each.said_on, reverse=True))
-    return [_render_slot(*group) if len(group) > 1 else render_note(group[0]) for group in groups]
-
-
-def _share_slot(one: ShownNote, other: ShownNote) -> bool:
-    older, newer = sorted((one, other), key=lambda each: each.said_on)
-    return share_slot(older.text, newer.text)
+    for note in sorted(notes, key=lambda note: (note.said_at, note.id), reverse=True):
+        group = next((one for one in groups if len(one) < VALUES_MAX and share_slot(note.text, one[0].text)), None)
+        if group is None:
+            groups.append([note])
+        else:
+            group.append(note)
+    return [_render_slot(*group) if len(group) > 1 else render_note(group[0]) for group in reversed(groups)]
 
 
 def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
     is_disputed = any(note.is_disputed for note in (newest, *older))
     told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in older if not _say_same(newest, each)]
-    behind = "; ".join([*(["disputed"] if is_disputed else []), *told])
-    return f"{_mark(newest.kind, newest.said_on, is_dated=True)}{newest.text}{f' ({behind})' if behind else ''}"
+    behind = "; ".join(["disputed", *told]) if is_disputed else f"before, {'; '.join(told)}" if told else ""
+    return f"{_mark(newest.kind, newest.said_on)}{newest.text}{f' ({behind})' if behind else ''}"
 
 
 def _say_same(one: ShownNote, other: ShownNote) -> bool:
@@ -101,10 +102,8 @@ def _value_beside(newest: ShownNote, older: ShownNote) -> str:
     return found[-1][0] if found else text
 
 
-def _mark(kind: NoteKind, said_on: str, *, is_dated: bool) -> str:
-    if kind == "episode":
-        return f"{said_on} user: "
-    return f"memory {said_on}: " if is_dated and said_on else "memory: "
+def _mark(kind: NoteKind, said_on: str) -> str:
+    return f"{said_on} user: " if kind == "episode" else f"memory {said_on}: "
 
 
 def show_note(
@@ -112,16 +111,17 @@ def show_note(
     row_id: int,
     text: str,
     *,
-    said_on: str = "",
+    said_at: str = "",
     is_disputed: bool = False,
     owner: int = 0,
     wanted: Collection[str] = (),
 ) -> ShownNote | None:
     """The note for a text of any length, of which those sentences are shown that have the most of the ``wanted`` words
     (as ``find_content_words`` gives them); None where nothing is left of it."""
-    room = NOTE_CHARACTERS_MAX - len(_mark(kind, said_on, is_dated=True)) - len(DISPUTED)
+    note = ShownNote(kind, row_id, "", said_at, is_disputed, owner)
+    room = NOTE_CHARACTERS_MAX - len(_mark(kind, note.said_on)) - len(DISPUTED)
     shown = cut_around(make_harmless(text), wanted, room)
-    return ShownNote(kind, row_id, shown, said_on, is_disputed, owner) if shown else None
+    return note._replace(text=shown) if shown else None
 
 
 # What begins a speaker's part in the prompts that models are trained on, or that clients flatten conversations into.
@@ -130,7 +130,7 @@ _HEADING: Final = re.compile(
     r"(?:system|user|assistant|human|ai|tool|developer|function|instructions?))[ \t]*:",
     re.IGNORECASE | re.MULTILINE,
 )
-_HARMLESS: Final = str.maketrans("<>", "‹›")
+_TAG: Final = re.compile(r"<(?=\s*[/!?|\w])")  # not `<>`, `<=`, `->`
 _MARKUP: Final = re.compile(r"#{2,}|\[/?[A-Z_]{2,20}\]")  # `### User`, `[INST]`
 _TITLE: Final = re.compile(r"^[ \t#]*#(?=\s)", re.MULTILINE)
 
@@ -138,8 +138,8 @@ _TITLE: Final = re.compile(r"^[ \t#]*#(?=\s)", re.MULTILINE)
 def make_harmless(text: str) -> str:
     """The text in one line, without what a model or a client could take for the end of the block, for a tag or for the
     beginning of another speaker's words."""
-    lines = "\n".join(map(_make_printable, text.splitlines())).translate(_HARMLESS)
-    return _make_plain(_make_plain(lines))  # joined, lines may make a new heading
+    lines = "\n".join(map(_make_printable, text.splitlines()))
+    return _TAG.sub("‹", _make_plain(_make_plain(lines)))  # joined, lines may make a new heading
 
 
 def _make_printable(line: str) -> str:

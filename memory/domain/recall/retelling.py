@@ -10,6 +10,7 @@ from memory.domain.text.function_words import is_closed_class, split_words
 
 _PARTS: Final = re.compile(r"[^\W_]+")
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:s|ed|ing)\Z")
+_NAME: Final = re.compile(r"(?<=\w\W)(?:[A-Z]|\w*\d)\w*|(?<=, )(?:[A-Z]|\w*\d)\w*")
 _SHORT: Final = 2  # characters: words that tell nothing, unless they are numbers
 # Whom memories are about, and what people say besides without telling anything.
 _EMPTY: Final = split_words(
@@ -41,9 +42,13 @@ def words_of(text: str) -> set[str]:
 
 
 def repeats_memory(sentence: str, memories: Collection[str]) -> bool:
-    """Whether one of the memories comes from the sentence, and tells all of it."""
-    said = words_of(sentence) if memories else set()
-    return any(_is_source(said, told) and len(said - told) <= _SPARE for told in map(words_of, memories))
+    """True if one of the memories comes from the sentence, and tells all of it."""
+    if not memories:
+        return False
+    said, named = words_of(sentence), words_of(" ".join(_NAME.findall(sentence)))
+    return any(
+        _is_source(said, told) and len(said - told) <= _SPARE and named <= told for told in map(words_of, memories)
+    )
 
 
 def repeats_facts(sentence: str, facts: Iterable[ShownFact]) -> bool:

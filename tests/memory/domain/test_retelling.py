@@ -12,6 +12,7 @@ from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_facts, r
         ("I prefer rebase to merge commits, by the way.", "The user prefers rebase to merge commits.", True),
         ("Call me Ada.", "The user wants to be called Ada.", True),
         ("My sister is Freya and she is allergic to nuts.", "The user's sister is Freya.", False),
+        ("My best game is no longer Azul, but Cascadia.", "The user's best game is no longer Azul.", False),
         ("It rains in Bergen.", "The user prefers rebase to merge commits.", False),
     ],
 )

@@ -116,13 +116,14 @@ def test_sentences_that_hold_no_more_or_stand_in_a_memory_are_dropped() -> None:
     assert drop_sentences(text, 5.0, ["The user prefers rebase to merge commits."], (), ended) == "It runs well."
 
 
-def test_what_a_memory_leaves_of_a_message_is_given_only_if_it_says_something() -> None:
+def test_what_a_memory_leaves_of_a_message_is_given_only_if_it_has_a_word_of_the_query() -> None:
     memory = candidate(1, LEAST + 0.1, kind="memory", text="The fence is painted green.")
     said = candidate(2, LEAST + 0.1, text="Ok. The fence is painted green.")
     more = candidate(3, LEAST + 0.1, text="The shed is red. The fence is painted green.")
-    said.told = more.told = [memory.found.text]
+    other = candidate(4, LEAST + 0.1, text="It is Monday. The fence is painted green.")
+    said.told = more.told = other.told = [memory.found.text]
 
-    found = choose_unasked(results(memory, said, more), NOISE, "?", 1.0)
+    found = choose_unasked(results(memory, said, more, other), NOISE, "Are fence and shed painted?", 1.0)
 
     assert {each.text for each in found} == {"The fence is painted green.", "The shed is red."}
 
