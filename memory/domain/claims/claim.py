@@ -80,9 +80,11 @@ def _sort_of(value: str) -> str:
 
 
 def _read_number(value: str) -> list[str]:
-    """The digits of an amount between its signs, without zeros that say nothing."""
+    """The digits of an amount between its signs, without zeros that say nothing: `1.10` may be a version, `1.10 kg`
+    is not."""
     first, *rest = re.findall(r"\d+", _THOUSANDS.sub("", value))
-    parts = [first, *(part.rstrip("0") for part in rest)]
+    is_measure = value[-1:].isalpha() or value.endswith("%")
+    parts = [first, *(part.rstrip("0") if is_measure or not part.strip("0") else part for part in rest)]
     while parts[1:] and not parts[-1]:
         parts.pop()
     return parts

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from memory.domain.claims.claim import exclude_each_other
+from memory.domain.claims.claim import exclude_each_other, same_value
 from memory.domain.claims.reader import NAMED, read_claims
 from memory.domain.claims.stems import words_of
 from memory.domain.cues.noun_phrases import is_plural
@@ -28,6 +28,14 @@ def share_claim(one: str, other: str) -> bool:
     """True if two texts claim the value of one slot."""
     claims = {claim.slot for claim in read_claims(one)}
     return bool(claims) and not claims.isdisjoint(claim.slot for claim in read_claims(other))
+
+
+def claim_same(one: str, other: str) -> bool:
+    """True if two texts claim the same value of a slot."""
+    values = {claim.slot: claim.value for claim in read_claims(one) if not claim.is_denied}
+    return any(
+        not claim.is_denied and same_value(claim.value, values.get(claim.slot, "")) for claim in read_claims(other)
+    )
 
 
 def tells_other_value(older: str, newer: str) -> bool:

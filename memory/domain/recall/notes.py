@@ -4,9 +4,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
-from memory.domain.claims.claim import same_value
 from memory.domain.claims.reader import read_claims
-from memory.domain.claims.wording import share_claim, share_slot
+from memory.domain.claims.wording import claim_same, share_claim, share_slot
 from memory.domain.text.function_words import is_closed_class
 
 NOTE_CHARACTERS_MAX: Final = 300
@@ -80,17 +79,11 @@ def render_notes(notes: Sequence[ShownNote]) -> list[str]:
 
 def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
     is_disputed = any(note.is_disputed for note in (newest, *older))
-    told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in older if not _say_same(newest, each)]
+    told = [
+        f"{each.said_on}: {_value_beside(newest, each)}" for each in older if not claim_same(newest.text, each.text)
+    ]
     behind = "; ".join(["disputed", *told]) if is_disputed else f"before, {'; '.join(told)}" if told else ""
     return f"{_mark(newest.kind, newest.said_on)}{newest.text}{f' ({behind})' if behind else ''}"
-
-
-def _say_same(one: ShownNote, other: ShownNote) -> bool:
-    """True if both claim the same value of a slot."""
-    values = {claim.slot: claim.value for claim in read_claims(one.text) if not claim.is_denied}
-    return any(
-        not claim.is_denied and same_value(claim.value, values.get(claim.slot, "")) for claim in read_claims(other.text)
-    )
 
 
 def _value_beside(newest: ShownNote, older: ShownNote) -> str:

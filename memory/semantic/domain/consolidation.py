@@ -20,6 +20,7 @@ from memory.domain.claims.oppositions import (
     have_other_numbers,
 )
 from memory.domain.claims.stems import stem
+from memory.domain.claims.wording import claim_same, share_slot
 from memory.domain.language.english import synonyms
 from memory.domain.language.english.memory_phrases import ANTONYMS, DECIDED, IRREGULAR_PASTS
 from memory.domain.language.english.modality import NEGATIONS
@@ -72,10 +73,12 @@ def lasts(category: str, channel: str) -> bool:
 
 
 def supports(memory: str, said: str) -> bool:
-    """True if what was said, which is near the memory in meaning, is evidence for it: no question, no contradiction,
-    and of the same `edge1` or `room 5`."""
-    is_like = not is_question(said) and find_opposition(memory, said) is None
-    return is_like and find_numbered(memory) <= find_numbered(said)
+    """True if what was said, which is near the memory in meaning, is evidence for it: no question, no contradiction, no
+    other value of its slot, and of the same `edge1` or `room 5`."""
+    if is_question(said) or find_opposition(memory, said) is not None:
+        return False
+    is_other = share_slot(memory, said) and not claim_same(memory, said)
+    return not is_other and find_numbered(memory) <= find_numbered(said)
 
 
 def may_fade(channel: str, evidence: int) -> bool:

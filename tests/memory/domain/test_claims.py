@@ -74,6 +74,8 @@ def test_what_may_stand_beside_another_value_is_not_named(text: str) -> None:
         ("Friday", "Monday", True),
         ("4.8 kg", "4.82 kg", True),
         ("10:30", "10:03", True),
+        ("1.1", "1.10", True),
+        ("1.1 kg", "1.10 kg", False),
         ("Friday", "v1.2", False),
         ("Redis", "2 GB", False),
         ("24 V", "2 A", False),

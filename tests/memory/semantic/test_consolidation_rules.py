@@ -193,3 +193,15 @@ def test_evidence_makes_surer_and_never_more_than_certain(confidence: float, voi
 )
 def test_questions_and_contradictions_are_no_evidence(said: str, is_evidence: bool) -> None:
     assert rules.supports("The user likes green tea.", said) is is_evidence
+
+
+@pytest.mark.parametrize(
+    ("said", "is_evidence"),
+    [
+        ("Our deployment target is kubernetes.", True),
+        ("The deployment target is nomad.", False),
+        ("The deployment target is docker swarm now.", False),
+    ],
+)
+def test_another_value_of_its_slot_is_no_evidence_for_a_memory(said: str, is_evidence: bool) -> None:
+    assert rules.supports("The deployment target is kubernetes.", said) is is_evidence
