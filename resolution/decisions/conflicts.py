@@ -44,7 +44,8 @@ KINDS: Final = {
 def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str | None = None) -> Decision:
     """Return what was decided. Raises DecisionError.
 
-    ``seen`` is the conflict as the decider read it (``describe_seen``): if it is another by now, nothing is done."""
+    ``seen`` is the conflict as the decider read it (``describe_seen``): if it is another by now, nothing is done. What
+    has only joined since stays open against the member that is right."""
     if actor.source != Source.OPERATOR:
         raise DecisionError("Only people decide a conflict as a whole.")
     conflict = Conflict.objects.filter(pk=conflict_id).first()
@@ -59,9 +60,17 @@ def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str
 
 
 def describe_seen(rows: Sequence[DisputedRow]) -> str:
-    """Return what a decision is about, as a digest: where it changes, it is another question."""
+    """Return what a decision is about: the key of the member that joined last, and a digest of all. Where that changes,
+    it is another question."""
+    last = max((one.member.pk or 0 for one in rows), default=0)
     seen = "|".join(f"{one.member.kind}:{one.member.object_id}:{one.state}:{one.text}" for one in rows)
-    return blake2s(seen.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"{last}-{blake2s(seen.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+
+
+def _find_newcomers(rows: Sequence[DisputedRow], seen: str) -> list[DisputedRow]:
+    """Return the members that joined after a decider has read the conflict."""
+    last = seen.partition("-")[0]
+    return [one for one in rows if last.isdigit() and (one.member.pk or 0) > int(last)]
 
 
 def find_winner(members: Sequence[ConflictMember], key: MemberKey | None) -> ConflictMember:
@@ -111,9 +120,11 @@ def find_open(conflict_id: int) -> list[int]:
 def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str | None) -> Decision:
     conflict, rows = sides.lock_rows(conflict_id)
     _refuse_closed(conflict)
-    if seen is not None and seen != describe_seen(rows):
+    newcomers = _find_newcomers(rows, seen or "") if resolution.action == "supersede_others" else []
+    if seen is not None and seen != describe_seen([one for one in rows if one not in newcomers]):
         raise DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
     winner, losers = _choose(conflict, rows, resolution)
+    losers = [one for one in losers if one not in newcomers]
     slots = {slot for one in rows for slot in one.slots}
     concepts, dim_ids = {concept_id for concept_id, _ in slots}, {dim_id for _, dim_id in slots}
     remembered = (

@@ -16,6 +16,7 @@ from resolution.decisions.undo import undo
 from resolution.domain.verdicts import MemberKey, Resolution
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
 from resolution.layers.conflicts import Member, open_conflict
+from resolution.layers.memories import dispute_rivals
 from resolution.models import Claim, Conflict, Decision
 from tests.resolution.contests import contest, prefer, remember, settle, stand
 from tests.resolution.worlds import OPERATOR, collide, dump, facts, say, take_back
@@ -234,6 +235,23 @@ def test_what_cannot_be_decided_is_refused_and_changes_nothing() -> None:
     supersede(conflict, first, seen=conflicts.describe_seen(rows))
     with pytest.raises(DecisionError, match="already decided by hermione"):
         supersede(conflict, second)
+
+
+def test_what_joined_after_the_decider_had_looked_stays_open_against_the_winner() -> None:
+    conflict, (_, emacs) = prefer("The user prefers the vim workflow.", "The user prefers the emacs workflow.")
+    seen = conflicts.describe_seen(conflicts.sides.read_rows(list(conflict.members.all())))
+    nano = remember("The user prefers the nano workflow.")
+    assert dispute_rivals(nano, Change("dobby", Channel.USER, timezone.now())) == conflict.pk
+    before = picture()
+
+    decision = supersede(conflict, emacs, seen=seen)
+
+    rows = Memory.objects.filter(status="active").order_by("pk").values_list("pk", "is_disputed")
+    assert list(rows) == [(emacs.pk, True), (nano.pk, True)]
+    conflict.refresh_from_db()
+    assert conflict.status == "open"
+    undo(decision.pk, OPERATOR)
+    assert picture() == before
 
 
 def test_undo_is_refused_where_a_memory_is_something_else_by_now_and_joins_what_is_contested_again() -> None:
