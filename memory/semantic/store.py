@@ -168,6 +168,7 @@ def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
         by,
         evidence_count=memory.evidence_count + 1,
         confidence=corroborate(memory.confidence) if is_other_voice else memory.confidence,
+        said_at=max(memory.said_at, by.at),
         last_updated=max(memory.last_updated, by.evident_at),
     )
 

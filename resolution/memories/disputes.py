@@ -6,8 +6,8 @@ from typing import NamedTuple
 from memory.domain.channels import is_weaker
 from memory.models import Memory
 from memory.semantic import store
-from memory.semantic.domain.scope import list_kindred
-from memory.semantic.rivals import draft_of, find_reworded, find_rivals
+from memory.semantic.domain.scope import Scope, Speaker, list_kindred
+from memory.semantic.rivals import find_reworded, find_rivals
 from memory.semantic.store import Change
 from resolution.layers.memories import dispute, drop_settled, settle_memories
 
@@ -20,23 +20,27 @@ class Settled(NamedTuple):
     conflict_id: int | None = None
 
 
-def settle_rivals(memory: Memory, by: Change, *, is_change: bool, is_new: bool = False) -> Settled:
+def settle_rivals(
+    memory: Memory, by: Change, *, is_change: bool, is_new: bool = False, speaker: Speaker | None = None
+) -> Settled:
     """Supersede or dispute the others that cannot hold beside it. It may itself be superseded, by what was said later.
 
-    In the caller's transaction, which has locked the memory's places. ``is_new``: nobody has decided about it yet."""
+    In the caller's transaction, which has locked the memory's places. ``is_new``: nobody has decided about it yet;
+    ``speaker``: who says it now, where that is not who said it first."""
+    speaker = speaker or Speaker(memory.agent, memory.person)
     superseded: list[Memory] = []
     disputed: list[Memory] = []
     rivals = find_rivals(memory)
     if is_change:
         known = {rival.pk for rival in rivals}
-        rivals += [rival for rival in _find_own_reworded(memory) if rival.pk not in known]
+        rivals += [rival for rival in _find_own_reworded(memory, speaker) if rival.pk not in known]
     said_at = max(memory.said_at, by.at)  # an older memory may be what is said again
     for rival in rivals if is_new else drop_settled(memory, rivals):
-        is_own = (rival.agent, rival.person) == (memory.agent, memory.person)
+        is_own = (rival.agent, rival.person) == speaker
         if is_own and is_change and rival.said_at <= said_at and not is_weaker(memory.channel, rival.channel):
             store.supersede(rival, memory, by)
             superseded.append(rival)
-        elif is_own and is_change and rival.said_at > said_at:
+        elif is_own and is_change and rival.said_at > said_at and (memory.agent, memory.person) == speaker:
             store.supersede(memory, rival, by)
             superseded, disputed = [*superseded, memory], []
             break
@@ -48,9 +52,9 @@ def settle_rivals(memory: Memory, by: Change, *, is_change: bool, is_new: bool =
     return Settled([gone for gone in superseded if gone != memory], disputed, conflict_id)
 
 
-def _find_own_reworded(memory: Memory) -> list[Memory]:
-    """Return what the same speaker has said before in the same words but for the value, locked."""
-    own = store.said_by(draft_of(memory).scope).exclude(pk=memory.pk)
+def _find_own_reworded(memory: Memory, speaker: Speaker) -> list[Memory]:
+    """Return what the speaker has said before in the same words but for the value, locked."""
+    own = store.said_by(Scope(speaker, memory.project_id)).exclude(pk=memory.pk)
     held = own.filter(status=Memory.Status.ACTIVE, category__in=list_kindred(memory.category))
     keys = [row.pk for row in find_reworded(held, memory.text)]
     return list(Memory.objects.filter(pk__in=keys).select_for_update(of=("self",)).order_by("pk"))

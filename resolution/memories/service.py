@@ -141,7 +141,13 @@ def _retract(remark: Remark) -> list[Memory]:
 
 
 def _settle(memory: Memory, remark: Remark, status: RememberStatus) -> Remembered:
-    settled = settle_rivals(memory, remark.change, is_change=remark.is_change, is_new=status == "created")
+    settled = settle_rivals(
+        memory,
+        remark.change,
+        is_change=remark.is_change,
+        is_new=status == "created",
+        speaker=remark.scope.speaker,
+    )
     memory.refresh_from_db()
     if memory.status == Status.SUPERSEDED:
         return Remembered("outdated", memory)

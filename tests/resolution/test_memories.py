@@ -617,6 +617,24 @@ def test_a_correction_of_what_one_has_said_twice_is_in_force_alone_until_it_is_t
     assert Memory.objects.filter(status="active", is_disputed=True).count() == 2
 
 
+def test_who_corrects_what_they_said_by_what_another_has_said_keeps_only_that() -> None:
+    others = tell("The deployment target is Nomad.", KIM).memory
+    assert others is not None
+    tell("The deployment target is Kubernetes.", minutes=1)
+
+    assert tell("The deployment target is Nomad.", minutes=2).status == "confirmed"
+    others.refresh_from_db()
+    assert (others.is_disputed, others.said_at) == (True, START + timedelta(minutes=2))
+
+    tell("Actually the deployment target is Nomad.", minutes=3)
+    assert statuses() == {
+        "The deployment target is Nomad.": "active",
+        "The deployment target is Kubernetes.": "superseded",
+    }
+    others.refresh_from_db()
+    assert not others.is_disputed
+
+
 def test_a_correction_puts_right_what_was_said_in_the_same_words_and_nothing_else() -> None:
     for text in ("the office is in Oslo", "the depot is in Oslo", "the office of edge1 is in Oslo"):
         hear(f"Remember that {text}.")

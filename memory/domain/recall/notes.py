@@ -79,9 +79,11 @@ def render_notes(notes: Sequence[ShownNote]) -> list[str]:
 
 def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
     is_disputed = any(note.is_disputed for note in (newest, *older))
-    told = [
-        f"{each.said_on}: {_value_beside(newest, each)}" for each in older if not claim_same(newest.text, each.text)
-    ]
+    others: list[ShownNote] = []
+    for each in older:
+        if not any(claim_same(known.text, each.text) for known in (newest, *others)):
+            others.append(each)
+    told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in others]
     behind = "; ".join(["disputed", *told]) if is_disputed else f"before, {'; '.join(told)}" if told else ""
     return f"{_mark(newest.kind, newest.said_on)}{newest.text}{f' ({behind})' if behind else ''}"
 
