@@ -171,7 +171,7 @@ def judge(slot: ToldSlot, block: str) -> str:
     for line in block.splitlines():
         folded = fold(line).replace(own, newest)
         places = {value: found[0] for value in slot.values if (found := find(value, folded))}
-        said_on = found[0] if (found := _DAY.search(line)) else ""
+        said_on = dated[0] if (dated := _DAY.search(line)) else ""
         if slot.newest not in places:
             older_days += [said_on] if places else []
         elif min(places, key=lambda value: places[value]) != slot.newest:
