@@ -92,10 +92,11 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """``missing``: by what a model would do, why there is none. ``last_error``: of the newest call, empty if it went
-    well."""
+    """``unchosen``: what is not done without a model. ``missing``: the same, by its setting, where the chosen one is
+    gone. ``last_error``: of the newest call, empty if it went well."""
 
     names: tuple[str, ...] = ()
+    unchosen: tuple[str, ...] = ()
     missing: dict[str, str] = field(default_factory=dict)
     last_error: str = ""
     asked_today: int = 0
@@ -265,7 +266,8 @@ def find_models(tuning: Tuning) -> Models:
     [(asked, error)] = fetch_rows(CALLS, {"since": since, "most": most, "under_way": call_log.UNDER_WAY})
     return Models(
         names=tuple(known[key] for key in chosen.values() if key in known),
-        missing={setting: llm.WITHOUT[setting] for setting, key in chosen.items() if key not in known},
+        unchosen=tuple(llm.WITHOUT[setting] for setting, key in chosen.items() if not key),
+        missing={setting: llm.WITHOUT[setting] for setting, key in chosen.items() if key and key not in known},
         last_error=error or "",
         asked_today=asked,
         daily_calls=most,

@@ -243,7 +243,7 @@ def judge_models(found: Findings) -> Assessment:
         return (
             WARNING,
             " ".join(models.missing.values()),
-            "Add a language model, and choose it in the settings: " + " and ".join(models.missing) + ".",
+            "The chosen one is gone: choose another in the settings: " + " and ".join(models.missing) + ".",
         )
     if models.asked_today >= models.daily_calls:
         return (
@@ -257,8 +257,9 @@ def judge_models(found: Findings) -> Assessment:
             f"The last call failed: {end_sentence(models.last_error)}",
             "Test the connection of the language model, and look at its calls.",
         )
-    names = " and ".join(dict.fromkeys(models.names))  # both uses may have chosen the same one
-    return GOOD, f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls used today.", ""
+    names = " and ".join(dict.fromkeys(models.names))  # several uses may have chosen the same one
+    used = f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls used today." if names else ""
+    return GOOD, " ".join(filter(None, [used, *models.unchosen])), ""
 
 
 def judge_search(found: Findings) -> Assessment:

@@ -136,6 +136,16 @@ def test_what_is_wrong_comes_first_and_says_why_and_what_to_do(part: str) -> Non
     assert summary([first, *others]) == f"1 thing needs you: {part}"
 
 
+def test_models_are_optional() -> None:
+    found = signs(replace(WELL, models=Models(unchosen=("Nobody explains.",), daily_calls=1000)))
+
+    assert (
+        judged(replace(WELL, models=Models(unchosen=("Nobody explains.",), daily_calls=1000)), "Models").says
+        == "Nobody explains."
+    )
+    assert summary(found) == "All is well"
+
+
 def test_several_are_counted_and_the_worst_one_colours_all() -> None:
     found = signs(replace(WELL, ages_s={}, models=Models(last_error="401", names=("m",), daily_calls=5)))
 
