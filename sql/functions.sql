@@ -453,20 +453,44 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Remove forgotten memories from conflicts: whoever has a memory forgotten wants its words gone from there, too.
+-- Remove the words of forgotten memories from what a decision tells of the members of a conflict.
+CREATE FUNCTION decision_without_words(told jsonb, forgotten bigint[])
+    RETURNS jsonb IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+    IF told ->> 'kind' = 'memory' AND (told ->> 'id')::bigint = ANY(forgotten) THEN
+        RETURN told || '{"text": "(forgotten)"}';
+    ELSIF jsonb_typeof(told) = 'object' THEN
+        RETURN (SELECT coalesce(jsonb_object_agg(key, decision_without_words(value, forgotten)), '{}')
+                FROM jsonb_each(told));
+    ELSIF jsonb_typeof(told) = 'array' THEN
+        RETURN (SELECT coalesce(jsonb_agg(decision_without_words(value, forgotten) ORDER BY place), '[]')
+                FROM jsonb_array_elements(told) WITH ORDINALITY AS each (value, place));
+    END IF;
+    RETURN told;
+END $$;
+
+-- Remove forgotten memories from conflicts: whoever has a memory forgotten wants its words gone from there, and from
+-- what was decided, too.
 CREATE FUNCTION forgotten_memories_leave_their_conflicts() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
+    forgotten bigint[] := (SELECT array_agg(id) FROM gone);
+    redacting text := coalesce(current_setting('festinger.redacting', true), '');
     touched bigint[] := (SELECT array_agg(DISTINCT conflict_id) FROM conflict_member JOIN gone ON gone.id = object_id
                          WHERE kind = 'memory');
 BEGIN
     IF touched IS NULL THEN
         RETURN NULL;
     END IF;
-    PERFORM conflicts_settle_moot('memory', (SELECT array_agg(id) FROM gone));
+    PERFORM conflicts_settle_moot('memory', forgotten);
     UPDATE conflict_member SET conflicts_with_id = NULL FROM conflict_member AS higher JOIN gone ON gone.id = object_id
     WHERE higher.kind = 'memory' AND conflict_member.conflicts_with_id = higher.id;
     DELETE FROM conflict_member USING gone WHERE kind = 'memory' AND object_id = gone.id;
     PERFORM conflicts_take_kind(touched);
+    UPDATE conflict SET resolution = decision_without_words(resolution, forgotten)
+    WHERE id = ANY(touched) AND resolution IS NOT NULL;
+    PERFORM set_config('festinger.redacting', 'on', true);
+    UPDATE decision SET arguments = decision_without_words(arguments, forgotten) WHERE conflict_id = ANY(touched);
+    PERFORM set_config('festinger.redacting', redacting, true);
     RETURN NULL;
 END $$;
 

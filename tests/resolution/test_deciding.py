@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from memory.domain.channels import Channel
@@ -235,6 +236,22 @@ def test_what_cannot_be_decided_is_refused_and_changes_nothing() -> None:
     supersede(conflict, first, seen=conflicts.describe_seen(rows))
     with pytest.raises(DecisionError, match="already decided by hermione"):
         supersede(conflict, second)
+
+
+def test_a_decision_loses_the_words_of_what_is_forgotten_and_nothing_else() -> None:
+    conflict, (vim, emacs) = prefer("The user prefers the vim workflow.", "The user prefers the emacs workflow.")
+    decision = supersede(conflict, emacs)
+
+    Memory.objects.filter(pk=vim.pk).delete()
+
+    decision.refresh_from_db()
+    conflict.refresh_from_db()
+    assert conflict.resolution is not None
+    for told in (decision.arguments, conflict.resolution):
+        assert told["superseded"] == [{"kind": "memory", "id": vim.pk, "text": "(forgotten)"}]
+        assert told["winner"]["text"] == emacs.text
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+        Decision.objects.update(arguments={})
 
 
 def test_what_joined_after_the_decider_had_looked_stays_open_against_the_winner() -> None:
