@@ -16,7 +16,7 @@ from memory.domain.claims.stems import content_stems
 from memory.semantic.domain.scope import PERSONAL, kind_of
 from memory.semantic.domain.slots import read_value
 
-VERSION: Final = 4  # of these rules: what was found by a lower one is looked at again
+VERSION: Final = 5  # of these rules: what was found by a lower one is looked at again
 WORDS_MIN: Final = 2  # without the project's: one word is too little to tell what something is about
 BY_KEY: Final = "="  # before the words by which memories meet a state: nothing else is met by its key alone
 
