@@ -27,6 +27,7 @@ Status = Memory.Status
 RETRACTABLE: Final = (Status.ACTIVE, Status.DEPRECATED, Status.CANDIDATE)
 GIVEN_LEAST: Final = 0.51  # what is disputed is still given, beside the other
 ACTOR_MAX: Final = 120  # characters
+ENDS: Final = ".!"  # of a sentence: with or without one it says the same
 NOTHING: Final[Mapping[str, Any]] = {}
 KEPT: Final[tuple[str, ...]] = (
     "text", "category", "project_id", "slot", "other_slot", "confidence", "status", "is_disputed", "evidence_count",
@@ -69,7 +70,7 @@ class Draft:
         """What only one transaction at a time may look at and write."""
         owner = "\0".join(self.scope.speaker) if self.category in PERSONAL else ""
         base = f"{self.scope.project or ''}\0{owner}\0{kind_of(self.category)}\0"
-        return [f"{base}{slot}" for slot in self.slots if slot] + [f"{self.scope.project or ''}\0={self.text.lower()}"]
+        return [f"{base}{slot}" for slot in self.slots if slot] + [f"{self.scope.project or ''}\0={_bare(self.text)}"]
 
 
 # --- reading ---
@@ -96,9 +97,14 @@ def current_confidence(memory: Memory, now: datetime) -> float:
 
 
 def find_same(scope: Scope, text: str) -> list[Memory]:
-    """Those with this text, the newest first, locked."""
-    rows = visible_to(scope).annotate(small=Lower("text")).filter(small=text.lower())
+    """Return those with this text, in whatever letters and with or without an end, the newest first, locked."""
+    spellings = [f"{_bare(text)}{end}" for end in ("", *ENDS)]
+    rows = visible_to(scope).annotate(small=Lower("text")).filter(small__in=spellings)
     return list(rows.select_for_update(of=("self",)).order_by("-id"))
+
+
+def _bare(text: str) -> str:
+    return text.lower().rstrip(f"{ENDS} ")
 
 
 def find_retold(draft: Draft) -> list[Memory]:

@@ -64,6 +64,8 @@ def history(memory: Memory) -> list[str]:
 def test_what_is_said_once_more_joins_as_evidence() -> None:
     first = tell("I prefer tabs.")
     again = tell("i prefer  tabs", minutes=5)
+    assert [tell(text).status for text in ("the mirror is cut", "The mirror is cut.")] == ["created", "confirmed"]
+    Memory.objects.filter(text="the mirror is cut").delete()
 
     assert (first.status, again.status) == ("created", "confirmed")
     memory = Memory.objects.get()

@@ -94,7 +94,12 @@ def is_question(text: str) -> bool:
 def says_same(one: str, other: str) -> bool:
     """True if what differs is only the form of words, words without a meaning of their own, or a synonym. The same
     whichever comes first."""
-    if one.split() == other.split():
+    begun, *said = one.split() or [""]
+    begins, *says = other.split() or [""]
+    if begun.lower() == begins.lower():  # in whichever letters a sentence begins
+        begin = max(begun, begins)
+        one, other = " ".join([begin, *said]), " ".join([begin, *says])
+    if one == other:
         return True
     if ("?" in one) != ("?" in other):
         return False
@@ -111,8 +116,7 @@ def says_same(one: str, other: str) -> bool:
 
 def states_same(one: str, other: str) -> bool:
     """The same of sentences of which one may only tell that it was decided, as in "The team decided that ..."."""
-    first, second = (_DECIDED.sub("", text) for text in (one, other))
-    return says_same(first[:1].upper() + first[1:], second[:1].upper() + second[1:])
+    return says_same(_DECIDED.sub("", one), _DECIDED.sub("", other))
 
 
 def find_contradiction(one: str, other: str, category: str, found: Sequence[slots.Slots]) -> Opposition | None:

@@ -79,6 +79,7 @@ def test_of_500_contradictions_none_and_of_500_paraphrases_all_are_merged() -> N
         ("The user has a car.", "The user has an automobile.", True),
         ("The user does not smoke.", "The user doesn't smoke", True),
         ("The user's dog is called Rex.", "The user's dog is named Rex.", True),
+        ("prefers small diffs.", "Prefers small diffs", True),
         ("The user prefers dark-mode.", "the user prefers dark mode", True),
         ("The user has a car.", "The user has cars.", False),
         ("The user works at Google.", "The user worked at Google.", False),
