@@ -486,6 +486,14 @@ BEGIN
     WHERE higher.kind = 'memory' AND conflict_member.conflicts_with_id = higher.id;
     DELETE FROM conflict_member USING gone WHERE kind = 'memory' AND object_id = gone.id;
     PERFORM conflicts_take_kind(touched);
+    -- Also of conflicts that were united with these, whose members have moved there.
+    WITH RECURSIVE joined AS (
+        SELECT unnest(touched) AS id
+        UNION
+        SELECT conflict.id FROM conflict JOIN joined ON resolution ->> 'conflict' = joined.id::text
+        WHERE resolution ->> 'decision' = 'united'
+    )
+    SELECT array_agg(id) INTO touched FROM joined;
     UPDATE conflict SET resolution = decision_without_words(resolution, forgotten)
     WHERE id = ANY(touched) AND resolution IS NOT NULL;
     PERFORM set_config('festinger.redacting', 'on', true);

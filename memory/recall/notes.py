@@ -10,7 +10,7 @@ from memory.domain.cues.modality import SpeechAct
 from memory.domain.recall.notes import NoteKey, ShownNote, render_note
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block, ShownFact
 from memory.domain.recall.retelling import repeats_facts
-from memory.domain.types import NAMES
+from memory.domain.types import NAMES, TYPE
 from memory.search.ranking import LINES_MAX
 
 GIVEN: Final = "given"
@@ -69,10 +69,16 @@ def contradicts_facts(cache: Cache, text: str) -> bool:
         slot = rows[0].id, rows[1].id
         if parent in cache.list_claimed(slot):
             continue
-        for edge in list_edges(cache, *slot):
-            is_same = cache.soas_by_id.get(edge.parent_id) == parent
-            if is_same if match.kind is SpeechAct.RETRACTS else not (is_same or edge.is_additive or edge.is_root):
+        is_known = cache.find_dimension(concept, parent) is not None
+        if match.kind is SpeechAct.RETRACTS:
+            if is_known:
                 return True
+            continue
+        standing = list_edges(cache, *slot)
+        if not standing and match.dimension == TYPE:  # what something is may stand in another dimension
+            standing = [edge for edge in cache.urd_by_concept.get(slot[0], ()) if edge.is_isa]
+        if not is_known and any(not (edge.is_additive or edge.is_root) for edge in standing):
+            return True
     return False
 
 

@@ -167,12 +167,13 @@ def drop_sentences(
     """The text without the sentences that a memory beside it tells, or that hold no more."""
     if not (told or withdrawn or ended):
         return text
+    sentences = split_sentences(text)
     kept = [
         sentence
-        for sentence in split_sentences(text)
+        for sentence in sentences
         if not (is_withdrawn(sentence, said_at, withdrawn, ended) or repeats_memory(sentence, told))
     ]
-    return " ".join(kept)
+    return text if len(kept) == len(sentences) else " ".join(kept)
 
 
 def split_sentences(text: str) -> list[str]:

@@ -166,7 +166,7 @@ def create(
 
 
 def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
-    """The same was said again. Only another voice makes it surer."""
+    """The same was said again. Only another voice makes it surer; only its own speaker's word makes it newer."""
     _derive(memory, by)
     change(
         memory,
@@ -174,7 +174,7 @@ def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
         by,
         evidence_count=memory.evidence_count + 1,
         confidence=corroborate(memory.confidence) if is_other_voice else memory.confidence,
-        said_at=max(memory.said_at, by.at),
+        said_at=memory.said_at if is_other_voice else max(memory.said_at, by.at),
         last_updated=max(memory.last_updated, by.evident_at),
     )
 

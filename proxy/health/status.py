@@ -245,6 +245,8 @@ def judge_models(found: Findings) -> Assessment:
             " ".join(models.missing.values()),
             "The chosen one is gone: choose another in the settings: " + " and ".join(models.missing) + ".",
         )
+    if not models.names:
+        return GOOD, " ".join(models.unchosen), ""
     if models.asked_today >= models.daily_calls:
         return (
             WARNING,
@@ -258,8 +260,8 @@ def judge_models(found: Findings) -> Assessment:
             "Test the connection of the language model, and look at its calls.",
         )
     names = " and ".join(dict.fromkeys(models.names))  # several uses may have chosen the same one
-    used = f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls used today." if names else ""
-    return GOOD, " ".join(filter(None, [used, *models.unchosen])), ""
+    used = f"{names}; {models.asked_today:,} of {models.daily_calls:,} calls used today."
+    return GOOD, " ".join([used, *models.unchosen]), ""
 
 
 def judge_search(found: Findings) -> Assessment:

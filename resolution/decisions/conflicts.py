@@ -124,6 +124,8 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     if seen is not None and seen != describe_seen([one for one in rows if one not in newcomers]):
         raise DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
     winner, losers = _choose(conflict, rows, resolution)
+    if winner in newcomers:
+        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
     losers = [one for one in losers if one not in newcomers]
     slots = {slot for one in rows for slot in one.slots}
     concepts, dim_ids = {concept_id for concept_id, _ in slots}, {dim_id for _, dim_id in slots}

@@ -3,8 +3,9 @@
 import logging
 import math
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from django.db import IntegrityError
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -39,6 +40,7 @@ from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decisi
 
 logger = logging.getLogger(__name__)
 
+MEMORY: Final = ConflictMember.Kind.MEMORY
 # What statements that confirm an edge change of it.
 CONFIRMED_FIELDS = ("confidence", "source", "channel", "agent", "is_corroborated", "said_at", "last_confirmed")
 
@@ -100,7 +102,9 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     claim = decision.claim
     of_conflict = {claim.slot} if claim is not None else set()
     dim_ids = {*disputed, *of_edges, *map(int, after.get("dimensions", ())), *(dim_id for _, dim_id in of_conflict)}
-    lock_places(map(draft_of, Memory.objects.filter(pk__in=map(int, after.get("memories", ()))).defer("lexemes")))
+    joined = _find_joined(before["edges"], after["edges"])
+    memory_ids = {*map(int, after.get("memories", ())), *(one.object_id for one in joined if one.kind == MEMORY)}
+    lock_places(map(draft_of, Memory.objects.filter(pk__in=memory_ids).defer("lexemes")))
     store.lock_dimensions(dim_ids)
     # Dimensions, then rows, as all writers lock. The conflict's own row keeps a decision about it out meanwhile.
     if claim is not None:
@@ -116,7 +120,7 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         edges[key] = store.lock_edge(TripleIds(fact["concept_id"], fact["dim_id"], fact["parent_id"]))
     _refuse_changed(edges, after)
     again = sides.put_back(decision, actor, reason)
-    again += _release(edges, before["edges"])
+    again += _release(joined)
     # The conflict's own slot belongs to it even where nothing changed there: what is open in it is looked at again.
     concepts = {concept_id for concept_id, _ in (*of_conflict, *map(read_slot, after["edges"]))}
     old = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
@@ -166,24 +170,26 @@ def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> No
         raise DecisionError(f"{words[concept_id]} [{words[dim_id]}] has changed since: {now}.")
 
 
-def _release(edges: Mapping[str, Edge | None], before: Mapping[str, Snapshot | None]) -> list[Memory | ProjectState]:
-    """Take memories and project state out of the open conflicts that they joined because of facts that the decision
-    made, and return them: whether they contradict what is put back is looked at anew."""
-    made = [
-        edge.pk
-        for key, edge in edges.items()
-        if edge is not None and not _is_same_fact(take_snapshot(edge), before[key])
-    ]
+def _find_joined(
+    before: Mapping[str, Snapshot | None], after: Mapping[str, Snapshot | None]
+) -> Sequence[ConflictMember]:
+    """Return the members of open conflicts that are there because of facts that the decision made."""
+    made = [left.get("edge_id") for key, left in after.items() if left and not _is_same_fact(left, before[key])]
     open_ones = ConflictMember.objects.filter(conflict__status=Conflict.Status.OPEN, conflict__tier=Conflict.Tier.SLOT)
-    facts = open_ones.filter(kind=ConflictMember.Kind.EDGE, object_id__in=made)
-    joined = list(open_ones.filter(Q(conflicts_with__in=facts) | Q(pk__in=facts.values("conflicts_with"))))
+    facts = open_ones.filter(kind=ConflictMember.Kind.EDGE, object_id__in=filter(None, made))
+    return list(open_ones.filter(Q(conflicts_with__in=facts) | Q(pk__in=facts.values("conflicts_with"))))
+
+
+def _release(joined: Sequence[ConflictMember]) -> list[Memory | ProjectState]:
+    """Take memories and project state out of conflicts, and return them: whether they contradict what is put back is
+    looked at anew."""
     ConflictMember.objects.filter(pk__in=[member.pk for member in joined]).delete()
     still_open = ConflictMember.objects.filter(object_id=OuterRef("pk"), conflict__status=Conflict.Status.OPEN)
     released: list[Memory | ProjectState] = []
-    for model, kind in ((Memory, ConflictMember.Kind.MEMORY), (ProjectState, ConflictMember.Kind.PROJECT_STATE)):
+    for model, kind in ((Memory, MEMORY), (ProjectState, ConflictMember.Kind.PROJECT_STATE)):
         rows = model.objects.filter(pk__in=[member.object_id for member in joined if member.kind == kind])
+        released += rows.select_for_update(of=("self",)).order_by("pk")
         rows.update(is_disputed=Exists(still_open.filter(kind=kind)))
-        released += rows.order_by("pk")
     return released
 
 

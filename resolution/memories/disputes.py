@@ -34,13 +34,14 @@ def settle_rivals(
     if is_change:
         known = {rival.pk for rival in rivals}
         rivals += [rival for rival in _find_own_reworded(memory, speaker) if rival.pk not in known]
-    said_at = max(memory.said_at, by.at)  # an older memory may be what is said again
+    is_first = (memory.agent, memory.person) == speaker
+    said_at = max(memory.said_at, by.at) if is_first else by.at  # an older memory may be what is said again
     for rival in rivals if is_new else drop_settled(memory, rivals):
         is_own = (rival.agent, rival.person) == speaker
         if is_own and is_change and rival.said_at <= said_at and not is_weaker(memory.channel, rival.channel):
             store.supersede(rival, memory, by)
             superseded.append(rival)
-        elif is_own and is_change and rival.said_at > said_at and (memory.agent, memory.person) == speaker:
+        elif is_own and is_change and rival.said_at > said_at and is_first:
             store.supersede(memory, rival, by)
             superseded, disputed = [*superseded, memory], []
             break

@@ -33,6 +33,14 @@ BEGIN
     WHERE higher.kind = 'memory' AND conflict_member.conflicts_with_id = higher.id;
     DELETE FROM conflict_member USING gone WHERE kind = 'memory' AND object_id = gone.id;
     PERFORM conflicts_take_kind(touched);
+    -- Also of conflicts that were united with these, whose members have moved there.
+    WITH RECURSIVE joined AS (
+        SELECT unnest(touched) AS id
+        UNION
+        SELECT conflict.id FROM conflict JOIN joined ON resolution ->> 'conflict' = joined.id::text
+        WHERE resolution ->> 'decision' = 'united'
+    )
+    SELECT array_agg(id) INTO touched FROM joined;
     UPDATE conflict SET resolution = decision_without_words(resolution, forgotten)
     WHERE id = ANY(touched) AND resolution IS NOT NULL;
     PERFORM set_config('festinger.redacting', 'on', true);
@@ -40,6 +48,21 @@ BEGIN
     PERFORM set_config('festinger.redacting', redacting, true);
     RETURN NULL;
 END $$;
+"""
+# What was forgotten before.
+CLEAN = """
+SELECT set_config('festinger.redacting', 'on', true);
+WITH gone AS (
+    SELECT array_agg(DISTINCT (side ->> 'id')::bigint) AS ids
+    FROM decision, jsonb_path_query(arguments, '$.** ? (@.kind == "memory")') AS side
+    WHERE conflict_id IS NOT NULL AND NOT EXISTS (SELECT FROM memory WHERE memory.id = (side ->> 'id')::bigint)
+), told AS (
+    UPDATE decision SET arguments = decision_without_words(arguments, ids) FROM gone
+    WHERE conflict_id IS NOT NULL AND ids IS NOT NULL
+)
+UPDATE conflict SET resolution = decision_without_words(resolution, ids) FROM gone
+WHERE resolution IS NOT NULL AND ids IS NOT NULL;
+SELECT set_config('festinger.redacting', 'off', true);
 """
 OLD = """
 CREATE OR REPLACE FUNCTION forgotten_memories_leave_their_conflicts() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -65,4 +88,4 @@ DROP FUNCTION decision_without_words(jsonb, bigint[]);
 class Migration(migrations.Migration):
     dependencies = [("resolution", "0004_one_conflict_a_slot")]
 
-    operations = [migrations.RunSQL(NEW, OLD)]
+    operations = [migrations.RunSQL(NEW, OLD), migrations.RunSQL(CLEAN, migrations.RunSQL.noop)]

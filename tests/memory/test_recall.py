@@ -694,6 +694,22 @@ def test_no_episode_is_given_that_the_facts_contradict_or_repeat(said: str, why:
     assert recalled.notes == {("episode", 1): why}
 
 
+def test_what_something_is_may_be_contradicted_from_another_dimension() -> None:
+    cache = cache_of(
+        {
+            "skadi": SoasRow(5, encounter_count=50, saliency=0.9),
+            "type": SoasRow(2),
+            "office": SoasRow(3),
+            "relay": SoasRow(6),
+        },
+        [EdgeRow(5, 6, 3, True)],
+    )
+    reading = Reader(cache).read(Message("user", "What is skadi?"))
+    said = ShownNote("episode", 1, "Skadi is a queue.", "2026-03-04")
+
+    assert said.text not in recollect(cache, Mentions.of([reading]), NOW, found=[said]).block.text
+
+
 def test_an_episode_that_disputes_a_fact_is_given_beside_it() -> None:
     cache = cache_of({"skadi": SoasRow(5, encounter_count=50, saliency=0.9), "type": SoasRow(2), "printer": SoasRow(6)})
     cache.put_edge((5, 2), EdgeRow(5, 6, 2, True))

@@ -261,6 +261,8 @@ def test_what_joined_after_the_decider_had_looked_stays_open_against_the_winner(
     assert dispute_rivals(nano, Change("dobby", Channel.USER, timezone.now())) == conflict.pk
     before = picture()
 
+    with pytest.raises(DecisionError, match="changed meanwhile"):
+        supersede(conflict, nano, seen=seen)
     decision = supersede(conflict, emacs, seen=seen)
 
     rows = Memory.objects.filter(status="active").order_by("pk").values_list("pk", "is_disputed")

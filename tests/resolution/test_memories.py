@@ -70,6 +70,7 @@ def test_what_is_said_once_more_joins_as_evidence() -> None:
     assert (first.status, again.status) == ("created", "confirmed")
     memory = Memory.objects.get()
     assert (memory.text, memory.evidence_count, memory.confidence) == ("The user prefers tabs.", 2, 1.0)
+    assert memory.said_at == START + timedelta(minutes=5)
     assert (memory.category, memory.slot, memory.project_id) == ("preference", "tab", None)
     assert history(memory) == ["create", "confirm"]
 
@@ -626,7 +627,7 @@ def test_who_corrects_what_they_said_by_what_another_has_said_keeps_only_that() 
 
     assert tell("The deployment target is Nomad.", minutes=2).status == "confirmed"
     others.refresh_from_db()
-    assert (others.is_disputed, others.said_at) == (True, START + timedelta(minutes=2))
+    assert (others.is_disputed, others.said_at) == (True, START)
 
     tell("Actually the deployment target is Nomad.", minutes=3)
     assert statuses() == {

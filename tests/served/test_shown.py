@@ -156,7 +156,7 @@ def test_all_show_the_block_that_the_prompt_then_gets_and_leave_nothing_behind(
     assert shown == dict.fromkeys(shown, given)
     assert "".join(f"  {line}\n" for line in given.splitlines()) in explained
     assert FACT in given
-    assert ": The backup of quokkadb is made at night." in given
+    assert re.search(r"^memory \d{4}-\d\d-\d\d: The backup of quokkadb is made at night\.$", given, re.MULTILINE)
     assert "user: The backup of quokkadb is on the disk nas-nine." in given
 
 

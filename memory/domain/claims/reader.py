@@ -46,6 +46,9 @@ _FORMS: Final = (
     re.compile(rf"{_ABOUT}{_IS} (?P<made>made|built) of {_VALUE}{_END}"),
     re.compile(rf"{_DECIDED}(?:(?P<now>now )?uses?|(?P<chose>{english.CHOSE})) {_VALUE} (?:for|as) {_ABOUT}{_END}"),
 )
+_OF_A_PHRASE: Final = re.compile(
+    r"\b(?:the|our|my|your|this|that|an?) (?:[\w-]+ ){1,3}\Z", re.IGNORECASE
+)  # `the billing`
 _NUMERAL: Final = re.compile(r"v?\d+(?:[.,:]\d+)*", re.IGNORECASE)
 _COPULA: Final = re.compile(rf"(?<=\s)(?:{english.COPULAS})(?=\s)", re.IGNORECASE)
 _STATE: Final = re.compile(rf"(?<=\s)(?:{english.STATES})\b", re.IGNORECASE)
@@ -91,13 +94,9 @@ def _find_state(text: str) -> re.Match[str] | None:
 def _read_names(text: str) -> Iterator[Claim]:
     for match in find_cues(text, vocabulary=_AnyName()):
         is_plain = match.kind is not SpeechAct.RETRACTS and not match.is_hedged and match.channel is Channel.USER
-        before = text[: match.start].split()[-1:]
-        if is_plain and match.dimension not in MANY and not any(map(_is_content, before)):  # `billing server`
+        is_part = text[match.start].islower() and _OF_A_PHRASE.search(text, 0, match.start) is not None
+        if is_plain and match.dimension not in MANY and not is_part:
             yield Claim(match.subject, match.dimension, match.parent, is_named=False)
-
-
-def _is_content(word: str) -> bool:
-    return word[-1:].isalnum() and not is_closed_class(word.lower())
 
 
 def _read_definites(plain: str) -> Iterator[Claim]:

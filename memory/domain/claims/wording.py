@@ -31,11 +31,9 @@ def share_claim(one: str, other: str) -> bool:
 
 
 def claim_same(one: str, other: str) -> bool:
-    """True if two texts claim the same value of a slot."""
-    values = {claim.slot: claim.value for claim in read_claims(one) if not claim.is_denied}
-    return any(
-        not claim.is_denied and same_value(claim.value, values.get(claim.slot, "")) for claim in read_claims(other)
-    )
+    """True if two texts claim the same of a slot."""
+    claims = {(claim.slot, claim.is_denied): claim.value for claim in read_claims(one)}
+    return any(same_value(claim.value, claims.get((claim.slot, claim.is_denied), "")) for claim in read_claims(other))
 
 
 def tells_other_value(older: str, newer: str) -> bool:
@@ -61,8 +59,14 @@ def _is_named(value: str) -> bool:
 @lru_cache(maxsize=TEXTS_KEPT)
 def share_slot(older: str, newer: str) -> bool:
     """True if two texts tell the value of one slot, as far as their wording shows: by their claims, or in the same
-    words but for the value."""
-    return share_claim(older, newer) or next(_find_values(older, newer), None) is not None
+    words but for values that leave no room for each other."""
+    return share_claim(older, newer) or tells_other_value(older, newer)
+
+
+def differ_in_value(one: str, other: str) -> bool:
+    """True if two texts claim different values of a slot, or say the same but for what stands behind `is`."""
+    is_other = share_claim(one, other) and not claim_same(one, other)
+    return is_other or next(_find_values(one, other), None) is not None
 
 
 def _find_values(one: str, other: str) -> Iterator[tuple[str, str]]:

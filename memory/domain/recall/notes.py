@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
 from memory.domain.claims.reader import read_claims
-from memory.domain.claims.wording import claim_same, share_claim, share_slot
+from memory.domain.claims.wording import claim_same, share_claim, share_slot, tells_other_value
 from memory.domain.text.function_words import is_closed_class
 
 NOTE_CHARACTERS_MAX: Final = 300
@@ -68,7 +68,7 @@ def render_notes(notes: Sequence[ShownNote]) -> list[str]:
     that one. Notes that give one slot a value are one line, the newest first:
     ``memory 2026-03-04: The deployment target is Nomad. (disputed; 2026-02-01: Kubernetes)``."""
     groups: list[list[ShownNote]] = []
-    for note in sorted(notes, key=lambda note: (note.said_at, note.id), reverse=True):
+    for note in sorted(notes, key=lambda note: (note.said_at, note.kind == "episode", note.id), reverse=True):
         group = next((one for one in groups if len(one) < VALUES_MAX and share_slot(note.text, one[0].text)), None)
         if group is None:
             groups.append([note])
@@ -84,7 +84,9 @@ def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
         if not any(claim_same(known.text, each.text) for known in (newest, *others)):
             others.append(each)
     told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in others]
-    behind = "; ".join(["disputed", *told]) if is_disputed else f"before, {'; '.join(told)}" if told else ""
+    is_replaced = not is_disputed and all(tells_other_value(each.text, newest.text) for each in others)
+    opening = "disputed; " if is_disputed else "before, " if is_replaced else ""
+    behind = f"{opening}{'; '.join(told)}".removesuffix("; ") if told or is_disputed else ""
     return f"{_mark(newest.kind, newest.said_on)}{newest.text}{f' ({behind})' if behind else ''}"
 
 
@@ -125,7 +127,7 @@ _HEADING: Final = re.compile(
     r"(?:system|user|assistant|human|ai|tool|developer|function|instructions?))[ \t]*:",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAG: Final = re.compile(r"<(?=\s*[/!?|\w])")  # not `<>`, `<=`, `->`
+_TAG: Final = re.compile(r"<(?![>=]|\s?\d)")  # whatever is no `<>`, `<=`, `< 5`
 _MARKUP: Final = re.compile(r"#{2,}|\[/?[A-Z_]{2,20}\]")  # `### User`, `[INST]`
 _TITLE: Final = re.compile(r"^[ \t#]*#(?=\s)", re.MULTILINE)
 

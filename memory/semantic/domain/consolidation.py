@@ -20,7 +20,7 @@ from memory.domain.claims.oppositions import (
     have_other_numbers,
 )
 from memory.domain.claims.stems import stem
-from memory.domain.claims.wording import claim_same, share_slot
+from memory.domain.claims.wording import differ_in_value
 from memory.domain.language.english import synonyms
 from memory.domain.language.english.memory_phrases import ANTONYMS, DECIDED, IRREGULAR_PASTS
 from memory.domain.language.english.modality import NEGATIONS
@@ -77,8 +77,7 @@ def supports(memory: str, said: str) -> bool:
     other value of its slot, and of the same `edge1` or `room 5`."""
     if is_question(said) or find_opposition(memory, said) is not None:
         return False
-    is_other = share_slot(memory, said) and not claim_same(memory, said)
-    return not is_other and find_numbered(memory) <= find_numbered(said)
+    return not differ_in_value(memory, said) and find_numbered(memory) <= find_numbered(said)
 
 
 def may_fade(channel: str, evidence: int) -> bool:

@@ -38,7 +38,19 @@ def test_a_note_is_one_line(note: ShownNote, line: str) -> None:
         st.text(max_size=600),
         st.lists(
             st.sampled_from(
-                [*"#<>\n\r\u2028 :", "</recollection>", "### User:", "System:", "[INST]", "Assistant :", "x"]
+                [
+                    *"#<>\n\r\u2028 :",
+                    "</recollection>",
+                    "< /recollection>",
+                    "<｜User｜>",
+                    "<[end▁of▁sentence]>",
+                    "<!--",
+                    "### User:",
+                    "System:",
+                    "[INST]",
+                    "Assistant :",
+                    "x",
+                ]
             )
         ).map("".join),
     ),
@@ -56,7 +68,9 @@ def test_nothing_in_a_note_is_more_than_words(text: str, wanted: set[str], is_di
     assert len(line) <= NOTE_CHARACTERS_MAX
     assert len(line.splitlines()) == 1
     assert line.isprintable()
-    assert not any(mark in line for mark in ("</", "<x", "<|", OPENING, CLOSING, "##", "[INST]"))
+    assert not any(
+        mark in line for mark in ("</", "<x", "<|", "<｜", "< /", "<[", "<!", OPENING, CLOSING, "##", "[INST]")
+    )
     assert not is_flattened(note.text)
     assert not HEADER.search(f"\n{note.text}\n")
 
@@ -72,7 +86,9 @@ def test_what_is_harmless_stays_as_it_is(text: str) -> None:
 
 
 def test_signs_of_code_stay_as_they_are() -> None:
-    assert make_harmless("Leave out acct_type <> 'ZZ', a <= 5 -> b") == "Leave out acct_type <> 'ZZ', a <= 5 -> b"
+    assert (
+        make_harmless("Leave out acct_type <> 'ZZ', a <= 5 -> b < 3") == "Leave out acct_type <> 'ZZ', a <= 5 -> b < 3"
+    )
 
 
 def test_the_heading_of_another_speaker_is_none_any_more() -> None:

@@ -29,6 +29,8 @@ def test_two_values_of_one_thing_share_a_slot(older: str, newer: str) -> None:
         ("The wiki is at version 1.2.", "The wiki theme is at version 5.5."),
         ("You can call the porter at extension 21.", "You can call the canteen at extension 22."),
         ("I like tea.", "I like coffee."),
+        ("The user is allergic to penicillin.", "The user is allergic to peanuts."),
+        ("The user is a nurse.", "The user is a mother."),
         ("The checkout service is owned by Priya.", "The invoice service is owned by Kwame."),
         ("The game server is written in Clojure.", "The billing server is written in Go."),
         ("The budget for the kitchen is 900 euros.", "The budget for the garden is 800 euros."),
@@ -64,7 +66,7 @@ def test_values_of_one_slot_are_one_line_the_newest_first() -> None:
         (
             "The target is Nomad.",
             "The target is not Nomad.",
-            "The target is not Nomad. (before, 2026-02-01: Nomad)",
+            "The target is not Nomad. (2026-02-01: Nomad)",
         ),
         ("The deal lead is Al.", "The deal lead is Bo.", "The deal lead is Bo. (before, 2026-02-01: Al)"),
         (

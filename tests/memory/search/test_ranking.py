@@ -114,6 +114,7 @@ def test_sentences_that_hold_no_more_or_stand_in_a_memory_are_dropped() -> None:
     ended = [Ended("heimdall", "flask_app", 10.0)]
 
     assert drop_sentences(text, 5.0, ["The user prefers rebase to merge commits."], (), ended) == "It runs well."
+    assert drop_sentences("One.\n\nTwo.", 5.0, (), (), ended) == "One.\n\nTwo."
 
 
 def test_what_a_memory_leaves_of_a_message_is_given_only_if_it_has_a_word_of_the_query() -> None:

@@ -202,7 +202,9 @@ def test_questions_and_contradictions_are_no_evidence(said: str, is_evidence: bo
         ("Our deployment target is kubernetes.", True),
         ("The deployment target is nomad.", False),
         ("The deployment target is docker swarm now.", False),
+        ("Our deployment target is not kubernetes.", False),
     ],
 )
 def test_another_value_of_its_slot_is_no_evidence_for_a_memory(said: str, is_evidence: bool) -> None:
     assert rules.supports("The deployment target is kubernetes.", said) is is_evidence
+    assert rules.supports(said, said)
