@@ -114,7 +114,7 @@ def health(request: HttpRequest) -> HttpResponse:
         "summary": status.summary(signs),
         "worst": status.worst(signs),
         "wanting": [(sign, see(request, sign.part)) for sign in signs if sign.needs_someone],
-        "others": [sign for sign in signs if not sign.needs_someone],
+        "others": [(sign, see(request, sign.part)) for sign in signs if not sign.needs_someone],
         "good": [sign.part for sign in signs if sign.state == SignState.GOOD],
         "unknown": [sign.part for sign in signs if sign.state == SignState.UNKNOWN],
         "at": timezone.localtime(),
