@@ -25,7 +25,7 @@ from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
 from resolution.admin.runs import describe_last_runs
-from resolution.models import Run
+from resolution.models import Conflict, Run
 from resolution.views.queue_summary import measure_tiers, waiting
 
 UNKNOWN_SHOWN = 10
@@ -111,7 +111,7 @@ def health(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     signs = status.signs(findings.find())
     found = {
-        "summary": status.summary(signs),
+        "summary": status.summary(signs, _count_conflicts(request)),
         "worst": status.worst(signs),
         "wanting": [(sign, see(request, sign.part)) for sign in signs if sign.needs_someone],
         "others": [(sign, see(request, sign.part)) for sign in signs if not sign.needs_someone],
@@ -120,6 +120,13 @@ def health(request: HttpRequest) -> HttpResponse:
         "at": timezone.localtime(),
     }
     return render(request, "proxy/home/health.html", found)
+
+
+def _count_conflicts(request: HttpRequest) -> int:
+    """Return how many wait, as far as somebody may know: 0 for others."""
+    if not request.user.has_perm("resolution.view_conflict"):
+        return 0
+    return Conflict.objects.filter(status=Conflict.Status.OPEN, is_of_one_speaker=False).count()
 
 
 @require_GET

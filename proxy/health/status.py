@@ -65,12 +65,15 @@ def signs(found: Findings) -> list[Sign]:
     return sorted(all_signs, key=lambda sign: order.index(sign.state))
 
 
-def summary(all_signs: Iterable[Sign]) -> str:
+def summary(all_signs: Iterable[Sign], conflicts: int = 0) -> str:
+    """Return one line; ``conflicts`` that wait are told, too."""
     parts = [sign.part for sign in all_signs if sign.needs_someone]
-    if not parts:
-        return "All is well"
-    things = "1 thing needs you" if len(parts) == 1 else f"{len(parts)} things need you"
-    return f"{things}: {', '.join(parts)}"
+    if parts:
+        things = "1 thing needs you" if len(parts) == 1 else f"{len(parts)} things need you"
+        told = f"{things}: {', '.join(parts)}"
+    else:
+        told = "All works" if conflicts else "All is well"
+    return f"{told}; {format_count(conflicts, 'conflict waits', 'conflicts wait')}" if conflicts else told
 
 
 def worst(all_signs: Iterable[Sign]) -> SignState:

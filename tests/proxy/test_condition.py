@@ -147,6 +147,8 @@ def test_several_are_counted_and_the_worst_one_colours_all() -> None:
     found = signs(replace(WELL, ages_s={}, models=Models(last_error="401", names=("m",), daily_calls=5)))
 
     assert summary(found) == "2 things need you: Worker, Models"
+    assert summary(found, 1) == "2 things need you: Worker, Models; 1 conflict waits"
+    assert summary(signs(WELL), 1_200) == "All works; 1,200 conflicts wait"
     assert worst(found) == SignState.BAD
 
 
