@@ -16,7 +16,7 @@ from resolution.decisions.conflicts import resolve
 from resolution.decisions.undo import undo
 from resolution.domain.verdicts import MemberKey, Resolution
 from resolution.errors import DecisionError, InvalidDecision, UnknownId
-from resolution.layers.conflicts import Member, open_conflict
+from resolution.layers.conflicts import Member, open_conflict, unite_conflicts_of
 from resolution.layers.memories import dispute_rivals
 from resolution.models import Claim, Conflict, Decision
 from tests.resolution.contests import contest, prefer, remember, settle, stand
@@ -252,6 +252,24 @@ def test_a_decision_loses_the_words_of_what_is_forgotten_and_nothing_else() -> N
         assert told["winner"]["text"] == emacs.text
     with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
         Decision.objects.update(arguments={})
+
+
+def test_words_are_gone_from_decisions_of_conflicts_that_were_united_too() -> None:
+    nano, pico = (remember(f"The user prefers the {editor} workflow.") for editor in ("nano", "pico"))
+    kept = contest("memory_slot", [nano, pico])
+    conflict, (vim, emacs) = prefer("The user prefers the vim workflow.", "The user prefers the emacs workflow.")
+    seen = conflicts.describe_seen(conflicts.sides.read_rows(list(conflict.members.all())))
+    conflict.members.create(kind="memory", object_id=nano.pk, text=nano.text)
+    decision = supersede(conflict, emacs, seen=seen)
+    unite_conflicts_of(conflict)
+    conflict.refresh_from_db()
+    assert conflict.resolution is not None
+    assert (conflict.status, conflict.resolution["conflict"]) == ("resolved", kept.pk)
+
+    Memory.objects.filter(pk=vim.pk).delete()
+
+    decision.refresh_from_db()
+    assert [one["text"] for one in decision.arguments["superseded"]] == ["(forgotten)"]
 
 
 def test_what_joined_after_the_decider_had_looked_stays_open_against_the_winner() -> None:
