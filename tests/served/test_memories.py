@@ -222,7 +222,8 @@ def test_two_preferences_of_one_thing_are_a_conflict_and_one_said_twice_is_none(
 
     assert [told["conflict_id"] for told in (first, again, other, elses)] == [None] * 4
     assert second["status"] == "active"
-    assert second["disputed_by"] == [first["id"], again["id"]]
+    assert (again["result"], again["id"]) == ("confirmed", first["id"])
+    assert second["disputed_by"] == [first["id"]]
     open_ones = [{"id": second["conflict_id"], "kind": "memory_slot", "conflicts_with": None}]
     assert second["conflicts"] == open_ones
     assert conflicts_of(server, first["id"], user="rita") == open_ones
