@@ -2,8 +2,8 @@
 about it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import Any, Literal
+from dataclasses import asdict, replace
+from typing import Any, Final, Literal
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
@@ -20,7 +20,7 @@ from memory.search.request import QUERY_CHARACTERS, Types
 from memory.search.results import Found, answer_search
 from memory.search.service import search
 from memory.semantic.domain.extraction import find_forgotten
-from memory.semantic.domain.scope import Scope
+from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
 from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, caller_with
@@ -44,6 +44,7 @@ router = Router(tags=["memory"])
 
 Category = Literal["identity", "preference", "project", "episodic", "other"]
 SLUG_MAX = 64
+NOWHERE: Final = Scope(Speaker("", ""), None)  # until it is known whose it is
 # What became of what was said.
 STATUS = {
     "created": 201, "promoted": 201, "confirmed": 200, "outdated": 200, "retracted": 200, "candidate": 202,
@@ -126,13 +127,13 @@ async def remember_for(caller: Caller, said: MemoryIn) -> tuple[int, dict[str, A
         memory: dict[str, Any] = next((item["memory"] for item in told.get("items", ()) if "memory" in item), {})
         return status, told | memory | {"result": FORGOTTEN[status]}
     current = runtime.current()
+    # In a thread: a text of 5,000 characters takes some ms to be read. What is refused begins no project.
+    remark = await sync_to_async(_compose)(said.text, NOWHERE, channel_of(caller), said.category or "")
     await current.projects.make_for_write(caller, said.project)
-    scope, channel = scope_of(current.cache, caller, {"user": said.user}, said.project), channel_of(caller)
+    scope = scope_of(current.cache, caller, {"user": said.user}, said.project)
 
-    # In the thread, too: a text of 5,000 characters takes some ms to be read.
     def run() -> dict[str, Any]:
-        remark = _compose(said.text, scope, channel, said.category or "")
-        return describe_remembered(service.remember([remark], is_metered=True)[0])
+        return describe_remembered(service.remember([replace(remark, scope=scope)], is_metered=True)[0])
 
     async with current.coherence.barrier():
         told = await sync_to_async(run)()

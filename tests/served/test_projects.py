@@ -129,6 +129,12 @@ def test_who_only_looks_or_forgets_begins_none_and_is_told_how(
     assert is_open(client, slug) == []
 
 
+def test_what_is_refused_begins_none(server: Served, client: psycopg.Connection[Any], slug: str) -> None:
+    answer = server.client.post("/memory", json={"text": "?!", "project": slug})
+
+    assert (answer.status_code, is_open(client, slug)) == (422, [])
+
+
 @pytest.mark.parametrize("allows_all", [False, True])
 def test_an_agents_token_begins_projects_if_it_may_name_all(
     server: Served, client: psycopg.Connection[Any], database: str, slug: str, ollama: StandIn, *, allows_all: bool
