@@ -24,8 +24,8 @@ SAME: Final = "the facts say so already"
 def choose_notes(
     cache: Cache, found: Sequence[ShownNote], shown: Block, recalled: Sequence[ShownFact], tokens_left: int
 ) -> tuple[list[ShownNote], dict[NoteKey, str]]:
-    """Of the notes, the best first, those that are added to what the prompt shows (``shown``) beside the facts that are
-    ``recalled`` now, and for each why it is in or out."""
+    """Choose of the notes, the best first, those that are added to what the prompt shows (``shown``) beside the facts
+    that are ``recalled`` now; also return for each why it is in or out."""
     tuning, reasons = cache.tuning, dict[NoteKey, str]()
     budgets = {"memory": tuning.recollection_max_memory_tokens, "episode": tuning.recollection_max_episode_tokens}
     room = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in budgets.items()}

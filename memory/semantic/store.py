@@ -67,7 +67,7 @@ class Draft:
 
     @property
     def places(self) -> Iterable[str]:
-        """What only one transaction at a time may look at and write."""
+        """The places that only one transaction at a time may look at and write."""
         owner = "\0".join(self.scope.speaker) if self.category in PERSONAL else ""
         base = f"{self.scope.project or ''}\0{owner}\0{kind_of(self.category)}\0"
         return [f"{base}{slot}" for slot in self.slots if slot] + [f"{self.scope.project or ''}\0={_bare(self.text)}"]
@@ -77,7 +77,7 @@ class Draft:
 
 
 def visible_to(scope: Scope) -> QuerySet[Memory]:
-    """Of all statuses: what concerns a person is for whoever said it, the rest for all of the project."""
+    """Return those of all statuses: what concerns a person for whoever said it, the rest for all of the project."""
     own = Q(agent=scope.speaker.agent, person=scope.speaker.person)
     return Memory.objects.filter(own | ~Q(category__in=PERSONAL), project=scope.project)
 
@@ -89,8 +89,8 @@ def said_by(scope: Scope) -> QuerySet[Memory]:
 
 
 def current_confidence(memory: Memory, now: datetime) -> float:
-    """How sure it still is: less each day since the last evidence for it, but for who somebody is, and what was stated
-    on purpose."""
+    """Return how sure it still is: less each day since the last evidence for it, but for who somebody is, and what was
+    stated on purpose."""
     if lasts(memory.category, memory.channel):
         return memory.confidence
     return decay(memory.confidence, (now - memory.last_updated) / timedelta(days=1))
@@ -108,8 +108,8 @@ def _bare(text: str) -> str:
 
 
 def find_retold(draft: Draft) -> list[Memory]:
-    """What its speaker has said that says the same as the draft, of its slot or in the same words but for inflection,
-    and is in force or may come to be, the newest first, locked."""
+    """Return what its speaker has said that says the same as the draft, of its slot or in the same words but for
+    inflection, and is in force or may come to be, the newest first, locked."""
     own = said_by(draft.scope).filter(status__in=RETRACTABLE)
     # Not all memories are about "the user": what was written on purpose may say "my".
     alike = Q(lexemes=SearchQuery(PERSONS.sub(" ", draft.text), config="english"))

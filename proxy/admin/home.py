@@ -42,7 +42,7 @@ SEE = {
 
 
 def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """What the page shows, added to what every page has; each part for those who may see it."""
+    """Return what the page shows, added to what every page has; each part for those who may see it."""
     may = request.user.has_perm
     tuning = Config.tuning()
     rights = {
@@ -105,7 +105,7 @@ def loops() -> dict[str, int]:
 
 @require_GET
 def health(request: HttpRequest) -> HttpResponse:
-    """How this process and its surroundings do, as a piece of the page."""
+    """Show how this process and its surroundings do, as a piece of the page."""
     # Asked for by the page when it is there: finding out may take seconds, where something hangs.
     if not request.user.has_perm(SEES_HEALTH):
         raise PermissionDenied
@@ -131,7 +131,7 @@ def _count_conflicts(request: HttpRequest) -> int:
 
 @require_GET
 def precision(request: HttpRequest) -> HttpResponse:
-    """How often what finds conflicts was right, as a piece of the page."""
+    """Show how often what finds conflicts was right, as a piece of the page."""
     if not request.user.has_perm("resolution.view_conflict"):
         raise PermissionDenied
     return render(request, "proxy/home/precision.html", {"precision": measure_tiers()})
@@ -153,7 +153,7 @@ def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
 
 @admin.register(HourlyFigures)
 class HourlyFiguresAdmin(ReadOnly, Page):
-    """What the page's charts are drawn from."""
+    """The figures from which the page's charts are drawn."""
 
     list_display = (
         "hour",

@@ -1,4 +1,4 @@
-"""How Festinger does, part by part: judges what was found, and says what to do where something is not as it should
+"""Judges part by part what was found of how Festinger does, and says what to do where something is not as it should
 be. Asks nobody itself."""
 
 from collections.abc import Callable, Iterable, Sequence
@@ -54,7 +54,7 @@ class Sign:
 
 
 def signs(found: Findings) -> list[Sign]:
-    """What is worst comes first."""
+    """Return the signs of all parts, the worst first."""
     all_signs = []
     for part, judge in PARTS.items():
         if found.process is None and part in SERVER_PARTS:
@@ -138,7 +138,7 @@ def judge_servers(found: Findings) -> Assessment:
 
 
 def judge_processes(ages_s: Sequence[float], one: str, many: str, log: str) -> Assessment:
-    """Of a part with at least one process, whose others may have died."""
+    """Judge a part with at least one process, whose others may have died."""
     late = [age_s for age_s in ages_s if age_s > LATE_S]
     if not late:
         who = "Alive" if len(ages_s) == 1 else f"All {len(ages_s)} {many} are alive"

@@ -67,6 +67,10 @@ def describe_seen(rows: Sequence[DisputedRow]) -> str:
     return f"{last}-{blake2s(seen.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
 
 
+def _changed(conflict_id: int) -> DecisionError:
+    return DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
+
+
 def _find_newcomers(rows: Sequence[DisputedRow], seen: str) -> list[DisputedRow]:
     """Return the members that joined after a decider has read the conflict."""
     last = seen.partition("-")[0]
@@ -91,7 +95,7 @@ def find_only_claim(conflict_id: int, seen: str) -> Claim:
     the conflict is another by now."""
     rows = sides.read_rows(list(ConflictMember.objects.filter(conflict=conflict_id)))
     if seen != describe_seen(rows):
-        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
+        raise _changed(conflict_id)
     waiting = [one.row for one in rows if one.waits]
     if len(waiting) != 1 or not all(isinstance(one.row, Claim | Edge) for one in rows):
         raise DecisionError(f"Conflict {conflict_id} is not between one claim and a fact: decide it on its page.")
@@ -122,10 +126,10 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     _refuse_closed(conflict)
     newcomers = _find_newcomers(rows, seen or "") if resolution.action == "supersede_others" else []
     if seen is not None and seen != describe_seen([one for one in rows if one not in newcomers]):
-        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
+        raise _changed(conflict_id)
     winner, losers = _choose(conflict, rows, resolution)
     if winner in newcomers:
-        raise DecisionError(f"Conflict {conflict_id} has changed meanwhile. Look at it again.")
+        raise _changed(conflict_id)
     losers = [one for one in losers if one not in newcomers]
     slots = {slot for one in rows for slot in one.slots}
     concepts, dim_ids = {concept_id for concept_id, _ in slots}, {dim_id for _, dim_id in slots}

@@ -47,7 +47,7 @@ CONFIRMED_FIELDS = ("confidence", "source", "channel", "agent", "is_corroborated
 
 @dataclass(slots=True)
 class UndoReport:
-    """What became of a run's decisions: how they were undone, newest first, which could not be, and why, and how many
+    """The fate of a run's decisions: how they were undone, newest first, which could not be, and why, and how many
     are left because the time was over."""
 
     undone: list[Decision] = field(default_factory=list)
@@ -119,8 +119,8 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
         fact = after["edges"][key] or decision.before["edges"][key]
         edges[key] = store.lock_edge(TripleIds(fact["concept_id"], fact["dim_id"], fact["parent_id"]))
     _refuse_changed(edges, after)
-    again = sides.put_back(decision, actor, reason)
-    again += _release(joined)
+    again = [*sides.put_back(decision, actor, reason), *_release(joined)]
+
     # The conflict's own slot belongs to it even where nothing changed there: what is open in it is looked at again.
     concepts = {concept_id for concept_id, _ in (*of_conflict, *map(read_slot, after["edges"]))}
     old = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
@@ -194,7 +194,7 @@ def _release(joined: Sequence[ConflictMember]) -> list[Memory | ProjectState]:
 
 
 def _refuse_aliases(decision: Decision) -> None:
-    """What it would put back must not be about words that are aliases by now."""
+    """Raise DecisionError where it would put back something about words that are aliases by now."""
     edges = [snapshot for snapshot in decision.before["edges"].values() if snapshot is not None]
     ids = {snapshot[name] for snapshot in edges for name in ("concept_id", "dim_id", "parent_id")}
     claims = Claim.objects.filter(pk__in=map(int, decision.after["conflicts"]))
@@ -329,7 +329,7 @@ def _withdraw(row: Claim, decision: Decision) -> None:
 
 
 def _stays_closed(row: Claim) -> bool:
-    """Whether the same collision is open again in another row, or was caused by a decision that is undone by now."""
+    """True if the same collision is open again in another row, or was caused by a decision that is undone by now."""
     # The constraint conflict_open_once allows one open row for a triple.
     same = Claim.objects.filter(
         concept_id=row.concept_id, dim_id=row.dim_id, incoming_parent_id=row.incoming_parent_id, status__in=OPEN

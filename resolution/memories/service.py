@@ -1,4 +1,4 @@
-"""What is remembered, and what is done about what stands: the one way in for messages, HTTP, MCP and operators."""
+"""Remembers, and settles what stands against it: the one way in for messages, HTTP, MCP and operators."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ HOLDING = (Status.ACTIVE, Status.DEPRECATED)
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a remark. ``memory`` is None where there is none: it was dismissed, unknown or over a quota."""
+    """The fate of a remark. ``memory`` is None where there is none: it was dismissed, unknown or over a quota."""
 
     status: RememberStatus
     memory: Memory | None = None

@@ -1,4 +1,4 @@
-"""What a sentence says about a slot: a subject, a relation, a value."""
+"""Claims: a subject, a relation and a value, as a sentence has them, and how values compare."""
 
 import re
 import unicodedata

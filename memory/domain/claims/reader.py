@@ -46,9 +46,8 @@ _FORMS: Final = (
     re.compile(rf"{_ABOUT}{_IS} (?P<made>made|built) of {_VALUE}{_END}"),
     re.compile(rf"{_DECIDED}(?:(?P<now>now )?uses?|(?P<chose>{english.CHOSE})) {_VALUE} (?:for|as) {_ABOUT}{_END}"),
 )
-_OF_A_PHRASE: Final = re.compile(
-    r"\b(?:the|our|my|your|this|that|an?) (?:[\w-]+ ){1,3}\Z", re.IGNORECASE
-)  # `the billing`
+# Before a word that is only part of a name: `the billing` server.
+_OF_A_PHRASE: Final = re.compile(r"\b(?:the|our|my|your|this|that|an?) (?:[\w-]+ ){1,3}\Z", re.IGNORECASE)
 _NUMERAL: Final = re.compile(r"v?\d+(?:[.,:]\d+)*", re.IGNORECASE)
 _COPULA: Final = re.compile(rf"(?<=\s)(?:{english.COPULAS})(?=\s)", re.IGNORECASE)
 _STATE: Final = re.compile(rf"(?<=\s)(?:{english.STATES})\b", re.IGNORECASE)

@@ -47,7 +47,7 @@ class ShownNote(NamedTuple):
 
 
 class NoteState(NamedTuple):
-    """How a memory or an episode is by now that has changed since it may have been shown."""
+    """The present state of a memory or an episode that has changed since it may have been shown."""
 
     text: str  # all of it, as ``make_harmless`` gives it
     is_disputed: bool
@@ -84,9 +84,9 @@ def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
         if not any(claim_same(known.text, each.text) for known in (newest, *others)):
             others.append(each)
     told = [f"{each.said_on}: {_value_beside(newest, each)}" for each in others]
-    is_replaced = not is_disputed and all(tells_other_value(each.text, newest.text) for each in others)
-    opening = "disputed; " if is_disputed else "before, " if is_replaced else ""
-    behind = f"{opening}{'; '.join(told)}".removesuffix("; ") if told or is_disputed else ""
+    behind = "; ".join(["disputed", *told] if is_disputed else told)
+    if others and not is_disputed and all(tells_other_value(each.text, newest.text) for each in others):
+        behind = f"before, {behind}"
     return f"{_mark(newest.kind, newest.said_on)}{newest.text}{f' ({behind})' if behind else ''}"
 
 
@@ -157,8 +157,8 @@ _KEPT_WORD, _KEPT_WORDS_MAX = 40, 16_384  # characters; words
 
 
 class _Contents(dict[str, str]):
-    """What each word tells: itself in the singular, or nothing. A dict, as a prompt asks for thousands of words, and a
-    look into one takes a fifth of a call. What is too long to be kept is read anew each time."""
+    """Maps each word to what it tells: itself in the singular, or nothing. A dict, as a prompt asks for thousands of
+    words, and a look into one takes a fifth of a call. What is too long to be kept is read anew each time."""
 
     def __missing__(self, word: str) -> str:
         content = word.removesuffix("'s").removesuffix("’s")

@@ -1,4 +1,4 @@
-"""Whether a sentence says again what a prompt is told anyway, or what holds no more; judged by its words."""
+"""Judges by its words if a sentence says again what a prompt is told anyway, or what holds no more."""
 
 import re
 from collections.abc import Collection, Iterable, Set
@@ -10,7 +10,7 @@ from memory.domain.text.function_words import is_closed_class, split_words
 
 _PARTS: Final = re.compile(r"[^\W_]+")
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:s|ed|ing)\Z")
-_NAME: Final = re.compile(r"(?<=\w\W)(?:[A-Z]|\w*\d)\w*|(?<=, )(?:[A-Z]|\w*\d)\w*")
+_NAME: Final = re.compile(r"(?:(?<=\w\W)|(?<=, ))(?:[A-Z]|\w*\d)\w*")  # not a sentence's first word, which may be any
 _SHORT: Final = 2  # characters: words that tell nothing, unless they are numbers
 # Whom memories are about, and what people say besides without telling anything.
 _EMPTY: Final = split_words(
@@ -52,14 +52,14 @@ def repeats_memory(sentence: str, memories: Collection[str]) -> bool:
 
 
 def repeats_facts(sentence: str, facts: Iterable[ShownFact]) -> bool:
-    """Whether all that it tells stands in the facts."""
+    """True if all that it tells stands in the facts."""
     told = {word for fact in facts for word in words_of(" ".join((fact.concept, fact.dimension, fact.parent)))}
     said = words_of(sentence)
     return bool(said) and said <= told
 
 
 def is_withdrawn(sentence: str, said_at: float, memories: Collection[str], ended: Collection[Ended]) -> bool:
-    """Whether it says what one of these memories of it said, which hold no more, or a fact that has ended since."""
+    """True if it says what one of these memories of it said, which hold no more, or a fact that has ended since."""
     if not memories and not ended:  # nearly always
         return False
     said = words_of(sentence)

@@ -63,7 +63,7 @@ class Word(NamedTuple):
 
 
 def decay(confidence: float, days: float) -> float:
-    """How sure it is these days after the last evidence for it: computed from that day, so never twice."""
+    """Return how sure it is these days after the last evidence for it: computed from that day, so never twice."""
     return confidence * exp(-DECAY * max(days, 0.0))
 
 
@@ -114,7 +114,7 @@ def says_same(one: str, other: str) -> bool:
 
 
 def states_same(one: str, other: str) -> bool:
-    """The same of sentences of which one may only tell that it was decided, as in "The team decided that ..."."""
+    """True if two sentences say the same, though one may tell that it was decided ("The team decided that ...")."""
     return says_same(_DECIDED.sub("", one), _DECIDED.sub("", other))
 
 
