@@ -160,7 +160,7 @@ CREATE FUNCTION festinger_announce_soas_flags() RETURNS trigger LANGUAGE plpgsql
 BEGIN
     PERFORM festinger_announce('soas', (
         SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)
-        WHERE (new_rows.is_common, new_rows.is_muted, new_rows.novelty, new_rows.asked_at) IS DISTINCT FROM (old_rows.is_common, old_rows.is_muted, old_rows.novelty, old_rows.asked_at)));
+        WHERE (new_rows.is_common, new_rows.is_muted, new_rows.novelty, new_rows.asked_at, new_rows.label) IS DISTINCT FROM (old_rows.is_common, old_rows.is_muted, old_rows.novelty, old_rows.asked_at, old_rows.label)));
     RETURN NULL;
 END $$;
 

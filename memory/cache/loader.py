@@ -34,7 +34,8 @@ FETCH_ROWS = 1_000
 
 SOAS = """
     SELECT id, token, encounter_count, saliency, novelty, is_common, is_muted,
-           extract(epoch FROM last_seen)::float8, asked_count, extract(epoch FROM asked_at)::float8
+           extract(epoch FROM last_seen)::float8, asked_count, extract(epoch FROM asked_at)::float8,
+           label
     FROM soas
 """
 # What a prompt can be told or asked about, and what the facts about that are made of. Of the rest there are too many:
@@ -186,12 +187,13 @@ async def _drop_words(cache: Cache, touched: set[int]) -> None:
 def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Shared[float]") -> None:
     by_token, by_id, load = cache.soas_by_token, cache.soas_by_id, cache.loads
     aliases, spellings = cache.aliases, cache.spellings
-    for row_id, token, count, saliency, novelty, is_common, is_muted, last_seen, asked, asked_at in rows:
+    for row_id, token, count, saliency, novelty, is_common, is_muted, last_seen, asked, asked_at, label in rows:
         old = by_token.get(token)
         # Most rows say what is known. Counts may be ahead of Postgres in this process, until they are flushed.
         if (
             old is not None
-            and (old.id, old.novelty, old.is_common, old.is_muted) == (row_id, novelty, is_common, is_muted)
+            and (old.id, old.novelty, old.is_common, old.is_muted, old.label)
+            == (row_id, novelty, is_common, is_muted, label)
             and old.encounter_count >= count
             and old.asked_count >= asked
         ):
@@ -200,7 +202,7 @@ def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Sh
         if row_id in touched:
             continue
         row = SoasRow(
-            row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, load
+            row_id, count, share[saliency], share[novelty], is_common, is_muted, last_seen, asked, asked_at, label, load
         )
         has_aliases = row_id in aliases or row_id in spellings
         if old is None and not (is_common or has_aliases or row_id in by_id):

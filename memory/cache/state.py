@@ -142,6 +142,11 @@ class Cache:
         row = self.soas_by_token.get(token) if token in self.alias_rows else None
         return self.soas_by_id[row.id] if row is not None else token
 
+    def label_of(self, token: str) -> str:
+        """The token as it is typed."""
+        row = self.soas_by_token.get(token)
+        return row.label or token if row is not None else token
+
     def is_kept(self, row: SoasRow) -> bool:
         """Whether every process has the word: what the loader's condition says, as far as this process knows."""
         return (

@@ -2,6 +2,7 @@
 facts as the pages show them: ``mimir runs on tyr``. And what cannot be a fact, whoever states it."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from memory.domain.formatting import VERBS
@@ -95,12 +96,10 @@ def _parse_shown(text: str) -> Triple:
     named = _SHOWN_DIMENSION.search(text, at, end)
     shown = text[at : named.start() if named is not None else end]
     parent = [token.text for token in tokenise(shown)] if _NOT_IN_PARENTS.isdisjoint(shown) else []
-    # Longer ones, and those with words that are in no name, are sentences: those are read where a user says them.
-    is_name = 0 < len(parent) <= PARENT_WORDS_MAX and not any(is_closed_class(t) or t in _NOT_IN_NAMES for t in parent)
     relation = found["relation"].lower()
     dimension = (named["dimension"] or named["context"] or named["value"]) if named is not None else ""
     is_whole = dimension or relation in _DIMENSIONS
-    if not is_name or not is_whole or (relation == "has") != bool(named is not None and named["value"]):
+    if not _is_value(parent) or not is_whole or (relation == "has") != bool(named is not None and named["value"]):
         raise FactMistake("there is no -isa or -ispart", len(text.rstrip()))
     fact = Triple(
         concept=_name([_Word(found["concept"], start)], "concept", start),
@@ -149,10 +148,12 @@ def _name(words: list[_Word], role: str, position: int) -> str:
         raise FactMistake(f"the {role} is missing", position)
     quoted = len(words) == 1 and words[0].text.startswith('"')
     text = words[0].text.strip('"') if quoted else " ".join(word.text for word in words)
-    tokens = tokenise(text)
+    is_one = quoted or (role == "parent" and _is_value([word.text.lower() for word in words]))
+    # A number is part of a value that has a unit: 4.8 kg.
+    tokens = tokenise("_".join(text.split()) if is_one and any(map(str.isdigit, text)) else text)
     if not tokens or "".join(find_leftovers(text, tokens)).strip(AROUND):
         raise FactMistake(f"{text!r} cannot be a {role}", words[0].start, A_NAME)
-    if len(tokens) > 1 and not quoted:
+    if len(tokens) > 1 and not is_one:
         raise FactMistake(f"{text!r} is more than one name", words[0].start, ONE_NAME)
     name = "_".join(token.text for token in tokens)
     if not is_name(name):
@@ -160,6 +161,12 @@ def _name(words: list[_Word], role: str, position: int) -> str:
     if role != "parent" and (mistake := find_name_mistake(name)):
         raise FactMistake(mistake, words[0].start, A_NOUN)
     return name
+
+
+def _is_value(words: Sequence[str]) -> bool:
+    """True if unquoted words, in small letters, are one name. Longer ones, and those with words that are in no name,
+    are sentences, which are read where a user says them."""
+    return 0 < len(words) <= PARENT_WORDS_MAX and not any(is_closed_class(t) or t in _NOT_IN_NAMES for t in words)
 
 
 def _refuse_circles(fact: Triple, position: int) -> None:

@@ -21,7 +21,7 @@ VERBS: Final = {
 # Dimensions in which a fact tells what sort of thing its concept is; in others it tells a value.
 _NAMES_KINDS: Final = re.compile(r"(?:^|[-_.])(?:types?|kinds?|sorts?|class|category|role)$")
 # By sound, as far as spelling tells it: an app, a user, a unit, a European one.
-_TAKES_AN: Final = re.compile(r"(?!eu|uni(?![nm])|us[aeb]|uti)[aeiou]|hour")
+_TAKES_AN: Final = re.compile(r"(?!eu|uni(?![nm])|us[aeb]|uti)[aeiou]|hour", re.IGNORECASE)
 
 
 def format_duration(seconds: float) -> str:

@@ -69,6 +69,7 @@ class SoasRow:
     last_seen: float | None = None
     asked_count: int = 0
     asked_at: float | None = None
+    label: str = ""  # as it is typed, where that is not the token
     load: int = 0  # the last full load that met it
 
     def keep_ahead(self, old: "SoasRow") -> None:

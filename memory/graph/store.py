@@ -2,7 +2,7 @@
 of the graph leaves a row in ``edge_history``. All functions run inside the caller's transaction."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -258,6 +258,25 @@ def _ids_of(tokens: list[str]) -> dict[str, int]:
         cursor.execute("SELECT id, concept_id FROM alias WHERE id = ANY(%s)", [list(ids.values())])
         concept_of: dict[int, int] = dict(cursor.fetchall())
     return {token: concept_of.get(word_id, word_id) for token, word_id in ids.items()}
+
+
+def label_words(spelled: Mapping[str, str], *, may_replace: Collection[str] = ()) -> None:
+    """Notes how tokens are typed: the first time or, of those that one ``may_replace``, always."""
+    labels = {token: label if label != token else "" for token, label in spelled.items()}
+    rows = [(token, label, token in may_replace) for token, label in labels.items() if label or token in may_replace]
+    if not rows:  # nearly always
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH new AS (SELECT * FROM unnest(%s::text[], %s::text[], %s::bool[]) AS new (token, label, may_replace)),"
+            " changing AS ("
+            "  SELECT id, new.label FROM soas JOIN new USING (token)"
+            "  WHERE (soas.label = '' OR may_replace) AND soas.label <> new.label"
+            "    AND (new.label = '' OR lower(normalize(replace(new.label, ' ', '_'), NFKC)) = token)"
+            "  ORDER BY id FOR NO KEY UPDATE OF soas"
+            " ) UPDATE soas SET label = changing.label FROM changing WHERE soas.id = changing.id",
+            columns(rows, 3),
+        )
 
 
 def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "", keeps_all: bool = False) -> Dimension:

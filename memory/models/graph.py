@@ -8,7 +8,7 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import Lower, Now
 
 from memory.domain.channels import Channel
-from memory.domain.formatting import format_triple, relate
+from memory.domain.formatting import format_fact, relate
 from memory.domain.types import Place, Triple, TripleIds
 
 
@@ -17,6 +17,13 @@ class NormalForm(models.Func):
 
     function = "normalize"
     template = "%(function)s(%(expressions)s, NFKC)"
+    output_field = models.CharField()
+
+
+class TokenOf(models.Func):
+    """The token that a label spells."""
+
+    template = "lower(normalize(replace(%(expressions)s, ' ', '_'), NFKC))"
     output_field = models.CharField()
 
 
@@ -63,6 +70,10 @@ class Soas(models.Model):
 
     id = models.AutoField(primary_key=True)
     token = models.CharField(max_length=64)
+    label = models.CharField(
+        max_length=64, blank=True, default="", db_default="",
+        help_text="As it is typed, where that is not the token: PEEK polymer for peek_polymer.",
+    )  # fmt: skip
     is_common = models.BooleanField(
         default=False, db_default=False, help_text="An English dictionary word: its saliency stays 0."
     )
@@ -112,6 +123,12 @@ class Soas(models.Model):
                 violation_error_message="A token is letters and digits, joined by _ - . ' @ or +.",
             ),
             models.CheckConstraint(
+                # The same name, so whatever holds of tokens in prompts holds of labels.
+                condition=Q(label="") | Q(token=TokenOf("label")),
+                name="soas_label_spells_the_token",
+                violation_error_message="A label is the token in other letters, with spaces for _.",
+            ),
+            models.CheckConstraint(
                 condition=Q(
                     encounter_count__gte=0, conversation_count__gte=0, asked_count__gte=0, write_attempts__gte=0
                 ),
@@ -127,6 +144,11 @@ class Soas(models.Model):
 
     def __str__(self) -> str:
         return self.token
+
+    @property
+    def shown(self) -> str:
+        """As people typed it."""
+        return self.label or self.token
 
 
 class Alias(models.Model):
@@ -272,7 +294,7 @@ class Edge(models.Model):
         ]
 
     def __str__(self) -> str:
-        return format_triple(self.fact)
+        return format_fact(self.concept.shown, self.parent.shown, self.dim.token, is_isa=self.is_isa)
 
     @property
     def fact(self) -> Triple:

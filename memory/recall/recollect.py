@@ -321,4 +321,6 @@ def _show(graph: SpeakersGraph, edge: EdgeRow) -> ShownFact:
     words = graph.cache.soas_by_id
     is_disputed, rivals = graph.find_dispute(edge)
     concept, dimension, parent = words[edge.concept_id], words[edge.dim_id], words[edge.parent_id]
-    return ShownFact(concept, dimension, parent, is_disputed, rivals, edge.is_isa)
+    names = (concept, parent, *rivals)
+    labels = tuple(map(graph.cache.label_of, names))
+    return ShownFact(concept, dimension, parent, is_disputed, rivals, edge.is_isa, labels if labels != names else ())

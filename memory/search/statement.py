@@ -128,11 +128,18 @@ _EPISODES: Final = f"""
         WHERE line.kind = 'episode' AND line.row = episode.id
     ) made
 """
+
+
+def _shown(word: str) -> str:
+    return f"coalesce(nullif({word}.label, ''), {word}.token)"
+
+
 # Facts about a concept that the query names, and those that have it as their parent.
 _FACTS: Final = f"""
     SELECT 'fact', edge_id, '', confidence, extract(epoch FROM said_at)::float8, agent, '', channel, '',
         false, NULL::float8, matched.share, ARRAY[]::int[], '', ARRAY[]::text[], ARRAY[]::text[],
-        json_build_array(concept.token, parent.token, dimension.token, is_isa, concept.id, dimension.id, parent.id)
+        json_build_array({_shown("concept")}, {_shown("parent")}, dimension.token, is_isa,
+            concept.id, dimension.id, parent.id)
     FROM (
         SELECT urd.* FROM named JOIN urd ON urd.id = named.id
         UNION

@@ -57,6 +57,7 @@ def surroundings_out(conflict_id: int) -> dict[str, Any] | None:
 
 def edge_out(edge: Edge) -> dict[str, Any]:
     return asdict(edge.fact) | {
+        "label": edge.parent.shown,
         "confidence": edge.confidence,
         "source": edge.source,
         "channel": edge.channel,

@@ -76,7 +76,7 @@ async def read_injections(
             others = tuple(bytes(others[start : start + SIZE]) for start in range(0, len(others), SIZE))
             # A block without text may still tell what was asked (placement ``system``).
             shown = (ShownFact(*fact) for fact in content["facts"])
-            facts = tuple(fact._replace(rivals=tuple(fact.rivals)) for fact in shown)
+            facts = tuple(fact._replace(rivals=tuple(fact.rivals), labels=tuple(fact.labels)) for fact in shown)
             notes = tuple(ShownNote(*note) for note in content["notes"])
             states = tuple(ShownState(*state) for state in content["states"])
             block = Block(text, facts, tuple(content["questions"]), notes, states)

@@ -11,7 +11,9 @@ from memory.domain.cues.modality import SpeechAct
 from memory.domain.fact_syntax import find_mistake
 from memory.domain.judging import PLAIN
 from memory.domain.name_shapes import Doubt, find_doubt
+from memory.domain.text.spelling import find_spelling
 from memory.domain.types import Triple
+from memory.graph import store
 from memory.graph.aliases import find_concepts, rename
 from memory.graph.store import Assertion, Attribution
 from memory.models import Dimension, Edge
@@ -86,7 +88,19 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
     book.write()
     if quotas is not None:
         quotas.write()
+    _label([one for one in assertions if not mistakes[one.triple]])
     return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _label(assertions: Sequence[Assertion]) -> None:
+    """Notes how their values are typed."""
+    spelled, by_operators = dict[str, str](), set[str]()
+    for triple, said, _ in assertions:
+        if (spelling := find_spelling(said.evidence, triple.parent)) and not triple.is_naming:
+            spelled[triple.parent] = spelling
+            if said.channel == Channel.OPERATOR:
+                by_operators.add(triple.parent)
+    store.label_words(spelled, may_replace=by_operators)
 
 
 def _rename(one: Assertion, names: Mapping[str, str]) -> Assertion:

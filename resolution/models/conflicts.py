@@ -338,7 +338,7 @@ class Claim(models.Model):
     @property
     def words(self) -> str:
         """Its statement, for people."""
-        fact = format_fact(self.concept.token, self.incoming_parent.token, self.dim.token, is_isa=self.incoming_is_isa)
+        fact = format_fact(self.concept.shown, self.incoming_parent.shown, self.dim.token, is_isa=self.incoming_is_isa)
         return f"no longer: {fact}" if self.is_retraction else fact
 
     @property

@@ -49,6 +49,7 @@ class Contents:
         self.counts: Counter[str] = Counter()  # lines by kind
         self.words: set[str] = set()
         self.muted: set[str] = set()
+        self.labels: dict[str, str] = {}
         self.dimensions: dict[str, DimensionLine] = {}  # those with a line of their own, by name
         self.is_isa: dict[str, bool] = {}  # of all dimensions of facts and conflicts: what their first fact says
         self._file = file
@@ -98,8 +99,11 @@ class Contents:
                 dimensions[number] = line
                 if line.on_collision == Dimension.OnCollision.KEEP_ALL:  # here it may not: the second is a conflict
                     additive.add(line.dimension)
-            elif isinstance(line, ConceptLine) and line.is_muted:
-                self.muted.add(line.concept)
+            elif isinstance(line, ConceptLine):
+                if line.is_muted:
+                    self.muted.add(line.concept)
+                if line.label:
+                    self.labels[line.concept] = line.label
             elif isinstance(line, FactLine | ConflictLine):
                 (self.is_isa if line.kind == "fact" else of_conflicts).setdefault(line.dimension, line.is_isa)
             else:

@@ -22,7 +22,10 @@ DIMENSIONS: Final = """
     JOIN soas AS word ON word.id = dimension.id LEFT JOIN soas AS origin ON origin.id = split_from_id
     ORDER BY word.token COLLATE "C"
 """
-MUTED: Final = 'SELECT token, is_muted FROM soas WHERE is_muted ORDER BY token COLLATE "C"'
+# Those of which the file tells more than their facts do.
+CONCEPTS: Final = """
+    SELECT token, is_muted, label FROM soas WHERE is_muted OR label <> '' ORDER BY token COLLATE "C"
+"""
 ALIASES: Final = """
     SELECT word.token, concept.token, channel, agent, at FROM alias
     JOIN soas AS word ON word.id = alias.id JOIN soas AS concept ON concept.id = concept_id
@@ -127,7 +130,7 @@ EPISODES: Final = """
 # Each with the name of its count and the kind of its lines.
 GRAPH: Final = (
     ("dimensions", "dimension", DIMENSIONS),
-    ("muted", "concept", MUTED),
+    ("concepts", "concept", CONCEPTS),
     ("aliases", "alias", ALIASES),
     ("facts", "fact", FACTS),
     ("decided", "decided", DECIDED),

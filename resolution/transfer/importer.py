@@ -174,6 +174,7 @@ def _write(
     writer.place_facts(contents.lines(FactLine), contents.counts["fact"], progress)
     writer.queue_conflicts(line for _, line in contents.lines(ConflictLine))
     writer.add_rulings(line for _, line in contents.lines(DecidedLine))
+    store.label_words(contents.labels)
     report.newly_muted = Soas.objects.filter(token__in=contents.muted, is_muted=False).update(is_muted=True)
 
 

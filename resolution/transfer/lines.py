@@ -13,6 +13,7 @@ from memory.domain.channels import Channel
 from memory.domain.fact_syntax import find_name_mistake
 from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.statement import PERSON_MAX
+from memory.domain.text.spelling import find_spelling
 from memory.domain.text.tokenizer import is_name, parse_name
 from memory.domain.types import Triple
 from memory.models import Dimension, Episode, Memory, Source
@@ -129,7 +130,14 @@ class DimensionLine(_Line):
 class ConceptLine(_Line):
     kind: Literal["concept"] = "concept"
     concept: Name
-    is_muted: bool
+    is_muted: bool = False
+    label: Annotated[str, Field(max_length=64)] = ""
+
+    @model_validator(mode="after")
+    def _refuse_other_names(self) -> Self:
+        if self.label and find_spelling(self.label, self.concept) != self.label:
+            raise ValueError(f"{self.label!r} does not spell {self.concept}")
+        return self
 
 
 class AliasLine(_Line):

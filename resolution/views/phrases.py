@@ -135,7 +135,7 @@ def newcomer(row: Claim, dimension: str = "", is_isa: bool | None = None) -> str
     if not dimension and is_isa is None:
         return row.words
     flavour = row.incoming_is_isa if is_isa is None else is_isa
-    return format_fact(row.concept.token, row.incoming_parent.token, dimension or row.dim.token, is_isa=flavour)
+    return format_fact(row.concept.shown, row.incoming_parent.shown, dimension or row.dim.token, is_isa=flavour)
 
 
 def describe_proposal(row: Claim) -> str:
@@ -209,7 +209,7 @@ def tell_when(at: datetime) -> str:
 def what_stood(row: Claim) -> str:
     if row.existing_parent is None:
         return f"a fact about {row.blocking_concept or row.incoming_parent} [{row.dim}]"
-    return format_fact(row.concept.token, row.existing_parent.token, row.dim.token, is_isa=row.existing_is_isa)
+    return format_fact(row.concept.shown, row.existing_parent.shown, row.dim.token, is_isa=row.existing_is_isa)
 
 
 def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:

@@ -63,6 +63,7 @@ KEEP_ALL = f"UPDATE dimension SET on_collision = 'keep_all' WHERE id = {D}"
 BAD_ROWS = [
     BadRow("soas_token_is_normal", "soas", {"token": "Gnommoweb"}),
     BadRow("soas_token_is_normal", "soas", {"token": "ﬁle"}),
+    BadRow("soas_label_spells_the_token", "soas", {"token": "peek_polymer", "label": "PEEK foam"}),
     *(
         BadRow("soas_token_stays_in_its_alphabet", "soas", {"token": token})
         for token in ("", "a b", "a\nb", "</recollection>", 'say"', "a\\b", "a]b")

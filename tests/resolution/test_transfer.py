@@ -83,7 +83,7 @@ class TestRoundTrip:
             Verdict("decompose", "", existing_dimension="form", new_dimension="use"),
         )
         Dimension.objects.filter(soas__token="runs-on").update(on_collision="supersede", question="Where?")
-        Soas.objects.filter(token="gnommoweb").update(is_muted=True)
+        Soas.objects.filter(token="gnommoweb").update(is_muted=True, label="GnommoWeb")
         Claim.objects.filter(pk=claim.pk).update(priority=1)
         merge("aa", "aaron", OPERATOR)
         name_concept("ron", "aaron", OPERATOR.attribute(""))

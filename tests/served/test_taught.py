@@ -183,3 +183,32 @@ def test_who_forgets_too_much_is_told_to_wait(server: Served, database: str) -> 
 
     assert (status, told["setting"]) == (429, "quota_gutask_per_hour")
     assert "uffish0: [type] thought\n" in recalled(server, "uffish0")
+
+
+TYPED = {
+    "mount -isa PEEK polymer in context of material": "mount: [material] PEEK polymer\n",
+    'gantryarm -isa "4.8 kg" in context of weight': "gantryarm: [weight] 4.8 kg\n",
+    "rail -isa GF-PTFE in context of coating": "rail: [coating] GF-PTFE\n",
+}
+
+
+@pytest.mark.parametrize(("fact", "line"), TYPED.items())
+def test_a_value_is_shown_as_it_was_typed(server: Served, fact: str, line: str) -> None:
+    assert server.teach(fact).status_code == 201
+
+    name = fact.split()[0]
+    assert line in server.client.post("/recollect", json={"text": name}).json()["block"]
+    assert server.client.get(f"/facts/{name}").json()["items"][0]["label"] == line.split("] ")[1].strip()
+
+
+def test_only_an_operator_changes_how_a_value_is_typed(strict: Served, tokens: dict[str, str]) -> None:
+    def teach(scope: str, value: str) -> str:
+        headers = {"Authorization": f"Bearer {tokens[scope]}"}
+        fact = {"fact": f"strut -isa {value} in context of alloy"}
+        assert strict.client.post("/iknowthat", json=fact, headers=headers).is_success
+        return str(strict.client.get("/facts/strut", headers=headers).json()["items"][0]["label"])
+
+    assert teach("agent", "INCONEL") == "INCONEL"
+    assert teach("agent", "Inconel") == "INCONEL"
+    assert teach("operator", "Inconel") == "Inconel"
+    assert teach("operator", "inconel") == "inconel"

@@ -31,6 +31,18 @@ class ShownFact(NamedTuple):
     # What else is claimed of it, the newest first. The order is of no matter to what the line says.
     rivals: tuple[str, ...] = ()
     is_isa: bool | None = None  # None where an earlier version showed it
+    # The concept, the parent and the rivals as they are typed, where one of them is typed otherwise.
+    labels: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """The concept as it is printed."""
+        return self.labels[0] if self.labels else self.concept
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """As they are printed."""
+        return self.labels[1:] or (self.parent, *self.rivals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,7 @@ def render_facts(facts: Sequence[ShownFact], style: Style) -> str:
     if style == "sentences":
         return "\n".join([_as_sentence(fact) for fact in joined])
     shown = " ".join([_as_slot(fact) for fact in joined])
-    return f"{facts[0].concept}: {shown}{CONFLICT if any(fact.is_disputed for fact in facts) else ''}"
+    return f"{facts[0].subject}: {shown}{CONFLICT if any(fact.is_disputed for fact in facts) else ''}"
 
 
 def count_fitting(facts: Sequence[ShownFact], style: Style, length_max: int) -> int:
@@ -102,20 +114,24 @@ def _join_parents(facts: Sequence[ShownFact]) -> Sequence[ShownFact]:
     for fact in facts:
         kind = (fact.dimension, fact.is_disputed, fact.is_isa)
         known = joined.get(kind)
-        joined[kind] = fact if known is None else known._replace(parent=f"{known.parent}, {fact.parent}")
+        if known is None:
+            joined[kind] = fact
+        else:
+            (first, *rivals), (further, *_) = known.values, fact.values
+            labels = (known.subject, f"{first}, {further}", *rivals)
+            joined[kind] = known._replace(parent=f"{known.parent}, {fact.parent}", labels=labels)
     return list(joined.values())
 
 
 def _as_slot(fact: ShownFact) -> str:
-    return f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {' | '.join((fact.parent, *fact.rivals))}"
+    return f"[{fact.dimension}{'?' if fact.is_disputed else ''}] {' | '.join(fact.values)}"
 
 
 @lru_cache(maxsize=SENTENCES_KEPT)  # the same facts are shown in prompt after prompt
 def _as_sentence(fact: ShownFact) -> str:
     """``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed)``."""
-    concept, dimension, parent, is_disputed, rivals, is_isa = fact
-    told = tell_fact(concept, " or ".join((parent, *rivals)), dimension, is_isa=bool(is_isa))
-    return f"{told}{DISPUTED if is_disputed else '.'}"
+    told = tell_fact(fact.subject, " or ".join(fact.values), fact.dimension, is_isa=bool(fact.is_isa))
+    return f"{told}{DISPUTED if fact.is_disputed else '.'}"
 
 
 def render_questions(concepts: Sequence[str]) -> str:

@@ -162,7 +162,7 @@ class SoasAdmin(Fixed, ReadPage):
         if (found := portrait(key)) is None:
             return None
         return {
-            "title": found.concept.token,
+            "title": found.concept.shown,
             "original": found.concept,
             "portrait": found,
             "memories_query": f'"{found.concept.token.replace("_", " ")}"',

@@ -60,9 +60,9 @@ def _write_state(state: Field) -> str:
 
 def _write_entry(entry: Entry) -> str:
     also = f" (also {', '.join(map(_plain, entry.names))})" if entry.names else ""
-    lines = [f"- **{_plain(entry.concept.token)}**{also}"]
+    lines = [f"- **{_plain(entry.concept.shown)}**{also}"]
     for answer in entry.answers:
-        said = ", ".join(f"{_plain(one.row.parent.token)}{_mark(one)}" for one in answer.facts)
+        said = ", ".join(f"{_plain(one.row.parent.shown)}{_mark(one)}" for one in answer.facts)
         lines.append(f"  - {_plain(answer.dimension.token)}: {said}")
     return "\n".join(lines)
 

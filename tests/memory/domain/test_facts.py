@@ -70,7 +70,7 @@ def test_a_fact_is_understood(text: str, fact: Triple) -> None:
         ("gnommoweb -isa in context of x", 14, "parent is missing"),
         ("gnommoweb -isa repo in context of", 33, "dimension is missing"),
         ("red panda -isa team", 0, "more than one name"),
-        ("gnommoweb -isa red panda", 15, "more than one name"),
+        ("gnommoweb -isa panda that is red", 15, "more than one name"),
         ("gnommoweb -isa 42", 15, "cannot be a parent"),
         ("gnommoweb -isa </recollection>", 15, "more than one name|cannot be a parent"),
         ("gnommoweb -isa gnommoweb", 15, "its own parent"),
