@@ -92,6 +92,7 @@ class Environment(BaseModel):
     FESTINGER_SECRET_KEY: str = ""
     FESTINGER_ENCRYPTION_KEY: FernetKeys = ()
     FESTINGER_TIME_ZONE: TimeZone = "UTC"
+    FESTINGER_UPGRADE_BACKUP: Flag = True
     FESTINGER_LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     DATABASE_URL: str = ""
     CELERY_BROKER_URL: str = "pgmq://"

@@ -7,6 +7,7 @@
     config.yaml             what operators may change while it runs (proxy/config_file/watcher.py)
     config.last_good.yaml   its last valid version
     journal/                what is to be learned while Postgres is away (memory/learning/journal.py)
+    backups/                what was backed up at night, or before an upgrade (backup.py)
     uploads/                files that wait to be imported (resolution/transfer/uploads.py)
     supervisor/  log/       supervisord's configuration, and what the processes say
     *.lock                  who runs, starts or uses this home (launcher/home_locks.py)
@@ -30,7 +31,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from festinger_site.environment import EnvironmentMistake, read_environment
 
-PROJECT = Path(__file__).resolve().parent.parent
+CLONE = Path(__file__).resolve().parent.parent
+IS_CLONE = (CLONE / "manage.py").exists()
+# Templates, the example of config.yaml, gutask; installed as a package, they are inside of it (pyproject.toml).
+PROJECT = CLONE if IS_CLONE else Path(__file__).resolve().parent / "project"
 DATABASE = "festinger"
 PORT = 5432  # names the socket file only, nothing listens on it; given everywhere, or PGPORT would choose
 
@@ -38,6 +42,7 @@ PORT = 5432  # names the socket file only, nothing listens on it; given everywhe
 FOLDER_MODE = 0o711 if os.geteuid() == 0 else 0o700
 # The kernel holds 104 (macOS) to 108 bytes; supervisord adds its process id to the name while it binds.
 SOCKET_PATH_MAX_BYTES = 100
+RESTORING = "restoring"  # a file in the home, as long as a backup is being restored into it
 LONGEST_SOCKET = "postgres/.s.PGSQL.5432.lock"
 # libpq reads a comma in a host as a list, supervisord's file has its own quoting.
 PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
@@ -46,7 +51,9 @@ PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
 def path() -> Path:
     """Absolute, with links resolved, so that a home has one name only; it need not exist."""
     raw = read_environment().FESTINGER_HOME
-    return (Path(raw).expanduser() if raw else PROJECT / "var").resolve()
+    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
+    usual = PROJECT / "var" if IS_CLONE else data / "festinger"
+    return (Path(raw) if raw else usual).expanduser().resolve()
 
 
 def config_path() -> Path:
@@ -58,8 +65,10 @@ def config_path() -> Path:
 def ensure() -> Path:
     """The home, created if absent. Its parents keep their permissions.
 
-    Raises EnvironmentMistake where it cannot be created."""
+    Raises EnvironmentMistake where it cannot be created, or used."""
     home = path()
+    if (home / RESTORING).exists():
+        raise EnvironmentMistake(f"{home}: a restore into it was broken off; delete it and restore again")
     try:
         if not home.is_dir():
             home.mkdir(parents=True, exist_ok=True)

@@ -36,6 +36,7 @@ SCHEDULE = (
 )
 # The same at a time of the day: cron fields, in FESTINGER_TIME_ZONE.
 DAILY = (
+    ("backup", "festinger_site.tasks.back_up", "0 1 * * *"),
     ("consolidation of the memories", "resolution.tasks.consolidate", "0 3 * * *"),
     ("sweep for conflicts between the layers", "resolution.tasks.sweep_conflicts", "15 3 * * *"),
     ("reading of the stories of the day", "resolution.tasks.detect", "30 3 * * *"),

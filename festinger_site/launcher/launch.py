@@ -39,8 +39,8 @@ class StopAsked(Exception):
 def main() -> int:
     catch_stop_signals()
     try:
-        site = wiring()
         home = homes.ensure()
+        site = wiring()
         with home_locks.launching(home, patient("Waiting for the run before to stop")), ExitStack() as stops:
             launch(home, site, stops)
     except StopAsked:

@@ -1,37 +1,58 @@
 """``manage.py``: Django's command line. A command that needs the embedded Postgres finds it running: the launcher's
-where one runs, else its own for as long as the command takes, set up if it is new."""
+where one runs, else its own for as long as the command takes."""
 
 import os
+import secrets
 import signal
 import sys
 from pathlib import Path
 
-import django
 from django.core.management import execute_from_command_line
 
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.launcher import home_locks, postgres_cluster
-from festinger_site.launcher.console import Patience, say, tell_operator
+from festinger_site.launcher.console import Patience
 from festinger_site.launcher.postgres_account import PostgresFailed
 
 # Of Django's and our own commands: all others get a database, so that a forgotten one works, too.
 NEEDS_NO_DATABASE = frozenset(
     """
-    check_config collectstatic demo diffsettings findstatic help makemigrations standin_ollama startapp test version
+    check_config collectstatic demo diffsettings doctor findstatic help makemigrations restore standin_ollama startapp
+    test version
     """.split()  # noqa: SIM905
 )
+SETS_UP = frozenset({"bootstrap", "migrate", "prepare"})  # an empty database
 
 
 def main(arguments: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
     try:
+        home = homes.path()
+        if not (home.is_dir() and any(home.iterdir())) and not may_lack_home(arguments[1:]):
+            sys.exit(NO_HOME.format(home=home))
         if needs_embedded_database(arguments[1:]):
             run_with_postgres(arguments)
         else:
             execute_from_command_line(arguments)
     except (EnvironmentMistake, PostgresFailed) as mistake:
         sys.exit(str(mistake))
+
+
+NO_HOME = (
+    "There is no Festinger at {home}: start one there (make run, or festinger run), or set FESTINGER_HOME to where it"
+    " keeps its data."
+)
+
+
+def may_lack_home(words: list[str]) -> bool:
+    """True if the command makes a home, or needs none. A mistyped path must not become another, empty Festinger."""
+    name = words[0] if words else "help"
+    if name == "prepare":
+        return True
+    # Django's settings would make a home for the key that signs logins.
+    os.environ.setdefault("FESTINGER_SECRET_KEY", secrets.token_urlsafe())
+    return (name in NEEDS_NO_DATABASE and name != "doctor") or bool({"--help", "-h", "--version"} & set(words))
 
 
 def needs_embedded_database(words: list[str]) -> bool:
@@ -44,7 +65,7 @@ def needs_embedded_database(words: list[str]) -> bool:
 
 
 def run_with_postgres(arguments: list[str]) -> None:
-    home = homes.ensure()
+    home = homes.ensure()  # of prepare
     # Python's default ends the process at once, and Postgres would be left running.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     waiting = Patience("Waiting for Postgres")
@@ -62,7 +83,8 @@ def run_with_postgres(arguments: list[str]) -> None:
         postgres_cluster.wait_ready(home, on_wait=waiting)
         if not is_launched:
             postgres_cluster.ensure_database(home)
-            set_up_if_new(home, arguments[1])
+            if arguments[1] not in SETS_UP:
+                check_set_up(home)
         return True
 
     def leave_last() -> None:
@@ -74,18 +96,8 @@ def run_with_postgres(arguments: list[str]) -> None:
         execute_from_command_line(arguments)
 
 
-def set_up_if_new(home: Path, command: str) -> None:
-    """Does what the command itself does not: ``migrate`` needs nothing, and ``bootstrap`` the tables."""
+def check_set_up(home: Path) -> None:
+    """Ends the process where the database is empty, as after a first start that was broken off."""
     with postgres_cluster.connect(home, homes.DATABASE) as connection:
-        is_new = connection.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,)
-    if not is_new or command == "migrate":
-        return
-    say("This home is new: setting up its database")
-    django.setup()
-    # Needs Django's settings, which are read only now: most commands find a home that is set up.
-    from festinger_site.management.commands.prepare import migrate, prepare
-
-    if command == "bootstrap":
-        migrate()
-    else:
-        tell_operator(prepare())
+        if connection.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,):
+            sys.exit(f"The database in {home} is empty: start Festinger there once.")

@@ -80,6 +80,18 @@ def check_config(file: Path) -> None:
 def is_prepared(url: str, apps: Iterable[str]) -> bool:
     """True if the database has exactly the migrations of this version, and was filled after them. Without Django, which
     takes a second to find that out."""
+    try:
+        with psycopg.connect(url, connect_timeout=5) as connection:
+            applied = connection.execute("SELECT app, name FROM django_migrations").fetchall()
+            # Bootstrap ends with the first account.
+            (is_filled,) = connection.execute("SELECT EXISTS (SELECT FROM auth_user)").fetchone() or (False,)
+    except psycopg.Error:
+        return False
+    return bool(is_filled) and set(applied) == list_migrations(apps)
+
+
+def list_migrations(apps: Iterable[str]) -> set[tuple[str, str]]:
+    """Those of this version, by app and name."""
     found = set()
     for app in apps:
         # An app may be named by its configuration, the rest of it by its package.
@@ -88,14 +100,7 @@ def is_prepared(url: str, apps: Iterable[str]) -> bool:
         for folder in (spec and spec.submodule_search_locations) or ():
             files = (Path(folder) / "migrations").glob("[!_]*.py")
             found |= {(package.rpartition(".")[2], file.stem) for file in files}
-    try:
-        with psycopg.connect(url, connect_timeout=5) as connection:
-            applied = connection.execute("SELECT app, name FROM django_migrations").fetchall()
-            # Bootstrap ends with the first account.
-            (is_filled,) = connection.execute("SELECT EXISTS (SELECT FROM auth_user)").fetchone() or (False,)
-    except psycopg.Error:
-        return False
-    return bool(is_filled) and set(applied) == found
+    return found
 
 
 def check_database(url: str) -> None:

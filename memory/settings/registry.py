@@ -39,6 +39,7 @@ RESOLVING = "Resolving conflicts"
 MODELS = "Language models"
 LIMITS = "Limits of a request"
 WATCHING = "Live view"
+OPERATING = "Operating"
 
 
 # A dataclass, since prompts read it: an attribute of a BaseModel takes three times as long.
@@ -274,6 +275,9 @@ class Tuning:
         REMEMBERING,
         200_000,
         "How many messages, the newest ones, are found by what they mean; older ones by their words only.",
+    )
+    backups_kept: Annotated[int, Field(ge=0, le=1_000)] = setting(
+        OPERATING, 3, "How many nightly backups stay in the home, in backups/; 0: none is made."
     )
     live_prompt_text: Literal["off", "on"] = setting(
         WATCHING,

@@ -232,17 +232,35 @@ def test_a_setting_out_of_range_is_one_line(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("command", [["create_agent", "zero"], ["doctor"], ["backup"], ["resolve_conflicts"]])
+def test_a_mistyped_home_does_not_become_another_festinger(tmp_path, command):
+    home = tmp_path / "mistyped"
+
+    done = subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=homes.PROJECT,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"There is no Festinger at {home}: start one there")
+    assert not home.exists()
+
+
 # --- running ---
 
 
 @pytest.mark.slow
-def test_a_command_finds_a_database_and_leaves_none_running():
+def test_prepare_finds_a_database_and_leaves_none_running():
     folder = Path(tempfile.mkdtemp(prefix="festinger-command-")).resolve()
     folder.chmod(0o711)
     home = folder / "home"
     try:
         done = subprocess.run(
-            [sys.executable, "manage.py", "migrate", "contenttypes", "--verbosity=0"],
+            [sys.executable, "manage.py", "prepare"],
             cwd=homes.PROJECT,
             env=environment(home),
             capture_output=True,

@@ -13,8 +13,9 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
 
-from festinger_site import adoption
+from festinger_site import adoption, backup
 from festinger_site.launcher import preflight
 from festinger_site.launcher.console import say, tell_operator
 from festinger_site.management.commands.bootstrap import Command as Bootstrap
@@ -77,12 +78,27 @@ def offer_config(file: Path) -> None:
         print(f"{file}: cannot be written ({error.strerror})", file=sys.stderr)
 
 
+def back_up_before_upgrade() -> None:
+    """Raises LaunchFailed where that fails: there is no other way back."""
+    file = backup.name_backup(timezone.localtime(), "before-upgrade")
+    print(f"database: backing up to {file}", file=sys.stderr, flush=True)
+    try:
+        backup.back_up(file)
+    except backup.BackupFailed as failed:
+        raise preflight.LaunchFailed(
+            f"The database is to be upgraded, but cannot be backed up before: {failed} To upgrade it without:"
+            " FESTINGER_UPGRADE_BACKUP=0"
+        ) from failed
+
+
 def migrate() -> None:
-    """Raises LaunchFailed where the database is not of this version or an earlier one."""
+    """Raises LaunchFailed where the database is not of this version or an earlier one, or cannot be backed up."""
     # ``migrate`` would compare all permissions and content types even where there is nothing to apply.
     executor = MigrationExecutor(connection)
     adoption.check_known(executor.loader)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if plan:
+        if settings.ENVIRONMENT.FESTINGER_UPGRADE_BACKUP and executor.loader.applied_migrations:
+            back_up_before_upgrade()
         print(f"database: applying {len(plan)} migrations", file=sys.stderr, flush=True)
         call_command("migrate", verbosity=0, interactive=False)

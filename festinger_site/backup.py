@@ -1,0 +1,260 @@
+"""Backups: one tar file with a dump of the database, config.yaml, messages that wait in the journal, and a manifest."""
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Annotated, Any, Final, Self
+
+import psycopg
+from psycopg import sql
+from psycopg.pq import Conninfo
+from pydantic import Field, TypeAdapter, ValidationError
+
+from festinger_site import settings
+from festinger_site.launcher.postgres_account import PostgresFailed, environment, wheel_binaries
+
+FORMAT: Final = 1
+DUMP: Final = "database.dump"
+MANIFEST: Final = "manifest.json"
+CONFIG: Final = "config.yaml"
+JOURNAL: Final = "journal/"
+KEYS: Final = ("secret_key", "encryption_keys")
+FOLDER: Final = "backups"
+PREFIX: Final = "festinger"
+SUFFIX: Final = ".tar"
+CHUNK_BYTES: Final = 1024 * 1024
+ROOM_FACTOR: Final = 0.5  # of the database's size, which is about twice what its dump needs
+NICENESS: Final = 15  # prompts come first
+
+
+class BackupFailed(Exception):
+    """The backup could not be made or read. The message, for the operator, says why."""
+
+
+# No path of a file that somebody else has made leads out of the home.
+MemberName = Annotated[str, Field(pattern=rf"^({DUMP}|{CONFIG}|{'|'.join(KEYS)}|{JOURNAL}[\w-][\w.-]*)$")]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The contents of a backup. ``rows`` by table; ``digests``, sha256, by the name of the file in it."""
+
+    format: int
+    version: str
+    made_at: str
+    postgres: int
+    migrations: list[list[str]]
+    rows: dict[str, int]
+    digests: dict[MemberName, str]
+
+    @classmethod
+    def read(cls, archive: tarfile.TarFile) -> Self:
+        """Raises BackupFailed for what is no backup of this format."""
+        try:
+            manifest = TypeAdapter(cls).validate_json(open_member(archive, MANIFEST).read())
+        except (ValidationError, KeyError) as error:
+            raise BackupFailed("This is no backup of Festinger, or it is incomplete.") from error
+        if manifest.format != FORMAT:
+            raise BackupFailed(f"This backup was made by a newer version of Festinger, {manifest.version}.")
+        return manifest
+
+
+# --- writing ---
+
+
+def back_up(file: Path, *, with_keys: bool = False) -> Manifest:
+    """Writes a backup of what is in the database now; Festinger may run. Raises BackupFailed, and leaves no file
+    then."""
+    if file.exists():
+        raise BackupFailed(f"{file} exists.")
+    unfinished = file.with_name(f"{file.name}.unfinished")
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b") as target:
+            manifest = _write(target, file, with_keys=with_keys)
+            target.flush()
+            os.fsync(target.fileno())
+        return check_archive(unfinished.rename(file), manifest)
+    except OSError as error:
+        raise BackupFailed(f"{file}: {error.strerror or error}") from error
+    except psycopg.Error as error:
+        raise BackupFailed(f"The database cannot be read: {str(error).strip()}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _write(target: IO[bytes], file: Path, *, with_keys: bool) -> Manifest:
+    with _hold_snapshot() as (connection, snapshot):
+        _check_room(connection, file.parent)
+        rows, migrations = count_rows(connection), _list_migrations(connection)
+        digests = {DUMP: _write_dump(target, snapshot)}
+        postgres = connection.info.server_version // 10_000
+    with tarfile.open(fileobj=target, mode="a") as archive:
+        for name, content in _read_files(with_keys=with_keys):
+            digests[name] = hashlib.sha256(content).hexdigest()
+            _add(archive, name, content)
+        made_at = datetime.now(UTC).isoformat(timespec="seconds")
+        manifest = Manifest(FORMAT, settings.VERSION, made_at, postgres, migrations, rows, digests)
+        _add(archive, MANIFEST, json.dumps(asdict(manifest), indent=1).encode())
+    return manifest
+
+
+@contextmanager
+def _hold_snapshot() -> Iterator[tuple[psycopg.Connection, str]]:
+    """So that the counts are those of the dump."""
+    with psycopg.connect(settings.DATABASE_URL, connect_timeout=5) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        (snapshot,) = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
+        yield connection, snapshot
+
+
+def _check_room(connection: psycopg.Connection, folder: Path) -> None:
+    (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone() or (0,)
+    disk = os.statvfs(folder)
+    free = disk.f_bavail * disk.f_frsize
+    if free < size * ROOM_FACTOR:
+        raise BackupFailed(
+            f"{folder}: {free >> 20} MB are free, and a backup may need {int(size * ROOM_FACTOR) >> 20}."
+        )
+
+
+def count_rows(connection: psycopg.Connection) -> dict[str, int]:
+    tables = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1"
+    counts = {}
+    for (table,) in connection.execute(tables).fetchall():
+        counted = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))).fetchone()
+        counts[table] = counted[0] if counted else 0
+    return counts
+
+
+def _list_migrations(connection: psycopg.Connection) -> list[list[str]]:
+    return [list(row) for row in connection.execute("SELECT app, name FROM django_migrations ORDER BY id").fetchall()]
+
+
+def _write_dump(target: IO[bytes], snapshot: str) -> str:
+    """Returns its digest."""
+    # Straight into the archive, whose header comes when the size is known: a copy beside it would need twice the room.
+    target.write(b"\0" * tarfile.BLOCKSIZE)
+    digest = hashlib.sha256()
+    command = ["pg_dump", "--format=custom", "--compress=gzip:1", f"--snapshot={snapshot}"]
+    with run_client(command, settings.DATABASE_URL, stdout=subprocess.PIPE) as dump:
+        assert dump.stdout
+        while chunk := dump.stdout.read(CHUNK_BYTES):
+            digest.update(chunk)
+            target.write(chunk)
+    size = target.tell() - tarfile.BLOCKSIZE
+    target.write(b"\0" * (-size % tarfile.BLOCKSIZE))
+    end = target.tell()
+    target.seek(0)
+    target.write(_header(DUMP, size).tobuf(tarfile.GNU_FORMAT))
+    target.seek(end)
+    target.write(b"\0" * tarfile.BLOCKSIZE * 2)  # the end of an archive, which the next member overwrites
+    target.seek(0)
+    return digest.hexdigest()
+
+
+def _read_files(*, with_keys: bool) -> Iterator[tuple[str, bytes]]:
+    journal = sorted(settings.JOURNAL.iterdir()) if settings.JOURNAL.is_dir() else ()
+    files = {CONFIG: settings.CONFIG_FILE} | {f"{JOURNAL}{path.name}": path for path in journal}
+    if with_keys:
+        files |= {name: settings.HOME / name for name in KEYS}
+    for name, path in files.items():
+        if path.exists():
+            yield name, path.read_bytes()
+
+
+def _header(name: str, size: int) -> tarfile.TarInfo:
+    header = tarfile.TarInfo(name)
+    header.size, header.mtime, header.mode = size, int(time.time()), 0o600
+    return header
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    archive.addfile(_header(name, len(content)), io.BytesIO(content))
+
+
+@contextmanager
+def run_client(command: list[str], url: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs a program of the embedded Postgres on the database at ``url``, until its end. Raises BackupFailed."""
+    # By variables: everybody sees the arguments of a process, and a password may be among these.
+    parsed = Conninfo.parse(url.encode())
+    known = {option.envvar.decode(): option.val.decode() for option in parsed if option.envvar and option.val}
+    try:
+        program = str(wheel_binaries() / command[0])
+    except PostgresFailed as error:
+        raise BackupFailed(str(error)) from error
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            ["nice", f"-n{NICENESS}", program, *command[1:]], env=environment() | known, stderr=errors, **options
+        ) as process,
+    ):
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
+        if process.wait():
+            errors.seek(0)
+            raise BackupFailed(f"{command[0]}: {errors.read().decode(errors='replace').strip()}")
+
+
+# --- reading ---
+
+
+@contextmanager
+def open_archive(file: Path) -> Iterator[tarfile.TarFile]:
+    """Raises BackupFailed where it cannot be read."""
+    try:
+        with tarfile.open(file, "r:") as archive:
+            yield archive
+    except (OSError, tarfile.TarError) as error:
+        raise BackupFailed(f"{file} cannot be read: {error}") from error
+
+
+def check_archive(file: Path, expected: Manifest | None = None) -> Manifest:
+    """Reads all of it. Raises BackupFailed where anything differs from its manifest, or from the one ``expected``."""
+    with open_archive(file) as archive:
+        manifest = Manifest.read(archive)
+        for name, digest in manifest.digests.items():
+            if _digest(open_member(archive, name)) != digest:
+                raise BackupFailed(f"{file} is damaged: {name} has changed.")
+    if expected is not None and manifest != expected:
+        raise BackupFailed(f"{file} is damaged: its manifest has changed.")
+    return manifest
+
+
+def open_member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
+    file = archive.extractfile(name)
+    assert file is not None  # for folders only
+    return file
+
+
+def _digest(file: IO[bytes]) -> str:
+    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # typeshed wants a subclass
+
+
+# --- keeping ---
+
+
+def name_backup(now: datetime, prefix: str = PREFIX) -> Path:
+    """In the home."""
+    return settings.HOME / FOLDER / f"{prefix}-{now:%Y-%m-%d-%H%M%S}{SUFFIX}"
+
+
+def delete_old(folder: Path, kept: int) -> list[Path]:
+    """Deletes all but the newest of the folder's backups with the usual prefix, and returns them."""
+    found = sorted(folder.glob(f"{PREFIX}-*{SUFFIX}"), reverse=True)
+    for file in found[kept:]:
+        file.unlink(missing_ok=True)
+    return found[kept:]

@@ -1,0 +1,210 @@
+"""A backup, and what is made of it."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+
+from tests.learners import learning
+from tests.served.server import PROJECT, Served, make_url, manage, new_database
+from tests.standin import StandIn
+
+QUESTION = "Where does quokkasrv run?"
+FACT = "quokkasrv: [runs-on] Tyr-Seven\n"
+MEMORY = "The backup of quokkadb is made at night."
+
+
+def run(*arguments: str, home: Path, database: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=PROJECT,
+        env=os.environ | {"FESTINGER_HOME": str(home), "DATABASE_URL": database},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def empty_database(name: str) -> str:
+    with psycopg.connect(settings.DATABASE_URL, autocommit=True) as admin:
+        admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        admin.execute(f'CREATE DATABASE "{name}"')
+    return make_url(settings.DATABASE_URL, name)
+
+
+def rewrite_manifest(file: Path, target: Path, **changes: Any) -> Path:
+    with tarfile.open(file) as old, tarfile.open(target, "w") as new:
+        for member in old.getmembers():
+            content = old.extractfile(member)
+            assert content
+            data = content.read()
+            if member.name == "manifest.json":
+                data = json.dumps(json.loads(data) | changes).encode()
+                member.size = len(data)
+            new.addfile(member, io.BytesIO(data))
+    return target
+
+
+@pytest.fixture(scope="module")
+def database(upstream: StandIn) -> str:
+    database = new_database(settings.DATABASE_URL, "festinger_backed_up")
+    served = Served(upstream=upstream.url, database=database)
+    with learning(database):
+        served.wait_ready()
+        served.teach("quokkasrv -ispart Tyr-Seven in context of runs-on")
+        served.client.post("/memory", json={"text": MEMORY, "category": "project"})
+        served.stop()
+    return database
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("backed-up")
+    (home / "config.yaml").write_text("upstream:\n  url: http://gpu:11434\n")
+    (home / "journal").mkdir()
+    (home / "journal" / "1.jsonl").write_text("{}\n")
+    (home / "encryption_keys").write_text("aKey\n")
+    return home
+
+
+@pytest.fixture(scope="module")
+def file(home: Path, database: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup without keys."""
+    file = tmp_path_factory.mktemp("backups") / "one.tar"
+    done = run("backup", str(file), home=home, database=database)
+    assert done.returncode == 0, done.stderr
+    return file
+
+
+@pytest.fixture(scope="module")
+def restored(file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """Another database, and another home."""
+    database, home = empty_database("festinger_restored"), tmp_path_factory.mktemp("restored") / "home"
+    done = run("restore", str(file), home=home, database=database)
+    assert done.returncode == 0, done.stderr
+    return database, home
+
+
+def test_what_was_known_is_known_again(
+    restored: tuple[str, Path], database: str, home: Path, file: Path, upstream: StandIn
+) -> None:
+    served = Served(upstream=upstream.url, database=restored[0]).wait_ready()
+
+    block = served.client.post("/recollect", json={"text": QUESTION}).json()["block"]
+    served.stop()
+
+    assert FACT in block
+    before, after = (run("export_graph", home=home, database=url).stdout for url in (database, restored[0]))
+    assert MEMORY in after
+    assert after == before
+
+
+def test_configuration_and_waiting_messages_come_with_it_and_keys_do_not(
+    restored: tuple[str, Path], home: Path
+) -> None:
+    for name in ("config.yaml", "journal/1.jsonl"):
+        assert (restored[1] / name).read_text() == (home / name).read_text()
+    assert not (restored[1] / "encryption_keys").exists()
+
+
+def test_keys_are_in_it_if_asked_for(home: Path, database: str, tmp_path: Path) -> None:
+    done = run("backup", str(tmp_path / "keys.tar"), "--with-keys", home=home, database=database)
+
+    assert "keep a copy of them elsewhere" not in done.stdout
+    with tarfile.open(tmp_path / "keys.tar") as archive:
+        content = archive.extractfile("encryption_keys")
+        assert content
+        assert content.read() == b"aKey\n"
+
+
+def test_only_the_newest_are_kept_and_nobody_else_can_read_them(home: Path, database: str) -> None:
+    old = [home / "backups" / f"festinger-2026-01-0{day}-010000.tar" for day in (1, 2)]
+    old[0].parent.mkdir(mode=0o700)
+    for each in old:
+        each.touch()
+
+    run("backup", "--keep", "2", home=home, database=database)
+
+    left = sorted((home / "backups").iterdir())
+    assert left[0] == old[1]
+    assert len(left) == 2
+    assert left[1].stat().st_mode & 0o077 == 0
+
+
+def test_a_damaged_file_makes_no_home(file: Path, tmp_path: Path) -> None:
+    damaged, content = tmp_path / "damaged.tar", bytearray(file.read_bytes())
+    content[2_000] ^= 1
+    damaged.write_bytes(content)
+
+    done = run("restore", str(damaged), home=tmp_path / "home", database=empty_database("festinger_damaged"))
+
+    assert (done.returncode, done.stderr) == (1, f"CommandError: {damaged} is damaged: database.dump has changed.\n")
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_restore_that_fails_leaves_no_home(file: Path, tmp_path: Path) -> None:
+    wrong = rewrite_manifest(file, tmp_path / "wrong.tar", rows={"urd": 0})
+
+    done = run("restore", str(wrong), home=tmp_path / "home", database=empty_database("festinger_wrong"))
+
+    assert "These tables did not come back whole: urd." in done.stderr
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"migrations": [["memory", "9999_later"]]}, "made by a newer version of Festinger, 0.1.0, with migrations"),
+        ({"format": 2}, "made by a newer version of Festinger, 0.1.0."),
+        ({"digests": None}, "This is no backup of Festinger"),
+        ({"digests": {"../config.yaml": ""}}, "This is no backup of Festinger"),
+    ],
+)
+def test_what_this_version_cannot_read_is_refused(
+    file: Path, tmp_path: Path, database: str, changes: dict[str, Any], message: str
+) -> None:
+    other = rewrite_manifest(file, tmp_path / "other.tar", **changes)
+
+    done = run("restore", str(other), home=tmp_path / "home", database=database)
+
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert not (tmp_path / "home").exists()
+
+
+def test_nothing_is_overwritten(file: Path, home: Path, database: str, tmp_path: Path) -> None:
+    into_home = run("restore", str(file), home=home, database=empty_database("festinger_unused"))
+    into_database = run("restore", str(file), home=tmp_path / "home", database=database)
+    onto_file = run("backup", str(file), home=home, database=database)
+
+    assert f"{home} is not empty" in into_home.stderr
+    assert "The database that DATABASE_URL names is not empty." in into_database.stderr
+    assert f"{file} exists." in onto_file.stderr
+    assert (home / "config.yaml").exists()
+
+
+@pytest.mark.slow
+def test_a_home_with_its_own_postgres_comes_back_with_a_backup_from_before_each_upgrade(
+    file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("own")
+    folder.chmod(0o711)  # as root, Postgres is another user, who has to pass through
+    for parent in folder.parents[:2]:
+        parent.chmod(0o711)
+    home = folder / "home"
+    manage("restore", str(file), FESTINGER_HOME=str(home), DATABASE_URL="")
+    manage("migrate", "memory", "0008", FESTINGER_HOME=str(home), DATABASE_URL="")
+
+    manage("prepare", FESTINGER_HOME=str(home), DATABASE_URL="")
+
+    assert MEMORY in manage("export_graph", FESTINGER_HOME=str(home), DATABASE_URL="").stdout
+    assert [each.name.partition("-20")[0] for each in (home / "backups").iterdir()] == ["before-upgrade"]
