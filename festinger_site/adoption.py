@@ -1,7 +1,7 @@
 """The takeover of databases of version 0.1.0, whose migrations were squashed: the tables are the same, the migrations
 that Django has recorded there are not. See docs/decisions/014-migrations.md."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +26,12 @@ class NotAdoptable(Exception):
 
 def check_known(loader: MigrationLoader) -> None:
     """Raises LaunchFailed where the database has migrations that this version does not have."""
-    unknown = _select_own(loader.applied_migrations) - set(loader.disk_migrations)
+    check_applied(loader.applied_migrations, loader.disk_migrations)
+
+
+def check_applied(applied: Iterable[tuple[str, str]], known: Collection[tuple[str, str]]) -> None:
+    """The same, of migrations by app and name."""
+    unknown = _select_own(applied) - set(known)
     if unknown and unknown <= OLD:
         raise LaunchFailed(
             "This database is of version 0.1.0. Make a backup, then let this version take it over, once:"

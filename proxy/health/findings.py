@@ -200,13 +200,16 @@ def describe_cache(cache: Cache) -> dict[str, Any]:
 def find() -> Findings:
     """Takes at most a few seconds, whatever does not answer. In a thread, not on the event loop; raises DatabaseError
     where Django itself cannot ask Postgres."""
-    tuning, mistakes = registry.read_rows(dict(Config.objects.values_list("key", "value")))
     try:
         current = runtime.current()
     except RuntimeError:
-        process = None
-    else:
-        process = async_to_sync(report_health)(current)  # on the event loop, where the server's parts live
+        return find_around(None)
+    return find_around(async_to_sync(report_health)(current))  # on the event loop, where the server's parts live
+
+
+def find_around(process: dict[str, Any] | None) -> Findings:
+    """The same, with what a server process has said of itself."""
+    tuning, mistakes = registry.read_rows(dict(Config.objects.values_list("key", "value")))
     # Asked here once more, since the page is also shown where no server runs.
     ages_s: defaultdict[str, list[float]] = defaultdict(list)
     for name, _, age_s in fetch_rows(BEATS):

@@ -1,0 +1,285 @@
+"""Checks of an installation: each returns a sign, with what to do where something is not as it should be."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import timedelta
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+import httpx
+import psutil
+import psycopg
+from django_celery_beat.models import PeriodicTask
+from psycopg.rows import TupleRow
+
+from festinger_site import adoption, backup, settings
+from festinger_site import home as homes
+from festinger_site.environment import find_misspelled
+from festinger_site.launcher import embedder_weights, home_locks, preflight
+from festinger_site.launcher.liveness_probe import health
+from festinger_site.launcher.preflight import LaunchFailed
+from memory.access.key_encryption import KeyMistake, decrypt
+from memory.bootstrap import DAILY, SCHEDULE
+from memory.domain.formatting import format_count, format_duration
+from memory.models import Agent, Config, LanguageModel
+from proxy.config_file.watcher import upstream_url
+from proxy.health.findings import find_around
+from proxy.health.status import BAD, GOOD, UNKNOWN, WARNING, Assessment, Sign, signs
+
+MEBIBYTE: Final = 1024 * 1024
+ROOM_MIN_BYTES: Final = 500 * MEBIBYTE
+CLOCKS_DIFFER_S: Final = 5.0
+UPSTREAM_S: Final = 5.0
+BACKUP_MAX: Final = timedelta(days=2)
+REVERSE_PROXIES: Final = frozenset("nginx caddy traefik haproxy apache2 httpd cloudflared ngrok".split())  # noqa: SIM905
+
+
+def examine() -> list[Sign]:
+    """The signs of all parts, in the order in which they depend on each other."""
+    found = [Sign(part, *check()) for part, check in LOCAL.items()]
+    is_running = home_locks.is_launched(settings.HOME) if homes.is_embedded() else True
+    if not is_running:
+        return [*found, Sign("Festinger", UNKNOWN, "It is not running.", "Start it to have its database looked at.")]
+    try:
+        with psycopg.connect(settings.DATABASE_URL, connect_timeout=5) as connection:
+            found += [Sign(part, *check(connection)) for part, check in OF_DATABASE.items()]
+    except psycopg.Error as error:
+        reason = str(error).strip().partition("\n")[0]
+        advice = "Look at postgres.log in the folder log of the home, or check DATABASE_URL."
+        return [*found, Sign("Database", BAD, f"It does not answer: {reason}", advice)]
+    if any(sign.state == BAD for sign in found if sign.part in OF_DATABASE):
+        return found  # the rest reads tables that may not be as this version knows them
+    found += [Sign(part, *check()) for part, check in OF_TABLES.items()]
+    report = health(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
+    known = {sign.part for sign in found}
+    return [
+        *found,
+        *(sign for sign in signs(find_around(report if "upstream" in report else None)) if sign.part not in known),
+    ]
+
+
+# --- without the database ---
+
+
+def check_python() -> Assessment:
+    differing = [name for name, pinned, installed in list_packages() if installed != pinned]
+    says = f"Festinger {settings.VERSION} on Python {sys.version.split()[0]}"
+    if differing:
+        advice = "Install what this version was tested with: make run does, or pip install -r requirements.txt."
+        return WARNING, f"{says}, with other versions of {', '.join(differing)} than it pins.", advice
+    return GOOD, f"{says}.", ""
+
+
+def list_packages() -> Iterator[tuple[str, str, str | None]]:
+    """Each pinned package with its pinned and its installed version; nothing where the list is not installed."""
+    file = homes.PROJECT / "requirements.txt"
+    for line in file.read_text().splitlines() if file.exists() else ():
+        name, is_pinned, pinned = line.partition("#")[0].strip().partition("==")
+        if is_pinned:
+            name = name.partition("[")[0]
+            try:
+                yield name, pinned, version(name)
+            except PackageNotFoundError:
+                yield name, pinned, None
+
+
+def check_home() -> Assessment:
+    home = settings.HOME
+    if not os.access(home, os.W_OK | os.X_OK):
+        return BAD, f"{home} cannot be written by this user.", "Run this, and Festinger, as the user who owns it."
+    if home.stat().st_mode & 0o066:
+        return WARNING, f"{home} can be read or written by others.", f"chmod go-rw {home}"
+    return GOOD, f"{home}", ""
+
+
+def check_disk() -> Assessment:
+    disk = os.statvfs(settings.HOME)
+    free = disk.f_bavail * disk.f_frsize
+    says = f"{free // MEBIBYTE:,} MB are free in {settings.HOME}."
+    if free < ROOM_MIN_BYTES:
+        return BAD, says, "Make room: on a full disk nothing is learned. Old backups are in the folder backups."
+    return GOOD, says, ""
+
+
+def check_environment() -> Assessment:
+    if misspelled := find_misspelled():
+        told = "; ".join(f"{name} is not read: did you mean {known}?" for name, known in misspelled.items())
+        return WARNING, told, "Correct the name, or unset the variable."
+    return GOOD, f"Times of schedules are in {settings.TIME_ZONE}.", ""
+
+
+def check_config() -> Assessment:
+    try:
+        preflight.check_config(settings.CONFIG_FILE)
+    except LaunchFailed as failed:
+        return BAD, str(failed), "Correct the file, or delete it: then the defaults hold."
+    return GOOD, f"{settings.CONFIG_FILE}" if settings.CONFIG_FILE.exists() else "The defaults are in effect.", ""
+
+
+def check_access() -> Assessment:
+    try:
+        preflight.check_exposure(settings.ENVIRONMENT, settings.FESTINGER_HOST)
+    except LaunchFailed as failed:
+        return BAD, str(failed), "Set one of the variables that it names."
+    in_front = sorted({name for process in psutil.process_iter() if (name := _name(process)) in REVERSE_PROXIES})
+    if in_front and settings.FESTINGER_TRUST_LOOPBACK != "none":
+        advice = "If it passes requests on to Festinger, set FESTINGER_TRUST_LOOPBACK=0."
+        return WARNING, f"{', '.join(in_front)} runs on this machine; requests from here need no token.", advice
+    return GOOD, f"It listens on {settings.FESTINGER_HOST}, port {settings.FESTINGER_PORT}.", ""
+
+
+def _name(process: psutil.Process) -> str:
+    with suppress(psutil.Error):
+        return process.name()
+    return ""
+
+
+def check_port() -> Assessment:
+    report = health(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
+    if report:
+        return (GOOD, "Festinger answers.", "") if report.get("ready") else (WARNING, "It is not ready yet.", "Wait.")
+    try:
+        preflight.check_port(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
+    except LaunchFailed as failed:
+        return BAD, f"{failed} What answers there is not Festinger.", "ss -ltnp shows which program it is."
+    return (
+        UNKNOWN,
+        f"Nothing listens on port {settings.FESTINGER_PORT}.",
+        "Start Festinger: make run, or festinger run.",
+    )
+
+
+def check_upstream() -> Assessment:
+    url = upstream_url()
+    try:
+        # As the proxy asks: without what HTTP_PROXY says.
+        answer = httpx.get(f"{url}/api/tags", timeout=UPSTREAM_S, trust_env=False)
+        names = [model["name"] for model in answer.raise_for_status().json()["models"]]
+    except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+        advice = "Start Ollama there, or set upstream.url in config.yaml, or FESTINGER_UPSTREAM."
+        return BAD, f"No Ollama answers at {url}: {error or type(error).__name__}", advice
+    if "x-festinger" in answer.headers or "via" in answer.headers:
+        return WARNING, f"{url} is itself a proxy.", "Name the Ollama behind it, not a Festinger."
+    if not names:
+        return WARNING, f"{url} answers, but has no models.", "ollama pull llama3.1"
+    return GOOD, f"{url} has {format_count(len(names), 'model')}.", ""
+
+
+def check_embedder() -> Assessment:
+    if (settings.HOME / "encoder").exists() or embedder_weights.are_installed():
+        return GOOD, "The built-in one can be used.", ""
+    return WARNING, "The weights of the built-in one are not installed: full-text search only.", "make encoder"
+
+
+# --- with the database ---
+
+Database = psycopg.Connection[TupleRow]
+
+
+def check_server(connection: Database) -> Assessment:
+    version = connection.info.server_version // 10_000
+    if version < preflight.OLDEST_POSTGRES:
+        return BAD, f"PostgreSQL {version} is too old.", f"Use {preflight.OLDEST_POSTGRES} or newer."
+    (encoding, now) = connection.execute(
+        "SELECT current_setting('server_encoding'), extract(epoch FROM clock_timestamp())::float8"
+    ).fetchone() or ("", 0.0)
+    if encoding != "UTF8":
+        return BAD, f"Its encoding is {encoding}.", "Make a database with ENCODING 'UTF8'."
+    if abs(now - time.time()) > CLOCKS_DIFFER_S:
+        apart = format_duration(abs(now - time.time()))
+        return WARNING, f"Its clock and this machine's are {apart} apart.", "Set both by NTP."
+    return GOOD, f"PostgreSQL {version}", ""
+
+
+def check_extension(connection: Database) -> Assessment:
+    row = connection.execute("SELECT installed_version FROM pg_available_extensions WHERE name = 'vector'").fetchone()
+    if row is None:
+        return WARNING, "pgvector is not available: words only.", "Install pgvector 0.8 or newer for this Postgres."
+    if row[0] is None:
+        return WARNING, "pgvector is not installed in the database.", "As its owner: CREATE EXTENSION vector;"
+    return GOOD, f"pgvector {row[0]}", ""
+
+
+def check_migrations(connection: Database) -> Assessment:
+    rows = connection.execute("SELECT app, name FROM django_migrations").fetchall()
+    applied, known = {(app, name) for app, name in rows}, preflight.list_migrations(settings.INSTALLED_APPS)
+    try:
+        adoption.check_applied(applied, known)
+    except LaunchFailed as failed:
+        return BAD, str(failed), "Start the version that it names, or restore a backup."
+    if missing := known - applied:
+        says = f"{format_count(len(missing), 'migration')} of this version not applied yet."
+        return BAD, says, "The next start applies them: make run, or manage.py prepare."
+    return GOOD, "The tables are of this version.", ""
+
+
+def check_schedules() -> Assessment:
+    rows = dict(PeriodicTask.objects.values_list("task", "enabled"))
+    tasks = {task: name for name, task, *_ in (*SCHEDULE, *DAILY)}
+    missing = [name for task, name in tasks.items() if task not in rows]
+    if missing:
+        return WARNING, f"Missing: {', '.join(missing)}.", "The next start adds them."
+    if off := [name for task, name in tasks.items() if not rows[task]]:
+        return WARNING, f"Switched off: {', '.join(off)}.", "Switch them on under Schedules, unless that is meant."
+    return GOOD, f"All {len(tasks)} are there.", ""
+
+
+def check_backups() -> Assessment:
+    kept = Config.tuning().backups_kept
+    if not kept:
+        return WARNING, "None is made at night.", "Set backups_kept, or see to backups of your own."
+    files = (settings.HOME / backup.FOLDER).glob(f"*{backup.SUFFIX}")
+    made = max((file.stat().st_mtime for file in files), default=None)
+    advice = "festinger backup makes one now and says what is wrong; worker.log has the reason of the last night."
+    if made is None:
+        return WARNING, "There is none yet.", advice
+    age = timedelta(seconds=max(0.0, time.time() - made))
+    says = f"The newest is {format_duration(age.total_seconds())} old."
+    return (WARNING, says, advice) if age > BACKUP_MAX else (GOOD, says, "")
+
+
+def check_tokens() -> Assessment:
+    agents = Agent.objects.count()
+    if settings.FESTINGER_REQUIRE_TOKEN and not agents:
+        return BAD, "Prompts need a token, and nobody has one.", "manage.py create_agent NAME"
+    return GOOD, f"{format_count(agents, 'agent has', 'agents have')} a token.", ""
+
+
+def check_keys() -> Assessment:
+    lost = []
+    for model in LanguageModel.objects.exclude(api_key=""):
+        try:
+            decrypt(model.api_key)
+        except KeyMistake:
+            lost.append(str(model))
+    if lost:
+        advice = "Put encryption_keys of the backup into the home, or enter the API keys again."
+        return BAD, f"The API keys cannot be decrypted of: {', '.join(lost)}.", advice
+    return GOOD, "What is encrypted can be decrypted.", ""
+
+
+LOCAL: Final[dict[str, Callable[[], Assessment]]] = {
+    "Versions": check_python,
+    "Home": check_home,
+    "Disk": check_disk,
+    "Environment": check_environment,
+    "config.yaml": check_config,
+    "Access": check_access,
+    "Port": check_port,
+    "Upstream": check_upstream,
+    "Embedder": check_embedder,
+}
+OF_DATABASE: Final[dict[str, Callable[[Database], Assessment]]] = {
+    "Database": check_server,
+    "Extensions": check_extension,
+    "Migrations": check_migrations,
+}
+OF_TABLES: Final[dict[str, Callable[[], Assessment]]] = {
+    "Schedules": check_schedules,
+    "Backups": check_backups,
+    "Tokens": check_tokens,
+    "Keys": check_keys,
+}
