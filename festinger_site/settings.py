@@ -5,12 +5,11 @@ import hashlib
 import os
 from datetime import timedelta
 
+from festinger_site import VERSION as VERSION
 from festinger_site import home
 from festinger_site.environment import read_environment
 from festinger_site.theme import UNFOLD as UNFOLD  # the admin's
 from proxy.domain.config_schema import BODY_MAX_BYTES
-
-VERSION = "0.1.0"
 
 ENVIRONMENT = read_environment()
 PROJECT = home.PROJECT

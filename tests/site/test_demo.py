@@ -69,14 +69,14 @@ def test_the_demo_tells_its_story_and_leaves_nothing(demo, tmp_path):
         "  | ? gnommoweb: no recollection. If this is a typo, ignore.",
         "  $ gutask iknowthat 'gnommoweb -isa repo'",
         "  | gnommoweb is a repo.",
-        "  | gnommoweb is part of glitch_university.",
+        "  | gnommoweb is part of Glitch University.",
         "  $ gutask iknowthat 'gnommoweb -isa container'",
         "  (exit status 3)",
         "  | gnommoweb is a repo or container (disputed)",
-        "  | gnommoweb is part of glitch_university.",
+        "  | gnommoweb is part of Glitch University.",
         "  | gnommoweb is a container (deployment-type).",
         "  | gnommoweb is a repo (artifact-type).",
-        "  | gnommoweb is part of glitch_university.",
+        "  | gnommoweb is part of Glitch University.",
         "  | kvasir is a service (glitch_university).",
     ]
     assert [line for line in lines if line in story] == story

@@ -33,7 +33,7 @@ VERDICT = {
     "new_dimension": "deployment-type",
     "reason": "a repo, deployed as a container",
 }
-KNOWN = (f"{WORD} is a repo.", f"{WORD} is part of glitch_university.")
+KNOWN = (f"{WORD} is a repo.", f"{WORD} is part of Glitch University.")
 OTHER_WORD = "kvasir"
 STATEMENT = f"Note that {OTHER_WORD} is a service of Glitch University."
 ID_TIMEOUT_S = 10

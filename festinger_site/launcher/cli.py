@@ -1,0 +1,36 @@
+"""The command ``festinger`` of an installed package."""
+
+import sys
+
+from festinger_site import VERSION
+from festinger_site.launcher import embedder_weights, launch, manage
+
+USAGE = """\
+usage: festinger COMMAND
+
+  run       start everything: Postgres, proxy, worker, scheduler; Ctrl-C stops it
+  demo      show it at work, on a temporary instance with a stand-in for Ollama
+  doctor    look for what is wrong with this installation, and say what mends it
+  backup    write a backup, while it runs
+  restore   make a new home from a backup
+  manage    all other commands: festinger manage help
+
+It keeps its data in FESTINGER_HOME, ~/.local/share/festinger by default."""
+COMMANDS = ("demo", "doctor", "backup", "restore")
+
+
+def main() -> None:
+    match sys.argv[1:]:
+        case ["run"]:
+            embedder_weights.install_missing()
+            sys.exit(launch.main())
+        case ["manage", *words]:
+            manage.main(["festinger manage", *words])
+        case [command, *_] if command in COMMANDS:
+            manage.main(["festinger", *sys.argv[1:]])
+        case ["--version"]:
+            print(f"festinger {VERSION}")
+        case [] | ["help" | "-h" | "--help"]:
+            print(USAGE)
+        case _:
+            sys.exit(USAGE)
