@@ -14,6 +14,7 @@ import orjson
 from benchmarks import (
     admin,
     answers,
+    backing_up,
     busy,
     consolidation,
     detecting,
@@ -30,6 +31,7 @@ from benchmarks import (
     placing,
     prefix,
     prefix_time,
+    processes,
     reading,
     recalling,
     replacing,
@@ -64,6 +66,7 @@ OPTIONS = {
 MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "latency": latency.measure,
     "throughput": throughput.measure,
+    "processes": processes.measure,
     "streams": streams.measure,
     "long": long.measure,
     "large": large_requests.measure,
@@ -91,6 +94,7 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "detecting": detecting.measure,
     "layers": layers.measure,
     "replacing": replacing.measure,
+    "backup": backing_up.measure,
 }
 
 

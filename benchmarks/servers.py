@@ -73,10 +73,10 @@ class Servers:
 
 
 @contextmanager
-def servers(home: Path) -> Iterator[Servers]:
-    """All three, ready, with the five facts taught and nothing else known."""
+def servers(home: Path, **more: str) -> Iterator[Servers]:
+    """All three, ready, with the five facts taught and nothing else known. ``more``: of Festinger's environment."""
     database = fresh(home)
-    with model(home) as mock, forwarder(home, mock.url) as bare, festinger(home, mock.url, database) as proxy:
+    with model(home) as mock, forwarder(home, mock.url) as bare, festinger(home, mock.url, database, **more) as proxy:
         teach(proxy)
         yield Servers(mock, bare, proxy, database)
 

@@ -184,11 +184,15 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
 
 
 @contextmanager
-def run_client(command: list[str], url: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """Runs a program of the embedded Postgres on the database at ``url``, until its end. Raises BackupFailed."""
+def run_client(
+    command: list[str], url: str, *, server_options: str = "", **options: Any
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs a program of the embedded Postgres on the database at ``url``, until its end. ``server_options``: as
+    PGOPTIONS takes them. Raises BackupFailed."""
     # By variables: everybody sees the arguments of a process, and a password may be among these.
     parsed = Conninfo.parse(url.encode())
-    known = {option.envvar.decode(): option.val.decode() for option in parsed if option.envvar and option.val}
+    variables = environment() | {"PGOPTIONS": server_options}
+    variables |= {option.envvar.decode(): option.val.decode() for option in parsed if option.envvar and option.val}
     try:
         program = str(wheel_binaries() / command[0])
     except PostgresFailed as error:
@@ -196,7 +200,7 @@ def run_client(command: list[str], url: str, **options: Any) -> Iterator[subproc
     with (
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(
-            ["nice", f"-n{NICENESS}", program, *command[1:]], env=environment() | known, stderr=errors, **options
+            ["nice", f"-n{NICENESS}", program, *command[1:]], env=variables, stderr=errors, **options
         ) as process,
     ):
         try:
