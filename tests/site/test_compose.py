@@ -154,7 +154,7 @@ def test_the_image_runs_as_the_user_of_the_services_in_exec_form():
 
 
 def test_a_change_of_the_code_does_not_install_the_requirements_anew():
-    order = [DOCKERFILE.index(line) for line in ("COPY requirements.txt", "RUN pip install", "COPY . .", "USER ")]
+    order = [DOCKERFILE.index(line) for line in ("COPY requirements.lock", "RUN pip install", "COPY . .", "USER ")]
 
     assert order == sorted(order)
 
