@@ -1,5 +1,5 @@
 # What docker-compose.yml runs as proxy, worker and prepare.
-FROM python:3.12.11-slim-bookworm
+FROM python:3.12.14-slim-bookworm@sha256:0f5b26b9518d002b6173fd61daad821fa340635ebfec5bba471013f9ca114579
 
 LABEL org.opencontainers.image.title="Festinger" \
       org.opencontainers.image.description="An Ollama-compatible proxy that gives agents recollections" \

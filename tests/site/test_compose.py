@@ -136,6 +136,7 @@ def test_versions_are_pinned():
 
     assert all(re.search(r":\d+\.\d+\.\d+", image) for image in foreign)
     assert "pgvector" in SERVICES["postgres"]["image"]
+    assert all("@sha256:" in image for image in instructions("FROM"))
     assert all(re.match(r"#|-r |[\w\[\]-]+==[\d.]+ +# ", line) for line in requirements)
 
 

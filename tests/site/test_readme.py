@@ -157,3 +157,17 @@ def test_ci_runs_all_tests_and_the_checks_and_tells_when_either_fails(tmp_path, 
     assert called == [f"{PROJECT}: make {target}" for target in ("test", "test-slow", "check")]
     assert "make test" in COMMANDS
     assert (done.returncode == 0) == (failing == "none")
+
+
+def test_the_forge_runs_the_same_with_actions_of_one_version():
+    steps = yaml.safe_load((PROJECT / ".github/workflows/ci.yml").read_text())["jobs"]["test"]["steps"]
+
+    assert ".ci/run" in [step.get("run") for step in steps]
+    assert all(re.search(r"@v\d+\.\d+\.\d+$", step["uses"]) for step in steps if "uses" in step)
+
+
+def test_checks_before_a_commit_download_nothing():
+    config = yaml.safe_load((PROJECT / ".pre-commit-config.yaml").read_text())
+
+    assert [repo["repo"] for repo in config["repos"]] == ["local"]
+    assert {hook["language"] for hook in config["repos"][0]["hooks"]} == {"system"}
