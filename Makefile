@@ -8,9 +8,12 @@ ARGS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-all conformance check house bench bench-check ablation bench-llm bench-peers soak demo \
+.PHONY: help run test test-slow test-all conformance check lock audit sbom house bench bench-check ablation bench-llm bench-peers soak demo \
 	screenshots clean secrets encoder
 
+# One file for every platform and Python from 3.11 on. Versions stay unless ARGS=--upgrade.
+LOCK = $(VENV)/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command "make lock" $(ARGS)
 PYTEST = $(VENV)/bin/python -m pytest --numprocesses $(JOBS)
 
 help:
@@ -21,6 +24,8 @@ help:
 	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
 	@echo "make house  figures about the code, beside those of other projects (ARGS='--list participles', '--check')"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server leak?"
+	@echo "make lock   pin what requirements.txt needs, with hashes (ARGS=--upgrade for newer versions of it)"
+	@echo "make audit  known vulnerabilities in what is pinned      make sbom   a CycloneDX bill of materials in sbom.json"
 	@echo "make bench  measure on this machine          make clean   remove .venv and caches, but no data"
 	@echo "make ablation   what each form, word list and predicate of the readers of English is worth (ARGS='--tests')"
 	@echo "make bench-check   check that everything make bench measures still works"
@@ -80,6 +85,18 @@ check: $(VENV)/installed-dev
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/python -W ignore manage.py makemigrations --check --dry-run
 
+lock: $(VENV)/installed-dev
+	$(LOCK) requirements.txt --output-file requirements.lock
+	$(LOCK) requirements-docker.txt --output-file requirements-docker.lock
+
+# Strict: what the service does not know is an error, instead of no vulnerability.
+audit: $(VENV)/installed-dev
+	@$(VENV)/bin/python -m pip_audit --disable-pip --strict --progress-spinner off \
+		--requirement requirements.lock --requirement requirements-docker.lock $(ARGS)
+
+sbom: $(VENV)/installed-dev
+	@$(VENV)/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-file sbom.json
+
 # Only once: Postgres keeps the password of its first start, and what is encrypted needs its key.
 secrets:
 	@$(make_secrets)
@@ -89,10 +106,10 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Touched last: an interrupted install is done again.
-$(VENV)/installed: requirements.txt requirements-encoder.txt
+$(VENV)/installed: requirements.lock requirements-encoder.txt
 	@$(find_python); $(call make_venv,$(VENV))
 	@echo "Installing what Festinger runs on (a minute or two, once) ..."
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(VENV)/bin/python -m festinger_site.launcher.embedder_weights
 	@touch $@
 

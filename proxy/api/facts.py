@@ -29,7 +29,7 @@ router = Router(tags=["memory"])
 
 
 class FactIn(Schema):
-    fact: str = Field(max_length=1000, examples=["gnommoweb -isa repo in context of glitch_university"])
+    fact: str = Field(max_length=1000, examples=["gnommoweb -isa repo"])
 
 
 @router.post("/iknowthat", summary="Teach a fact")

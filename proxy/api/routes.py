@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from ninja import NinjaAPI, Query
+from ninja import Query
 from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
 from psycopg import DataError, Error
@@ -33,6 +33,7 @@ from proxy.api.passthrough import target
 from proxy.api.project_state import router as project_state
 from proxy.api.projects import router as projects
 from proxy.api.runs import router as runs
+from proxy.api.statuses import DescribedAPI
 from proxy.api.visibility import sees_words_of
 from proxy.auth import Caller, caller_of, may, require, scope_of
 from proxy.domain.formats import FORMATS, error_body
@@ -69,7 +70,7 @@ class BoundedParser(Parser):
         return super().parse_body(request)
 
 
-api = NinjaAPI(
+api = DescribedAPI(
     title="Festinger",
     version=settings.VERSION,
     description="What Festinger itself answers. All other routes are the model server's.",

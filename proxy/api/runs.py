@@ -30,7 +30,7 @@ NO_REASON = ReasonIn()
 ALL = RunIn(limit=None)
 
 
-@router.post("/resolve/run", summary="Run the resolver now", response={202: Any})
+@router.post("/resolve/run", summary="Run the resolver now")
 async def run_resolver(request: ASGIRequest, given: Annotated[RunIn, Body()] = ALL) -> JsonResponse:
     """A worker carries the run out; `GET /resolve/runs/{id}` tells how far it is. 409 with the `run` that is under
     way, if one is."""

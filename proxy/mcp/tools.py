@@ -211,8 +211,8 @@ TOOLS: Final[dict[str, Tool]] = {
     "iknowthat": Tool(
         iknowthat,
         FactArguments,
-        "Teach a fact about a name of this project, such as 'gnommoweb -isa repo in context of glitch_university' or"
-        " 'kvasir runs on tyr'. A contradiction is not stored, but answered with what is known.",
+        "Teach a fact about a name of this project, such as 'gnommoweb -isa repo' or 'kvasir runs on tyr'."
+        " A contradiction is not stored, but answered with what is known.",
         changes=True,
     ),
     "recall": Tool(

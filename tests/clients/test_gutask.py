@@ -232,6 +232,14 @@ class TestRecall:
 
         assert (run.returncode, run.stdout) == (0, "Nothing is known about that.\n")
 
+    def test_only_a_name_of_several_words_is_looked_for_in_another_spelling(self, festinger):
+        festinger.answers(200, {"block": "", "items": []})
+
+        for text in ("red panda", "dobby", "what is red panda?", "a/b c"):
+            gutask("recall", text, url=festinger.url)
+
+        assert [path for _, path, _ in festinger.asked if path != "/recollect"] == ["/facts/red%20panda"]
+
     def test_nothing_is_told_with_the_reason_where_recall_is_off(self, festinger):
         festinger.answers(200, {"block": "", "restrictions": {"recall": "off in the address"}})
 

@@ -1,6 +1,8 @@
 """A real Festinger server process on a real socket, in front of a stand-in, on a database of its own."""
 
+import functools
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,29 @@ from tests.prepared_postgres import PREPARED, prepare_database
 PROJECT = Path(__file__).parent.parent.parent
 READY_S = 120  # of a busy machine
 STOP_S = 10
+
+
+def list_described() -> list[tuple[str, re.Pattern[str], set[int]]]:
+    """Method, path and statuses of each route, as OpenAPI lists them."""
+    from proxy.api.routes import api  # Django is set up by now
+
+    return [
+        (method.upper(), re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))), set(map(int, route["responses"])))
+        for path, routes in api.get_openapi_schema()["paths"].items()
+        for method, route in routes.items()
+    ]
+
+
+@functools.cache
+def find_described(method: str, path: str) -> set[int]:
+    """Those of the first route that fits; none for a path that is not Festinger's own."""
+    fitting = (statuses for each, route, statuses in list_described() if each == method and route.fullmatch(path))
+    return next(fitting, set())
+
+
+def check_status_is_described(response: httpx.Response) -> None:
+    described = find_described(response.request.method, response.request.url.path)
+    assert not described or response.status_code in described, f"OpenAPI does not list {response}"
 
 
 def new_database(server: str, name: str) -> str:
@@ -76,7 +101,9 @@ class Served:
             env=os.environ | settings | environment,
             stderr=self._errors,
         )
-        self.client = httpx.Client(base_url=self.url, trust_env=False, timeout=30)
+        self.client = httpx.Client(
+            base_url=self.url, trust_env=False, timeout=30, event_hooks={"response": [check_status_is_described]}
+        )
 
     def wait_ready(self) -> "Served":
         deadline = time.monotonic() + READY_S

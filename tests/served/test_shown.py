@@ -196,6 +196,17 @@ def test_nothing_is_shown_where_prompts_get_nothing(server: Served) -> None:
     assert (answer["block"], answer["restrictions"]["recall"]) == ("", "off in the address")
 
 
+def test_gutask_tells_how_a_name_that_was_taught_in_quotes_has_to_be_spelled(server: Served) -> None:
+    server.teach('"pygmy possum" -isa team')
+
+    assert run_gutask(server, "", "pygmy possum").splitlines() == [
+        "Nothing would be added. A prompt that says pygmy_possum or Pygmy Possum is given facts:",
+        "  pygmy_possum -isa team in context of type",
+    ]
+    assert "pygmy_possum" in recollect(server, "Pygmy Possum")["block"]
+    assert run_gutask(server, "", "pygmy marmot") == "Nothing is known about that.\n"
+
+
 def test_asking_neither_counts_a_word_nor_keeps_it_from_being_asked_about(
     server: Served, ollama: StandIn, zero: dict[str, str]
 ) -> None:

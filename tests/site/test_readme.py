@@ -49,6 +49,10 @@ LINKS = sorted(
 )
 
 
+SCHEMA = api.get_openapi_schema()
+STATUSES = {path: routes["post"]["responses"] for path, routes in SCHEMA["paths"].items() if "post" in routes}
+
+
 def rows(marks: str) -> dict[str, str]:
     """Name and default of each row of the settings' tables that begins with such a name."""
     return dict(re.findall(rf"^\| `({marks})`(?: [¹²])? \| (.*?) \|", SETTINGS, re.MULTILINE))
@@ -94,6 +98,28 @@ def test_the_api_page_has_every_endpoint_and_no_other():
         (method.upper(), path) for path, by_method in api.get_openapi_schema()["paths"].items() for method in by_method
     }
     assert documented == described | {("POST", "/mcp")}  # the protocol describes its tools itself
+
+
+@pytest.mark.parametrize(("table", "path"), [(0, "/iknowthat"), (1, "/forget"), (2, "/memory")])
+def test_openapi_lists_the_statuses_of_the_tables(table, path):
+    rows = re.split(r"^\| HTTP \|.*\n", API, flags=re.MULTILINE)[1:][table].partition("\n\n")[0]
+    documented = set(re.findall(r"^\| (\d{3}) \|", rows, re.MULTILINE))
+
+    assert "200" in documented
+    assert documented <= set(STATUSES[path])
+
+
+def test_openapi_lists_each_status_that_the_api_page_speaks_of():
+    documented = set(re.findall(r"\b(20[0-9]|40[1-9]|41[0-9]|42[0-9]|50[1-9])\b", API))
+
+    assert {"201", "409", "503"} <= documented <= {status for statuses in STATUSES.values() for status in statuses}
+
+
+def test_what_is_refused_is_described_as_an_error():
+    [schema] = STATUSES["/iknowthat"]["429"]["content"].values()
+
+    assert schema == {"schema": {"$ref": "#/components/schemas/Error"}}
+    assert "error" in SCHEMA["components"]["schemas"]["Error"]["required"]
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\bmake ([a-z-]+)", "\n".join(COMMANDS_OF_ALL_PAGES)))))
@@ -157,3 +183,17 @@ def test_ci_runs_all_tests_and_the_checks_and_tells_when_either_fails(tmp_path, 
     assert called == [f"{PROJECT}: make {target}" for target in ("test", "test-slow", "check")]
     assert "make test" in COMMANDS
     assert (done.returncode == 0) == (failing == "none")
+
+
+def test_the_forge_runs_the_same_with_actions_of_one_version():
+    steps = yaml.safe_load((PROJECT / ".github/workflows/ci.yml").read_text())["jobs"]["test"]["steps"]
+
+    assert ".ci/run" in [step.get("run") for step in steps]
+    assert all(re.search(r"@v\d+\.\d+\.\d+$", step["uses"]) for step in steps if "uses" in step)
+
+
+def test_checks_before_a_commit_download_nothing():
+    config = yaml.safe_load((PROJECT / ".pre-commit-config.yaml").read_text())
+
+    assert [repo["repo"] for repo in config["repos"]] == ["local"]
+    assert {hook["language"] for hook in config["repos"][0]["hooks"]} == {"system"}
