@@ -8,6 +8,7 @@
     config.last_good.yaml   its last valid version
     journal/                what is to be learned while Postgres is away (memory/learning/journal.py)
     uploads/                files that wait to be imported (resolution/transfer/uploads.py)
+    metrics/                what the processes count (memory/metrics.py)
     supervisor/  log/       supervisord's configuration, and what the processes say
     *.lock                  who runs, starts or uses this home (launcher/home_locks.py)
 
@@ -67,6 +68,15 @@ def ensure() -> Path:
     except OSError as error:
         raise EnvironmentMistake(f"FESTINGER_HOME={home}: cannot be created ({error.strerror})") from error
     return home
+
+
+def metrics_folder(home: Path) -> Path:
+    return home / "metrics"
+
+
+def name_metrics_folder(home: Path) -> dict[str, str]:
+    """The variable that tells prometheus-client where all processes of a home keep their counts."""
+    return {"PROMETHEUS_MULTIPROC_DIR": str(metrics_folder(home))}
 
 
 def log_folder(home: Path) -> Path:
