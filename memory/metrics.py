@@ -31,8 +31,10 @@ __all__ = ("Counter", "Gauge", "Histogram", "collect", "total")
 
 logger = logging.getLogger(__name__)
 
-KINDS: Final = ("counter", "histogram", "gauge_livesum", "gauge_livemax", "gauge_livemostrecent")
-FILE_BYTES: Final = 128 * 1024  # the histogram of all routes and turns takes 90 KB
+# The histogram of all routes and turns takes some 90 KB, the counters 20.
+FILE_BYTES: Final = {"counter": 65_536, "histogram": 131_072} | dict.fromkeys(
+    ("gauge_livesum", "gauge_livemax", "gauge_livemostrecent"), 4_096
+)
 
 
 class Folder:
@@ -43,11 +45,11 @@ class Folder:
         """Raises OSError where there is no folder, or no room for the files."""
         self.path = path
         path.mkdir(mode=0o700, exist_ok=True)
-        self.number = next(number for number in count() if self._lock(number) is not None)
-        for kind in KINDS:
+        self.number, self.lock = next((number, lock) for number in count() if (lock := self._lock(number)) is not None)
+        for kind, size in FILE_BYTES.items():
             # Memory that is mapped to a file which finds no room on the disk kills the process that writes to it.
             with (path / f"{kind}_{self.number}.db").open("ab") as file:
-                file.write(bytes(max(0, FILE_BYTES - file.tell())))
+                file.write(bytes(max(0, size - file.tell())))
 
     def collect(self) -> Iterable[Metric]:
         for gauges in self.path.glob("gauge_live*.db"):

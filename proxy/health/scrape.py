@@ -4,7 +4,8 @@ moment (docs/metrics.md)."""
 import asyncio
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
 
 import psycopg
 from django.conf import settings
@@ -27,8 +28,17 @@ SCRAPES = bounds.define("scrapes", "scrapes of /metrics within 5 s of another, w
 # A part is alive while one of its processes is. Decisions are never deleted.
 STORED = """
     SELECT
-        (SELECT count(*) FROM (SELECT FROM heard_message WHERE next_attempt_at IS NOT NULL LIMIT %(most)s) AS due),
-        (SELECT count(*) FROM (SELECT FROM observation WHERE state = 'pending' LIMIT %(most)s) AS pending),
+        (SELECT jsonb_build_object(
+            'messages', (SELECT count(*) FROM (
+                SELECT FROM heard_message WHERE next_attempt_at IS NOT NULL LIMIT %(most)s
+            ) AS heard),
+            'statements', (SELECT count(*) FROM (
+                SELECT FROM observation WHERE state = 'pending' AND kind = 'triple' LIMIT %(most)s
+            ) AS statements),
+            'concepts', (SELECT count(*) FROM (
+                SELECT FROM observation WHERE state = 'pending' AND kind = 'concept' LIMIT %(most)s
+            ) AS concepts)
+        )),
         (SELECT count(*) FROM (SELECT FROM edge_candidate WHERE state = 'open' LIMIT %(most)s) AS waiting),
         (SELECT count(*) FROM (SELECT FROM conflict WHERE status = 'open' LIMIT %(most)s) AS undecided),
         (SELECT coalesce(jsonb_object_agg(name, age_s), '{}') FROM (
@@ -39,7 +49,17 @@ STORED = """
         ) AS decisions)
 """
 
-Stored = tuple[int, int, int, int, Mapping[str, float], Mapping[str, int]]
+
+class Stored(NamedTuple):
+    """``queues``: rows that wait, ``ages_s``: of the last signs of life by part, ``decisions``: by kind."""
+
+    queues: Mapping[str, int]
+    candidates: int
+    conflicts: int
+    ages_s: Mapping[str, float]
+    decisions: Mapping[str, int]
+
+
 _stored: SharedAnswer[Stored | None] = SharedAnswer(SCRAPES, SHARED_S)
 
 
@@ -75,22 +95,20 @@ async def ask_stored() -> Stored | None:
             [row] = await (await asked.execute(STORED, {"most": COUNTED_MAX})).fetchall()
     except (psycopg.Error, OSError):  # TimeoutError is an OSError
         return None
-    messages, observations, candidates, conflicts, ages_s, decisions = row
-    return messages, observations, candidates, conflicts, ages_s, decisions
+    return Stored(*row)
 
 
 def describe_stored(stored: Stored | None) -> Iterator[Metric]:
     yield gauge("festinger_database_up", "1 if Postgres answers", stored is not None)
     if stored is None:
         return
-    messages, observations, candidates, conflicts, ages_s, decisions = stored
-    queues = {"heard_message": messages, "observation": observations}
-    yield by_label(GaugeMetricFamily("festinger_queue_rows", "Rows that wait for a worker", labels=["queue"]), queues)
-    yield gauge("festinger_candidates", "Candidates that wait for an operator or a repeat", candidates)
-    yield gauge("festinger_open_conflicts", "Conflicts that nobody has decided", conflicts)
+    queues = GaugeMetricFamily("festinger_queue_rows", "Rows that wait for a worker, by queue", labels=["queue"])
+    yield by_label(queues, stored.queues)
+    yield gauge("festinger_candidates", "Candidates that wait for an operator or a repeat", stored.candidates)
+    yield gauge("festinger_open_conflicts", "Conflicts that nobody has decided", stored.conflicts)
     ages = GaugeMetricFamily("festinger_heartbeat_age_seconds", "Age of the last sign of life", labels=["part"])
-    yield by_label(ages, ages_s)
-    yield by_label(CounterMetricFamily("festinger_decisions", "Decisions by kind", labels=["kind"]), decisions)
+    yield by_label(ages, stored.ages_s)
+    yield by_label(CounterMetricFamily("festinger_decisions", "Decisions by kind", labels=["kind"]), stored.decisions)
 
 
 def describe_process(current: Runtime) -> Iterator[Metric]:
@@ -102,12 +120,12 @@ def describe_process(current: Runtime) -> Iterator[Metric]:
 
 
 def describe_home() -> Iterator[Metric]:
-    free = shutil.disk_usage(settings.HOME).free
-    yield gauge("festinger_home_free_bytes", "Free space on the disk of the home", free)
-    folder = settings.HOME / BACKUPS
-    written = [file.stat().st_mtime for file in folder.iterdir()] if folder.is_dir() else []
-    if written:
-        yield gauge("festinger_last_backup_timestamp_seconds", "When the newest backup was written", max(written))
+    with suppress(OSError):  # a folder or file that is not there, or not any more
+        free = shutil.disk_usage(settings.HOME).free
+        yield gauge("festinger_home_free_bytes", "Free space on the disk of the home", free)
+        newest = max((file.stat().st_mtime for file in (settings.HOME / BACKUPS).iterdir()), default=0.0)
+        if newest:
+            yield gauge("festinger_last_backup_timestamp_seconds", "Time of the newest file among the backups", newest)
 
 
 def gauge(name: str, description: str, value: float) -> Metric:
