@@ -92,5 +92,6 @@ def collect() -> Iterable[Metric]:
 
 def total(name: str, metrics: Iterable[Metric] | None = None, **labels: str) -> int:
     """Sum the samples of this name that have these labels, of all processes unless ``metrics`` are given."""
-    samples = (sample for metric in (collect() if metrics is None else metrics) for sample in metric.samples)
+    found = (metric for metric in (collect() if metrics is None else metrics) if name.startswith(metric.name))
+    samples = (sample for metric in found for sample in metric.samples)
     return round(sum(each.value for each in samples if each.name == name and labels.items() <= each.labels.items()))

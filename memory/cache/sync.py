@@ -127,6 +127,7 @@ class Coherence:
                 logger.warning("coherence.lost", extra={"error": first_line(error)})
             except Exception:  # a cache that stopped following would go stale silently
                 logger.exception("coherence.failed")
+            LAG.set(math.inf)
             self.tried.set()
             await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
             failures += 1
@@ -192,7 +193,6 @@ class Coherence:
                 await self._apply(connection, received)
         finally:
             self.is_listening = False
-            LAG.set(math.inf)
             for task in (loading, testing):
                 task.cancel()
             await asyncio.gather(loading, testing, return_exceptions=True)
