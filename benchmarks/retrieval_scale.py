@@ -172,7 +172,8 @@ def percentiles(samples: Sequence[float]) -> dict[str, float]:
 async def measure_unasked(dsn: str, random: Random) -> dict[str, dict[str, float]]:
     from memory.cache.state import Cache
     from memory.cache.sync import Coherence
-    from memory.search.searcher import UNHURRIED_MS, Searcher
+    from memory.metrics import collect
+    from memory.search.searcher import UNHURRIED_MS, Searcher, sum_searches
 
     searcher, coherence = Searcher(dsn), Coherence(Cache(), dsn)
     coherence.follow("episode_vector", searcher.matrices)
@@ -183,25 +184,25 @@ async def measure_unasked(dsn: str, random: Random) -> dict[str, dict[str, float
         await ask(searcher, random, "agent-own")
         await asyncio.sleep(LOAD_S)
         held = [await ask(searcher, random, "agent-own", UNHURRIED_MS) for _ in range(PROMPTS)]
-        compared = searcher.counts.compared
+        compared = sum_searches(collect())["compared"]
         for _ in range(20):
             await ask(searcher, random)
-        before = searcher.counts.answered
+        before = sum_searches(collect())
         times = [await ask(searcher, random) for _ in range(PROMPTS)]
-        in_time = searcher.counts.answered - before
+        in_time = sum_searches(collect())["answered"] - before["answered"]
         one_by_one = percentiles(times) | {"in time %": 100 * in_time / PROMPTS}
-        before = searcher.counts.answered
-        skipped = searcher.counts.skipped
+        before = sum_searches(collect())
         together = [
             time for _ in range(5) for time in await asyncio.gather(*(ask(searcher, random) for _ in range(AT_ONCE)))
         ]
+        after = sum_searches(collect())
         return {
             HELD: percentiles(held) | {"in process %": 100 * compared / PROMPTS},
             "by itself": one_by_one,
             f"{AT_ONCE} at once": percentiles(together)
             | {
-                "in time %": 100 * (searcher.counts.answered - before) / len(together),
-                "skipped %": 100 * (searcher.counts.skipped - skipped) / len(together),
+                "in time %": 100 * (after["answered"] - before["answered"]) / len(together),
+                "skipped %": 100 * (after["skipped"] - before["skipped"]) / len(together),
             },
         }
     finally:

@@ -42,7 +42,7 @@ PROMPTS = frozenset(FORMATS)
 OWN = frozenset(
     {
         *("/health", "/iknowthat", "/forget", "/recollect", "/reload", "/conflicts", "/candidates", "/aliases"),
-        *("/memory", "/search_memory", "/projects", "/project/state", *MCP_PATHS),
+        *("/metrics", "/memory", "/search_memory", "/projects", "/project/state", *MCP_PATHS),
         *("/gutask", "/docs", "/openapi.json", "/admin"),
     }
 )

@@ -9,6 +9,7 @@
     journal/                what is to be learned while Postgres is away (memory/learning/journal.py)
     backups/                what was backed up at night, or before an upgrade (backup.py)
     uploads/                files that wait to be imported (resolution/transfer/uploads.py)
+    metrics/                what the processes count (memory/metrics.py)
     supervisor/  log/       supervisord's configuration, and what the processes say
     *.lock                  who runs, starts or uses this home (launcher/home_locks.py)
 
@@ -76,6 +77,15 @@ def ensure() -> Path:
     except OSError as error:
         raise EnvironmentMistake(f"FESTINGER_HOME={home}: cannot be created ({error.strerror})") from error
     return home
+
+
+def metrics_folder(home: Path) -> Path:
+    return home / "metrics"
+
+
+def name_metrics_folder(home: Path) -> dict[str, str]:
+    """The variable that tells prometheus-client where all processes of a home keep their counts."""
+    return {"PROMETHEUS_MULTIPROC_DIR": str(metrics_folder(home))}
 
 
 def log_folder(home: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Bounds on what anybody can send, and how often each was reached in this process; ``/health`` shows the counts.
+"""Bounds on what anybody can send, and how often each was reached; ``/health`` and ``/metrics`` show the counts.
 
 A bound is defined once, beside the number that it is about, and counts each time it bites::
 
@@ -11,13 +11,18 @@ Below ``proxy`` and ``festinger_site``, because the vocabulary has bounds as wel
 
 import logging
 import time
+from collections.abc import Iterable
 from typing import Final
 
+from prometheus_client import Metric
+
+from memory import metrics
 from memory.domain.timing import LogThrottle
 
 logger = logging.getLogger(__name__)
 
 LOG_EVERY_S: Final = 60.0  # for each bound: what is sent without end must not be logged without end
+REACHED: Final = metrics.Counter("festinger_bounds_reached", "How often a bound on requests was reached", ["bound"])
 
 
 class Bound:
@@ -26,14 +31,14 @@ class Bound:
     def __init__(self, name: str, description: str) -> None:
         self.name = name
         self.description = description
-        self.bites = 0
+        self._bites = REACHED.labels(name)
         self._log = LogThrottle(LOG_EVERY_S)
 
     def count_bite(self, **facts: object) -> None:
         """``facts`` go into the log; they must not have what a client wrote in them."""
-        self.bites += 1
+        self._bites.inc()
         if self._log.is_due(time.monotonic()):
-            logger.warning("bound.reached", extra={"bound": self.name, "bites": self.bites, **facts})
+            logger.warning("bound.reached", extra={"bound": self.name, **facts})
 
 
 _defined: dict[str, Bound] = {}
@@ -47,9 +52,10 @@ def define(name: str, description: str) -> Bound:
     return bound
 
 
-def count_bites() -> dict[str, int]:
-    """By name, 0 for those that have not bitten since the process started."""
-    return {name: _defined[name].bites for name in sorted(_defined)}
+def count_bites(collected: Iterable[Metric] | None = None) -> dict[str, int]:
+    """Return how often each bound was reached in all processes, by name; ``collected``: their metrics, if at hand."""
+    collected = list(metrics.collect() if collected is None else collected)
+    return {name: metrics.total("festinger_bounds_reached_total", collected, bound=name) for name in sorted(_defined)}
 
 
 def describe(name: str) -> str:

@@ -26,7 +26,7 @@ from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.injection_log import InjectionFollower, InjectionLog
 from proxy.enrichment.loop_guard import LoopGuard, Trip
 from proxy.enrichment.note_states import STANDING, NoteFollower
-from proxy.enrichment.pipeline import Counts, Enricher
+from proxy.enrichment.pipeline import Enricher
 from proxy.enrichment.placement import BlockPlacer
 from proxy.enrichment.prompt_search import PromptSearch
 from proxy.projects import NamedProjects
@@ -75,7 +75,6 @@ class Runtime:
             guard=guard,
             events=self.events,
             loops=lambda: self.settings_file.rules.loops,
-            counts=Counts(),
             prompt_search=PromptSearch(self.cache, self.conversations, self.searcher),
         )
         self.pulse = ServerPulse(settings.DATABASE_URL)

@@ -61,7 +61,7 @@ def main(words: list[str]) -> NoReturn:
     if command is None:
         sys.exit(f"usage: python -m festinger_site.launcher.programs {'|'.join(commands)}")
     # Not a child: the container's signals must reach the program, and its exit status the container.
-    os.execv(command[0], command)
+    os.execve(command[0], command, os.environ | homes.name_metrics_folder(settings.HOME))
 
 
 if __name__ == "__main__":

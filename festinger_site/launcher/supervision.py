@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -115,6 +116,7 @@ def escape(word: str) -> str:
 def build_environment(home: Path) -> dict[str, str]:
     """The environment of all processes of this home."""
     ours = {MARK: str(home), "FESTINGER_HOME": str(home), "FESTINGER_PROJECT": str(homes.PROJECT)}
+    ours |= homes.name_metrics_folder(home)
     if os.environ.get("FESTINGER_CONFIG"):
         ours["FESTINGER_CONFIG"] = str(homes.config_path())  # they start in other folders
     # With its handler for faults, a process that is aborted says where it stood.
@@ -129,6 +131,7 @@ class Supervisor:
         # When each program was started, in seconds: supervisord does not count restarts.
         self.starts: defaultdict[str, set[int]] = defaultdict(set)
         homes.ensure_run_folder(home)
+        shutil.rmtree(homes.metrics_folder(home), ignore_errors=True)  # counts begin anew, as Prometheus expects
         folder = home / "supervisor"
         folder.mkdir(mode=0o700, exist_ok=True)
         file = folder / "supervisord.conf"

@@ -13,6 +13,7 @@ from django.urls import resolve
 from memory import bounds
 from proxy import runtime
 from proxy.auth import build_upstream_headers
+from proxy.enrichment.prompt_metrics import ANSWERED
 from proxy.errors import ProxyError, TooMuchAtOnce
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send
 from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
@@ -55,6 +56,7 @@ class LeanHandler(ASGIHandler):
             # Nobody is there to answer, and no upstream has been opened yet.
             return
         except ProxyError as error:
+            ANSWERED.labels(scope["path"], error.status).inc()
             await send_error(send, scope["path"], error)
             return
         request = ASGIRequest(scope, BytesIO())
@@ -66,6 +68,7 @@ class LeanHandler(ASGIHandler):
         # Nothing may be awaited between the view's return and this: a client that left in between would leave the
         # upstream's answer open.
         response = await self._respond(request)
+        ANSWERED.labels(request.path, response.status_code).inc()
         if not isinstance(response, Relay):
             await self.send_response(response, send)
             return

@@ -7,6 +7,7 @@ Payloads on the channel ``festinger`` (sql/functions.sql): ``<table>:<key>,<key>
 
 import asyncio
 import logging
+import math
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
@@ -24,6 +25,7 @@ from memory.cache.own_facts_follower import OwnFactsFollower
 from memory.cache.state import Cache
 from memory.cache.states_follower import StatesFollower
 from memory.db.connections import Connection, first_line, open_connection
+from memory.metrics import Gauge
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +38,12 @@ RELOAD_S = 120.0
 # Postgres may lose them while the connection stands.
 HEARD_EVERY_S = 60.0
 HEARD_WITHIN_S = 10.0
+
+LAG = Gauge(
+    "festinger_listener_lag_seconds",
+    "Time an announcement of Postgres takes to reach the slowest process, infinite while one does not listen",
+    multiprocess_mode="livemax",
+)
 
 Announce = Callable[[str], Awaitable[None]]
 
@@ -119,6 +127,7 @@ class Coherence:
                 logger.warning("coherence.lost", extra={"error": first_line(error)})
             except Exception:  # a cache that stopped following would go stale silently
                 logger.exception("coherence.failed")
+            LAG.set(math.inf)
             self.tried.set()
             await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
             failures += 1
@@ -191,22 +200,25 @@ class Coherence:
     async def _test_hearing(self) -> None:
         """Loads everything whenever a barrier that another connection announces does not come."""
         while True:
-            await asyncio.sleep(HEARD_EVERY_S)
             try:
                 async with open_connection(self._dsn, NAME) as other:
 
                     async def announce(payload: str, other: Connection = other) -> None:
                         await other.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 
+                    started = time.perf_counter()
                     async with asyncio.timeout(HEARD_WITHIN_S):
                         await self._pass_barrier(announce)
+                LAG.set(time.perf_counter() - started)
                 self.is_listening = True
             except TimeoutError:
                 self.is_listening = False
+                LAG.set(math.inf)
                 logger.warning("coherence.deaf", extra={"seconds": HEARD_WITHIN_S})
                 await self._ask_load()
             except (psycopg.Error, OSError) as error:  # Postgres is away: the connection that listens notices it, too
                 logger.warning("coherence.not_tested", extra={"error": first_line(error)})
+            await asyncio.sleep(HEARD_EVERY_S)
 
     async def _apply(self, connection: Connection, payloads: Sequence[str]) -> None:
         """Applies what was announced, with one query for each table."""

@@ -3,7 +3,7 @@
 Within about half a second of `Outbox.add` a message is in Postgres, or in a journal on the disk if Postgres does not
 take it within ``SAFE_S``. From then on it survives the death of this process and of Postgres. Once Postgres is back,
 the journal is replayed by this process, by another one of the same home, or after a restart; a message that is
-written twice is stored once. What finds no room anywhere is counted in ``dropped``.
+written twice is stored once. What finds no room anywhere is counted in ``DROPPED``.
 """
 
 import asyncio
@@ -24,6 +24,7 @@ from memory.learning.heard import FindVector, HeardMessage, decode, encode, mask
 from memory.learning.journal import Journal, claim, next_lines
 from memory.learning.message_table import MessageTable, Stored
 from memory.learning.wakeup import Waker
+from memory.metrics import Counter, Gauge
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,19 @@ LAST_WRITE_S = 2.0  # at the end, when the supervisor waits
 BATCH = 200  # messages a write
 JOURNAL_BATCH = 2_000  # the same into the journal, some 3 MB
 LOGGED_EVERY_S = 60.0
+
+DROPPED = Counter("festinger_dropped_messages", "New messages that were lost")
+EPISODES = Counter("festinger_stored_episodes", "Messages that were kept as episodes")
+UNWRITTEN = Gauge(
+    "festinger_unwritten_messages",
+    "New messages in memory that neither the table nor the journal has",
+    multiprocess_mode="livesum",
+)
+JOURNALED = Gauge(
+    "festinger_journaled_messages",
+    "New messages in the journals of the home",
+    multiprocess_mode="livemostrecent",
+)
 
 
 class Copied(NamedTuple):
@@ -52,8 +66,6 @@ class Outbox:
         self, dsn: str, journal_folder: Path, wake: Callable[[], None], find_vector: FindVector = lambda text: None
     ) -> None:
         self.journaled = 0  # messages in all journals of the home
-        self.dropped = 0  # messages that this process lost
-        self.episodes = 0  # that it has stored
         self._table = MessageTable(dsn, find_vector)
         self._replayed_to = MessageTable(dsn)
         self._journal = Journal(journal_folder)
@@ -78,7 +90,9 @@ class Outbox:
 
     def add(self, message: HeardMessage) -> None:
         """Call it on the event loop's thread. Never blocks."""
-        self._count_dropped(self._backlog.add(message, time.monotonic()), "no room")
+        if dropped := self._backlog.add(message, time.monotonic()):
+            self._count_dropped(dropped, "no room")
+        UNWRITTEN.set(self.waiting)
         self._wanted.set()
 
     async def run(self) -> None:
@@ -121,9 +135,9 @@ class Outbox:
         self._count_dropped(self._backlog.put_back(batch), "no room")
 
     def _count_dropped(self, count: int, reason: str) -> None:
-        self.dropped += count
+        DROPPED.inc(count)
         if count and self._drop_log.is_due(time.monotonic()):
-            logger.error("messages.dropped", extra={"messages": count, "in_all": self.dropped, "reason": reason})
+            logger.error("messages.dropped", extra={"messages": count, "reason": reason})
 
     # --- to the table ---
 
@@ -135,6 +149,7 @@ class Outbox:
             await asyncio.sleep(GATHER_S)
             # Shielded: a write under way is finished even if this task is cancelled, and the last write waits for it.
             await asyncio.shield(self.write())
+            UNWRITTEN.set(self.waiting)
 
     async def _to_table(self) -> None:
         """Writes one batch. If Postgres does not take it in time, it waits again, and Postgres counts as away."""
@@ -183,7 +198,7 @@ class Outbox:
 
     def _note(self, stored: Stored) -> None:
         self._count_dropped(stored.refused, "refused")
-        self.episodes += stored.episodes
+        EPISODES.inc(stored.episodes)
         if stored.needs_worker:
             self._waker.ask()
 
@@ -196,7 +211,7 @@ class Outbox:
         try:
             # Masked and encoded in the thread, too: streams must not wait for thousands of messages.
             kept = await asyncio.to_thread(self._append, batch)
-            self.journaled = await asyncio.to_thread(self._journal.count)
+            await self._count_journaled()
         except OSError as error:
             self._log_journal_error("journal.not_written", error)
         except Exception as error:  # the next batch must be written, whatever went wrong with this one
@@ -208,6 +223,10 @@ class Outbox:
         if kept and not self.is_away:
             self._replay_wanted.set()
         return kept > 0
+
+    async def _count_journaled(self) -> None:
+        self.journaled = await asyncio.to_thread(self._journal.count)
+        JOURNALED.set(self.journaled)
 
     def _append(self, batch: list[WaitingMessage]) -> int:
         return self._journal.append([encode(mask_message(each.message)) for each in batch])
@@ -237,7 +256,7 @@ class Outbox:
                     await self._replay_one(path)
         finally:
             await self._replayed_to.close()
-            self.journaled = await asyncio.to_thread(self._journal.count)
+            await self._count_journaled()
 
     async def _replay_one(self, path: Path) -> None:
         try:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from memory.db.locks import Lock, lock_until_commit
 from memory.llm.errors import NoBudget
+from memory.metrics import Counter
 from memory.models import LanguageModel, LlmCall
 from memory.settings.registry import Tuning
 
@@ -19,6 +20,10 @@ SUBJECT_MAX = 200  # characters
 ERROR_MAX = 1000  # characters
 TOKENS_MAX = 2**31 - 1
 MILLION = 1_000_000
+
+CALLS = Counter("festinger_llm_calls", "Calls to language models, by result", ["provider", "purpose", "result"])
+TOKENS = Counter("festinger_llm_tokens", "Tokens that language models read and wrote", ["provider", "direction"])
+COST = Counter("festinger_llm_cost_dollars", "Cost of calls in US dollars, where prices are known", ["provider"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,13 @@ def end(call_id: int, usage: Usage, *, started: float, error: str = "") -> None:
         duration_ms=round((time.monotonic() - started) * 1000),
         error=error[:ERROR_MAX],
     )
+
+
+def count_call(model: LanguageModel, purpose: LlmCall.Purpose, usage: Usage, error: str) -> None:
+    CALLS.labels(model.provider, purpose.value, "failed" if error else "answered").inc()
+    TOKENS.labels(model.provider, "read").inc(usage.input_tokens)
+    TOKENS.labels(model.provider, "written").inc(usage.output_tokens)
+    COST.labels(model.provider).inc(float(usage.cost or 0))
 
 
 def usage_of(model: LanguageModel, input_tokens: object, output_tokens: object) -> Usage:

@@ -185,6 +185,7 @@ class _Asking:
             error = self.clean_text(str(failure))
             raise type(failure)(error) from None  # without the cause, which may quote the key
         finally:
+            call_log.count_call(self.model, self.purpose, usage, error)
             call_log.end(call_id, usage, started=started, error=error)
             logger.info("llm.asked", extra={"model": self.model.pk, "purpose": self.purpose, "failed": bool(error)})
 

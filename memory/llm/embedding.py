@@ -47,6 +47,7 @@ def embed_texts(model: LanguageModel, texts: Sequence[str], timeout_s: float) ->
         error = str(failure)
         raise
     finally:
+        call_log.count_call(model, LlmCall.Purpose.EMBED, usage, error)
         if model.pk is not None:
             record(model, usage, len(texts), started, error)
 

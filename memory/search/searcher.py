@@ -4,16 +4,17 @@ prompts at a time. A search that is late is left out of its prompt and counted."
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 from weakref import WeakKeyDictionary
 
 import psycopg
+from prometheus_client import Metric
 
 from memory.db.connections import Connection, first_line, open_connection
 from memory.domain.timing import LogThrottle
+from memory.metrics import Counter, Histogram, total
 from memory.search import ranking
 from memory.search.matrices import Matrices
 from memory.search.request import SearchRequest
@@ -49,18 +50,14 @@ MADE_MAX: Final = 256  # vectors of queries that are kept until their messages a
 MADE_CHARACTERS: Final = 200  # of a query that has as many word pieces as the text of its message
 
 
-@dataclass(slots=True)
-class SearchCounts:
-    """Counts of searches: ``late`` ones met the deadline, ``skipped`` ones got no connection in time, for ``compared``
-    ones the process itself held the vectors."""
-
-    asked: int = 0
-    answered: int = 0
-    found: int = 0
-    late: int = 0
-    skipped: int = 0
-    failed: int = 0
-    compared: int = 0
+SEARCHES: Final = Counter("festinger_searches", "Searches for prompts and their next turns, by result", ["result"])
+COMPARED: Final = Counter("festinger_compared_searches", "Searches whose vectors the process itself compared")
+LATENCY: Final = Histogram(
+    "festinger_search_seconds",
+    "Duration of the searches that were answered",
+    buckets=(0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.25, 0.5, 1.0),
+)
+Result = Literal["found", "nothing_found", "late", "skipped", "failed"]
 
 
 class Compared(NamedTuple):
@@ -78,7 +75,6 @@ class Searcher:
     """``run`` keeps the connections while the server lives."""
 
     def __init__(self, dsn: str) -> None:
-        self.counts = SearchCounts()
         self.matrices = Matrices(dsn)
         self._dsn = dsn
         self.open_count = 0  # connections, in use or not
@@ -136,13 +132,12 @@ class Searcher:
         conversation: bytes,
         *,
         deadline_ms: int,
-        counts: SearchCounts | None = None,
+        is_counted: bool = True,
     ) -> list[Found] | None:
         """Find what users said themselves, outside of this conversation, that belongs to the texts; None if that takes
-        too long. ``counts``: where it is counted, if not among the searches for prompts."""
-        counts = counts or self.counts
-        counts.asked += 1
+        too long. ``is_counted``: among the searches for prompts."""
         request = SearchRequest(scope, "\n".join(texts), is_unasked=True, conversation=conversation)
+        count = count_search if is_counted else ignore_search
         started = time.perf_counter()
         try:
             space, vector, nearest = await self._compare(request, deadline_ms / 1000)
@@ -151,26 +146,24 @@ class Searcher:
             left_s = deadline_ms / 1000 - (time.perf_counter() - started)
             opened = await self._take(WAITING_SHARE * left_s)
         except TimeoutError:
-            counts.skipped += 1
+            count("skipped")
             return None
         try:
             # A little longer than Postgres itself is given, which is to end its work first: then the connection lives.
             async with asyncio.timeout(2 * left_s):
                 results = await self._search(opened, compose(request, space, vector, nearest), deadline_ms)
         except (psycopg.errors.QueryCanceled, TimeoutError):
-            counts.late += 1
+            count("late")
             return None
         except psycopg.Error as error:
-            counts.failed += 1
+            count("failed")
             self._complain("search.failed", error)
             return None
         finally:
             await self._put_back(opened)
-        counts.answered += 1
-        counts.compared += nearest is not None
         noise = space.noise if space is not None else ranking.FULL_TEXT
         found = ranking.choose_unasked(results, noise, request.query, time.time())
-        counts.found += bool(found)
+        count("found" if found else "nothing_found", time.perf_counter() - started, is_compared=nearest is not None)
         return found
 
     def find_made(self, text: str) -> tuple[int, Sequence[float]] | None:
@@ -229,6 +222,30 @@ class Searcher:
     def _complain(self, event: str, error: Exception) -> None:
         if self._log.is_due(time.monotonic()):
             logger.warning(event, extra={"error": first_line(error)})
+
+
+def count_search(result: Result, seconds: float = 0.0, *, is_compared: bool = False) -> None:
+    """``seconds``: how long it took, where it was answered."""
+    SEARCHES.labels(result).inc()
+    if seconds:
+        LATENCY.observe(seconds)
+    if is_compared:
+        COMPARED.inc()
+
+
+def ignore_search(result: Result, seconds: float = 0.0, *, is_compared: bool = False) -> None:
+    pass
+
+
+def sum_searches(collected: Iterable[Metric]) -> dict[str, int]:
+    """Return the counts of searches. ``late`` ones met the deadline, ``skipped`` ones got no connection in time, for
+    ``compared`` ones the process itself held the vectors."""
+    name = "festinger_searches_total"
+    collected = list(collected)
+    by_result = {result: total(name, collected, result=result) for result in get_args(Result)}
+    answered = by_result["found"] + by_result.pop("nothing_found")
+    compared = total("festinger_compared_searches_total", collected)
+    return {"asked": total(name, collected), "answered": answered, **by_result, "compared": compared}
 
 
 async def _read_space(opened: Connection) -> VectorSpace | None:

@@ -41,11 +41,13 @@ from proxy.domain.headers import Headers
 from proxy.domain.json_outline import is_heavy
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
 from proxy.enrichment.pipeline import Enriched
+from proxy.enrichment.prompt_metrics import count_enriched
 from proxy.enrichment.prompt_search import describe_given
 from proxy.enrichment.request_records import is_request_of
 from proxy.errors import BadRequest, DatabaseAway, NotFound, ProxyError, map_database_error
 from proxy.explanation import run_in_server
 from proxy.health.findings import describe_cache, is_ready, report_health
+from proxy.health.scrape import write_metrics
 from proxy.upstream.relay import Relay
 
 logger = logging.getLogger(__name__)
@@ -101,6 +103,7 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
         caller = await current.projects.identify_sender(request.scope)
         done = await current.enricher.enrich(request.path, request.body, caller)
+        count_enriched(request.path, done, time.perf_counter() - started)
         warning = UNKNOWN_PROJECT if caller.is_astray else ""
     enriched = time.perf_counter()
     if done.answer is not None:
@@ -159,6 +162,15 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
         # a stranger takes up no connection of Postgres or the upstream.
         return {"ready": is_ready(current)}
     return await report_health(current)
+
+
+@api.get("/metrics", summary="Metrics for Prometheus", tags=["operating"])
+async def get_metrics(request: ASGIRequest) -> HttpResponse:
+    """What all processes of this home count, and what waits, for Prometheus."""
+    current = runtime.current()
+    require(caller_of(current.cache, request.scope), "agent")
+    content, content_type = await write_metrics(current, request.headers.get("accept", ""))
+    return HttpResponse(content, content_type=content_type)
 
 
 @api.post("/recollect", summary="What would be recalled", tags=["memory"])

@@ -17,7 +17,7 @@ from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
 from memory.recall.recollect import Recollection
 from memory.search.results import Found
-from memory.search.searcher import SearchCounts, Searcher
+from memory.search.searcher import Searcher
 from memory.semantic.domain.scope import Scope
 from proxy.auth import Caller
 from proxy.authorship.relayed import RelayedAnswers
@@ -26,7 +26,7 @@ from proxy.domain.formats.base import Prompt
 from proxy.domain.loops.mitigations import Intervention
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
-from proxy.enrichment.pipeline import Counts, Enricher
+from proxy.enrichment.pipeline import Enricher
 from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.prompt_search import Lookup, PromptSearch
 from proxy.enrichment.turns import Turns
@@ -126,7 +126,7 @@ class _UncountedFinder:
         self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
     ) -> list[Found] | None:
         find = self.searcher.find_related
-        return await find(scope, texts, conversation, deadline_ms=deadline_ms, counts=SearchCounts())
+        return await find(scope, texts, conversation, deadline_ms=deadline_ms, is_counted=False)
 
 
 def write_prompt(text: str, role: str, model: str = "") -> bytes:
@@ -164,7 +164,6 @@ async def run_dry(
         guard=LoopGuard(),
         events=events,
         loops=loops,
-        counts=Counts(),
         prompt_search=PromptSearch(fork, conversations, finder, deadline_ms=SEARCH_MS),
         turns=turns,
         relayed=relayed or RelayedAnswers(),

@@ -1,7 +1,7 @@
 """The hot path between a request's body and the upstream's: read, observe, look for loops, recall, inject.
 
 It only reads and writes this process's memory, but for one search with a deadline (prompt_search.py). Whatever goes
-wrong in it is logged and counted, and the original request goes on.
+wrong in it is logged and noted, and the original request goes on.
 """
 
 import logging
@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 import orjson
 
@@ -40,7 +41,7 @@ from proxy.enrichment import note_use
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
 from proxy.enrichment.placement import BlockPlacer, Placed
-from proxy.enrichment.prompt_search import Lookup, PromptSearch, describe_given
+from proxy.enrichment.prompt_search import RESENT, Lookup, PromptSearch, describe_given
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
 from proxy.enrichment.turns import Turn, Turns
 from proxy.telemetry.events import Events, Given
@@ -59,23 +60,18 @@ BOUNDS = {
 }
 
 
-@dataclass(slots=True)
-class Counts:
-    """Since the process started. ``partial``: new text was left unread, because it was beyond the allowance. ``loops``:
-    requests on which a step against a loop was taken."""
-
-    requests: int = 0
-    enriched: int = 0
-    partial: int = 0
-    loops: int = 0
-    errors: int = 0
+TurnKind = Literal["new_message", "resent", "tool_result", "program", "other", "unread"]
 
 
 @dataclass(slots=True)
 class Enriched:
     """The body to send. ``step`` is what was done against a loop, if anything; ``answer``, content type and body, where
     the model is not asked at all. What is no prompt, or is not understood, has neither ``prompt`` nor ``asked``.
-    ``is_heard``: the answer is listened to, because later prompts may have it as somebody's words."""
+    ``is_heard``: the answer is listened to, because later prompts may have it as somebody's words.
+
+    To be counted: ``turn`` is what the prompt ends with, ``recall`` what came of the recall, ``tokens`` the length of
+    the new block; ``has_blocks``: new ones or those of earlier turns are in the body; ``is_partial``: text was left
+    unread, because it was beyond the allowance."""
 
     body: bytes
     prompt: Prompt | None = None
@@ -85,6 +81,12 @@ class Enriched:
     step: str = ""
     answer: tuple[str, bytes] | None = None
     is_heard: bool = False
+    turn: TurnKind = "unread"
+    recall: Literal["given", "nothing", "off"] = "off"
+    tokens: int = 0
+    has_blocks: bool = False
+    is_partial: bool = False
+    has_failed: bool = False
 
     @property
     def request(self) -> str:
@@ -104,7 +106,6 @@ class Enricher:
     guard: LoopGuard
     events: Events
     loops: Callable[[], Loops]
-    counts: Counts
     prompt_search: PromptSearch
     note_asked: Callable[[Iterable[SoasRow], float], None] = lambda rows, now: None
     relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
@@ -119,14 +120,12 @@ class Enricher:
     async def enrich(self, path: str, body: bytes, caller: Caller) -> Enriched:
         """What becomes of the request: the very same body where there is nothing to do. Other tasks run in between
         where it takes long."""
-        self.counts.requests += 1
         try:
             return await self._enrich(path, body, caller, self.turns.begin())
         except Exception:
             # Whatever it is, the agent's request must not fail for it: the original goes on.
-            self.counts.errors += 1
             logger.exception("enrich.failed", extra={"path": path, "bytes": len(body)})
-            return Enriched(body)
+            return Enriched(body, has_failed=True)
 
     async def _enrich(self, path: str, body: bytes, caller: Caller, turn: Turn) -> Enriched:
         started, now, wire = time.perf_counter(), time.time(), FORMATS[path]
@@ -166,6 +165,7 @@ class Enricher:
         if recalls and not program and scope is not None:
             whose = scope, conversation, prompt.model
             done.lookup = await self.prompt_search.begin(messages, readings, digests, *whose)
+        done.turn = name_turn(messages, readings, done.lookup, is_program=bool(program))
         if learns:
             keeper = None if "remember" in off else scope
             answered = count_answered(messages)
@@ -173,9 +173,10 @@ class Enricher:
                 conversation, messages, readings, keys, now, agent, answered=answered, scope=keeper, chat=caller.chat
             )
             anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
-        unread = self._count_unread(messages, readings) if is_read else 0
+        unread = count_unread(messages, readings) if is_read else 0
+        done.is_partial = bool(unread)
         await turn.step()
-        intervention, placed = self._look_for_loop(prompt, conversation, asked), None
+        intervention, placed = self._look_for_loop(prompt, conversation, asked, done), None
         await turn.step()
         if intervention is not None and intervention.answer:
             done.step = intervention.step
@@ -214,7 +215,11 @@ class Enricher:
         prompt, asked, lookup = done.prompt, done.asked, done.lookup
         assert prompt is not None
         assert asked is not None
+        if placed is not None:
+            done.recall = "nothing"
         if placed is not None and placed.is_shown:
+            if placed.recollection.block:
+                done.recall, done.tokens = "given", placed.recollection.block.tokens
             self.note_asked(placed.recollection.asked, now)
             if notes := placed.recollection.block.notes:
                 done.given = Given(asked["request"], conversation, now, notes, lookup.texts if lookup else ())
@@ -227,14 +232,6 @@ class Enricher:
 
     def _templates_of(self, scope: Scope | None) -> Container[bytes]:
         return self.cache.templates.get(tuple(scope.speaker), ()) if scope is not None else ()
-
-    def _count_unread(self, messages: Sequence[Message], readings: Sequence[Reading | None]) -> int:
-        """In characters."""
-        unread = sum(len(message.text) for message, reading in zip(messages, readings, strict=True) if reading is None)
-        if unread:
-            self.counts.partial += 1
-            logger.warning("enrich.partial", extra={"unread_characters": unread})
-        return unread
 
     def _why_not_ask(self, agent: str, payload: Payload, readings: Sequence[Reading | None]) -> str:
         # A question tells the agent to run gutask: that takes tools, those of the request or of the prompt's text.
@@ -273,7 +270,7 @@ class Enricher:
         prompt, asked = done.prompt, done.asked
         assert prompt is not None
         assert asked is not None
-        self.counts.partial += 1
+        done.is_partial = True
         digests = []
         for part in prompt.parts:
             digests.append(digest_message(Message(part.role, part.text)))
@@ -285,7 +282,7 @@ class Enricher:
         if edit:
             wire.apply(cut.payload, prompt, edit)
             done.body = await turn.run(cut.write())
-            self.counts.enriched += 1
+            done.has_blocks = True
         placed = Placed(edit, Recollection(style=self.cache.tuning.style_for(prompt.model)), is_shown=False)
         event = request_event(asked, placed, off, len(cut.text), started)
         event |= describe_given(None, placed)
@@ -311,15 +308,16 @@ class Enricher:
             listeners.append(note_use.listen(watch(), given, partial(self.events.add_given, given)))
         return note_use.join_listeners(listeners)
 
-    def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: RequestInfo) -> Intervention | None:
+    def _look_for_loop(
+        self, prompt: Prompt, conversation: bytes, asked: RequestInfo, done: Enriched
+    ) -> Intervention | None:
         """Return what is to be done against a loop."""
         try:  # an error here costs neither the answer nor the recollection, so it is not caught with all others
             intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
             if intervention is not None:
-                self.counts.loops += 1
                 self.events.loop_met(intervention, **asked)
         except Exception:
-            self.counts.errors += 1
+            done.has_failed = True
             logger.exception("loop.failed", extra={"request": asked["request"], "wire": asked["wire"]})
             return None
         return intervention
@@ -345,7 +343,29 @@ class Enricher:
             wire.apply(payload, done.prompt, edit)
         if edit or intervention is not None:
             done.body = orjson.dumps(payload)
-        self.counts.enriched += bool(placed is not None and placed.edit)
+        done.has_blocks = placed is not None and bool(placed.edit)
+
+
+def name_turn(
+    messages: Sequence[Message], readings: Sequence[Reading | None], lookup: Lookup | None, *, is_program: bool
+) -> TurnKind:
+    """Name what the prompt ends with. A user's message counts as new unless it was searched for before."""
+    if is_program:
+        return "program"
+    if not messages:
+        return "other"
+    last = readings[-1] or messages[-1]
+    if last.role == "user":
+        return "resent" if lookup is not None and lookup.outcome == RESENT else "new_message"
+    return "tool_result" if last.role == "tool" else "other"
+
+
+def count_unread(messages: Sequence[Message], readings: Sequence[Reading | None]) -> int:
+    """In characters."""
+    unread = sum(len(message.text) for message, reading in zip(messages, readings, strict=True) if reading is None)
+    if unread:
+        logger.warning("enrich.partial", extra={"unread_characters": unread})
+    return unread
 
 
 def find_opening(messages: Sequence[Message], readings: Sequence[Reading | None]) -> int:

@@ -6,8 +6,9 @@ import asyncio
 import os
 import time
 from collections import defaultdict
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -15,17 +16,19 @@ from celery import current_app
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
-from memory import bounds, llm
+from memory import bounds, llm, metrics
 from memory.cache.state import Cache
 from memory.db.connections import fetch_rows, first_line
 from memory.llm import call_log
 from memory.models import Config, LanguageModel
+from memory.search.searcher import sum_searches
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.condition import CONDITION, Condition, read_condition
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from proxy import runtime
 from proxy.health.outside import BEATS, ask_outside
+from proxy.models import Injection
 from proxy.runtime import Runtime
 
 BROKER_S = 2.0
@@ -137,9 +140,12 @@ def is_ready(current: Runtime) -> bool:
 
 
 async def report_health(current: Runtime) -> dict[str, Any]:
-    """What others have to be asked may be a second old; the rest is as it is now."""
+    """What others have to be asked may be a second old; the rest is as it is now. What is counted is the sum over all
+    processes of this home."""
     upstream, database, stored = await ask_outside(current.upstream, current.cache.tuning)
-    counts = current.enricher.counts
+    counted = list(await asyncio.to_thread(metrics.collect))
+    total = partial(metrics.total, metrics=counted)
+    dropped_injections = total("festinger_dropped_rows_total", table=Injection._meta.db_table)
     config = current.settings_file
     # Of the rules in force; null where they are those of another process, from before a mistake.
     loaded = None if config.loaded_at is None else datetime.fromtimestamp(config.loaded_at, UTC)
@@ -164,19 +170,19 @@ async def report_health(current: Runtime) -> dict[str, Any]:
         **stored,
         "unwritten_messages": current.outbox.waiting,
         "journaled_messages": current.outbox.journaled,
-        "dropped_messages": current.outbox.dropped,
+        "dropped_messages": total("festinger_dropped_messages_total"),
         "episodes": current.cache.tuning.episodes,
-        "stored_episodes": current.outbox.episodes,
-        "searches": asdict(current.searcher.counts),
-        "dropped_events": current.events.dropped,
-        "dropped_injections": current.injection_log.dropped,
+        "stored_episodes": total("festinger_stored_episodes_total"),
+        "searches": sum_searches(counted),
+        "dropped_events": total("festinger_dropped_rows_total") - dropped_injections,
+        "dropped_injections": dropped_injections,
         "conversations": len(current.conversations),
-        "requests": counts.requests,
-        "enriched": counts.enriched,
-        "partly_enriched": counts.partial,
-        "loops_met": counts.loops,
-        "enrich_errors": counts.errors,
-        "bounds": bounds.count_bites(),
+        "requests": total("festinger_added_latency_seconds_count"),
+        "enriched": total("festinger_enriched_prompts_total"),
+        "partly_enriched": total("festinger_partial_prompts_total"),
+        "loops_met": total("festinger_loops_total") - total("festinger_loops_total", step="stop"),
+        "enrich_errors": total("festinger_enrichment_errors_total"),
+        "bounds": bounds.count_bites(counted),
         "config_errors": [
             *current.cache.config_mistakes,
             *(f"{config.path.name}: {mistake}" for mistake in config.mistakes),

@@ -310,11 +310,11 @@ def judge_settings(found: Findings) -> Assessment:
 def judge_losses(found: Findings) -> Assessment:
     lost = [format_count(found.server[key], *words) for key, words in LOSSES.items() if found.server[key]]
     if not lost:
-        return GOOD, "Nothing was lost since this process started.", ""
+        return GOOD, "Nothing was lost.", ""
     return (
         WARNING,
-        f"Lost since this process started: {', '.join(lost)}.",
-        f"Look at {LOGS.format('proxy')} for dropped, refused and enrich.failed. A new process counts anew.",
+        f"Lost so far: {', '.join(lost)}.",
+        f"Look at {LOGS.format('proxy')} for dropped, refused and enrich.failed.",
     )
 
 
@@ -322,7 +322,7 @@ def judge_bounds(found: Findings) -> Assessment:
     bites = {name: count for name, count in found.server["bounds"].items() if count}
     # Nothing is wrong where a bound holds: this tells who wonders why a request was cut or refused.
     reached = ", ".join(f"{bounds.describe(name)} ({count:,})" for name, count in bites.items())
-    requests = f"Reached since this process started: {reached}." if reached else "No request has reached one."
+    requests = f"Reached so far: {reached}." if reached else "No request has reached one."
     exceeded = found.server.get("over_quota_today")
     waiting = (
         f" {format_count(exceeded, 'statement')} of the last day exceeded a quota: see Candidates." if exceeded else ""

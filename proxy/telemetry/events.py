@@ -13,6 +13,7 @@ from django.db.models import Model
 from memory.db.connections import open_connection
 from memory.domain.recall.notes import NoteKey, ShownNote
 from memory.domain.secrets.redaction import mask_secrets
+from memory.metrics import Counter
 from memory.models import GivenNote
 from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.domain.loops.repeating_tail import TailLoop
@@ -21,6 +22,9 @@ from proxy.telemetry import prompt_texts
 from proxy.telemetry.write_behind import WRITE_S, Row, RowQueue, WriteBehind, columns_of
 
 logger = logging.getLogger(__name__)
+
+# ``stop``: a running answer was ended.
+LOOPS = Counter("festinger_loops", "Prompts and answers with a loop, by the strongest step against it", ["step"])
 
 GATHER_S = 0.5
 REASONS_MAX = 100
@@ -123,6 +127,7 @@ class Events(WriteBehind):
         self._add_loop(asked, {"kind": "tail", "count": met.count, "period": 1, "steps": ["stop"]}, (met.repeated,))
 
     def _add_loop(self, asked: Row, loop: Row, repeated: Sequence[str]) -> None:
+        LOOPS.labels(loop["steps"][-1]).inc()
         logger.warning("loop.met", extra={"request": asked["request"], "agent": asked["agent"], **loop})
         excerpts = [cut_excerpt(mask_secrets(text[:MASKED_CHARACTERS])) for text in repeated[:EXCERPTS_MAX]]
         self.put(self._loops, asked | loop | {"repeated": excerpts})

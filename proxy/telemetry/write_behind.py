@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import Model
 
 from memory.db.connections import Connection, first_line, open_connection
+from memory.metrics import Counter
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +20,7 @@ WRITE_S = 10.0
 LAST_WRITE_S = 1.0  # at the end, when the supervisor waits
 BATCH = 500  # rows a statement
 WAITING_MAX = 5_000  # rows, of a few KB at most; the oldest go when Postgres is away for long
+DROPPED = Counter("festinger_dropped_rows", "Rows about prompts that found no room or were refused", ["table"])
 
 Row = dict[str, Any]  # by column; ``at`` in seconds since the epoch
 
@@ -33,7 +35,7 @@ class RowQueue:
     """Rows that wait for the table of a model."""
 
     def __init__(self, model: type[Model], on_conflict: str = "DO NOTHING") -> None:
-        self.dropped = 0
+        self._dropped = DROPPED.labels(model._meta.db_table)
         self.rows: deque[Row] = deque()
         table, columns = model._meta.db_table, columns_of(model)
         names = ", ".join(columns)
@@ -49,7 +51,7 @@ class RowQueue:
         self.rows.append(row)
         if len(self.rows) > WAITING_MAX:
             self.rows.popleft()
-            self.dropped += 1
+            self._dropped.inc()
 
     async def write(self, writer: Connection) -> None:
         """Raises psycopg.Error; what was not written goes on waiting."""
@@ -60,7 +62,7 @@ class RowQueue:
                 await writer.execute(self._insert, [orjson.dumps(batch).decode()])
             except (psycopg.DataError, psycopg.IntegrityError) as error:
                 # Not put back: Postgres would refuse them again, and with them all that come later.
-                self.dropped += len(batch)
+                self._dropped.inc(len(batch))
                 logger.warning("rows.refused", extra={"rows": len(batch), "error": first_line(error)})
             except BaseException:
                 self.rows.extendleft(reversed(batch))
@@ -85,10 +87,6 @@ class WriteBehind:
     @property
     def waiting(self) -> int:
         return sum(len(queue.rows) for queue in self._queues)
-
-    @property
-    def dropped(self) -> int:
-        return sum(queue.dropped for queue in self._queues)
 
     def put(self, queue: RowQueue, row: Row) -> None:
         """Call it on the event loop's thread. Never blocks."""

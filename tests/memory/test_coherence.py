@@ -1,6 +1,7 @@
 """A cache beside a real Postgres: loaded, told of changes."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
+from prometheus_client import REGISTRY
 
 from memory.cache import sync
 from memory.cache.loader import BATCH_ROWS, refresh_soas
@@ -267,8 +269,10 @@ def test_a_process_that_hears_nothing_loads_everything_again_and_again(
             await client.execute(SEED)
         assert await eventually(lambda: parents_of(cache, "gnommoweb") == ["repo"])
         assert await eventually(lambda: not coherence.is_listening)
+        assert REGISTRY.get_sample_value("festinger_listener_lag_seconds") == math.inf
         is_deaf = False
         assert await eventually(lambda: coherence.is_listening)
+        assert REGISTRY.get_sample_value("festinger_listener_lag_seconds") < sync.HEARD_WITHIN_S
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

@@ -16,6 +16,7 @@ from memory import llm as models
 from memory.access import key_encryption
 from memory.llm import client
 from memory.llm.call_log import start_of_day
+from memory.metrics import total
 from memory.models import Config, LanguageModel, LlmCall
 from tests.llm_server import KEY, Answer, Asked, Cuts, Fails, Hangs, LlmServer, Raw, Says, Trickles
 
@@ -406,6 +407,22 @@ def test_an_answer_that_cannot_be_used_has_cost_something_too(llm: LlmServer, mo
 
     call = LlmCall.objects.get()
     assert (call.input_tokens, call.output_tokens, call.cost) == (10, 2, None)
+
+
+def test_calls_and_their_tokens_are_counted_by_provider_and_result(llm: LlmServer, model: LanguageModel):
+    def count() -> list[int]:
+        calls = {"provider": model.provider, "purpose": "explain"}
+        by_result = [total("festinger_llm_calls_total", **calls, result=result) for result in ("answered", "failed")]
+        return [*by_result, total("festinger_llm_tokens_total", provider=model.provider)]
+
+    before = count()
+    llm.answers(Fails(503), GOOD)
+
+    used = ask(model).usage
+
+    assert used.input_tokens > 0
+    tokens = used.input_tokens + used.output_tokens
+    assert [after - earlier for earlier, after in zip(before, count(), strict=True)] == [1, 1, tokens]
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None, "completion_tokens": -1}])

@@ -20,6 +20,7 @@ from memory.learning.buffer import Backlog
 from memory.learning.heard import HeardMessage, encode
 from memory.learning.journal import Journal, next_lines
 from memory.learning.outbox import Outbox
+from memory.metrics import total
 from memory.semantic.domain.scope import Scope, Speaker
 from tests import waiting
 from tests.served.postgres import OwnPostgres
@@ -27,6 +28,7 @@ from tests.served.postgres import OwnPostgres
 WITHIN_S = 15.0
 eventually = partial(waiting.eventually_here, within_s=WITHIN_S)
 NOWHERE = "host=/nowhere dbname=none"
+DROPPED, EPISODES = "festinger_dropped_messages_total", "festinger_stored_episodes_total"
 KEY = "ghp_0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R"
 
 
@@ -34,6 +36,12 @@ KEY = "ghp_0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R"
 def own() -> Iterator[OwnPostgres]:
     with OwnPostgres() as postgres:
         yield postgres
+
+
+@pytest.fixture(autouse=True)
+def count_anew() -> None:
+    module.DROPPED.reset()
+    module.EPISODES.reset()
 
 
 @pytest.fixture
@@ -118,7 +126,7 @@ def test_what_was_heard_is_a_row_soon(dsn: str, folder: Path) -> None:
             assert outbox.waiting == 1
             assert await eventually(lambda: stored(dsn) == texts_of(1))
             assert await eventually(lambda: outbox.waiting == 0)
-            assert (outbox.journaled, outbox.dropped, outbox.episodes) == (0, 0, 1)
+            assert (outbox.journaled, total(DROPPED), total(EPISODES)) == (0, 0, 1)
 
     asyncio.run(run())
 
@@ -157,7 +165,7 @@ def test_what_the_table_refuses_takes_no_other_along_and_is_counted(dsn: str, fo
         async with running(dsn, folder) as outbox:
             add(outbox, *(heard(number, **({"key": b"short"} if number == 3 else {})) for number in range(9)))
             assert await eventually(lambda: outbox.waiting == 0)
-            assert (outbox.dropped, outbox.episodes) == (1, 8)
+            assert (total(DROPPED), total(EPISODES)) == (1, 8)
 
     asyncio.run(run())
 
@@ -170,7 +178,7 @@ def test_many_messages_at_once_are_all_written_soon(dsn: str, folder: Path) -> N
             add(outbox, *messages(3_000))
             assert await eventually(lambda: len(stored(dsn)) == 3_000)
             assert await eventually(lambda: outbox.journaled == 0)
-            assert outbox.dropped == 0
+            assert total(DROPPED) == 0
 
     asyncio.run(run())
 
@@ -270,11 +278,11 @@ def test_while_postgres_is_away_messages_go_to_the_journal_and_then_to_the_table
             for number in range(1, 4):
                 add(outbox, heard(number))
                 assert await eventually(lambda number=number: outbox.journaled == number)  # type: ignore[misc]
-            assert (outbox.waiting, outbox.dropped) == (0, 0)
+            assert (outbox.waiting, total(DROPPED)) == (0, 0)
             await asyncio.to_thread(away.start)
             assert await eventually(lambda: outbox.journaled == 0)
             assert await eventually(lambda: woken.times >= 2)
-            assert outbox.episodes == 4
+            assert total(EPISODES) == 4
 
     asyncio.run(run())
 
@@ -315,7 +323,7 @@ def test_a_write_that_is_late_is_in_the_journal_meanwhile_and_in_the_table_once(
                 add(outbox, *messages(3))
                 assert await eventually(lambda: outbox.journaled == 3)
             assert await eventually(lambda: outbox.journaled == 0)
-            assert outbox.episodes == 3
+            assert total(EPISODES) == 3
 
     asyncio.run(run())
 
@@ -329,7 +337,7 @@ def test_the_last_write_goes_to_the_journal_where_postgres_stands_still(away: Ow
             assert await eventually(lambda: outbox.waiting == 0)
             away.freeze()
             add(outbox, *messages(20, start=1))
-        assert (outbox.waiting, outbox.dropped) == (0, 0)
+        assert (outbox.waiting, total(DROPPED)) == (0, 0)
 
     try:
         asyncio.run(run())
@@ -390,10 +398,10 @@ def left_in(folder: Path) -> list[Path]:
 
 def replay(dsn: str, folder: Path, dropped: int = 0) -> None:
     async def run() -> None:
-        async with running(dsn, folder) as outbox:
+        async with running(dsn, folder):
             assert await eventually(lambda: not left_in(folder))
-            assert await eventually(lambda: outbox.dropped == dropped)
-        assert outbox.dropped == dropped
+            assert await eventually(lambda: total(DROPPED) == dropped)
+        assert total(DROPPED) == dropped
 
     asyncio.run(run())
 
@@ -576,12 +584,12 @@ def test_a_journal_that_the_disk_does_not_give_stops_none_behind_it(
 
     async def run() -> None:
         nonlocal is_mended
-        async with running(dsn, folder) as outbox:
+        async with running(dsn, folder):
             assert await eventually(lambda: left_in(folder) == [bad])
             assert stored(dsn) == texts_of(1, 2)
             is_mended = True
             assert await eventually(lambda: not left_in(folder))
-            assert outbox.dropped == 0
+            assert total(DROPPED) == 0
 
     asyncio.run(run())
 
@@ -637,7 +645,7 @@ def test_what_nobody_expected_costs_its_batch_and_nothing_after_it(
     async def run() -> None:
         async with running(dsn, folder) as outbox:
             add(outbox, odd)
-            assert await eventually(lambda: outbox.dropped == 1)
+            assert await eventually(lambda: total(DROPPED) == 1)
             add(outbox, heard(2))
             assert await eventually(lambda: stored(dsn) == texts_of(2))
 
@@ -648,7 +656,7 @@ def test_what_nobody_expected_costs_its_batch_and_nothing_after_it(
         for message in (heard(3), odd, heard(4)):
             add(outbox, message)
             await outbox.write()
-        assert (outbox.waiting, outbox.journaled, outbox.dropped) == (0, 2, 1)
+        assert (outbox.waiting, outbox.journaled, total(DROPPED)) == (0, 2, 2)
         await outbox.write_last()
 
     asyncio.run(run_without_postgres())
@@ -669,7 +677,7 @@ def test_what_finds_no_room_in_the_journal_waits_in_memory(
         outbox = Outbox(NOWHERE, folder, Woken())
         add(outbox, *messages(10))
         await outbox.write()
-        assert (outbox.waiting, outbox.journaled, outbox.dropped) == (10, 0, 0)
+        assert (outbox.waiting, outbox.journaled, total(DROPPED)) == (10, 0, 0)
 
         outbox._table._dsn = dsn
         task = asyncio.create_task(outbox.run())
@@ -692,7 +700,7 @@ def test_the_oldest_go_when_there_is_no_room_in_memory_either(folder: Path, capl
             add(outbox, *messages(10, start=10 * number))
             await outbox.write()
 
-        assert (outbox.waiting, outbox.dropped) == (30, 70)
+        assert (outbox.waiting, total(DROPPED)) == (30, 70)
         await outbox.write_last()
         assert [waiting.message for waiting in outbox._backlog.take(30)] == messages(30, start=70)
 

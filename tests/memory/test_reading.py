@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory import bounds
 from memory.cache.state import Cache
 from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.steps import finish
@@ -361,13 +362,13 @@ def keyed(text: str) -> tuple[MessageKey, Message]:
 def test_of_a_message_full_of_statements_as_many_are_read_as_are_learned() -> None:
     own = " ".join(f"zorblat{number} is a repo." for number in range(300))
     quoted = "".join(f"> winky{number} is a repo.\n" for number in range(30))
-    before = TOO_MANY_STATEMENTS.bites
+    before = bounds.count_bites()[TOO_MANY_STATEMENTS.name]
 
     mine, others = (whole(Cache(), text).triples for text in (own, f"{quoted}\nkvasir is a service."))
 
     assert [triple.subject for triple in mine] == [f"zorblat{number}" for number in range(20)]
     assert (len(others), others[-1].subject) == (31, "kvasir")
-    assert TOO_MANY_STATEMENTS.bites == before + 1
+    assert bounds.count_bites()[TOO_MANY_STATEMENTS.name] == before + 1
 
 
 def test_long_words_and_names_leave_nothing_behind() -> None:

@@ -19,7 +19,7 @@ from proxy.auth import Caller
 from proxy.domain.config_schema import Loops
 from proxy.enrichment.conversations import Conversations
 from proxy.enrichment.loop_guard import LoopGuard
-from proxy.enrichment.pipeline import Counts, Enriched, Enricher
+from proxy.enrichment.pipeline import Enriched, Enricher
 from proxy.enrichment.placement import BlockPlacer
 from proxy.enrichment.prompt_search import PromptSearch, RelatedFinder
 from proxy.enrichment.turns import Turns
@@ -85,7 +85,6 @@ class Enriching:
             guard=LoopGuard(),
             events=cast(Events, self.events),
             loops=Loops,
-            counts=Counts(),
             prompt_search=PromptSearch(self.cache, conversations, searcher),
             turns=turns or Turns(),
         )
@@ -100,7 +99,7 @@ class Enriching:
         text = body if isinstance(body, bytes) else orjson.dumps(body)
         caller = replace(DOBBY, restrictions=off or {}, project=self.project)
         done = asyncio.run(self.enricher.enrich(path, text, caller))
-        assert self.enricher.counts.errors == 0
+        assert not done.has_failed
         return done
 
 

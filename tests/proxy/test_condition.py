@@ -58,7 +58,7 @@ def test_where_nothing_is_wrong_all_is_well() -> None:
 def test_a_bound_that_holds_is_told_and_needs_nobody() -> None:
     found = replace(WELL, process=process(bounds={"somewhere": 1_200, "elsewhere": 0}))
 
-    assert judged(found, "Bounds").says == "Reached since this process started: somewhere (1,200)."
+    assert judged(found, "Bounds").says == "Reached so far: somewhere (1,200)."
     assert summary(signs(found)) == "All is well"
     found = replace(WELL, process=process(over_quota_today=3))
     told = "No request has reached one. 3 statements of the last day exceeded a quota: see Candidates."
@@ -119,7 +119,7 @@ WRONG: dict[str, tuple[dict[str, Any], SignState, str]] = {
     "Losses": (
         {"process": process(dropped_messages=1, dropped_events=1_200)},
         SignState.WARNING,
-        "Lost since this process started: 1 message, 1,200 events.",
+        "Lost so far: 1 message, 1,200 events.",
     ),
 }
 

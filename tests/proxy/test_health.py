@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from memory import bounds
+from memory.metrics import total
 from proxy.health.outside import SharedAnswer
 
 
@@ -39,7 +40,7 @@ def test_all_who_ask_within_a_while_share_one_answer(bound: bounds.Bound) -> Non
         assert await shared.get("another upstream", work) == 2
 
     asyncio.run(ask())
-    assert bound.bites == 200
+    assert total("festinger_bounds_reached_total", bound="reports") == 200
 
 
 def test_later_it_is_asked_again_but_never_twice_at_once(bound: bounds.Bound) -> None:

@@ -10,6 +10,7 @@ import pytest
 from memory.domain.secrets.redaction import MARK
 from memory.graph import retention
 from memory.learning.reader import Reading
+from memory.metrics import total
 from memory.models import Config
 from proxy import tasks
 from proxy.domain.formats.base import Part
@@ -92,11 +93,11 @@ def write(dsn: str, **more: Any) -> list[Any]:
     """What ``/why`` is told before it is written and after, by this process and by another; writes the event."""
 
     async def run() -> list[Any]:
-        events = Events(dsn)
+        events, dropped = Events(dsn), total("festinger_dropped_rows_total")
         events.add(EVENT | {"at": time.time()} | more)
         waiting = await events.find(EVENT["request"])
         await events.write()
-        assert (events.waiting, events.dropped) == (0, 0)
+        assert (events.waiting, total("festinger_dropped_rows_total")) == (0, dropped)
         return [waiting, await events.find(EVENT["request"]), await Events(dsn).find(EVENT["request"])]
 
     return asyncio.run(run())
