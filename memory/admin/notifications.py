@@ -15,7 +15,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
-from unfold.widgets import UnfoldAdminCheckboxSelectMultiple, UnfoldAdminPasswordWidget
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminPasswordWidget
 
 from memory.access import key_encryption
 from memory.admin.base import Page, ReadOnly, column, limit_selection, link, render_preformatted, requires
@@ -33,7 +33,9 @@ BADGES = {State.WAITING: "info", State.DELIVERED: "good", State.FAILED: "bad"}
 class NotificationTargetForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
     """A secret can be entered, but is never shown."""
 
-    events = forms.MultipleChoiceField(choices=NotificationTarget.EVENTS, widget=UnfoldAdminCheckboxSelectMultiple)
+    events = forms.MultipleChoiceField(
+        choices=NotificationTarget.EVENTS, widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
     key = forms.CharField(
         label="Signing secret",
         required=False,
@@ -87,6 +89,10 @@ class NotificationTargetAdmin(Page):
     actions = ("send_test",)
     change_form_outer_after_template = "memory/notification_target.html"
     own_views = {"<int:target_id>/test/": "test"}
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        # Its deliveries go with a target, though nobody may delete one of them; there may be thousands.
+        return [str(target) for target in objs], {self.opts.verbose_name_plural: len(objs)}, set(), []
 
     @admin.display(description="events")
     def wanted(self, target: NotificationTarget) -> str:

@@ -185,7 +185,7 @@ def _post(delivery: NotificationDelivery) -> int:
         "Content-Type": "application/json",
         "User-Agent": "Festinger",
         "Festinger-Signature": sign(secret, int(time.time()), body),
-        "Festinger-NotificationEvent": delivery.event,
+        "Festinger-Event": delivery.event,
         "Festinger-Delivery": str(delivery.pk),
     }
     try:
