@@ -11,9 +11,7 @@ from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.graph import retention
 from memory.models import AskedSearch, Config, GivenNote
-from memory.notifications.outbox import Health, announce_health
-from proxy.health.status import worst
-from proxy.health.watching import look
+from memory.notifications.outbox import Health, announce_health, find_health_targets
 from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoginFailures, LoopEvent, RecollectionEvent
 from proxy.telemetry import hourly_stats, prompt_texts
 
@@ -68,8 +66,14 @@ def forget_prompt_texts() -> None:
 
 @shared_task
 def look_at_health() -> None:
-    """Sent every minute: notifies of changes."""
+    """Sent every minute: notifies of changes, if somebody wants to know."""
     try:
+        if not find_health_targets().exists():
+            return
+        # Only here: the parts of a server take a worker 14 MB, and a second of its start.
+        from proxy.health.status import worst
+        from proxy.health.watching import look
+
         signs = look()
         announce_health(Health(worst(signs)), [sign.part for sign in signs if sign.needs_someone])
     except Error as error:  # Postgres is away: nobody can be notified

@@ -40,7 +40,7 @@ class NotificationTargetForm(forms.ModelForm):  # type: ignore[type-arg]  # take
         label="Signing secret",
         required=False,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
-        help_text="Of a webhook, such as `openssl rand -hex 32` prints. Stored encrypted and never shown. Empty leaves"
+        help_text="Of a webhook, such as openssl rand -hex 32 prints. Stored encrypted and never shown. Empty leaves"
         " the stored one as it is.",
     )
     secret: str | None = None  # what is to be stored
@@ -92,7 +92,9 @@ class NotificationTargetAdmin(Page):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         # Its deliveries go with a target, though nobody may delete one of them; there may be thousands.
-        return [str(target) for target in objs], {self.opts.verbose_name_plural: len(objs)}, set(), []
+        count = NotificationDelivery.objects.filter(target__in=objs).count()
+        counts = {self.opts.verbose_name_plural: len(objs), "deliveries": count}
+        return [str(target) for target in objs], counts, set(), []
 
     @admin.display(description="events")
     def wanted(self, target: NotificationTarget) -> str:

@@ -74,7 +74,6 @@ def send_test(target: NotificationTarget) -> NotificationDelivery:
         target=target,
         event=NotificationEvent.TEST,
         payload={"summary": "This is a test of Festinger's notifications", "count": 0, "items": []},
-        attempts=ATTEMPTS_MAX - 1,
         next_attempt_at=timezone.now() + INTERVAL,  # not for a worker meanwhile
     )
     _attempt(test)
@@ -163,7 +162,7 @@ def _attempt(delivery: NotificationDelivery) -> None:
         delivery.last_status, delivery.last_error = error.status, str(error)
         if error.status == GONE:
             NotificationTarget.objects.filter(pk=delivery.target_id).update(is_on=False)
-        is_last = delivery.attempts >= ATTEMPTS_MAX or error.status == GONE
+        is_last = delivery.attempts >= ATTEMPTS_MAX or error.status == GONE or delivery.event == NotificationEvent.TEST
         delivery.state = State.FAILED if is_last else State.WAITING
     else:
         delivery.state = State.DELIVERED

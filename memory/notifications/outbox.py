@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from memory.models.notifications import NotificationDelivery, NotificationEvent, NotificationTarget
 
@@ -44,13 +45,16 @@ def announce(event: NotificationEvent, notices: Sequence[Notice]) -> None:
         cursor.execute(_INSERT[event], [[json.dumps(notice.as_payload()) for notice in notices]])
 
 
+def find_health_targets() -> QuerySet[NotificationTarget]:
+    return NotificationTarget.objects.filter(is_on=True, events__contains=[NotificationEvent.HEALTH_CHANGED])
+
+
 def announce_health(health: Health, parts: Sequence[str]) -> None:
     """Notify each target of a health that is not what it was told last, as soon as two looks in a row agree on it.
     ``parts``: those that need somebody."""
     summary = f"Health is {health}: {', '.join(parts)}" if parts else f"Health is {health}"
     with transaction.atomic():
-        wanting = NotificationTarget.objects.filter(is_on=True, events__contains=[NotificationEvent.HEALTH_CHANGED])
-        for target in wanting.select_for_update().order_by("pk"):
+        for target in find_health_targets().select_for_update().order_by("pk"):
             if health == target.seen_health != target.told_health:
                 notice = Notice(summary, {"from": target.told_health, "to": health, "parts": list(parts)})
                 NotificationDelivery.objects.create(
