@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.mail import EmailMessage
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -62,8 +63,8 @@ def deliver_due() -> int:
     """Attempt once what is due: of each target and event one message. Return how many were attempted. The caller holds
     the job alone."""
     count = 0
-    for delivery in _find_due(timezone.now()):
-        _attempt(delivery)
+    for delivery in _begin_due(timezone.now()):
+        _finish_attempt(delivery)
         count += 1
     return count
 
@@ -76,7 +77,8 @@ def send_test(target: NotificationTarget) -> NotificationDelivery:
         payload={"summary": "This is a test of Festinger's notifications", "count": 0, "items": []},
         next_attempt_at=timezone.now() + INTERVAL,  # not for a worker meanwhile
     )
-    _attempt(test)
+    _begin_attempt(test)
+    _finish_attempt(test)
     return test
 
 
@@ -114,9 +116,9 @@ def compose(delivery: NotificationDelivery) -> dict[str, Any]:
     }
 
 
-def _find_due(now: datetime) -> Iterator[NotificationDelivery]:
-    """Yield the message of each target and event that has been due longest, if none was attempted within the interval.
-    Those that were never attempted become one."""
+def _begin_due(now: datetime) -> Iterator[NotificationDelivery]:
+    """Begin an attempt at the message of each target and event that has been due longest, unless one was attempted
+    within the interval. Those that were never attempted become one. Yield them."""
     waiting = NotificationDelivery.objects.filter(state=State.WAITING, next_attempt_at__lte=now, target__is_on=True)
     for target, event in waiting.order_by("target", "event").values_list("target", "event").distinct():
         own = NotificationDelivery.objects.filter(target=target, event=event)
@@ -126,8 +128,10 @@ def _find_due(now: datetime) -> Iterator[NotificationDelivery]:
         oldest = due.order_by("next_attempt_at", "pk").first()
         if oldest is None:  # deleted meanwhile
             continue
-        if oldest.attempted_at is None:
-            _unite(oldest, due.filter(attempted_at=None))
+        with transaction.atomic():
+            if oldest.attempted_at is None:
+                _unite(oldest, due.filter(attempted_at=None))
+            _begin_attempt(oldest)
         yield oldest
 
 
@@ -148,13 +152,16 @@ def _unite(oldest: NotificationDelivery, fresh: Any) -> None:
         oldest.payload = {"summary": summary, "count": count, "items": items}
 
 
-def _attempt(delivery: NotificationDelivery) -> None:
+def _begin_attempt(delivery: NotificationDelivery) -> None:
     # Stored before it is sent: of a process that dies meanwhile the attempt counts.
     delivery.attempts += 1
     delivery.attempted_at = timezone.now()
     delivery.next_attempt_at = delivery.attempted_at + FIRST_PAUSE * 3 ** (delivery.attempts - 1)
     delivery.last_status, delivery.last_error = None, ""
-    delivery.save()
+    delivery.save(force_update=True)
+
+
+def _finish_attempt(delivery: NotificationDelivery) -> None:
     try:
         send = _post if delivery.target.kind == NotificationTarget.Kind.WEBHOOK else _mail
         delivery.last_status = send(delivery)
@@ -166,7 +173,7 @@ def _attempt(delivery: NotificationDelivery) -> None:
         delivery.state = State.FAILED if is_last else State.WAITING
     else:
         delivery.state = State.DELIVERED
-    delivery.save()
+    delivery.save(force_update=True)
     facts = {"delivery": delivery.pk, "event": delivery.event, "target": delivery.target_id, "state": delivery.state}
     logger.info("notification.attempted", extra=facts | {"attempts": delivery.attempts, "error": delivery.last_error})
 
@@ -193,7 +200,7 @@ def _post(delivery: NotificationDelivery) -> int:
             http.stream("POST", delivery.target.address, content=body, headers=headers) as answer,
         ):
             status = answer.status_code  # whatever its body says, it is not read
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: a name with an empty label
         raise Undelivered(f"No answer: {first_line(error)}") from None
     if status == GONE:
         raise Undelivered("It answers 410 (gone): the target was switched off.", status)

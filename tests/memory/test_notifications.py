@@ -210,8 +210,9 @@ def test_a_redirect_is_not_followed(receiver: Receiver, target: NotificationTarg
     assert (len(receiver.got), row.state, row.last_error) == (1, "waiting", "It answers 307.")
 
 
-def test_where_nobody_listens_the_error_names_neither_secret_nor_address(receiver: Receiver) -> None:
-    make_target("http://127.0.0.1:9/token-in-a-path", OPENED)
+@pytest.mark.parametrize("host", ["127.0.0.1:9", "a..b", "[::1]:9", "x" * 64, "256.0.0.1"])
+def test_where_nobody_listens_the_error_names_neither_secret_nor_address(receiver: Receiver, host: str) -> None:
+    make_target(f"http://{host}/token-in-a-path", OPENED)
     open_conflicts(1)
 
     tasks.deliver_notifications()
