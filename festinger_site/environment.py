@@ -4,7 +4,8 @@ import base64
 import os
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
+from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -14,10 +15,27 @@ from proxy.domain.config_schema import Address, BodyBytes
 
 FERNET_KEY_BYTES: Final = 32
 # Container platforms mount secrets as files: NAME_FILE names one that holds the value of NAME.
-SECRETS: Final = ("FESTINGER_SECRET_KEY", "FESTINGER_ENCRYPTION_KEY", "DATABASE_URL", "CELERY_BROKER_URL")
+SECRETS: Final = (
+    "FESTINGER_SECRET_KEY",
+    "FESTINGER_ENCRYPTION_KEY",
+    "FESTINGER_EMAIL_URL",
+    "DATABASE_URL",
+    "CELERY_BROKER_URL",
+)
+MAIL_PORTS: Final = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 PREFIX: Final = "FESTINGER_"
 LIKENESS_MIN: Final = 0.78  # by difflib, without the prefix: UPSTREAM_URL resembles UPSTREAM; gutask's PROJECT nothing
+
+
+class MailServer(NamedTuple):
+    """``scheme``: smtp, smtp+tls (STARTTLS) or smtps (TLS from the beginning). Without a host, no mail is sent."""
+
+    scheme: str = "smtp"
+    host: str = ""
+    port: int = 0
+    user: str = ""
+    password: str = ""
 
 
 class EnvironmentMistake(Exception):
@@ -43,6 +61,16 @@ def check_fernet_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
     if any(len(base64.urlsafe_b64decode(key)) != FERNET_KEY_BYTES for key in keys):
         raise ValueError
     return keys
+
+
+def read_mail_server(raw: object) -> object:
+    if not isinstance(raw, str):
+        return raw
+    parts = urlsplit(raw)
+    if parts.scheme not in MAIL_PORTS or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise ValueError
+    port = parts.port or MAIL_PORTS[parts.scheme]
+    return MailServer(parts.scheme, parts.hostname, port, unquote(parts.username or ""), unquote(parts.password or ""))
 
 
 def check_printable(path: str) -> str:
@@ -71,6 +99,13 @@ FernetKeys = Annotated[
 ]
 
 
+MailUrl = Annotated[
+    MailServer,
+    BeforeValidator(read_mail_server),
+    Takes("an address such as smtp+tls://user:password@host:587, or with smtp or smtps", is_secret=True),
+]
+
+
 class Environment(BaseModel):
     """The variables by their names. An empty text, or 0 for the size of a body, where another place decides."""
 
@@ -91,6 +126,8 @@ class Environment(BaseModel):
     FESTINGER_MAX_BODY_BYTES: BodyBytes = 0
     FESTINGER_SECRET_KEY: str = ""
     FESTINGER_ENCRYPTION_KEY: FernetKeys = ()
+    FESTINGER_EMAIL_URL: MailUrl = MailServer()
+    FESTINGER_EMAIL_FROM: str = "festinger@localhost"
     FESTINGER_TIME_ZONE: TimeZone = "UTC"
     FESTINGER_UPGRADE_BACKUP: Flag = True
     FESTINGER_LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

@@ -119,6 +119,16 @@ USE_I18N = False
 FORMAT_MODULE_PATH = "festinger_site.formats"
 STATIC_URL = "/static/"
 
+# --- mail, of notifications only -----------------------------------------------------------------------
+EMAIL_HOST = ENVIRONMENT.FESTINGER_EMAIL_URL.host
+EMAIL_PORT = ENVIRONMENT.FESTINGER_EMAIL_URL.port
+EMAIL_HOST_USER = ENVIRONMENT.FESTINGER_EMAIL_URL.user
+EMAIL_HOST_PASSWORD = ENVIRONMENT.FESTINGER_EMAIL_URL.password
+EMAIL_USE_TLS = ENVIRONMENT.FESTINGER_EMAIL_URL.scheme == "smtp+tls"
+EMAIL_USE_SSL = ENVIRONMENT.FESTINGER_EMAIL_URL.scheme == "smtps"
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = ENVIRONMENT.FESTINGER_EMAIL_FROM
+
 # --- Celery: wake-ups only, the tables are the queue of record -----------------------------------------
 CELERY_BROKER_URL = ENVIRONMENT.CELERY_BROKER_URL
 CELERY_BROKER_TRANSPORT_OPTIONS = home.broker_options(CELERY_BROKER_URL, DATABASE_URL)

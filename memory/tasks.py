@@ -17,6 +17,7 @@ from memory.graph import retention
 from memory.heartbeats import PULSE_S, Process, forget, forget_ended, give_sign, prune_silent
 from memory.learning.worker import start_learning
 from memory.models import Heartbeat
+from memory.notifications.delivery import deliver_due, prune_deliveries
 from memory.semantic.forgetting import prune_episodes
 from memory.semantic.vectors import queue
 
@@ -38,6 +39,7 @@ def prune() -> None:
             return
         gone = {what: prune_old(now) for what, prune_old in retention.PRUNERS.items()}
         gone |= {"episodes": prune_episodes(now), "heartbeats": prune_silent(now), "vectors": queue.prune_vectors()}
+        gone |= {"notifications": prune_deliveries(now)}
     logger.info("memory.pruned", extra=gone)
 
 
@@ -49,6 +51,17 @@ def embed() -> None:
             embed.delay()
     except Error as error:
         logger.warning("embedding.interrupted", extra={"error": first_line(error)})
+
+
+@shared_task
+def deliver_notifications() -> None:
+    """Sent every few seconds. For one process at a time: a target that does not answer takes one worker's time."""
+    try:
+        with try_job_lock("notifications") as is_alone:
+            if is_alone:
+                deliver_due()
+    except Error as error:
+        logger.warning("notifications.interrupted", extra={"error": first_line(error)})
 
 
 class Pulse(bootsteps.StartStopStep):

@@ -4,11 +4,14 @@ import logging
 from datetime import timedelta
 
 from celery import shared_task
+from django.db import Error
 from django.utils import timezone
 
+from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.graph import retention
 from memory.models import AskedSearch, Config, GivenNote
+from memory.notifications.outbox import Health, announce_health, find_health_targets
 from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoginFailures, LoopEvent, RecollectionEvent
 from proxy.telemetry import hourly_stats, prompt_texts
 
@@ -59,3 +62,19 @@ def forget_prompt_texts() -> None:
     with try_job_lock("prompt texts") as is_alone:
         if is_alone and not Config.tuning().keeps_prompt_text and (forgotten := prompt_texts.forget()):
             logger.info("prompt_texts.forgotten", extra={"events": forgotten})
+
+
+@shared_task
+def look_at_health() -> None:
+    """Sent every minute: notifies of changes, if somebody wants to know."""
+    try:
+        if not find_health_targets().exists():
+            return
+        # Only here: the parts of a server take a worker 14 MB, and a second of its start.
+        from proxy.health.status import worst
+        from proxy.health.watching import look
+
+        signs = look()
+        announce_health(Health(worst(signs)), [sign.part for sign in signs if sign.needs_someone])
+    except Error as error:  # Postgres is away: nobody can be notified
+        logger.warning("health.not_seen", extra={"error": first_line(error)})

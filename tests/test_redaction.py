@@ -111,6 +111,9 @@ def test_a_secret_is_taken_out_of_every_table(dsn: str) -> None:
     insert("resolution_queue", GOOD["resolution_queue"] | {"id": resolution.CLAIM, "status": "resolved"})
     insert("memory", GOOD["memory"] | {"id": memory.A})
     insert("project", {"id": memory.P05, "slug": "p05", "name": "P05"})
+    insert(
+        "notification_target", GOOD["notification_target"] | {"id": memory.TARGET, "address": "https://else.example"}
+    )
     run("DELETE FROM detective_mark")
     insert("dimension", {"id": GOOD["urd"]["dim_id"], "is_isa": True})
     places = {"soas.token"}.union(*(fill(table) for table in GOOD if table != "soas"))

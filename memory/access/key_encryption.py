@@ -1,5 +1,5 @@
-"""The API keys of language models, encrypted with Fernet: by FESTINGER_ENCRYPTION_KEY, or by a file in the home that
-only its owner can read.
+"""API keys of language models and secrets of webhooks, encrypted with Fernet: by FESTINGER_ENCRYPTION_KEY, or by a file
+in the home that only its owner can read.
 
 No error, log line or repr in here holds a key."""
 
@@ -14,7 +14,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import transaction
 
-from memory.models import LanguageModel
+from memory.models import LanguageModel, NotificationTarget
 
 FILE = "encryption_keys"
 # The file keeps the key before the newest: a row that was encrypted while the keys changed can still be read.
@@ -22,6 +22,10 @@ KEPT = 2
 KEY_MAX = 4096  # characters of a provider's key
 # What a header can carry. An HTTP client that is given anything else quotes it in its error.
 _PLAIN = re.compile(r"[!-~]+")
+_STORED: tuple[tuple[type[LanguageModel | NotificationTarget], str], ...] = (
+    (LanguageModel, "api_key"),
+    (NotificationTarget, "secret"),
+)
 
 
 class KeyMistake(Exception):
@@ -50,24 +54,26 @@ def decrypt(token: str) -> str:
     return key
 
 
-def rotate() -> tuple[int, list[LanguageModel]]:
+def rotate() -> tuple[int, list[LanguageModel | NotificationTarget]]:
     """Encrypts all stored keys with the newest key; where the home has the keys, a new one is added first.
 
-    Returns how many were encrypted, and the models whose key could not be decrypted, which stay as they are."""
+    Returns how many were encrypted, and the rows whose key could not be decrypted, which stay as they are."""
     if not settings.ENCRYPTION_KEYS:
         with _file() as file:
             _write(file, [Fernet.generate_key().decode(), *_read(file)])
     fernet = _fernet()
     count, lost = 0, []
     with transaction.atomic():
-        for model in LanguageModel.objects.exclude(api_key="").select_for_update().order_by("id"):
-            try:
-                token = fernet.rotate(model.api_key).decode()
-            except (InvalidToken, ValueError):
-                lost.append(model)
-                continue
-            LanguageModel.objects.filter(id=model.id).update(api_key=token)
-            count += 1
+        for model, column in _STORED:
+            rows = model._default_manager.all()
+            for row in rows.exclude(**{column: ""}).select_for_update().order_by("pk"):
+                try:
+                    token = fernet.rotate(getattr(row, column)).decode()
+                except (InvalidToken, ValueError):
+                    lost.append(row)
+                    continue
+                rows.filter(pk=row.pk).update(**{column: token})
+                count += 1
     # What could not be decrypted may yet be with an old key that an operator puts back: then all keys stay.
     if not settings.ENCRYPTION_KEYS and not lost:
         with _file() as file:

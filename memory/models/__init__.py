@@ -7,6 +7,7 @@ and the flags of ``soas`` in the admin.
 from memory.models.given import GivenNote
 from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like
 from memory.models.messages import Evidence, HeardMessage, NamedConversation, PromptOpening, SeenMessage
+from memory.models.notifications import NotificationDelivery, NotificationEvent, NotificationTarget
 from memory.models.observations import LlmCall, Observation
 from memory.models.operating import Agent, Config, Heartbeat, LanguageModel, MutePattern, Project, Teacher
 from memory.models.searching import (
@@ -23,6 +24,7 @@ __all__ = [
     "Agent", "Alias", "AskedSearch", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "EnglishLexeme",
     "Episode", "Evidence", "ExtractionMark", "ForgottenEpisode", "GivenNote", "HeardMessage", "Heartbeat",
     "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage", "MutePattern", "NamedConversation",
-    "NormalForm", "Observation", "PendingEmbedding", "Project", "ProjectState", "PromptOpening", "SeenMessage", "Soas",
-    "Source", "Teacher", "TextKind", "find_called_like"
+    "NormalForm", "NotificationDelivery", "NotificationEvent", "NotificationTarget", "Observation", "PendingEmbedding",
+    "Project", "ProjectState", "PromptOpening", "SeenMessage", "Soas", "Source", "Teacher", "TextKind",
+    "find_called_like"
 ]  # fmt: skip

@@ -14,7 +14,8 @@ from memory.db.connections import open_connection
 from memory.domain.recall.notes import NoteKey, ShownNote
 from memory.domain.secrets.redaction import mask_secrets
 from memory.metrics import Counter
-from memory.models import GivenNote
+from memory.models import GivenNote, NotificationEvent
+from memory.notifications.outbox import insert_statement
 from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.domain.loops.repeating_tail import TailLoop
 from proxy.models import LoopEvent, RecollectionEvent
@@ -36,6 +37,13 @@ SHOWN = tuple(
     column for column in columns_of(RecollectionEvent) if column != "prompt_text"
 )  # that is for operators only
 FIND = f"SELECT {', '.join(SHOWN)}, extract(epoch FROM at)::float8 FROM recollection_event WHERE request = %s"
+NOTICES = """
+    SELECT jsonb_build_object(
+        'summary', format('A loop of %%s was broken (%%s)', agent, kind), 'count', 1,
+        'items', jsonb_build_array(jsonb_build_object(
+            'id', id, 'request', request, 'agent', agent, 'model', model, 'kind', kind, 'steps', steps)))
+    FROM written
+"""
 FIND_LOOPS = f"SELECT {', '.join(LOOP_SHOWN)} FROM loop_event WHERE request = %s ORDER BY at, id"
 
 
@@ -59,6 +67,16 @@ class RequestRows(RowQueue):
         # A row that waits is mostly among the newest as well: the same object, so that its id tells.
         known = {id(row): row for row in (*self.rows, *self._newest) if row["request"] == request}
         return sorted(known.values(), key=itemgetter("at"))
+
+
+class LoopRows(RequestRows):
+    """Whoever wants to know of loops is notified of each that is new in the table."""
+
+    def __init__(self) -> None:
+        super().__init__(LoopEvent)
+        self._insert = (
+            f"WITH written AS ({self._insert} RETURNING *) {insert_statement(NotificationEvent.LOOP_BROKEN, NOTICES)}"
+        )
 
 
 class Recollections(RequestRows):
@@ -96,7 +114,7 @@ class GivenQueue(RowQueue):
 class Events(WriteBehind):
     def __init__(self, dsn: str) -> None:
         self._recollections = Recollections(RecollectionEvent)
-        self._loops = RequestRows(LoopEvent)
+        self._loops = LoopRows()
         self._given = GivenQueue()
         # Loops first: whoever finds the other event in the table asks for these, too.
         super().__init__(dsn, "events", GATHER_S, self._loops, self._given, self._recollections)

@@ -9,7 +9,8 @@ from django.db import connection, transaction
 
 from memory.db.connections import columns, fetch_rows
 from memory.domain.types import Slot
-from memory.models import Project, Soas
+from memory.models import NotificationEvent, Project, Soas
+from memory.notifications.outbox import Notice, announce
 from resolution.domain.layer_slots import fact_key
 from resolution.domain.story import carries
 from resolution.models import Conflict, ConflictMember
@@ -23,7 +24,7 @@ OPEN: Final = """
     SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::text[], %s::text[],
                          %s::int[], %s::int[])
     ON CONFLICT (owner, key) WHERE status = 'open' DO UPDATE SET priority = conflict.priority
-    RETURNING key, id
+    RETURNING key, id, xmax = 0
 """
 # Claims against the facts of ``urd``: of their slots or, where all is kept, of their very parents.
 CLAIMED: Final = """
@@ -120,8 +121,7 @@ def open_conflict(
         if conflict_id is None:
             kind = Conflict.Kind.NARRATIVE if question else Conflict.Kind.MEMORY_SLOT
             row = (kind, owner, key, json.dumps(about), tier, project, question, None, None)
-            cursor.execute(OPEN, [[value] for value in row])
-            _, conflict_id = cursor.fetchone()
+            [conflict_id] = _open([row]).values()
         rows = [
             (m.kind, m.object_id, m.trust, json.dumps(m.support), m.text[:TEXT_MAX], m.is_asked)
             for m in sorted(members, key=lambda m: (m.kind, m.object_id))
@@ -132,6 +132,28 @@ def open_conflict(
         if pairs := [(m.kind, m.object_id, *m.against) for m in members if m.against is not None]:
             cursor.execute(POINT, [*columns(pairs, 4), conflict_id, conflict_id])
     return int(conflict_id)
+
+
+def _open(rows: Sequence[tuple[Any, ...]]) -> dict[str, int]:
+    """Open conflicts, or find those that others have just opened, and notify of the new ones. Return the ids by key."""
+    ids, notices = {}, []
+    abouts = {row[2]: (json.loads(row[3]), row[5]) for row in rows}
+    for key, conflict_id, is_new in fetch_rows(OPEN, columns(rows, 9)):
+        ids[key] = conflict_id
+        if is_new:
+            about, project = abouts[key]
+            slot = _name_slot(about)
+            summary = f"A conflict was opened: {slot}" if slot else "A conflict was opened"
+            notices.append(Notice(summary, {"id": conflict_id, "slot": slot, "project": project}))
+    announce(NotificationEvent.CONFLICT_OPENED, notices)
+    return ids
+
+
+def _name_slot(about: Mapping[str, Any]) -> str:
+    """The slot in its own words; empty if it is about a story, or if two memories are their own slot."""
+    if "concept" in about:
+        return f"{about['concept']} [{about['dimension']}]"
+    return str(about.get("slot") or about.get("key", ""))
 
 
 def _unite_open(members: Sequence[Member], owner: str, key: str) -> int | None:
@@ -172,7 +194,7 @@ def open_for_claims(slots: Collection[Slot]) -> dict[Slot, int]:
         about = json.dumps({"concept": concept, "dimension": dim})
         project = next((slug for slug in slugs if carries(concept, slug)), "")
         rows.setdefault(key, (Conflict.Kind.EDGE_SLOT, "", key, about, "slot", project, "", *slot))
-    opened: dict[str, int] = dict(fetch_rows(OPEN, columns(list(rows.values()), 9)))
+    opened = _open(list(rows.values()))
     return found | {slot: opened[key] for slot, key in keys.items()}
 
 

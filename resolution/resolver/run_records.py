@@ -13,7 +13,8 @@ from django.db.models.functions import Now
 
 from memory.db.locks import try_job_lock
 from memory.db.transactions import constraint_of
-from memory.models import LlmCall
+from memory.models import LlmCall, NotificationEvent
+from memory.notifications.outbox import Notice, announce
 from resolution.models import Claim, Run
 
 logger = logging.getLogger(__name__)
@@ -94,7 +95,7 @@ def close_dead() -> Run | None:
     if run is None:
         return None
     with transaction.atomic():
-        if not dead.filter(pk=run.pk).update(status=Run.Status.FAILED, note=DIED, ended_at=Now()):
+        if not _end(dead.filter(pk=run.pk), status=Run.Status.FAILED, note=DIED):
             return None
         # The conflict at which the process died: perhaps because of it, so that counts as an attempt. After a few it
         # has to wait, or the next run would die of it, too.
@@ -115,10 +116,23 @@ def note_progress(run: Run, **changes: Any) -> None:
 
 
 def close(run: Run, status: Run.Status, note: str) -> None:
-    ending = {"status": status, "note": note, "alive_at": Now(), "ended_at": Now()}
-    Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING).update(**ending)
+    running = Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING)
+    _end(running, status=status, note=note, alive_at=Now())
     run.refresh_from_db()
     _log(run)
+
+
+def _end(runs: QuerySet[Run], **ending: Any) -> bool:
+    """End these runs, and notify if they have failed; False if none was left to end."""
+    with transaction.atomic():
+        ended = list(runs.select_for_update().order_by("pk"))
+        Run.objects.filter(pk__in=[run.pk for run in ended]).update(ended_at=Now(), **ending)
+        if ended and ending["status"] == Run.Status.FAILED:
+            failures = [
+                Notice(f"Run {run.pk} ({run.trigger}) failed", {"id": run.pk, "trigger": run.trigger}) for run in ended
+            ]
+            announce(NotificationEvent.RUN_FAILED, failures)
+    return bool(ended)
 
 
 @contextmanager
@@ -127,9 +141,7 @@ def hold_alone(job: str, trigger: Run.Trigger) -> Iterator[bool]:
     died is closed: it has lost the lock."""
     with try_job_lock(job) as is_alone:
         if is_alone:
-            Run.objects.filter(status=Run.Status.RUNNING, trigger=trigger).update(
-                status=Run.Status.FAILED, note=DIED, ended_at=Now()
-            )
+            _end(Run.objects.filter(status=Run.Status.RUNNING, trigger=trigger), status=Run.Status.FAILED, note=DIED)
         yield is_alone
 
 

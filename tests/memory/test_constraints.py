@@ -10,6 +10,7 @@ from tests.bad_rows import AT_ONCE, A, B, BadRow, C, D, add_words, catch_violati
 pytestmark = pytest.mark.django_db
 
 P05 = 1_000_001  # a project
+TARGET = 1_000_001  # of notifications
 SAID: dict[str, Any] = {"role": "user", "agent": "dobby", "said_at": "2026-03-01T12:00Z"}
 DIGEST = b"x" * 32
 GOOD: dict[str, dict[str, Any]] = {
@@ -53,6 +54,13 @@ GOOD |= {
     "memory_lineage": {"memory_id": A, "kind": "episode", "row": 7},
     "given_note": {"request": "0" * 16, "conversation": b"x" * 16, "kind": "episode", "row": 7},
     "memory_history": {"memory_id": A, "action": "create", "actor": "dobby"},
+    "notification_target": {
+        "kind": "webhook",
+        "address": "https://hogwarts.example/hook",
+        "secret": "gAAAAx",
+        "events": ["run.failed"],
+    },
+    "notification_delivery": {"target_id": TARGET, "event": "run.failed", "payload": "{}"},
 }
 QUESTION = {"kind": "concept", "parent": "", "dimension": ""}
 NOT_A_NUMBER = float("nan")
@@ -198,6 +206,27 @@ BAD_ROWS = [
         BadRow("llm_call_counts_are_not_negative", "llm_call", {column: -1})
         for column in ("input_tokens", "output_tokens", "duration_ms")
     ),
+    BadRow("notification_target_is_there_once", "notification_target", beside={}),
+    *(
+        BadRow("notification_target_has_an_address", "notification_target", {"address": address})
+        for address in ("ftp://host", "ada@host", "http://ada@host", "http://a b", "")
+    ),
+    BadRow("notification_target_has_an_address", "notification_target", {"kind": "pigeon"}),
+    BadRow("notification_target_has_an_address", "notification_target", {"kind": "mail", "secret": ""}),
+    BadRow("notification_target_secret_is_encrypted", "notification_target", {"secret": ""}),
+    BadRow("notification_target_secret_is_encrypted", "notification_target", {"secret": "hush"}),
+    BadRow("notification_target_secret_is_encrypted", "notification_target", {"kind": "mail", "address": "ada@host"}),
+    *(
+        BadRow("notification_target_events_are_known", "notification_target", {"events": events})
+        for events in ([], ["test"], ["run.failed", "x"])
+    ),
+    *(
+        BadRow("notification_target_health_is_known", "notification_target", {column: "unknown"})
+        for column in ("told_health", "seen_health")
+    ),
+    BadRow("notification_delivery_event_is_known", "notification_delivery", {"event": "x"}),
+    BadRow("notification_delivery_state_is_known", "notification_delivery", {"state": "x", "attempted_at": "now"}),
+    BadRow("notification_delivery_was_attempted", "notification_delivery", {"state": "delivered"}),
     BadRow("heartbeat_one_a_process", "heartbeat", beside={}),
     BadRow("heartbeat_pid_check", "heartbeat", {"pid": -1}),
     *(BadRow("seen_message_digest_is_whole", "seen_message", {"digest": b"x" * n}) for n in (0, 16, 31, 33)),
@@ -241,6 +270,7 @@ def words() -> None:
     add_words()
     insert("memory", {"id": A, **MEMORY})
     insert("project", {"id": P05, "slug": "p05", "name": "P05"})
+    insert("notification_target", GOOD["notification_target"] | {"id": TARGET, "address": "https://elsewhere.example"})
     for dim_id in (C, D):
         insert("dimension", {"id": dim_id, "is_isa": True})
 

@@ -8,7 +8,7 @@ from cryptography.fernet import Fernet
 from django.db import IntegrityError, transaction
 
 from memory.access import key_encryption
-from memory.models import LanguageModel
+from memory.models import LanguageModel, NotificationTarget
 
 KEY = "sk-ant-0123456789-abcdef"
 
@@ -114,6 +114,18 @@ def test_rotating_makes_a_new_key_in_the_home_and_keeps_the_one_before(kept: Pat
     for i, model in enumerate(models):
         model.refresh_from_db()
         assert Fernet(newest[0]).decrypt(model.api_key).decode() == f"{KEY}{i}"
+
+
+@pytest.mark.django_db
+def test_rotating_encrypts_the_secrets_of_webhooks_too(kept: Path):
+    target = NotificationTarget.objects.create(
+        address="https://hogwarts.example", events=["run.failed"], secret=key_encryption.encrypt(KEY)
+    )
+
+    assert key_encryption.rotate() == (1, [])
+
+    target.refresh_from_db()
+    assert Fernet(kept.read_text().split()[0]).decrypt(target.secret).decode() == KEY
 
 
 @pytest.mark.django_db

@@ -10,10 +10,12 @@ import pytest
 
 from memory.domain.recall.notes import NoteKey, ShownNote
 from memory.metrics import total
+from memory.models import NotificationDelivery, NotificationTarget
 from proxy.domain.config_schema import Mitigations
 from proxy.domain.loops import mitigations
 from proxy.domain.loops.detector import Loop
 from proxy.domain.loops.repeating_tail import TailLoop
+from proxy.models import LoopEvent
 from proxy.telemetry.events import Events, Given
 
 EVENT: dict[str, Any] = {
@@ -120,6 +122,29 @@ def test_what_was_done_about_loops_is_told_by_every_process(dsn: str) -> None:
     assert (events.waiting, total("festinger_dropped_rows_total")) == (0, dropped)
     assert found["loops"] == TOLD
     assert found["agent"] == "dobby"
+
+
+def test_whoever_wants_to_know_of_loops_is_notified_without_their_text(dsn: str) -> None:
+    NotificationTarget.objects.create(kind="mail", address="ada@host", events=["loop.broken"])
+
+    async def run() -> None:
+        events = Events(dsn)
+        meet_loops(events)
+        await events.write()
+        meet_loops(events)  # written twice, where a write was cut off
+        await events.write()
+
+    asyncio.run(run())
+
+    loops = list(LoopEvent.objects.order_by("pk").values_list("pk", flat=True))
+    first, second = (row.payload for row in NotificationDelivery.objects.order_by("pk"))
+    asked = {"request": EVENT["request"], "agent": "dobby", "model": "llama3"}
+    assert first == {
+        "summary": "A loop of dobby was broken (same)",
+        "count": 1,
+        "items": [asked | {"id": loops[0], "kind": "same", "steps": ["note", "temperature"]}],
+    }
+    assert second["items"] == [asked | {"id": loops[1], "kind": "tail", "steps": ["stop"]}]
 
 
 def test_a_request_without_a_loop_says_so(dsn: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memory.models import Edge, Memory, Project, ProjectState
+from memory.models import Edge, Memory, NotificationDelivery, NotificationTarget, Project, ProjectState
 from resolution.layers.conflicts import Member, list_open_of, open_conflict, settle_moot
 from resolution.models import Conflict, ConflictMember
 from tests.resolution.racers import Racers
@@ -55,6 +55,25 @@ def test_of_two_that_open_one_at_once_the_second_joins(racers: Racers) -> None:
         assert [member.object_id for member in members] == [memory.pk for memory in memories]
         assert sorted(members[1].support) == [["dobby", "user"], ["winky", "gutask"]]
     assert Conflict.objects.count() == 200
+
+
+def test_whoever_wants_to_know_of_conflicts_is_notified_once_of_each() -> None:
+    NotificationTarget.objects.create(kind="mail", address="ada@host", events=["conflict.opened"])
+    rows = [as_member(remembered()), as_member(state())]
+
+    across = open_conflict(KEY, ABOUT, rows, project="p05")
+    open_conflict(KEY, ABOUT, rows, project="p05")
+    claim = collide("dobby isa elf type", "dobby isa servant type")
+    say("dobby isa ghost type", "kreacher")
+    story = open_conflict("story", {"rows": []}, rows, question="Is the bracket still of PEEK?")
+
+    told = [row.payload for row in NotificationDelivery.objects.order_by("pk")]
+    assert [payload["items"] for payload in told] == [
+        [{"id": across, "slot": "material", "project": "p05"}],
+        [{"id": claim.conflict_id, "slot": "dobby [type]", "project": ""}],
+        [{"id": story, "slot": "", "project": ""}],
+    ]
+    assert "PEEK" not in str(told)
 
 
 def test_what_is_contested_again_is_another_conflict_and_the_old_one_stays() -> None:

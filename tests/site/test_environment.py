@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from festinger_site.environment import SECRETS, Environment, EnvironmentMistake, find_misspelled, read_environment
+from festinger_site.environment import (
+    SECRETS,
+    Environment,
+    EnvironmentMistake,
+    MailServer,
+    find_misspelled,
+    read_environment,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +39,14 @@ READS: list[tuple[str, str, object]] = [
     ("FESTINGER_UPSTREAM", "https://host/base/", "https://host/base"),
     ("FESTINGER_UPSTREAM", "http://us%40er:se+same@[::1]:1", "http://us%40er:se+same@[::1]:1"),
     ("FESTINGER_UPSTREAM", "", ""),
+    ("FESTINGER_EMAIL_URL", "", MailServer()),
+    ("FESTINGER_EMAIL_URL", "smtp://localhost", MailServer("smtp", "localhost", 25)),
+    ("FESTINGER_EMAIL_URL", "smtps://host:1465/", MailServer("smtps", "host", 1465)),
+    (
+        "FESTINGER_EMAIL_URL",
+        "smtp+tls://ada%40host:p%3Ass@mail.host",
+        MailServer("smtp+tls", "mail.host", 587, "ada@host", "p:ss"),
+    ),
     ("FESTINGER_TIME_ZONE", "Europe/Oslo", "Europe/Oslo"),
     ("FESTINGER_LOG_LEVEL", "DEBUG", "DEBUG"),
     ("FESTINGER_ENCRYPTION_KEY", f" {KEYS[0]}, {KEYS[1]} ,{KEYS[2]},", KEYS),
@@ -106,10 +121,11 @@ def test_all_mistakes_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", SECRETS)
 def test_a_secret_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
-    (tmp_path / "secret").write_text(f"{KEYS[0]}\n")
+    address = "smtp://localhost"
+    (tmp_path / "secret").write_text(f"{address if name == 'FESTINGER_EMAIL_URL' else KEYS[0]}\n")
     monkeypatch.setenv(f"{name}_FILE", str(tmp_path / "secret"))
 
-    assert getattr(read_environment(), name) in (KEYS[0], (KEYS[0],))
+    assert getattr(read_environment(), name) in (KEYS[0], (KEYS[0],), MailServer("smtp", "localhost", 25))
 
 
 def test_a_secret_file_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -128,6 +144,18 @@ def test_what_is_no_encryption_key_is_told_without_being_shown(monkeypatch: pyte
 
     assert raw not in str(raised.value)
     assert raised.value.__cause__ is raised.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "raw", ["hush", "imap://u:hush@host", "smtp://u:hush@", "smtp://u:hush@host:x", "smtp://hush/?a"]
+)
+def test_what_is_no_mail_server_is_told_without_its_password(monkeypatch: pytest.MonkeyPatch, raw: str) -> None:
+    monkeypatch.setenv("FESTINGER_EMAIL_URL", raw)
+
+    with pytest.raises(EnvironmentMistake, match=r"^FESTINGER_EMAIL_URL: takes an address such as smtp\+tls") as raised:
+        read_environment()
+
+    assert "hush" not in str(raised.value)
 
 
 def test_a_variable_that_only_resembles_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

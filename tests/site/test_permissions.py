@@ -36,6 +36,8 @@ from memory.models import (
     LlmCall,
     Memory,
     MutePattern,
+    NotificationDelivery,
+    NotificationTarget,
     Observation,
     Project,
     PromptOpening,
@@ -68,7 +70,8 @@ PAYLOAD = {
     "every": "7", "period": "days", "statement": "intruder -isa agent", "muted": "true", "is_muted": "on",
     "common": "true", "is_common": "on", "reason": "because", "decision": "dismiss", "kind": "dismiss",
     "choice": "dismiss", "dimension": "runs-on", "existing_dimension": "made-by", "incoming_dimension": "kept-by",
-    "fact": "intruder -isa agent", "concept": "intruder", "confirm": "yes",
+    "fact": "intruder -isa agent", "concept": "intruder", "confirm": "yes", "address": "http://127.0.0.1:9/theirs",
+    "events": "run.failed", "key": "theirs",
 }  # fmt: skip
 
 
@@ -126,6 +129,11 @@ def world(module_db: None) -> None:
     )  # fmt: skip
     model = LanguageModel.objects.create(provider="ollama", model_name="judge")
     LlmCall.objects.create(model=model, model_name=str(model), purpose="explain", subject="dobby")
+    target = NotificationTarget.objects.create(kind="mail", address="ada@hogwarts.example", events=["run.failed"])
+    NotificationDelivery.objects.create(
+        target=target, event="run.failed", state="failed", attempted_at=timezone.now(),
+        payload={"summary": "Run 3 (sweep) failed", "count": 1, "items": [{"id": 3, "trigger": "sweep"}]},
+    )  # fmt: skip
     RecollectionEvent.objects.create(
         request=f"{7:016x}", agent="harry", model="smollm2", wire="chat", enrich_ms=1.5, block="dobby: [type] elf",
         reasons={"dobby": "recalled"},
@@ -193,6 +201,7 @@ def arguments() -> dict[str, Any]:
         "row_id": sample(EdgeHistory).pk,
         "model_id": sample(LanguageModel).pk,
         "agent_id": sample(Agent).pk,
+        "target_id": sample(NotificationTarget).pk,
         "pattern_id": sample(MutePattern).pk,
         "memory_id": sample(Memory).pk,
         "slug": sample(Project).slug,
@@ -427,7 +436,8 @@ def test_operators_may_what_the_table_says_and_no_more():
         "resolution.change_conflict", "resolution.change_candidate",
         "memory.add_edge", "memory.delete_edge", "memory.change_soas",
         "memory.change_dimension", "memory.change_config", "memory.add_languagemodel", "memory.change_languagemodel",
-        "memory.delete_languagemodel", "memory.add_agent", "memory.change_agent", "memory.delete_agent",
+        "memory.delete_languagemodel", "memory.add_notificationtarget", "memory.change_notificationtarget",
+        "memory.delete_notificationtarget", "memory.add_agent", "memory.change_agent", "memory.delete_agent",
         "memory.add_memory", "memory.change_memory", "memory.delete_memory", "memory.delete_episode",
         "memory.add_project", "memory.change_project", "memory.delete_project",
         "memory.add_projectstate", "memory.change_projectstate",
@@ -443,6 +453,7 @@ def test_operators_may_what_the_table_says_and_no_more():
         ("/admin/memory/config/zero_hit_max/change/", "config"),
         ("/admin/memory/agent/add/", "agent"),
         ("/admin/memory/languagemodel/add/", "models"),
+        ("/admin/memory/notificationtarget/", "notification_target"),
         ("/admin/resolution/conflict/run/", "run"),
         ("/admin/memory/observation/", "observation"),
     ],

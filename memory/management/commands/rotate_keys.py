@@ -9,8 +9,8 @@ from memory.access import key_encryption
 
 class Command(BaseCommand):
     help = (
-        "Encrypts all stored keys of language models with the newest key: the first of FESTINGER_ENCRYPTION_KEY, or,"
-        " without that, a new one in the home."
+        "Encrypts all stored keys of language models and secrets of webhooks with the newest key: the first of"
+        " FESTINGER_ENCRYPTION_KEY, or, without that, a new one in the home."
     )
 
     def handle(self, **_: Any) -> None:
@@ -20,5 +20,5 @@ class Command(BaseCommand):
             raise CommandError(str(mistake)) from None
         self.stdout.write(f"{count} encrypted with the newest key.")
         if lost:
-            names = ", ".join(f"{model.pk} ({model})" for model in lost)
+            names = ", ".join(f"{row._meta.verbose_name} {row.pk} ({row})" for row in lost)
             raise CommandError(f"These could not be decrypted; enter their keys again: {names}.")

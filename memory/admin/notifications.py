@@ -1,0 +1,173 @@
+"""Whom operators want to be notified, and the log of deliveries, in the admin."""
+
+import json
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminPasswordWidget
+
+from memory.access import key_encryption
+from memory.admin.base import Page, ReadOnly, column, limit_selection, link, render_preformatted, requires
+from memory.domain.formatting import shorten
+from memory.models import NotificationDelivery, NotificationTarget
+from memory.notifications import delivery
+
+State = NotificationDelivery.State
+Kind = NotificationTarget.Kind
+
+BADGE = '<span class="fst-badge fst-badge-{}">{}</span>'
+BADGES = {State.WAITING: "info", State.DELIVERED: "good", State.FAILED: "bad"}
+
+
+class NotificationTargetForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
+    """A secret can be entered, but is never shown."""
+
+    events = forms.MultipleChoiceField(
+        choices=NotificationTarget.EVENTS, widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
+    key = forms.CharField(
+        label="Signing secret",
+        required=False,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+        help_text="Of a webhook, such as openssl rand -hex 32 prints. Stored encrypted and never shown. Empty leaves"
+        " the stored one as it is.",
+    )
+    secret: str | None = None  # what is to be stored
+
+    class Meta:
+        model = NotificationTarget
+        fields = ("kind", "address", "events", "is_on")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        key, kind = cleaned.get("key"), cleaned.get("kind")
+        if kind == Kind.MAIL:
+            self.secret = ""
+            if key:
+                self.add_error("key", "Mail is not signed: leave it empty.")
+        elif key:
+            try:
+                self.secret = key_encryption.encrypt(key)
+            except key_encryption.KeyMistake as mistake:
+                self.add_error("key", str(mistake))
+        elif not self.instance.secret:
+            self.add_error("key", "A webhook needs a secret, by which its receiver knows Festinger.")
+        return cleaned
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc]  # the stubs leave it out
+        # After the model's own checks, which add errors, too.
+        if self.errors and self.secret and "key" not in self.errors:
+            self.add_error("key", "Enter the secret again: it is not kept while the form has other errors.")
+
+    def save(self, commit: bool = True) -> Any:
+        if self.secret is not None:
+            self.instance.secret = self.secret
+        return super().save(commit)
+
+
+@admin.register(NotificationTarget)
+class NotificationTargetAdmin(Page):
+    form = NotificationTargetForm
+    list_name = "notifications"
+    list_display = ("address", "kind", "wanted", "is_on", "trouble")
+    list_filter = ("kind", "is_on")
+    search_fields = ("address",)
+    ordering = ("address", "pk")
+    fields = ("kind", "address", "key", "events", "is_on")
+    actions = ("send_test",)
+    change_form_outer_after_template = "memory/notification_target.html"
+    own_views = {"<int:target_id>/test/": "test"}
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        # Its deliveries go with a target, though nobody may delete one of them; there may be thousands.
+        count = NotificationDelivery.objects.filter(target__in=objs).count()
+        counts = {self.opts.verbose_name_plural: len(objs), "deliveries": count}
+        return [str(target) for target in objs], counts, set(), []
+
+    @admin.display(description="events")
+    def wanted(self, target: NotificationTarget) -> str:
+        return ", ".join(target.events)
+
+    @admin.display(description="trouble")
+    def trouble(self, target: NotificationTarget) -> str:
+        return delivery.NO_MAIL_SERVER if target.kind == Kind.MAIL and not settings.EMAIL_HOST else "-"
+
+    @method_decorator(require_POST)
+    def test(self, request: HttpRequest, target_id: int) -> HttpResponse:
+        target = get_object_or_404(NotificationTarget, pk=target_id)
+        if not self.has_change_permission(request, target):
+            raise PermissionDenied
+        self.try_out(request, target)
+        return redirect("admin:memory_notificationtarget_change", target.pk)
+
+    @admin.action(description="Send a test", permissions=["change"])
+    def send_test(self, request: HttpRequest, queryset: QuerySet[NotificationTarget]) -> None:
+        for target in queryset:
+            self.try_out(request, target)
+
+    def try_out(self, request: HttpRequest, target: NotificationTarget) -> None:
+        """Takes as long as the target does, some 10 s at most."""
+        test = delivery.send_test(target)
+        if test.state == State.DELIVERED:
+            status = f" It answered {test.last_status}." if test.last_status else ""
+            self.message_user(request, f"{target} has taken a test.{status}", messages.SUCCESS)
+        else:
+            self.message_user(request, f"{target} has not taken a test. {test.last_error}", messages.ERROR)
+
+
+@admin.register(NotificationDelivery)
+class NotificationDeliveryAdmin(ReadOnly, Page):
+    list_name = "deliveries"
+    list_display = ("created_at", "event", "summary", "target_link", "badge", "attempts", "attempted_at", "trouble")
+    list_display_links = ("created_at",)
+    list_filter = ("state", "event", "target")
+    sortable_by = ()
+    ordering = ("-id",)
+    list_select_related = ("target",)
+    fields = ("event", "target_link", "badge", "created_at", ("attempts", "attempted_at", "next_attempt"),
+              "last_status", "error_text", "message")  # fmt: skip
+    readonly_fields = ("target_link", "badge", "next_attempt", "error_text", "message")
+    actions = ("try_again",)
+    has_try_again_permission = requires("memory.change_notificationtarget")
+
+    @admin.display(description="summary")
+    def summary(self, row: NotificationDelivery) -> str:
+        return shorten(row.payload["summary"], 100)
+
+    @admin.display(description="target")
+    def target_link(self, row: NotificationDelivery) -> SafeString:
+        return link(row.target)
+
+    badge = column("state", lambda state: format_html(BADGE, BADGES[state], state))
+    trouble = column("last_error", partial(shorten, most=80), "error", empty="-")
+    error_text = column("last_error", render_preformatted, "error", empty="none")
+
+    @admin.display(description="next attempt")
+    def next_attempt(self, row: NotificationDelivery) -> Any:
+        return row.next_attempt_at if row.state == State.WAITING else None
+
+    @admin.display(description="message")
+    def message(self, row: NotificationDelivery) -> SafeString:
+        return render_preformatted(json.dumps(delivery.compose(row), indent=2))
+
+    @admin.action(description="Try again what has failed", permissions=["try_again"])
+    def try_again(self, request: HttpRequest, queryset: QuerySet[NotificationDelivery]) -> None:
+        keys, more = limit_selection(queryset)
+        count = delivery.try_again(keys)
+        if count or more:
+            told = f"{count:,} wait again, a worker takes them within seconds{more}."
+            self.message_user(request, told, messages.SUCCESS)
+        if skipped := len(keys) - count:
+            self.message_user(request, f"{skipped} skipped: only what has failed is tried again.", messages.WARNING)

@@ -1,0 +1,1 @@
+"""Notifications of what operators want to know at once: an outbox in Postgres, and its deliveries."""
