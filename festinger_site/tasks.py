@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from festinger_site.backup import BackupFailed, back_up, delete_old, name_backup
 from memory.db.locks import try_job_lock
-from memory.models import Config
+from memory.models import Config, NotificationEvent
+from memory.notifications.outbox import Notice, announce
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +25,7 @@ def back_up_nightly() -> None:
             manifest = back_up(file)
         except BackupFailed as failed:
             logger.error("backup.failed", extra={"error": str(failed)})
+            announce(NotificationEvent.RUN_FAILED, [Notice(f"The nightly backup has failed: {failed}")])
             return
         deleted = delete_old(file.parent, kept)
     facts = {"file": str(file), "rows": sum(manifest.rows.values()), "deleted": len(deleted)}
