@@ -7,6 +7,7 @@
     config.yaml             what operators may change while it runs (proxy/config_file/watcher.py)
     config.last_good.yaml   its last valid version
     journal/                what is to be learned while Postgres is away (memory/learning/journal.py)
+    reserve                 deleted when the disk is full (launcher/reserve.py)
     uploads/                files that wait to be imported (resolution/transfer/uploads.py)
     supervisor/  log/       supervisord's configuration, and what the processes say
     *.lock                  who runs, starts or uses this home (launcher/home_locks.py)

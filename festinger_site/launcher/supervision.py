@@ -9,7 +9,7 @@ import sys
 import time
 import xmlrpc.client
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -22,6 +22,8 @@ from supervisor.xmlrpc import SupervisorTransport
 from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster
 
+SERVER = "festinger_site.server.serve"
+MODULE = "festinger_site.launcher.supervisord"
 MARK = "FESTINGER_SUPERVISED"  # in the environment of all our processes: the home that they belong to
 LISTENING_TIMEOUT_S = 15
 STOP_TIMEOUT_S = 19  # nearly the sum of the programs' longest stop times
@@ -124,20 +126,24 @@ def build_environment(home: Path) -> dict[str, str]:
 class Supervisor:
     """A running supervisord."""
 
-    def __init__(self, home: Path, programs: Iterable[Program]) -> None:
+    def __init__(self, home: Path, programs: Sequence[Program]) -> None:
         self.home = home
+        self._names = [program.name for program in programs]
         # When each program was started, in seconds: supervisord does not count restarts.
         self.starts: defaultdict[str, set[int]] = defaultdict(set)
         homes.ensure_run_folder(home)
         folder = home / "supervisor"
         folder.mkdir(mode=0o700, exist_ok=True)
-        file = folder / "supervisord.conf"
-        file.write_text(configuration(home, programs))
-        with (homes.log_folder(home) / "supervisord.out").open("wb") as out:
+        self._file = folder / "supervisord.conf"
+        self._file.write_text(configuration(home, programs))
+        self._start_supervisord()
+
+    def _start_supervisord(self) -> None:
+        with (homes.log_folder(self.home) / "supervisord.out").open("wb") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "supervisor.supervisord", "-n", "-c", str(file)],
-                cwd=home,
-                env=build_environment(home),
+                [sys.executable, "-m", MODULE, "-n", "-c", str(self._file)],
+                cwd=homes.PROJECT,
+                env=build_environment(self.home),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -158,7 +164,8 @@ class Supervisor:
             with suppress(OSError):
                 self.remote.getState()
                 return
-            if self.process.poll() is not None or time.monotonic() > deadline:
+            if not self.is_alive or time.monotonic() > deadline:
+                self.process.kill()
                 raise SupervisorFailed(f"supervisord did not start:\n{homes.log_tail(self.home, 'supervisord.out')}")
             time.sleep(0.02)
 
@@ -201,9 +208,26 @@ class Supervisor:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL) if pid else os.killpg(group, signal.SIGKILL)
 
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
     def check_alive(self) -> None:
-        if (status := self.process.poll()) is not None:
-            raise SupervisorFailed(f"supervisord died (status {status}); stopping the rest.")
+        if not self.is_alive:
+            raise SupervisorFailed(f"supervisord died (status {self.process.poll()}); stopping the rest.")
+
+    def revive(self) -> None:
+        """Starts supervisord again after it died, and the programs, which a new one cannot take over. The proxy comes
+        last: until then the old one answers prompts. Raises SupervisorFailed or one of NO_ANSWER."""
+        left = leftovers(self.home)
+        self._start_supervisord()
+        self.wait_listening()
+        proxies = find_proxies(left)
+        end_processes([process for process in left if process not in proxies])
+        postgres_cluster.stop(self.home)
+        self.start(*(name for name in self._names if name != "proxy"))
+        end_processes(proxies)
+        self.start("proxy")
 
     def stop(self) -> None:
         """Stops the programs in reverse order, by force after STOP_TIMEOUT_S; nothing of them is left."""
@@ -227,27 +251,43 @@ def leftovers(home: Path) -> list[psutil.Process]:
     return found
 
 
+def find_proxies(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those that serve prompts, with their children."""
+    found = []
+    for process in processes:
+        with suppress(psutil.Error):
+            if SERVER in process.cmdline():
+                found += [process, *process.children(recursive=True)]
+    return found
+
+
+def end_processes(processes: Sequence[psutil.Process], grace_s: float = LEFTOVER_GRACE_S) -> None:
+    """Asks them to end, and kills what has not after ``grace_s``."""
+    ours = {process.pid for process in processes}
+    for process in processes:
+        with suppress(psutil.Error):
+            # Children are left to their parents: a Celery worker whose children get it too can hang for minutes.
+            if process.ppid() not in ours:
+                process.send_signal(signal.SIGTERM)
+    _, alive = psutil.wait_procs(processes, timeout=grace_s)
+    for process in alive:
+        with suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(alive, timeout=LEFTOVER_GRACE_S)
+
+
 def end_leftovers(home: Path) -> bool:
     """Ends what a killed supervisord or launcher left running, Postgres last; whether there was anything."""
     found = leftovers(home)
     for process in found:
         with suppress(psutil.Error):
             # First, and by force: while it ends in order, it could start the others again.
-            if "supervisor.supervisord" in process.cmdline():
+            if MODULE in process.cmdline():
                 process.kill()
                 process.wait(LEFTOVER_GRACE_S)
-    ours = {process.pid for process in found}
-    for process in found:
-        with suppress(psutil.Error):
-            # Children are left to their parents: a Celery worker whose children get it too can hang for minutes.
-            if process.ppid() not in ours:
-                process.send_signal(signal.SIGTERM)
-    psutil.wait_procs(found, timeout=LEFTOVER_GRACE_S)
+    end_processes(found)
     # Looked for again: what has just been told to end may have forked meanwhile.
-    for process in leftovers(home):
-        with suppress(psutil.Error):
-            process.kill()
-    psutil.wait_procs(found, timeout=LEFTOVER_GRACE_S)
+    end_processes(leftovers(home), grace_s=0)
     had_postgres = bool(postgres_cluster.processes(home))
     postgres_cluster.stop(home)
     return bool(found) or had_postgres

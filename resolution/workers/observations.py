@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from django.conf import settings
-from django.db import Error, InterfaceError, OperationalError, connection, transaction
+from django.db import Error, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from memory import llm
-from memory.db.connections import first_line
+from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
 from memory.domain.channels import EXPLAINED_TRUST, Channel, channel_of_role
 from memory.domain.cues.modality import SpeechAct
@@ -92,7 +92,7 @@ def _settle_portion(rows: Sequence[Observation]) -> Counter[str]:
     try:
         return _settle_together(rows)
     except Exception as error:
-        _raise_if_away(error)
+        raise_if_away(error)
         _tell("statements.apart", error, rows=len(rows))
         return sum((_settle_alone(row) for row in rows), Counter[str]())
 
@@ -143,16 +143,10 @@ def _settle_alone(row: Observation) -> Counter[str]:
     try:
         return _settle_together([row])
     except Exception as error:  # one bad row never stops the others
-        _raise_if_away(error)
+        raise_if_away(error)
         _tell("statement.failed", error, observation=row.pk)
         leases.fail(row, error)
         return Counter({"failed": 1})
-
-
-def _raise_if_away(error: Exception) -> None:
-    """A row is not to blame where Postgres does not answer."""
-    if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
-        raise error
 
 
 def _tell(event: str, error: Exception, **facts: object) -> None:
@@ -208,7 +202,7 @@ def _explain_next(model: LanguageModel) -> int:
             leases.put_off(row, WAITS[type(error)], why=str(error))
             raise
         except Exception as error:
-            _raise_if_away(error)
+            raise_if_away(error)
             _tell("concept.failed", error, observation=row.pk)
             leases.fail(row, error)
     return len(rows)
