@@ -49,8 +49,13 @@ class Run:
             connection.close()
 
     def is_ready(self) -> bool:
-        with suppress(OSError, ValueError, http.client.HTTPException):
+        with suppress(OSError, http.client.HTTPException):
             return bool(self.health()["ready"])
+        return False
+
+    def answers(self) -> bool:
+        with suppress(OSError, http.client.HTTPException):
+            return bool(self.health())
         return False
 
     def main_process(self, word: str) -> psutil.Process | None:

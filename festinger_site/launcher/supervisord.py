@@ -10,6 +10,8 @@ class DroppingHandler(loggers.RotatingFileHandler):
     """Its original writes a traceback to standard error, and raises where a new file cannot be begun. Either ends
     supervisord, or what it reads from a program, which then waits for ever to say more."""
 
+    stream: Any
+
     def emit(self, record: Any) -> None:
         try:
             if self.stream.closed:  # while the files were rotated

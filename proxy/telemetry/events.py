@@ -123,7 +123,7 @@ class Events(WriteBehind):
         self._add_loop(asked, {"kind": "tail", "count": met.count, "period": 1, "steps": ["stop"]}, (met.repeated,))
 
     def _add_loop(self, asked: Row, loop: Row, repeated: Sequence[str]) -> None:
-        logger.warning("loop.met", extra={"request": asked["request"], "agent": asked["agent"], **loop})
+        logger.warning("loop.met", extra={"why": asked["request"], "agent": asked["agent"], **loop})
         excerpts = [cut_excerpt(mask_secrets(text[:MASKED_CHARACTERS])) for text in repeated[:EXCERPTS_MAX]]
         self.put(self._loops, asked | loop | {"repeated": excerpts})
 
