@@ -159,6 +159,6 @@ LOGGING = {
     }
     # A refused request is answered, not warned about.
     | {"django.request": {"level": "ERROR", "filters": ["in a line"]}}
-    | {"uvicorn": {"level": "INFO"}}
+    | {"uvicorn.error": {"level": "INFO"}}
     | {"celery.app.trace": {"filters": ["task in a line"]}},
 }

@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import psutil
 
 from festinger_site import home as homes
@@ -53,11 +55,6 @@ class Run:
             return bool(self.health()["ready"])
         return False
 
-    def answers(self) -> bool:
-        with suppress(OSError, http.client.HTTPException):
-            return bool(self.health())
-        return False
-
     def main_process(self, word: str) -> psutil.Process | None:
         """The supervised process with this word in its command, which supervisord itself started."""
         for process in supervision.leftovers(self.home):
@@ -66,10 +63,11 @@ class Run:
         return None
 
     @property
-    def supervisord(self) -> psutil.Process:
-        """Not the launcher's only child while it prepares the database."""
-        [found] = [p for p in psutil.Process(self.process.pid).children() if supervision.MODULE in p.cmdline()]
-        return found
+    def supervisord(self) -> psutil.Process | None:
+        """Not the launcher's only child while it prepares the database; None before a killed one is replaced."""
+        children = psutil.Process(self.process.pid).children()
+        living = (child for child in children if child.status() != psutil.STATUS_ZOMBIE)
+        return next((child for child in living if supervision.MODULE in child.cmdline()), None)
 
     def everything(self) -> list[psutil.Process]:
         return [*supervision.leftovers(self.home), *postgres_cluster.processes(self.home)]
@@ -90,3 +88,24 @@ def wait_until(is_so, timeout_s: float) -> None:
     while not is_so():
         assert time.monotonic() < deadline, f"not so within {timeout_s} s"
         time.sleep(0.1)
+
+
+def prompt(client: httpx.Client, word: str) -> int:
+    """Says in a prompt that it is a repo; the status of the answer."""
+    said = [{"role": "user", "content": f"{word} ISA repo."}]
+    return client.post("/api/chat", json={"model": "llama3", "stream": False, "messages": said}).status_code
+
+
+def teach(client: httpx.Client, word: str) -> int:
+    """The same on purpose."""
+    return client.post("/iknowthat", json={"fact": f"{word} -isa repo"}).status_code
+
+
+def are_known(client: httpx.Client, words: Sequence[str]) -> Callable[[], bool]:
+    """True if all of them are known to be repos."""
+
+    def ask() -> bool:
+        blocks = [client.post("/recollect", json={"text": f"restart {word}"}).json()["block"] for word in words]
+        return all(f"\n{word} is a repo.\n" in block for word, block in zip(words, blocks, strict=True))
+
+    return ask

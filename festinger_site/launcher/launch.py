@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NoReturn
+
+import psycopg
 
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake, find_misspelled
@@ -25,6 +27,7 @@ from festinger_site.launcher.stall_watch import StallWatch
 from festinger_site.launcher.supervision import NO_ANSWER, Supervisor, SupervisorFailed
 
 READY_TIMEOUT_S = 120
+DATABASE_S: Final = 2
 REVIVE_AFTER_S: Final = (0, 2, 5, 10)  # by how often supervisord has died lately; the last one repeats
 STEADY_S: Final = 60  # after which earlier deaths do not count
 # A make that is killed passes nothing on: that it is gone is seen by our having another parent.
@@ -115,6 +118,8 @@ def keep_running(supervisor: Supervisor, site: ModuleType) -> NoReturn:
         pause(0.5)
         reserve.keep(supervisor.home)
         if supervisor.is_alive:
+            with suppress(*NO_ANSWER):
+                supervisor.replace_proxy(lambda: is_database_up(site))
             watch.replace_stalled()
             continue
         if time.monotonic() - revived_at > STEADY_S:
@@ -127,6 +132,13 @@ def keep_running(supervisor: Supervisor, site: ModuleType) -> NoReturn:
         except (SupervisorFailed, *NO_ANSWER) as failure:
             say(str(failure))
         revived_at = time.monotonic()
+
+
+def is_database_up(site: ModuleType) -> bool:
+    with suppress(psycopg.Error):
+        psycopg.connect(site.DATABASE_URL, connect_timeout=DATABASE_S).close()
+        return True
+    return False
 
 
 def patient(what: str, check: Callable[[], None] = lambda: None) -> Callable[..., None]:

@@ -6,15 +6,16 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xmlrpc.client
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import psutil
 from supervisor.xmlrpc import SupervisorTransport
@@ -26,6 +27,7 @@ SERVER = "festinger_site.server.serve"
 MODULE = "festinger_site.launcher.supervisord"
 MARK = "FESTINGER_SUPERVISED"  # in the environment of all our processes: the home that they belong to
 LISTENING_TIMEOUT_S = 15
+PRINTED_MAX = 15  # lines of what supervisord printed last
 STOP_TIMEOUT_S = 19  # nearly the sum of the programs' longest stop times
 LEFTOVER_GRACE_S = 3
 STARTS_MAX = 3  # of a program within one launch, before that counts as a failure
@@ -128,6 +130,7 @@ class Supervisor:
 
     def __init__(self, home: Path, programs: Sequence[Program]) -> None:
         self.home = home
+        self._old_proxies: list[psutil.Process] | None = None  # of the supervisord before, still to be replaced
         self._names = [program.name for program in programs]
         # When each program was started, in seconds: supervisord does not count restarts.
         self.starts: defaultdict[str, set[int]] = defaultdict(set)
@@ -139,17 +142,25 @@ class Supervisor:
         self._start_supervisord()
 
     def _start_supervisord(self) -> None:
-        with (homes.log_folder(self.home) / "supervisord.out").open("wb") as out:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", MODULE, "-n", "-c", str(self._file)],
-                cwd=homes.PROJECT,
-                env=build_environment(self.home),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                # Ctrl-C in the terminal reaches only the launcher, which then stops all in order.
-                start_new_session=True,
-            )
+        homes.log_folder(self.home)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", MODULE, "-n", "-c", str(self._file)],
+            cwd=homes.PROJECT,
+            env=build_environment(self.home),
+            stdin=subprocess.DEVNULL,
+            # Not a file: what it cannot print, as on a full disk, ends it.
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C in the terminal reaches only the launcher, which then stops all in order.
+            start_new_session=True,
+        )
+        self._printed = deque[bytes](maxlen=PRINTED_MAX)
+        self._reading = threading.Thread(target=self._read_on, args=[self.process.stdout], daemon=True)
+        self._reading.start()
+
+    def _read_on(self, output: BinaryIO) -> None:
+        with output:
+            self._printed.extend(output)
 
     @property
     def remote(self) -> Any:
@@ -166,7 +177,9 @@ class Supervisor:
                 return
             if not self.is_alive or time.monotonic() > deadline:
                 self.process.kill()
-                raise SupervisorFailed(f"supervisord did not start:\n{homes.log_tail(self.home, 'supervisord.out')}")
+                self._reading.join()
+                printed = b"".join(self._printed).decode(errors="replace")
+                raise SupervisorFailed(f"supervisord did not start:\n{printed}")
             time.sleep(0.02)
 
     def start(self, *names: str) -> None:
@@ -217,17 +230,24 @@ class Supervisor:
             raise SupervisorFailed(f"supervisord died (status {self.process.poll()}); stopping the rest.")
 
     def revive(self) -> None:
-        """Starts supervisord again after it died, and the programs, which a new one cannot take over. The proxy comes
-        last: until then the old one answers prompts. Raises SupervisorFailed or one of NO_ANSWER."""
+        """Starts supervisord again after it died, and the programs, which a new one cannot take over; the proxy is left
+        to ``replace_proxy``. Raises SupervisorFailed or one of NO_ANSWER."""
         left = leftovers(self.home)
         self._start_supervisord()
         self.wait_listening()
-        proxies = find_proxies(left)
-        end_processes([process for process in left if process not in proxies])
+        self._old_proxies = find_proxies(left)
+        end_processes([process for process in left if process not in self._old_proxies])
         postgres_cluster.stop(self.home)
         self.start(*(name for name in self._names if name != "proxy"))
-        end_processes(proxies)
+
+    def replace_proxy(self, can_load: Callable[[], bool]) -> None:
+        """After ``revive``, starts the proxy in the place of the old one, once that has ended or a new one ``can_load``
+        the graph: until then the old one knows more, and loses nothing. Raises one of NO_ANSWER."""
+        if self._old_proxies is None or (any(one.is_running() for one in self._old_proxies) and not can_load()):
+            return
+        end_processes(self._old_proxies)
         self.start("proxy")
+        self._old_proxies = None
 
     def stop(self) -> None:
         """Stops the programs in reverse order, by force after STOP_TIMEOUT_S; nothing of them is left."""

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster, reserve, supervision
 from festinger_site.launcher.scratch_instance import free_port
 from tests import waiting
-from tests.launched import Run
+from tests.launched import Run, are_known, prompt, teach
 from tests.standin import StandIn
 
 pytestmark = [
@@ -52,7 +52,7 @@ class SmallDisk:
         try:
             assert eventually(self.has_reserve)
             self._fill()
-            assert eventually(lambda: not self.has_reserve())
+            assert eventually(lambda: not self.has_reserve() and self.free_bytes > reserve.FULL_BYTES)
             if not with_reserve:
                 self._fill()
             yield
@@ -100,23 +100,6 @@ def client(run: Run) -> Iterator[httpx.Client]:
         yield client
 
 
-def prompt(client: httpx.Client, word: str) -> int:
-    said = [{"role": "user", "content": f"{word} ISA repo."}]
-    return client.post("/api/chat", json={"model": "llama3", "stream": False, "messages": said}).status_code
-
-
-def teach(client: httpx.Client, word: str) -> int:
-    return client.post("/iknowthat", json={"fact": f"{word} -isa repo"}).status_code
-
-
-def are_known(client: httpx.Client, words: list[str]) -> Callable[[], bool]:
-    def ask() -> bool:
-        blocks = [client.post("/recollect", json={"text": f"restart {word}"}).json()["block"] for word in words]
-        return all(f"\n{word} is a repo.\n" in block for word, block in zip(words, blocks, strict=True))
-
-    return ask
-
-
 def name_words(prefix: str, count: int) -> list[str]:
     return [f"{prefix}{chr(ord('a') + number)}" for number in range(count)]
 
@@ -156,19 +139,19 @@ def test_postgres_that_finds_no_room_to_recover_is_back_when_there_is(
     assert eventually(are_known(client, words))
 
 
-def test_supervisord_killed_on_a_full_disk_comes_back_without_room(
+def test_supervisord_killed_on_a_full_disk_costs_no_prompt_and_comes_back(
     disk: SmallDisk, run: Run, client: httpx.Client
 ) -> None:
     words = name_words("quibb", 20)
     with disk.full(with_reserve=False):
-        proxy = run.main_process(supervision.SERVER)
-        run.supervisord.kill()
+        proxy, before = run.main_process(supervision.SERVER), run.supervisord
+        before.kill()
 
-        assert proxy
-        assert eventually(lambda: not proxy.is_running())
-        assert eventually(run.answers)
+        assert eventually(lambda: run.supervisord not in (None, before)), run.said
         assert {prompt(client, word) for word in words} == {200}
 
+    assert proxy
+    assert eventually(lambda: not proxy.is_running()), run.said
     assert eventually(run.is_ready)
     assert eventually(are_known(client, words))
     assert run.process.poll() is None
