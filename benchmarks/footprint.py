@@ -46,7 +46,7 @@ WAITING = """
 """
 # The words of a command by which a process is told, the first that fits.
 KINDS = {
-    "supervisord": "supervisor.supervisord",
+    "supervisord": "festinger_site.launcher.supervisord",
     "proxy": "festinger_site.server.serve",
     "worker": "worker",
     "launcher": "festinger_site.launcher.launch",

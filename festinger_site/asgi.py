@@ -24,7 +24,7 @@ from festinger_site.server.host_origin_guard import Guard  # noqa: E402
 from festinger_site.server.prompt_handler import LeanHandler, read_body  # noqa: E402
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
 from festinger_site.server.stranger_bodies import BoundStrangers  # noqa: E402
-from memory import bounds  # noqa: E402
+from memory import bounds, request_ids  # noqa: E402
 from memory.collector import SurvivorFreezer  # noqa: E402
 from memory.domain.steps import finish  # noqa: E402
 from proxy import runtime  # noqa: E402
@@ -38,6 +38,7 @@ from proxy.mcp.endpoint import Endpoint  # noqa: E402
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send  # noqa: E402
 from proxy.upstream.relay import ClientGone, limit_body, send_error  # noqa: E402
 
+REQUEST_ID = b"x-request-id"
 PROMPTS = frozenset(FORMATS)
 OWN = frozenset(
     {
@@ -84,6 +85,7 @@ async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
         # A WebSocket: Ollama has none that could be passed through.
         await send({"type": "websocket.close", "code": 1000, "reason": None})
         return
+    request_ids.begin(dict(scope["headers"]).get(REQUEST_ID, b""))
     path = scope["path"]
     if path in PROMPTS and scope["method"] == "POST":
         await lean(scope, receive, send)
@@ -121,6 +123,7 @@ async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
     """Answers Festinger's own pages. HEAD is GET, whose body the server leaves out."""
     if scope["method"] == "HEAD":
         scope = scope | {"method": "GET"}
+    send = name_request(send)
     current = runtime.current()
     limit = current.settings_file.rules.limits.max_body_bytes
     # Django reads the whole body before it looks at anything, so its size is limited here, and who has no business here
@@ -142,6 +145,18 @@ async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
         return
     except ProxyError as error:
         await send_error(send, scope["path"], error)
+
+
+def name_request(send: Send) -> Send:
+    """A ``send`` that tells the client the id of its request."""
+    header = REQUEST_ID, request_ids.ensure().encode()
+
+    async def forward(event: Event) -> None:
+        if event["type"] == "http.response.start":
+            event = {**event, "headers": [*event["headers"], header]}
+        await send(event)
+
+    return forward
 
 
 async def read_whole(receive: Receive) -> Receive:

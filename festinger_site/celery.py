@@ -21,6 +21,9 @@ app.autodiscover_tasks()
 app.set_default()
 
 
+logging.captureWarnings(True)  # else Celery's own, about root, would be lines in no format
+
+
 @signals.setup_logging.connect
 def use_django_logging(**_: object) -> None:
     logging.config.dictConfig(settings.LOGGING)

@@ -131,6 +131,7 @@ class Environment(BaseModel):
     FESTINGER_TIME_ZONE: TimeZone = "UTC"
     FESTINGER_UPGRADE_BACKUP: Flag = True
     FESTINGER_LOG_LEVEL: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    FESTINGER_LOG_FORMAT: Literal["text", "json"] = "text"
     DATABASE_URL: str = ""
     CELERY_BROKER_URL: str = "pgmq://"
 

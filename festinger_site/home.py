@@ -8,6 +8,7 @@
     config.last_good.yaml   its last valid version
     journal/                what is to be learned while Postgres is away (memory/learning/journal.py)
     backups/                what was backed up at night, or before an upgrade (backup.py)
+    reserve                 deleted when the disk is full (launcher/reserve.py)
     uploads/                files that wait to be imported (resolution/transfer/uploads.py)
     metrics/                what the processes count (memory/metrics.py)
     supervisor/  log/       supervisord's configuration, and what the processes say

@@ -148,15 +148,26 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {
         "in a line": {"()": "festinger_site.server.log_format.InALine"},
+        "named": {"()": "festinger_site.server.log_format.NameRequest"},
         "task in a line": {"()": "festinger_site.server.log_format.TaskInALine"},
     },
-    "formatters": {"facts": {"()": "festinger_site.server.log_format.FactsFormatter"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "facts"}},
+    "formatters": {
+        "text": {"()": "festinger_site.server.log_format.FactsFormatter"},
+        "json": {"()": "festinger_site.server.log_format.JsonFormatter"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": ENVIRONMENT.FESTINGER_LOG_FORMAT,
+            "filters": ["named"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         name: {"level": ENVIRONMENT.FESTINGER_LOG_LEVEL} for name in ("festinger_site", "memory", "resolution", "proxy")
     }
     # A refused request is answered, not warned about.
     | {"django.request": {"level": "ERROR", "filters": ["in a line"]}}
+    | {"uvicorn.error": {"level": "INFO"}}
     | {"celery.app.trace": {"filters": ["task in a line"]}},
 }

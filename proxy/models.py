@@ -41,6 +41,9 @@ class RecollectionEvent(PromptEvent):
 
     # Written behind, and again where nobody knows whether it was: the key makes the second one void.
     request = models.CharField(max_length=16, primary_key=True, help_text="As in the header X-Festinger-Request.")
+    client_request = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="What its client called it, in X-Request-Id."
+    )
     conversation = models.CharField(
         max_length=32, blank=True, default="", db_default="", help_text="The digest of its opening."
     )

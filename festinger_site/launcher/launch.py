@@ -8,23 +8,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final, NoReturn
+
+import psycopg
 
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake, find_misspelled
-from festinger_site.launcher import home_locks, postgres_cluster, preflight, supervision
+from festinger_site.launcher import home_locks, postgres_cluster, preflight, reserve, supervision
 from festinger_site.launcher.console import Patience, say, tell_operator
 from festinger_site.launcher.liveness_probe import LOOPBACK, health
 from festinger_site.launcher.postgres_account import PostgresFailed
 from festinger_site.launcher.preflight import LaunchFailed
 from festinger_site.launcher.programs import programs
 from festinger_site.launcher.stall_watch import StallWatch
-from festinger_site.launcher.supervision import Supervisor, SupervisorFailed
+from festinger_site.launcher.supervision import NO_ANSWER, Supervisor, SupervisorFailed
 
 READY_TIMEOUT_S = 120
+DATABASE_S: Final = 2
+REVIVE_AFTER_S: Final = (0, 2, 5, 10)  # by how often supervisord has died lately; the last one repeats
+STEADY_S: Final = 60  # after which earlier deaths do not count
 # A make that is killed passes nothing on: that it is gone is seen by our having another parent.
 MAKE_PID = os.getppid() if "MAKELEVEL" in os.environ else 0
 
@@ -40,6 +45,7 @@ def main() -> int:
     catch_stop_signals()
     try:
         home = homes.ensure()
+        reserve.keep(home)  # first: with a full disk, nothing below could write what it has to
         site = wiring()
         with home_locks.launching(home, patient("Waiting for the run before to stop")), ExitStack() as stops:
             launch(home, site, stops)
@@ -79,7 +85,7 @@ def pause(seconds: float) -> None:
         raise StopAsked
 
 
-def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
+def launch(home: Path, site: ModuleType, stops: ExitStack) -> NoReturn:
     """Never returns: raises StopAsked, or what went wrong. ``stops`` then stops all that was started."""
     with home_locks.starting_alone(home, on_wait=patient("Waiting for a manage.py command that uses this home")):
         if supervision.end_leftovers(home):
@@ -101,11 +107,38 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> None:
     if was_prepared:
         # Nothing waits for what it adds, such as a schedule that was deleted, or that a newer version brings.
         tell_operator(prepare(supervisor))
+    keep_running(supervisor, site)
+
+
+def keep_running(supervisor: Supervisor, site: ModuleType) -> NoReturn:
+    """Watches what runs; returns never, and raises StopAsked."""
     watch = StallWatch(supervisor, site)
+    deaths, revived_at = 0, 0.0
     while True:
-        supervisor.check_alive()
-        watch.replace_stalled()
         pause(0.5)
+        reserve.keep(supervisor.home)
+        if supervisor.is_alive:
+            with suppress(*NO_ANSWER):
+                supervisor.replace_proxy(lambda: is_database_up(site))
+            watch.replace_stalled()
+            continue
+        if time.monotonic() - revived_at > STEADY_S:
+            deaths = 0
+        say("supervisord died: starting it again, and what it watched.")
+        pause(REVIVE_AFTER_S[min(deaths, len(REVIVE_AFTER_S) - 1)])
+        deaths += 1
+        try:
+            supervisor.revive()
+        except (SupervisorFailed, *NO_ANSWER) as failure:
+            say(str(failure))
+        revived_at = time.monotonic()
+
+
+def is_database_up(site: ModuleType) -> bool:
+    with suppress(psycopg.Error):
+        psycopg.connect(site.DATABASE_URL, connect_timeout=DATABASE_S).close()
+        return True
+    return False
 
 
 def patient(what: str, check: Callable[[], None] = lambda: None) -> Callable[..., None]:

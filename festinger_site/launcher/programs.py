@@ -13,7 +13,7 @@ from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.launcher import postgres_cluster
 from festinger_site.launcher.postgres_account import account, environment
-from festinger_site.launcher.supervision import Program
+from festinger_site.launcher.supervision import SERVER, Program
 
 
 def programs(home: Path, host: str, port: int) -> list[Program]:
@@ -32,7 +32,7 @@ def programs(home: Path, host: str, port: int) -> list[Program]:
 
 
 def own_programs(host: str, port: int) -> list[Program]:
-    celery = [sys.executable, "-m", "celery", "-A", "festinger_site"]
+    celery = [sys.executable, "-m", "celery", "-A", "festinger_site", "--quiet"]
     # A run of the resolver and the explaining of concepts can each keep one busy: the third is for statements. Threads,
     # since they mostly wait for Postgres or a model: each process would have an encoder of its own.
     worker = ["worker", "--pool=threads", "--concurrency=3", "--hostname=worker@festinger", "--loglevel=INFO"]
@@ -46,7 +46,7 @@ def own_programs(host: str, port: int) -> list[Program]:
 
 def uvicorn(host: str, port: int) -> list[str]:
     """The proxy's server. The word with a colon is the application: tests serve another one in the same way."""
-    served = [sys.executable, "-m", "festinger_site.server.serve", "festinger_site.asgi:application"]
+    served = [sys.executable, "-m", SERVER, "festinger_site.asgi:application"]
     return [*served, f"--host={host}", f"--port={port}"]
 
 

@@ -7,15 +7,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xmlrpc.client
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import psutil
 from supervisor.xmlrpc import SupervisorTransport
@@ -23,8 +24,11 @@ from supervisor.xmlrpc import SupervisorTransport
 from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster
 
+SERVER = "festinger_site.server.serve"
+MODULE = "festinger_site.launcher.supervisord"
 MARK = "FESTINGER_SUPERVISED"  # in the environment of all our processes: the home that they belong to
 LISTENING_TIMEOUT_S = 15
+PRINTED_MAX = 15  # lines of what supervisord printed last
 STOP_TIMEOUT_S = 19  # nearly the sum of the programs' longest stop times
 LEFTOVER_GRACE_S = 3
 STARTS_MAX = 3  # of a program within one launch, before that counts as a failure
@@ -126,27 +130,40 @@ def build_environment(home: Path) -> dict[str, str]:
 class Supervisor:
     """A running supervisord."""
 
-    def __init__(self, home: Path, programs: Iterable[Program]) -> None:
+    def __init__(self, home: Path, programs: Sequence[Program]) -> None:
         self.home = home
+        self._old_proxies: list[psutil.Process] | None = None  # of the supervisord before, still to be replaced
+        self._names = [program.name for program in programs]
         # When each program was started, in seconds: supervisord does not count restarts.
         self.starts: defaultdict[str, set[int]] = defaultdict(set)
         homes.ensure_run_folder(home)
         shutil.rmtree(homes.metrics_folder(home), ignore_errors=True)  # counts begin anew, as Prometheus expects
         folder = home / "supervisor"
         folder.mkdir(mode=0o700, exist_ok=True)
-        file = folder / "supervisord.conf"
-        file.write_text(configuration(home, programs))
-        with (homes.log_folder(home) / "supervisord.out").open("wb") as out:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "supervisor.supervisord", "-n", "-c", str(file)],
-                cwd=home,
-                env=build_environment(home),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                # Ctrl-C in the terminal reaches only the launcher, which then stops all in order.
-                start_new_session=True,
-            )
+        self._file = folder / "supervisord.conf"
+        self._file.write_text(configuration(home, programs))
+        self._start_supervisord()
+
+    def _start_supervisord(self) -> None:
+        homes.log_folder(self.home)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", MODULE, "-n", "-c", str(self._file)],
+            cwd=homes.PROJECT,
+            env=build_environment(self.home),
+            stdin=subprocess.DEVNULL,
+            # Not a file: what it cannot print, as on a full disk, ends it.
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C in the terminal reaches only the launcher, which then stops all in order.
+            start_new_session=True,
+        )
+        self._printed = deque[bytes](maxlen=PRINTED_MAX)
+        self._reading = threading.Thread(target=self._read_on, args=[self.process.stdout], daemon=True)
+        self._reading.start()
+
+    def _read_on(self, output: BinaryIO) -> None:
+        with output:
+            self._printed.extend(output)
 
     @property
     def remote(self) -> Any:
@@ -161,8 +178,11 @@ class Supervisor:
             with suppress(OSError):
                 self.remote.getState()
                 return
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise SupervisorFailed(f"supervisord did not start:\n{homes.log_tail(self.home, 'supervisord.out')}")
+            if not self.is_alive or time.monotonic() > deadline:
+                self.process.kill()
+                self._reading.join()
+                printed = b"".join(self._printed).decode(errors="replace")
+                raise SupervisorFailed(f"supervisord did not start:\n{printed}")
             time.sleep(0.02)
 
     def start(self, *names: str) -> None:
@@ -204,9 +224,33 @@ class Supervisor:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL) if pid else os.killpg(group, signal.SIGKILL)
 
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
     def check_alive(self) -> None:
-        if (status := self.process.poll()) is not None:
-            raise SupervisorFailed(f"supervisord died (status {status}); stopping the rest.")
+        if not self.is_alive:
+            raise SupervisorFailed(f"supervisord died (status {self.process.poll()}); stopping the rest.")
+
+    def revive(self) -> None:
+        """Starts supervisord again after it died, and the programs, which a new one cannot take over; the proxy is left
+        to ``replace_proxy``. Raises SupervisorFailed or one of NO_ANSWER."""
+        left = leftovers(self.home)
+        self._start_supervisord()
+        self.wait_listening()
+        self._old_proxies = find_proxies(left)
+        end_processes([process for process in left if process not in self._old_proxies])
+        postgres_cluster.stop(self.home)
+        self.start(*(name for name in self._names if name != "proxy"))
+
+    def replace_proxy(self, can_load: Callable[[], bool]) -> None:
+        """After ``revive``, starts the proxy in the place of the old one, once that has ended or a new one ``can_load``
+        the graph: until then the old one knows more, and loses nothing. Raises one of NO_ANSWER."""
+        if self._old_proxies is None or (any(one.is_running() for one in self._old_proxies) and not can_load()):
+            return
+        end_processes(self._old_proxies)
+        self.start("proxy")
+        self._old_proxies = None
 
     def stop(self) -> None:
         """Stops the programs in reverse order, by force after STOP_TIMEOUT_S; nothing of them is left."""
@@ -230,27 +274,43 @@ def leftovers(home: Path) -> list[psutil.Process]:
     return found
 
 
+def find_proxies(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those that serve prompts, with their children."""
+    found = []
+    for process in processes:
+        with suppress(psutil.Error):
+            if SERVER in process.cmdline():
+                found += [process, *process.children(recursive=True)]
+    return found
+
+
+def end_processes(processes: Sequence[psutil.Process], grace_s: float = LEFTOVER_GRACE_S) -> None:
+    """Asks them to end, and kills what has not after ``grace_s``."""
+    ours = {process.pid for process in processes}
+    for process in processes:
+        with suppress(psutil.Error):
+            # Children are left to their parents: a Celery worker whose children get it too can hang for minutes.
+            if process.ppid() not in ours:
+                process.send_signal(signal.SIGTERM)
+    _, alive = psutil.wait_procs(processes, timeout=grace_s)
+    for process in alive:
+        with suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(alive, timeout=LEFTOVER_GRACE_S)
+
+
 def end_leftovers(home: Path) -> bool:
     """Ends what a killed supervisord or launcher left running, Postgres last; whether there was anything."""
     found = leftovers(home)
     for process in found:
         with suppress(psutil.Error):
             # First, and by force: while it ends in order, it could start the others again.
-            if "supervisor.supervisord" in process.cmdline():
+            if MODULE in process.cmdline():
                 process.kill()
                 process.wait(LEFTOVER_GRACE_S)
-    ours = {process.pid for process in found}
-    for process in found:
-        with suppress(psutil.Error):
-            # Children are left to their parents: a Celery worker whose children get it too can hang for minutes.
-            if process.ppid() not in ours:
-                process.send_signal(signal.SIGTERM)
-    psutil.wait_procs(found, timeout=LEFTOVER_GRACE_S)
+    end_processes(found)
     # Looked for again: what has just been told to end may have forked meanwhile.
-    for process in leftovers(home):
-        with suppress(psutil.Error):
-            process.kill()
-    psutil.wait_procs(found, timeout=LEFTOVER_GRACE_S)
+    end_processes(leftovers(home), grace_s=0)
     had_postgres = bool(postgres_cluster.processes(home))
     postgres_cluster.stop(home)
     return bool(found) or had_postgres

@@ -5,8 +5,10 @@ import logging
 from collections.abc import Iterator
 
 import django.db
+import orjson
 import psycopg
 
+from memory import request_ids
 from memory.db.connections import first_line, is_lost
 
 # No line shows these, and collecting them would take most of its time (the logging how-to, "Optimization").
@@ -17,6 +19,7 @@ logging._srcfile = None
 # What every record has; all else came from ``extra``. Asked of a record: newer Pythons add attributes.
 STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 VALUE_MAX = 2_000  # characters
+INTEGER_END = 2**53  # beyond it readers of JSON round
 
 
 class FactsFormatter(logging.Formatter):
@@ -39,6 +42,31 @@ class FactsFormatter(logging.Formatter):
         # An error may quote what a client wrote.
         lines = text.splitlines()
         return "\n".join(f"  {escape(line)}" for line in lines)
+
+
+class JsonFormatter(FactsFormatter):
+    """The same as one object a line, whose texts are written as they are there; an error is one text."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "time": self.formatTime(record, self.datefmt),
+            "level": record.levelname,
+            "logger": record.name,
+            "event": escape(record.getMessage().rstrip()),
+        }
+        line |= {escape(key): clean_value(value) for key, value in vars(record).items() if key not in STANDARD}
+        if record.exc_info:
+            line["error_trace"] = self.formatException(record.exc_info)
+        return orjson.dumps(line).decode()
+
+
+class NameRequest(logging.Filter):
+    """Adds the id of the request on whose account something is logged."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if request := request_ids.current():
+            vars(record).setdefault("request", request)
+        return True
 
 
 class InALine(logging.Filter):
@@ -68,11 +96,24 @@ def chain_of(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+def cut(text: str) -> str:
+    return text if len(text) <= VALUE_MAX else f"{text[: VALUE_MAX - 1]}…"
+
+
+def clean_value(value: object) -> object:
+    """A value that JSON has, without what is not printed as it is."""
+    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < INTEGER_END):
+        return value
+    if isinstance(value, list | tuple):
+        return [clean_value(item) for item in value]
+    if isinstance(value, dict):
+        return {escape(str(key)): clean_value(item) for key, item in value.items()}
+    return escape(cut(str(value)))
+
+
 def write_value(value: object) -> str:
     """In quotes where it could be taken for more than one value."""
-    text = str(value)
-    if len(text) > VALUE_MAX:
-        text = f"{text[: VALUE_MAX - 1]}…"
+    text = cut(str(value))
     if text.isprintable() and not any(sign in text for sign in ' "=\\'):
         return text
     return escape(json.dumps(text, ensure_ascii=False))

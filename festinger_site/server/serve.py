@@ -41,6 +41,7 @@ def main(words: list[str]) -> None:
         backlog=BACKLOG,
         # The proxy logs a line of its own for each prompt.
         access_log=False,
+        log_config=settings.LOGGING,
         # uvicorn would add its own to the upstream's answers, which are passed on as they are.
         server_header=False,
         # Not believed: who counts as local is decided on the real peer.

@@ -214,7 +214,7 @@ class LlmCallAdmin(ReadOnly, Page):
     ordering = ("-id",)
     list_select_related = ("model",)
     fields = ("at", "purpose", "about", "model_link", ("input_tokens", "output_tokens"), "cost", "duration_ms",
-              "error_text")  # fmt: skip
+              "request", "error_text")  # fmt: skip
     readonly_fields = ("about", "model_link", "error_text")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LlmCall]:

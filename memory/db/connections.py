@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import psycopg
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
 
@@ -59,6 +59,15 @@ def is_lost(error: BaseException) -> bool:
             return True
         link = link.__cause__ or link.__context__
     return False
+
+
+def raise_if_away(error: Exception) -> None:
+    """Raises the error of a statement over Django's connection again where Postgres does not answer any more, or its
+    disk is full: no row is to blame."""
+    if isinstance(error, OperationalError | InterfaceError):
+        is_full = isinstance(error.__cause__, psycopg.errors.DiskFull)
+        if is_full or not connection.is_usable():
+            raise error
 
 
 def columns(rows: Iterable[Sequence[object]], count: int) -> list[list[object]]:

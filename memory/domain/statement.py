@@ -42,6 +42,7 @@ class Statement(NamedTuple):
     speaker: str = ""
     person: str = ""
     paragraph: str = ""
+    request: str = ""  # the id of the request that brought it
 
 
 TYPES: Final = tuple(Statement.__annotations__.values())

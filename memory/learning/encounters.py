@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
 
+from memory import request_ids
 from memory.cache.state import Cache
 from memory.domain.authorship.voice import Voice
 from memory.domain.recall.saliency import DAY
@@ -88,6 +89,7 @@ class Encounters:
                     is_dated=is_dated,
                     is_live=is_live or is_dated,
                     place=find_place(messages[:index], digests, chat) if is_dated and said.role == "user" else b"",
+                    request=request_ids.current(),
                 )
                 if heard.text.strip():
                     self.add(heard)

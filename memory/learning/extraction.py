@@ -29,7 +29,8 @@ UNEXPLAINED_MAX = 20  # concepts of one message
 class NewMessage:
     """A message that nobody has learned from. ``key``, 32 bytes: the digest of its conversation's opening, then its
     own; ``scope``: for whom it is kept, None for nobody; ``at``: seconds since the epoch; ``voice``: as ``Message``
-    has it; ``is_dated``: said when it was seen, for no answer of the model came after it."""
+    has it; ``is_dated``: said when it was seen, for no answer of the model came after it; ``request``: the
+    id of the request that brought it."""
 
     key: bytes
     agent: str
@@ -40,13 +41,14 @@ class NewMessage:
     read: ReadMessage
     voice: Voice = Voice.SHARED
     is_dated: bool = True
+    request: str = ""
 
     @classmethod
     def of(cls, cache: Cache, heard: HeardMessage) -> Steps["NewMessage"]:
         """Reads it."""
         read = yield from read_all(cache, heard.role, heard.text)
         said = heard.role, heard.text, heard.at
-        return cls(heard.key, heard.agent, heard.scope, *said, read, heard.voice, heard.is_dated)
+        return cls(heard.key, heard.agent, heard.scope, *said, read, heard.voice, heard.is_dated, heard.request)
 
     @property
     def conversation(self) -> bytes:
@@ -91,6 +93,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
             says=manner.kind.value,
             is_hedged=manner.is_hedged,
             instead_of=manner.instead_of,
+            request=message.request,
         )
         if match.channel not in OTHERS and message.scope is not None:
             agent, person = message.scope.speaker

@@ -18,9 +18,14 @@ from memory.semantic.domain.scope import Scope, Speaker
 NOBODY: Final = Scope(Speaker(""))
 OVERHEAD: Final = 500  # bytes of a message that waits, besides its text
 # Of what a journal has of a message.
-TYPES: Final[dict[str, type]] = {"agent": str, "role": str, "text": str, "at": float, "before": str} | dict.fromkeys(
-    ("is_dated", "is_live"), bool
-)
+TYPES: Final[dict[str, type]] = {
+    "agent": str,
+    "role": str,
+    "text": str,
+    "at": float,
+    "before": str,
+    "request": str,
+} | dict.fromkeys(("is_dated", "is_live"), bool)
 
 
 class HeardMessage(NamedTuple):
@@ -28,7 +33,7 @@ class HeardMessage(NamedTuple):
     kept as an episode, None for nobody; ``text``: without its envelope; ``before``: what the model said right before a
     short one; ``at``: seconds since the epoch; ``voice``: as ``Message`` has it; ``is_dated``: said when it was seen;
     ``is_live``: said since its conversation was first seen; ``place``: where in its conversation it stands, 17 bytes,
-    empty where that is not known."""
+    empty where that is not known; ``request``: the id of the request that brought it."""
 
     key: bytes
     agent: str
@@ -41,6 +46,7 @@ class HeardMessage(NamedTuple):
     is_dated: bool = True
     is_live: bool = True
     place: bytes = b""
+    request: str = ""
 
     @property
     def is_kept(self) -> bool:
@@ -111,6 +117,7 @@ def compose_row(heard: HeardMessage) -> dict[str, Any]:
         "is_dated": heard.is_dated,
         "is_kept": heard.is_kept,
         "place": heard.place.hex(),
+        "request": heard.request,
     }
     if episode is not None:
         row |= {

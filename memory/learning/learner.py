@@ -34,7 +34,8 @@ BATCH: Final = 50  # messages of one transaction
 ERROR_MAX: Final = 1_000  # characters
 
 WAITING: Final = """
-    SELECT id, key, agent, speaker, person, project_id, role, text, extract(epoch FROM said_at)::float8, voice, is_dated
+    SELECT id, key, agent, speaker, person, project_id, role, text, extract(epoch FROM said_at)::float8, voice,
+        is_dated, request
     FROM heard_message
     WHERE next_attempt_at <= statement_timestamp() AND (%s::bigint IS NULL OR id = %s)
     ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
@@ -64,7 +65,7 @@ CONFIRM: Final = f"""
 FAILED: Final = """
     UPDATE heard_message SET attempts = attempts + 1, last_error = %(error)s,
         next_attempt_at = now() + (%(pauses)s::interval[])[attempts + 1]
-    WHERE id = %(id)s
+    WHERE id = %(id)s RETURNING request
 """
 
 
@@ -126,11 +127,14 @@ class Learner:
             except Exception as error:  # one bad message never stops the others
                 if is_lost(error):
                     raise
+                told = f"{type(error).__name__}: {first_line(error)}"[:ERROR_MAX]
+                failed = {"error": told, "pauses": list(RETRY_AFTER), "id": key}
+                cursor = await connection.execute(FAILED, failed)
+                [request] = await cursor.fetchone() or [""]
                 # A traceback where the mistake is ours; what Postgres complains about would quote what people said.
                 is_ours = not isinstance(error, psycopg.Error)
-                logger.warning("message.unread", exc_info=is_ours, extra={"row": key, "error": first_line(error)})
-                told = f"{type(error).__name__}: {first_line(error)}"[:ERROR_MAX]
-                await connection.execute(FAILED, {"error": told, "pauses": list(RETRY_AFTER), "id": key})
+                facts = {"row": key, "error": first_line(error), "request": request}
+                logger.warning("message.unread", exc_info=is_ours and error, extra=facts)
         return len(ids)
 
     async def _learn_together(self, connection: Connection, ids: list[int], only: int | None = None) -> int:
@@ -145,6 +149,9 @@ class Learner:
                 await count_openings(connection, new)
                 await self._store(connection, new)
                 await connection.execute(DELETE, [ids])
+        if rows:
+            requests = ",".join(sorted({message.request for message in new if message.request}))
+            logger.info("messages.learned", extra={"messages": len(rows), "new": len(new), "requests": requests})
         return len(rows)
 
     async def _store(self, connection: Connection, new: Sequence[NewMessage]) -> None:
@@ -175,10 +182,11 @@ class Learner:
 
 def read_row(
     cache: Cache, key: bytes, agent: str, speaker: str, person: str, project: int | None, role: str,
-    text: str, at: float, voice: str, is_dated: bool,
+    text: str, at: float, voice: str, is_dated: bool, request: str,
 ) -> NewMessage:  # fmt: skip
     scope = Scope(Speaker(speaker, person), project) if speaker else None
-    return finish(NewMessage.of(cache, HeardMessage(key, agent, scope, role, text, at, "", Voice(voice), is_dated)))
+    heard = HeardMessage(key, agent, scope, role, text, at, voice=Voice(voice), is_dated=is_dated, request=request)
+    return finish(NewMessage.of(cache, heard))
 
 
 async def take_due(connection: Connection, only: int | None) -> list[tuple[Any, ...]]:

@@ -30,12 +30,12 @@ INSERT: Final = f"""
     WITH said AS MATERIALIZED (
         SELECT row_number() OVER () AS number, decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
             speaker, person, project, role, text, at, voice, is_dated, is_kept, episode, quoted, unsure, own,
-            passed_on, episode_at, nullif(decode(place, 'hex'), '') AS place,
+            passed_on, episode_at, nullif(decode(place, 'hex'), '') AS place, request,
             EXISTS (SELECT FROM seen_message seen WHERE seen.digest = decode(key, 'hex')) AS is_seen
         FROM jsonb_to_recordset(%s::jsonb) AS row (
             digest text, key text, agent text, speaker text, person text, project int8, role text, text text,
             at float8, voice text, is_dated bool, is_kept bool, episode text, quoted text, unsure text,
-            own text, passed_on text, episode_at float8, place text
+            own text, passed_on text, episode_at float8, place text, request text
         )
     ), kept AS (
         INSERT INTO episode (digest, conversation, agent, person, project_id, role, text, quoted, unsure, lexemes,
@@ -50,9 +50,10 @@ INSERT: Final = f"""
         ON CONFLICT (digest) DO NOTHING RETURNING role
     ), heard AS (
         INSERT INTO heard_message
-            (digest, key, agent, speaker, person, project_id, role, text, said_at, voice, is_dated, is_kept)
+            (digest, key, agent, speaker, person, project_id, role, text, said_at, voice, is_dated, is_kept,
+            request)
         SELECT digest, key, agent, speaker, person, project, role, text, {PAST.format("at")}, voice, is_dated,
-            is_kept
+            is_kept, request
         FROM said WHERE NOT is_seen ORDER BY number
         ON CONFLICT (digest) DO NOTHING RETURNING id
     )

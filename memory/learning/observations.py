@@ -14,16 +14,16 @@ logger = logging.getLogger(__name__)
 INSERT: Final = f"""
     INSERT INTO observation
         (kind, digest, concept, parent, dimension, is_isa, confidence, role, agent, said_at, evidence, channel,
-         says, is_hedged, instead_of, for_speaker, for_person, paragraph)
+         says, is_hedged, instead_of, for_speaker, for_person, paragraph, request)
     SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent,
-        {PAST.format("at")}, evidence, channel, says, is_hedged, instead_of, speaker, person, paragraph
+        {PAST.format("at")}, evidence, channel, says, is_hedged, instead_of, speaker, person, paragraph, request
     FROM unnest(
         %s::bytea[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::text[],
         %s::float8[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::text[],
-        %s::text[], %s::text[], %s::text[]
+        %s::text[], %s::text[], %s::text[], %s::text[]
     ) AS said
         (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence, channel, says, is_hedged,
-         instead_of, speaker, person, paragraph)
+         instead_of, speaker, person, paragraph, request)
     ON CONFLICT DO NOTHING
 """
 

@@ -51,10 +51,10 @@ COUNT_LATELY = """
 """
 # The unique index keeps a concept that already waits from being queued twice.
 INSERT = f"""
-    INSERT INTO observation (kind, concept, digest, role, agent, said_at)
-    SELECT 'concept', concept, digest, role, agent, {PAST.format("at")}
-    FROM unnest(%s::text[], %s::bytea[], %s::text[], %s::text[], %s::float8[])
-        AS unexplained (concept, digest, role, agent, at)
+    INSERT INTO observation (kind, concept, digest, role, agent, said_at, request)
+    SELECT 'concept', concept, digest, role, agent, {PAST.format("at")}, request
+    FROM unnest(%s::text[], %s::bytea[], %s::text[], %s::text[], %s::float8[], %s::text[])
+        AS unexplained (concept, digest, role, agent, at, request)
     ON CONFLICT DO NOTHING
 """
 
@@ -84,8 +84,8 @@ async def hand_over(connection: Connection, cache: Cache, named: Mapping[str, Ne
         if lately[_owner(message.agent)] > cache.tuning.quota_explanations_per_hour:
             TOO_MANY.count_bite()
         else:
-            rows.append((name, message.key, message.role, message.agent, message.at))
-    await connection.execute(INSERT, columns(rows, 5))
+            rows.append((name, message.key, message.role, message.agent, message.at, message.request))
+    await connection.execute(INSERT, columns(rows, 6))
 
 
 def _owner(agent: str) -> str:

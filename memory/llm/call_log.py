@@ -8,6 +8,7 @@ from decimal import Decimal
 from django.db import transaction
 from django.utils import timezone
 
+from memory import request_ids
 from memory.db.locks import Lock, lock_until_commit
 from memory.llm.errors import NoBudget
 from memory.metrics import Counter
@@ -70,6 +71,7 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: 
             purpose=purpose,
             subject=subject[:SUBJECT_MAX],
             error=UNDER_WAY,
+            request=request_ids.current(),
             at=timezone.now(),
         )
     return call.pk

@@ -36,6 +36,9 @@ class HeardMessage(models.Model):
     voice = models.CharField(max_length=8, choices=VOICES, default=Voice.SHARED.value, db_default=Voice.SHARED.value)
     is_dated = models.BooleanField(default=True, help_text="Said when it was seen, not in a history.")
     is_kept = models.BooleanField(default=False, help_text="It may be remembered, not only learned from.")
+    request = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="The id of the request that brought it."
+    )
     attempts = models.IntegerField(default=0, db_default=0)
     next_attempt_at = models.DateTimeField(
         null=True, blank=True, db_default=Now(), help_text="Empty: it failed so often that it is set aside."

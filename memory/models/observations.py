@@ -70,6 +70,9 @@ class Observation(models.Model):
     evidence = models.CharField(max_length=500, blank=True, default="", db_default="")
     state = models.CharField(max_length=8, choices=State, default=State.PENDING, db_default=State.PENDING)
     outcome = models.CharField(max_length=12, choices=Outcome, blank=True, default="", db_default="")
+    request = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="The id of the request that brought it."
+    )
     attempts = models.IntegerField(default=0, db_default=0)
     last_error = models.TextField(blank=True, default="", db_default="")
     next_attempt_at = models.DateTimeField(db_default=Now())
@@ -149,6 +152,9 @@ class LlmCall(models.Model):
     )
     duration_ms = models.IntegerField(default=0, db_default=0)
     error = models.TextField(blank=True, default="", db_default="")
+    request = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="The id of the request that it was made for."
+    )
     at = models.DateTimeField(db_default=Now())
 
     class Meta:

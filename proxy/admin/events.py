@@ -101,6 +101,7 @@ class RecollectionEventAdmin(EventAdmin):
     list_filter = (WireFilter, BlockFilter, DayFilter, ConversationFilter)
     fields = (
         "request",
+        "client_request",
         "conversation_link",
         "at",
         "agent",

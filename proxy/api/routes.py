@@ -17,7 +17,7 @@ from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
 from psycopg import DataError, Error
 
-from memory import bounds
+from memory import bounds, request_ids
 from memory.domain.cues.matches import describe_match
 from memory.domain.fact_syntax import FactMistake
 from memory.domain.steps import finish
@@ -105,6 +105,7 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
         done = await current.enricher.enrich(request.path, request.body, caller)
         count_enriched(request.path, done, time.perf_counter() - started)
         warning = UNKNOWN_PROJECT if caller.is_astray else ""
+    request_ids.ensure()
     enriched = time.perf_counter()
     if done.answer is not None:
         # The circuit breaker has tripped. It answers with 200: Agent Zero retries what fails, and would ask once more.
@@ -115,7 +116,7 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
     logger.info(
         "prompt.forwarded",
         extra={
-            "request": done.request,
+            "why": done.request,
             "wire": FORMATS[request.path].name,
             "status": answer.status_code,
             "bytes": len(request.body),

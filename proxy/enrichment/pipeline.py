@@ -13,7 +13,7 @@ from typing import Literal
 
 import orjson
 
-from memory import bounds
+from memory import bounds, request_ids
 from memory.cache.state import Cache
 from memory.domain.authorship.voice import Voice
 from memory.domain.switches import Restrictions
@@ -137,6 +137,7 @@ class Enricher:
         if prompt is None:
             return Enriched(body)
         asked = name_request(prompt, wire, agent, caller.person_in(read.payload), now)
+        request_ids.ensure(asked["request"])
         scope = caller.scope_for(read.payload)
         done = Enriched(body, prompt, asked)
         if read.cut is not None:
@@ -318,7 +319,7 @@ class Enricher:
                 self.events.loop_met(intervention, **asked)
         except Exception:
             done.has_failed = True
-            logger.exception("loop.failed", extra={"request": asked["request"], "wire": asked["wire"]})
+            logger.exception("loop.failed", extra={"why": asked["request"], "wire": asked["wire"]})
             return None
         return intervention
 

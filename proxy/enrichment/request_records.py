@@ -6,7 +6,7 @@ from typing import Any, Final, TypedDict
 
 from django.utils.crypto import salted_hmac
 
-from memory import bounds
+from memory import bounds, request_ids
 from memory.domain.switches import Restrictions
 from memory.semantic.domain.scope import Scope
 from proxy.domain.formats.base import Prompt, WireFormat
@@ -62,6 +62,7 @@ def request_event(
     reasons, left_out = shorten_reasons(placed.recollection.reasons if placed is not None else {})
     return {
         **asked,
+        "client_request": "" if request_ids.current() == asked["request"] else request_ids.current(),
         "block": placed.text if placed is not None else "",
         "style": placed.recollection.style if placed is not None else "",
         "reasons": reasons,

@@ -4,11 +4,13 @@ page from a thread, with what only Django's connection and the broker can tell b
 
 import asyncio
 import os
+import shutil
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -32,6 +34,7 @@ from proxy.models import Injection
 from proxy.runtime import Runtime
 
 BROKER_S = 2.0
+LOW_BYTES = 500_000_000  # free on the disk
 COUNTED_MAX = 10_000  # rows that wait: more are not counted
 NEWEST = 5_000  # observations among which failed ones are counted
 
@@ -165,6 +168,7 @@ async def report_health(current: Runtime) -> dict[str, Any]:
             "overridden": config.overridden,
         },
         "upstream": upstream,
+        "disk": describe_disk(settings.HOME),
         "database": database | {"listening": current.coherence.is_listening},
         "cache": describe_cache(current.cache),
         **stored,
@@ -188,6 +192,13 @@ async def report_health(current: Runtime) -> dict[str, Any]:
             *(f"{config.path.name}: {mistake}" for mistake in config.mistakes),
         ],
     }
+
+
+def describe_disk(home: Path) -> dict[str, Any]:
+    """Of the file system that the home is on, or will be."""
+    there = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = shutil.disk_usage(there).free
+    return {"free_bytes": free, "is_low": free < LOW_BYTES}
 
 
 def describe_cache(cache: Cache) -> dict[str, Any]:

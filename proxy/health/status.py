@@ -16,6 +16,7 @@ SILENT_S: Final = 120.0
 # What is said is learned within a second: what has been due for so long waits for somebody.
 OVERDUE_S: Final = 60.0
 STUCK_S: Final = 600.0
+FULL_BYTES: Final = 100_000_000  # little more than the reserve (festinger_site/launcher/reserve.py)
 WAKE_UPS_MAX: Final = 100  # that wait although a worker takes them
 LOGS: Final = "its log ({0}.log in the folder log of Festinger's home, or docker compose logs {0})"
 
@@ -105,6 +106,18 @@ def judge_database(found: Findings) -> Assessment:
         f"It does not answer this process: {end_sentence(found.server['database']['error'])} Prompts are served from"
         " the cache; nothing is learned.",
         "Look whether Postgres runs (postgres.log in the folder log of Festinger's home) and has connections left.",
+    )
+
+
+def judge_disk(found: Findings) -> Assessment:
+    disk = found.server["disk"]
+    free = f"{disk['free_bytes'] // 1_000_000:,} MB are free on the disk of Festinger's home"
+    if not disk["is_low"]:
+        return GOOD, f"{free}.", ""
+    return (
+        WARNING if disk["free_bytes"] > FULL_BYTES else BAD,
+        f"Only {free}: when it is full, prompts are still answered, but nothing is stored or logged.",
+        "Make room there. What waits in the journal is learned then; nothing has to be restarted.",
     )
 
 
@@ -340,6 +353,7 @@ def end_sentence(sentence: str) -> str:
 PARTS: Final[dict[str, Callable[[Findings], Assessment]]] = {
     "Upstream": judge_upstream,
     "Database": judge_database,
+    "Disk": judge_disk,
     "Listener": judge_listener,
     "Server": judge_servers,
     "Worker": judge_worker,
@@ -354,4 +368,4 @@ PARTS: Final[dict[str, Callable[[Findings], Assessment]]] = {
     "Bounds": judge_bounds,
 }
 # Known to a server process about itself, and to nobody else.
-SERVER_PARTS: Final = frozenset({"Upstream", "Listener", "config.yaml", "Losses", "Bounds"})
+SERVER_PARTS: Final = frozenset({"Upstream", "Disk", "Listener", "config.yaml", "Losses", "Bounds"})

@@ -146,7 +146,7 @@ class Events(WriteBehind):
 
     def _add_loop(self, asked: Row, loop: Row, repeated: Sequence[str]) -> None:
         LOOPS.labels(loop["steps"][-1]).inc()
-        logger.warning("loop.met", extra={"request": asked["request"], "agent": asked["agent"], **loop})
+        logger.warning("loop.met", extra={"why": asked["request"], "agent": asked["agent"], **loop})
         excerpts = [cut_excerpt(mask_secrets(text[:MASKED_CHARACTERS])) for text in repeated[:EXCERPTS_MAX]]
         self.put(self._loops, asked | loop | {"repeated": excerpts})
 

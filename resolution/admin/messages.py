@@ -29,7 +29,7 @@ class HeardMessageAdmin(ReadOnly, Page):
     list_filter = (WaitingFilter,)
     sortable_by = ()
     ordering = ("-id",)
-    fields = (("role", "agent", "length"), ("said_at", "created_at"), ("state", "attempts"), "error_text")
+    fields = (("role", "agent", "length"), ("said_at", "created_at"), ("state", "attempts"), "request", "error_text")
     readonly_fields = ("length", "state", "error_text")
     actions = ("try_again",)
     has_try_again_permission = requires("memory.add_edge")

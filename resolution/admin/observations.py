@@ -54,7 +54,21 @@ class ObservationAdmin(ReadOnly, Page):
     sortable_by = ()
     ordering = ("-id",)
     fieldsets = (
-        (None, {"fields": ("kind", "statement", "evidence", "came_in", ("agent", "role"), "read_at", "confidence")}),
+        (
+            None,
+            {
+                "fields": (
+                    "kind",
+                    "statement",
+                    "evidence",
+                    "came_in",
+                    ("agent", "role"),
+                    "read_at",
+                    "confidence",
+                    "request",
+                )
+            },
+        ),
         (
             "What became of it",
             {"fields": ("became", "attempts", "next_attempt_at", "claimed_until", "created_at", "error_text")},

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import Error, InterfaceError, OperationalError, connection, transaction
+from django.db import Error, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from memory.db.claims import IS_DUE, RETRY_AFTER, claim_statement
-from memory.db.connections import first_line
+from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
 from memory.domain.channels import READ_TRUST, Channel
 from memory.models import Episode, Memory
@@ -131,8 +131,7 @@ class LeaseLost(Exception):
 
 
 def _put_off(row: Episode, error: Exception) -> None:
-    if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
-        raise error
+    raise_if_away(error)
     # A traceback where the mistake is ours; what Postgres complains about would quote what people said.
     is_ours = not isinstance(error, Error)
     logger.warning("episode.unread", exc_info=is_ours, extra={"episode": row.pk, "error": first_line(error)})

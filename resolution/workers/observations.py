@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from django.conf import settings
-from django.db import Error, InterfaceError, OperationalError, connection, transaction
+from django.db import Error, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from memory import llm
-from memory.db.connections import first_line
+from memory import llm, request_ids
+from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
 from memory.domain.channels import EXPLAINED_TRUST, Channel, channel_of_role
 from memory.domain.cues.modality import SpeechAct
@@ -75,7 +75,8 @@ def _settle(rows: Sequence[Observation]) -> None:
     # In the order in which they were said: an older one after a newer one would be outdated, and in no history.
     rows = sorted(rows, key=lambda row: (row.dimension, row.said_at, row.pk))
     found = sum((_settle_portion(portion) for portion in _portions(rows)), Counter[str]())
-    logger.info("statements.settled", extra=dict(found))
+    requests = ",".join(sorted({row.request for row in rows if row.request}))
+    logger.info("statements.settled", extra={**found, "requests": requests})
 
 
 def _portions(rows: Sequence[Observation]) -> Iterator[Sequence[Observation]]:
@@ -92,7 +93,7 @@ def _settle_portion(rows: Sequence[Observation]) -> Counter[str]:
     try:
         return _settle_together(rows)
     except Exception as error:
-        _raise_if_away(error)
+        raise_if_away(error)
         _tell("statements.apart", error, rows=len(rows))
         return sum((_settle_alone(row) for row in rows), Counter[str]())
 
@@ -127,6 +128,7 @@ def _observation(statement: Statement) -> Observation:
         for_speaker=statement.speaker,
         for_person=statement.person,
         paragraph=statement.paragraph,
+        request=statement.request,
     )
 
 
@@ -140,19 +142,18 @@ def _settle_together(rows: Sequence[Observation]) -> Counter[str]:
 
 
 def _settle_alone(row: Observation) -> Counter[str]:
+    with request_ids.within(row.request):
+        return _settle_or_fail(row)
+
+
+def _settle_or_fail(row: Observation) -> Counter[str]:
     try:
         return _settle_together([row])
     except Exception as error:  # one bad row never stops the others
-        _raise_if_away(error)
+        raise_if_away(error)
         _tell("statement.failed", error, observation=row.pk)
         leases.fail(row, error)
         return Counter({"failed": 1})
-
-
-def _raise_if_away(error: Exception) -> None:
-    """A row is not to blame where Postgres does not answer."""
-    if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
-        raise error
 
 
 def _tell(event: str, error: Exception, **facts: object) -> None:
@@ -203,12 +204,13 @@ def _explain_next(model: LanguageModel) -> int:
     rows = leases.claim(leases.ObservationKind.CONCEPT, 1, lease)
     for row in rows:
         try:
-            _explain(row, model)
+            with request_ids.within(row.request):
+                _explain(row, model)
         except tuple(WAITS) as error:
             leases.put_off(row, WAITS[type(error)], why=str(error))
             raise
         except Exception as error:
-            _raise_if_away(error)
+            raise_if_away(error)
             _tell("concept.failed", error, observation=row.pk)
             leases.fail(row, error)
     return len(rows)

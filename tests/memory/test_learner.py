@@ -310,6 +310,16 @@ def test_a_bad_message_is_put_off_five_times_and_set_aside_while_the_others_are_
     assert ("my]secret" in caplog.text) == is_ours
 
 
+def test_the_log_names_the_requests_that_were_learned_from(dsn: str, caplog: pytest.LogCaptureFixture) -> None:
+    asyncio.run(put(dsn, [message._replace(request="trace-7") for message in say("zorblat 1", "zorblat 2")]))
+
+    with caplog.at_level(logging.INFO, "memory.learning.learner"):
+        assert asyncio.run(learn(dsn)) == 2
+
+    [line] = [vars(record) for record in caplog.records if record.message == "messages.learned"]
+    assert (line["messages"], line["new"], line["requests"]) == (2, 2, "trace-7")
+
+
 def test_what_was_put_off_was_said_when_it_was_said(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     extract_statements, fails = learner.extract_statements, [True, True]  # with the others, and alone
 

@@ -20,6 +20,7 @@ from proxy.telemetry.events import Events, Given
 
 EVENT: dict[str, Any] = {
     "request": "0123456789abcdef", "agent": "dobby", "model": "llama3", "wire": "chat", "block": "", "reasons": {},
+    "client_request": "",
     "style": "compact", "reasons_left_out": 0, "notes": [], "search": "",
     "search_ms": None, "restrictions": {}, "unread_characters": 0, "enrich_ms": 1.0,
     "conversation": "",
@@ -169,7 +170,7 @@ def test_the_log_tells_of_a_loop_without_its_text(caplog: pytest.LogCaptureFixtu
 
     record, tail = caplog.records
     assert (record.message, record.__dict__["kind"], record.__dict__["count"]) == ("loop.met", "same", 4)
-    assert (record.__dict__["request"], record.__dict__["agent"]) == (EVENT["request"], "dobby")
+    assert (record.__dict__["why"], record.__dict__["agent"]) == (EVENT["request"], "dobby")
     assert record.__dict__["steps"] == ["note", "temperature"]
     assert tail.__dict__["steps"] == ["stop"]
     assert "login" not in str(record.__dict__)

@@ -69,7 +69,7 @@ def about(expected: timedelta, found: timedelta) -> bool:
 
 
 def test_what_the_model_knows_is_placed(llm: LlmServer, model: Any) -> None:
-    row = wonder()
+    row = wonder(request="trace-7")
     concept = Soas.objects.get(token="gnommoweb")
     Evidence.objects.create(concept=concept, sentence="gnommoweb has commits.", role="user", agent="dobby")
     llm.answers(KNOWN)
@@ -79,6 +79,7 @@ def test_what_the_model_knows_is_placed(llm: LlmServer, model: Any) -> None:
     row.refresh_from_db()
     concept.refresh_from_db()
     assert (row.state, row.outcome) == ("done", "explained")
+    assert LlmCall.objects.get().request == "trace-7"
     assert (concept.novelty, concept.write_attempts) == (1, 1)
     assert concept.write_attempted_at is not None
     edges = Edge.objects.filter(concept=concept).order_by("-confidence")

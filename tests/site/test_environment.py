@@ -49,6 +49,8 @@ READS: list[tuple[str, str, object]] = [
     ),
     ("FESTINGER_TIME_ZONE", "Europe/Oslo", "Europe/Oslo"),
     ("FESTINGER_LOG_LEVEL", "DEBUG", "DEBUG"),
+    ("FESTINGER_LOG_FORMAT", "", "text"),
+    ("FESTINGER_LOG_FORMAT", "json", "json"),
     ("FESTINGER_ENCRYPTION_KEY", f" {KEYS[0]}, {KEYS[1]} ,{KEYS[2]},", KEYS),
     ("FESTINGER_ENCRYPTION_KEY", "", ()),
 ]
@@ -83,6 +85,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         for raw in ("Europe/Nowhere", "../../etc/passwd", "Europe")
     ),
     ("FESTINGER_LOG_LEVEL", "LOUD", "DEBUG, INFO, WARNING or ERROR"),
+    ("FESTINGER_LOG_FORMAT", "xml", "text or json"),
 ]
 
 

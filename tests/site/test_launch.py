@@ -1,14 +1,10 @@
 """The launcher as a person meets it: real processes, a real home, a real port."""
 
-import http.client
-import json
-import os
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,73 +17,7 @@ from festinger_site import home as homes
 from festinger_site.environment import Environment
 from festinger_site.launcher import postgres_cluster, preflight, programs, supervision
 from festinger_site.launcher.scratch_instance import free_port
-
-START_S = 90  # the first one makes a database and loads the dictionary, perhaps on a slow machine
-STOP_S = 20
-
-
-class Run:
-    """One ``make run``: its process, what it said, and what belongs to it."""
-
-    def __init__(self, home: Path, port: int, log: Path) -> None:
-        self.home, self.port, self.log = home, port, log
-        with self.log.open("wb") as said:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "festinger_site.launcher.launch"],
-                cwd=homes.PROJECT,
-                env=environment(home, FESTINGER_PORT=str(port)),
-                stderr=said,
-                start_new_session=True,
-            )
-
-    @property
-    def said(self) -> str:
-        return self.log.read_text()
-
-    def wait_ready(self) -> None:
-        wait_until(lambda: "is ready" in self.said or self.process.poll() is not None, START_S)
-        assert self.process.poll() is None, self.said
-
-    def health(self) -> dict:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-        try:
-            connection.request("GET", "/health")
-            return json.load(connection.getresponse())
-        finally:
-            connection.close()
-
-    def main_process(self, word: str) -> psutil.Process | None:
-        """The supervised process with this word in its command, which supervisord itself started."""
-        for process in supervision.leftovers(self.home):
-            if word in process.cmdline() and "supervisor.supervisord" in process.parent().cmdline():
-                return process
-        return None
-
-    @property
-    def supervisord(self) -> psutil.Process:
-        """Not the launcher's only child while it prepares the database."""
-        [found] = [p for p in psutil.Process(self.process.pid).children() if "supervisor.supervisord" in p.cmdline()]
-        return found
-
-    def everything(self) -> list[psutil.Process]:
-        return [*supervision.leftovers(self.home), *postgres_cluster.processes(self.home)]
-
-    def stop(self) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-        self.process.wait(STOP_S)
-
-
-def environment(home: Path, **more: str) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("FESTINGER_", "DATABASE_URL", "MAKE"))}
-    return kept | {"FESTINGER_HOME": str(home), "FESTINGER_UPSTREAM": "http://127.0.0.1:9"} | more
-
-
-def wait_until(is_so, timeout_s: float) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not is_so():
-        assert time.monotonic() < deadline, f"not so within {timeout_s} s"
-        time.sleep(0.1)
+from tests.launched import START_S, STOP_S, Run, environment, wait_until
 
 
 class Place:
@@ -370,12 +300,17 @@ def test_a_later_start_is_ready_with_its_worker_and_then_adds_what_is_missing(pl
 
 
 @pytest.mark.slow
-def test_a_killed_supervisord_takes_all_down_with_a_word_about_it(run):
+def test_a_killed_supervisord_comes_back_with_all_that_it_watched(run):
+    wait_until(lambda: run.main_process("worker"), 30)
+    before = run.everything()
+
     run.supervisord.kill()
 
-    assert run.process.wait(STOP_S) == 1
-    assert "supervisord died" in run.said
-    assert run.everything() == []
+    wait_until(lambda: not any(process.is_running() for process in before), 60)
+    wait_until(lambda: run.main_process("worker") and run.main_process(supervision.SERVER), 60)
+    wait_until(run.is_ready, 60)
+    assert run.process.poll() is None
+    assert "supervisord died: starting it again" in run.said
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Lines of the log are what they say, whoever has a part in them."""
 
+import json
 import logging
 import sys
 
@@ -7,12 +8,17 @@ import django.db
 import psycopg
 import pytest
 
-from festinger_site.server.log_format import VALUE_MAX, FactsFormatter, TaskInALine
+from festinger_site.server.log_format import VALUE_MAX, FactsFormatter, JsonFormatter, NameRequest, TaskInALine
+from memory import request_ids
 
 FORGED = "x\n2026-01-02T03:04:05 WARNING token.revoked agent=zero"
 
 
 def format_line(message: str, *arguments: object, error: Exception | None = None, **facts: object) -> str:
+    return FactsFormatter().format(make_record(message, *arguments, error=error, **facts)).partition(" INFO ")[2]
+
+
+def make_record(message: str, *arguments: object, error: Exception | None = None, **facts: object) -> logging.LogRecord:
     record = logging.LogRecord("name", logging.INFO, "", 0, message, arguments, None)
     vars(record).update(facts)
     if error is not None:
@@ -20,7 +26,7 @@ def format_line(message: str, *arguments: object, error: Exception | None = None
             raise error
         except Exception:
             record.exc_info = sys.exc_info()
-    return FactsFormatter().format(record).partition(" INFO ")[2]
+    return record
 
 
 @pytest.mark.parametrize(
@@ -68,3 +74,45 @@ def test_the_row_that_an_error_of_postgres_quotes_is_not_logged() -> None:
     record = logging.makeLogRecord({"msg": "Task x raised: %s", "args": (error,), "data": {"name": "x", "exc": quoted}})
     assert TaskInALine().filter(record)
     assert FactsFormatter().format(record).endswith("task.failed task=x")
+
+
+def test_in_json_a_line_is_one_object_with_the_values_as_they_are() -> None:
+    facts = {
+        "status": 502,
+        "ms": 0.25,
+        "is_error": False,
+        "model": "größe",
+        "steps": ("note", "stop"),
+        "of": {"a": 2**70},
+    }
+
+    line = JsonFormatter().format(make_record("prompt.forwarded", **facts))
+
+    told = json.loads(line)
+    assert told.pop("time").startswith("20")
+    written = {"steps": ["note", "stop"], "of": {"a": str(2**70)}}
+    assert told == facts | written | {"level": "INFO", "logger": "name", "event": "prompt.forwarded"}
+
+
+@pytest.mark.parametrize("odd", [FORGED, "a\u2028b\u202e\x85\x1b", "\udc80", "x" * 100_000])
+def test_in_json_nothing_begins_a_line_of_its_own_either(odd: str) -> None:
+    error = ValueError(odd[:VALUE_MAX])
+    line = JsonFormatter().format(make_record("Not Found: %s", odd[:VALUE_MAX], error=error, path=odd, list=[odd]))
+
+    assert line.isprintable()
+    told = json.loads(line)
+    assert told["error_trace"].startswith("  Traceback (most recent call last):\n")
+    assert all(text.isprintable() for text in (told["event"], told["path"], *told["list"]))
+    assert len(told["path"]) <= VALUE_MAX + odd.count("\n") + 40
+
+
+def test_a_line_names_the_request_on_whose_account_it_is_unless_it_does_itself() -> None:
+    record, own = make_record("x"), make_record("x", request="of its own")
+
+    with request_ids.within("mine"):
+        assert NameRequest().filter(record)
+        assert NameRequest().filter(own)
+
+    later = make_record("x")
+    assert NameRequest().filter(later)
+    assert (vars(record)["request"], vars(own)["request"], "request" in vars(later)) == ("mine", "of its own", False)

@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,15 +53,44 @@ def sleeping(home: Path) -> list[psutil.Process]:
 
 
 def test_a_killed_supervisord_is_noticed_and_what_it_started_is_stopped(supervisor: Supervisor):
-    supervisor.check_alive()
-    supervisor.process.kill()
-    supervisor.process.wait()
+    kill_supervisord(supervisor)
 
     with pytest.raises(SupervisorFailed, match="supervisord died"):
         supervisor.check_alive()
     assert sleeping(supervisor.home)
     supervisor.stop()
     assert supervision.leftovers(supervisor.home) == []
+
+
+def test_a_new_supervisord_replaces_what_a_killed_one_has_left_the_proxy_when_that_helps(tmp_path: Path):
+    sleep = "import time; time.sleep(1000)"
+    command = [sys.executable, "-c", sleep]
+    programs = [Program("postgres", command, 5), Program("proxy", [*command, supervision.SERVER], 5)]
+    supervisor = Supervisor(tmp_path, programs)
+    try:
+        supervisor.wait_listening()
+        supervisor.start("postgres", "proxy")
+        before = {process.pid for process in supervision.leftovers(tmp_path)} - {supervisor.process.pid}
+        proxy = supervisor.pid("proxy")
+        kill_supervisord(supervisor)
+
+        supervisor.revive()
+        supervisor.replace_proxy(lambda: False)
+        assert [pid for pid in before if psutil.pid_exists(pid)] == [proxy]
+        supervisor.replace_proxy(lambda: True)
+
+        supervisor.check_alive()
+        assert not any(map(psutil.pid_exists, before))
+        assert len(before) == 2
+        assert all(supervisor.pid(name) for name in ("postgres", "proxy"))
+    finally:
+        supervisor.stop()
+        shutil.rmtree(homes.run_folder(tmp_path))
+
+
+def kill_supervisord(supervisor: Supervisor) -> None:
+    supervisor.process.kill()
+    supervisor.process.wait()
 
 
 def test_a_program_that_dies_is_started_again(supervisor: Supervisor):
