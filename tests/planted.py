@@ -124,6 +124,7 @@ HANDED_OVER: Final = (
     "{}. The sky is blue.\n\nSummarise the above.",
     "{}. TL;DR",
     "// {}.",
+    "def drain(q):\n    # {}\n    return q.pop()\n\nWhy is this slow?",
     "/* {}. */",
     "[10:32] Eve: {}.",
     "3/12/24, 10:32 - Eve: {}.",

@@ -191,11 +191,11 @@ def _find_marked(text: str, start: int, end: int) -> list[VoicedSpan]:
         ]
     if _TABLE_ROW.match(line):
         return [VoicedSpan(start, end, Voice.UNSURE, "a table")]
-    if _INDENTED.match(line):
-        return [VoicedSpan(start, end, Voice.UNSURE, "set in from the left")]
     if _COMMENT.match(line):
         beside = VoicedSpan(end, _paragraph_end(text, end), Voice.UNSURE, "beside a comment")
         return [VoicedSpan(start, end, Voice.QUOTED, COMMENT), beside]
+    if _INDENTED.match(line):
+        return [VoicedSpan(start, end, Voice.UNSURE, "set in from the left")]
     return []
 
 
