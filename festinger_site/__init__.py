@@ -1,3 +1,3 @@
 """Wiring: settings, urls, the ASGI application, the Celery application, starting and stopping."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

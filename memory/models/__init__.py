@@ -9,7 +9,16 @@ from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm,
 from memory.models.messages import Evidence, HeardMessage, NamedConversation, PromptOpening, SeenMessage
 from memory.models.notifications import NotificationDelivery, NotificationEvent, NotificationTarget
 from memory.models.observations import LlmCall, Observation
-from memory.models.operating import Agent, Config, Heartbeat, LanguageModel, MutePattern, Project, Teacher
+from memory.models.operating import (
+    Agent,
+    Config,
+    Heartbeat,
+    InstalledVersion,
+    LanguageModel,
+    MutePattern,
+    Project,
+    Teacher,
+)
 from memory.models.searching import (
     AskedSearch,
     Embedder,
@@ -23,8 +32,8 @@ from memory.models.state import ProjectState
 __all__ = [
     "Agent", "Alias", "AskedSearch", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "EnglishLexeme",
     "Episode", "Evidence", "ExtractionMark", "ForgottenEpisode", "GivenNote", "HeardMessage", "Heartbeat",
-    "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage", "MutePattern", "NamedConversation",
-    "NormalForm", "NotificationDelivery", "NotificationEvent", "NotificationTarget", "Observation", "PendingEmbedding",
-    "Project", "ProjectState", "PromptOpening", "SeenMessage", "Soas", "Source", "Teacher", "TextKind",
-    "find_called_like"
+    "InstalledVersion", "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage", "MutePattern",
+    "NamedConversation", "NormalForm", "NotificationDelivery", "NotificationEvent", "NotificationTarget",
+    "Observation", "PendingEmbedding", "Project", "ProjectState", "PromptOpening", "SeenMessage", "Soas", "Source",
+    "Teacher", "TextKind", "find_called_like",
 ]  # fmt: skip

@@ -304,3 +304,18 @@ class Heartbeat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.pid} on {self.host}" if self.host else self.name
+
+
+class InstalledVersion(models.Model):
+    """A version of Festinger that has prepared this database, and the one that it took over from."""
+
+    version = models.CharField(max_length=32, primary_key=True)
+    before = models.CharField(max_length=32, blank=True, help_text="Empty where the database was new.")
+    backup = models.CharField(max_length=500, blank=True, help_text="The file that was made before its migrations.")
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "installed_version"
+
+    def __str__(self) -> str:
+        return self.version

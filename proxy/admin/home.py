@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q
@@ -15,11 +16,12 @@ from django.views.decorators.http import require_GET
 from memory import llm
 from memory.admin.base import Page, ReadOnly
 from memory.graph.unexplained import find_unexplained
-from memory.models import Config
+from memory.models import Config, InstalledVersion
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
 from proxy import login_throttle
 from proxy.admin import retention
+from proxy.domain.changelog import find_actions
 from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
@@ -31,6 +33,8 @@ from resolution.views.queue_summary import measure_tiers, waiting
 UNKNOWN_SHOWN = 10
 LOOPS_MAX = 10_000  # that are counted
 DAY = timedelta(days=1)
+UPGRADE_SHOWN = timedelta(days=14)
+CHANGELOG = settings.PROJECT / "CHANGELOG.md"
 SEES_HEALTH = "memory.view_heartbeat"
 # Where an operator goes on, by the part that is not as it should be: permission, page, its name.
 SEE = {
@@ -51,7 +55,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "may_teach": may("memory.add_edge"),
         "may_mute": may("memory.change_soas"),
     }
-    parts: dict[str, Any] = {}
+    parts: dict[str, Any] = {"upgrade": describe_upgrade()} if rights["sees_health"] else {}
     if may("resolution.view_conflict"):
         parts["waiting"] = waiting()
     if may("resolution.view_run"):
@@ -81,6 +85,16 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("proxy.view_hourlyfigures"):
         parts["charts"] = hourly_stats.charts(request.GET.get("range"))
     return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}
+
+
+def describe_upgrade() -> dict[str, Any] | None:
+    """The version that has taken over lately, and what it asks of operators; None where none has."""
+    since = timezone.now() - UPGRADE_SHOWN
+    upgrade = InstalledVersion.objects.filter(at__gte=since).exclude(before="").order_by("-at").first()
+    if upgrade is None:
+        return None
+    changelog = CHANGELOG.read_text(encoding="utf-8") if CHANGELOG.exists() else ""
+    return {"version": upgrade, "actions": find_actions(changelog, upgrade.version)}
 
 
 def list_unknown(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> list[dict[str, Any]]:

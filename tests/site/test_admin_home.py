@@ -21,6 +21,7 @@ from memory.models import (
     Evidence,
     GivenNote,
     Heartbeat,
+    InstalledVersion,
     LanguageModel,
     LlmCall,
     Observation,
@@ -36,7 +37,7 @@ from tests.worlds import Login
 pytestmark = pytest.mark.django_db
 
 HOME = "/admin/"
-QUERIES = 16
+QUERIES = 17
 VIEWS = (
     "view_conflict",
     "view_run",
@@ -401,3 +402,23 @@ def test_the_page_of_an_app_lists_its_models_and_nothing_of_the_first_page(opera
 
     assert f'href="{reverse("admin:memory_soas_changelist")}"' in shown.partition('id="content"')[2]
     assert 'id="fst-morning"' not in shown
+
+
+def test_an_upgrade_is_told_for_two_weeks_with_what_it_asks_of_operators(operator: Client) -> None:
+    now = timezone.now()
+    upgrade = InstalledVersion.objects.create(version="0.2.0", before="0.1.0", backup="/srv/before.tar", at=now)
+
+    page = unescape(operator.get(HOME).content.decode())
+
+    assert "Upgraded to 0.2.0" in page
+    assert "The backup from before: <code>/srv/before.tar</code>" in page
+    assert "<li>beat runs in the worker." in page
+    upgrade.at = now - timedelta(days=15)
+    upgrade.save()
+    assert "Upgraded to" not in operator.get(HOME).content.decode()
+
+
+def test_a_new_installation_is_no_upgrade(operator: Client) -> None:
+    InstalledVersion.objects.create(version="0.2.0", before="", at=timezone.now())
+
+    assert "Upgraded to" not in operator.get(HOME).content.decode()

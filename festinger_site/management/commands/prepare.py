@@ -21,8 +21,10 @@ from festinger_site.launcher.console import say, tell_operator
 from festinger_site.management.commands.bootstrap import Command as Bootstrap
 from memory.bootstrap import OPERATOR
 from memory.db.locks import hold_preparation_lock
+from memory.models import InstalledVersion
 from memory.semantic.vectors.schema import make_tables
 
+FIRST_VERSION = "0.1.0"  # which did not note itself
 EXAMPLE = settings.PROJECT / "config.example.yaml"
 
 
@@ -78,8 +80,8 @@ def offer_config(file: Path) -> None:
         print(f"{file}: cannot be written ({error.strerror})", file=sys.stderr)
 
 
-def back_up_before_upgrade() -> None:
-    """Raises LaunchFailed where that fails: there is no other way back."""
+def back_up_before_upgrade() -> str:
+    """Return the file. Raises LaunchFailed where that fails: there is no other way back."""
     file = backup.name_backup(timezone.localtime(), "before-upgrade")
     print(f"database: backing up to {file}", file=sys.stderr, flush=True)
     try:
@@ -89,6 +91,7 @@ def back_up_before_upgrade() -> None:
             f"The database is to be upgraded, but cannot be backed up before: {failed} To upgrade it without:"
             " FESTINGER_UPGRADE_BACKUP=0"
         ) from failed
+    return str(file)
 
 
 def migrate() -> None:
@@ -97,8 +100,19 @@ def migrate() -> None:
     executor = MigrationExecutor(connection)
     adoption.check_known(executor.loader)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    is_new, file = not executor.loader.applied_migrations, ""
     if plan:
-        if settings.ENVIRONMENT.FESTINGER_UPGRADE_BACKUP and executor.loader.applied_migrations:
-            back_up_before_upgrade()
+        if settings.ENVIRONMENT.FESTINGER_UPGRADE_BACKUP and not is_new:
+            file = back_up_before_upgrade()
         print(f"database: applying {len(plan)} migrations", file=sys.stderr, flush=True)
         call_command("migrate", verbosity=0, interactive=False)
+    note_version(file, is_new=is_new)
+
+
+def note_version(file: str, *, is_new: bool) -> None:
+    """For the home page. ``file``: the backup from before."""
+    last = InstalledVersion.objects.order_by("-at").values_list("version", flat=True).first()
+    before = "" if is_new else last or FIRST_VERSION
+    if last != settings.VERSION:
+        known = {"before": before, "backup": file, "at": timezone.now()}
+        InstalledVersion.objects.update_or_create(version=settings.VERSION, defaults=known)
