@@ -1,18 +1,21 @@
 """Backups: one tar file with a dump of the database, config.yaml, messages that wait in the journal, and a manifest."""
 
+import fcntl
 import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import which
 from typing import IO, Annotated, Any, Final, Self
 
 import psycopg
@@ -20,20 +23,23 @@ from psycopg import sql
 from psycopg.pq import Conninfo
 from pydantic import Field, TypeAdapter, ValidationError
 
+from festinger_site import home as homes
 from festinger_site import settings
 from festinger_site.launcher.postgres_account import PostgresFailed, environment, wheel_binaries
+from proxy.health.backups import FOLDER, SUFFIX
 
 FORMAT: Final = 1
+UNFINISHED: Final = "unfinished"
 DUMP: Final = "database.dump"
 MANIFEST: Final = "manifest.json"
 CONFIG: Final = "config.yaml"
 JOURNAL: Final = "journal/"
 KEYS: Final = ("secret_key", "encryption_keys")
-FOLDER: Final = "backups"
-PREFIX: Final = "festinger"
-SUFFIX: Final = ".tar"
+NIGHTLY, BEFORE_UPGRADE = "festinger", "before-upgrade"
 CHUNK_BYTES: Final = 1024 * 1024
 ROOM_FACTOR: Final = 0.5  # of the database's size, which is about twice what its dump needs
+SPARE_BYTES: Final = 500_000_000  # that stay free: below, /health warns
+NO_TLS: Final = " Install PostgreSQL's client programs, of the server's version or newer: then these are used."
 NICENESS: Final = 15  # prompts come first
 
 
@@ -62,7 +68,7 @@ class Manifest:
         """Raises BackupFailed for what is no backup of this format."""
         try:
             manifest = TypeAdapter(cls).validate_json(open_member(archive, MANIFEST).read())
-        except (ValidationError, KeyError) as error:
+        except ValidationError as error:
             raise BackupFailed("This is no backup of Festinger, or it is incomplete.") from error
         if manifest.format != FORMAT:
             raise BackupFailed(f"This backup was made by a newer version of Festinger, {manifest.version}.")
@@ -77,30 +83,50 @@ def back_up(file: Path, *, with_keys: bool = False) -> Manifest:
     then."""
     if file.exists():
         raise BackupFailed(f"{file} exists.")
-    unfinished = file.with_name(f"{file.name}.unfinished")
+    # One name, so that what a killed backup has left is overwritten by the next.
+    unfinished = file.with_name(UNFINISHED)
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b") as target:
-            manifest = _write(target, file, with_keys=with_keys)
-            target.flush()
-            os.fsync(target.fileno())
-        return check_archive(unfinished.rename(file), manifest)
+        with os.fdopen(os.open(unfinished, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as target:
+            fcntl.flock(target, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            target.truncate()
+            try:
+                manifest = _write(target, file.parent, with_keys=with_keys)
+                target.flush()
+                os.fsync(target.fileno())
+                check_archive(unfinished, manifest)
+                unfinished.rename(file)
+            finally:
+                unfinished.unlink(missing_ok=True)
+        _sync_folder(file.parent)
+    except BlockingIOError as error:
+        raise BackupFailed(f"Another backup is being written in {file.parent}.") from error
     except OSError as error:
         raise BackupFailed(f"{file}: {error.strerror or error}") from error
     except psycopg.Error as error:
         raise BackupFailed(f"The database cannot be read: {str(error).strip()}") from error
+    return manifest
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a rename in it last."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
     finally:
-        unfinished.unlink(missing_ok=True)
+        os.close(descriptor)
 
 
-def _write(target: IO[bytes], file: Path, *, with_keys: bool) -> Manifest:
+def _write(target: IO[bytes], folder: Path, *, with_keys: bool) -> Manifest:
+    # Before the snapshot: a message that comes from the journal meanwhile is in both, and is stored once.
+    files = dict(_read_files(with_keys=with_keys))
     with _hold_snapshot() as (connection, snapshot):
-        _check_room(connection, file.parent)
+        _check_room(connection, folder)
         rows, migrations = count_rows(connection), _list_migrations(connection)
-        digests = {DUMP: _write_dump(target, snapshot)}
         postgres = connection.info.server_version // 10_000
+        digests = {DUMP: _write_dump(target, snapshot, find_client("pg_dump", postgres))}
     with tarfile.open(fileobj=target, mode="a") as archive:
-        for name, content in _read_files(with_keys=with_keys):
+        for name, content in files.items():
             digests[name] = hashlib.sha256(content).hexdigest()
             _add(archive, name, content)
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -111,9 +137,10 @@ def _write(target: IO[bytes], file: Path, *, with_keys: bool) -> Manifest:
 
 @contextmanager
 def _hold_snapshot() -> Iterator[tuple[psycopg.Connection, str]]:
-    """So that the counts are those of the dump."""
+    """Hold a snapshot for the counts and the dump; yield its name."""
     with psycopg.connect(settings.DATABASE_URL, connect_timeout=5) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # it idles as long as the dump takes
         (snapshot,) = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
         yield connection, snapshot
 
@@ -141,12 +168,12 @@ def _list_migrations(connection: psycopg.Connection) -> list[list[str]]:
     return [list(row) for row in connection.execute("SELECT app, name FROM django_migrations ORDER BY id").fetchall()]
 
 
-def _write_dump(target: IO[bytes], snapshot: str) -> str:
-    """Returns its digest."""
+def _write_dump(target: IO[bytes], snapshot: str, program: str) -> str:
+    """Return its digest."""
     # Straight into the archive, whose header comes when the size is known: a copy beside it would need twice the room.
     target.write(b"\0" * tarfile.BLOCKSIZE)
     digest = hashlib.sha256()
-    command = ["pg_dump", "--format=custom", "--compress=gzip:1", f"--snapshot={snapshot}"]
+    command = [program, "--format=custom", "--compress=gzip:1", f"--snapshot={snapshot}"]
     with run_client(command, settings.DATABASE_URL, stdout=subprocess.PIPE) as dump:
         assert dump.stdout
         while chunk := dump.stdout.read(CHUNK_BYTES):
@@ -169,7 +196,7 @@ def _read_files(*, with_keys: bool) -> Iterator[tuple[str, bytes]]:
     if with_keys:
         files |= {name: settings.HOME / name for name in KEYS}
     for name, path in files.items():
-        if path.exists():
+        with suppress(FileNotFoundError):  # a journal that was taken in meanwhile
             yield name, path.read_bytes()
 
 
@@ -183,25 +210,33 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
     archive.addfile(_header(name, len(content)), io.BytesIO(content))
 
 
+def find_client(name: str, server: int) -> str:
+    """Find the program of this name for a server of this major version. Raises BackupFailed."""
+    # The machine's own first, where it is new enough: those of the embedded Postgres know no TLS.
+    if (found := which(name)) and not homes.is_embedded():
+        told = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+        if (version := re.search(r"(\d+)", told)) and int(version[1]) >= server:
+            return found
+    try:
+        return str(wheel_binaries() / name)
+    except PostgresFailed as error:
+        raise BackupFailed(str(error)) from error
+
+
 @contextmanager
 def run_client(
     command: list[str], url: str, *, server_options: str = "", **options: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Runs a program of the embedded Postgres on the database at ``url``, until its end. ``server_options``: as
-    PGOPTIONS takes them. Raises BackupFailed."""
+    """Run a client program on the database at ``url``, until its end. ``server_options``: as PGOPTIONS takes them.
+    Raises BackupFailed."""
     # By variables: everybody sees the arguments of a process, and a password may be among these.
     parsed = Conninfo.parse(url.encode())
-    variables = environment() | {"PGOPTIONS": server_options}
+    # Those of an operator's server may need what libpq finds in the environment, such as certificates.
+    variables = (environment() if homes.is_embedded() else dict(os.environ)) | {"PGOPTIONS": server_options}
     variables |= {option.envvar.decode(): option.val.decode() for option in parsed if option.envvar and option.val}
-    try:
-        program = str(wheel_binaries() / command[0])
-    except PostgresFailed as error:
-        raise BackupFailed(str(error)) from error
     with (
         tempfile.TemporaryFile() as errors,
-        subprocess.Popen(
-            ["nice", f"-n{NICENESS}", program, *command[1:]], env=variables, stderr=errors, **options
-        ) as process,
+        subprocess.Popen(["nice", f"-n{NICENESS}", *command], env=variables, stderr=errors, **options) as process,
     ):
         try:
             yield process
@@ -210,7 +245,8 @@ def run_client(
             raise
         if process.wait():
             errors.seek(0)
-            raise BackupFailed(f"{command[0]}: {errors.read().decode(errors='replace').strip()}")
+            told = errors.read().decode(errors="replace").strip()
+            raise BackupFailed(f"{Path(command[0]).name}: {told}{NO_TLS if 'SSL support' in told else ''}")
 
 
 # --- reading ---
@@ -239,9 +275,11 @@ def check_archive(file: Path, expected: Manifest | None = None) -> Manifest:
 
 
 def open_member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
-    file = archive.extractfile(name)
-    assert file is not None  # for folders only
-    return file
+    """Raises BackupFailed where it is not there."""
+    with suppress(KeyError):
+        if (file := archive.extractfile(name)) is not None:
+            return file
+    raise BackupFailed(f"This is no backup of Festinger, or it is incomplete: it has no {name}.")
 
 
 def _digest(file: IO[bytes]) -> str:
@@ -251,14 +289,14 @@ def _digest(file: IO[bytes]) -> str:
 # --- keeping ---
 
 
-def name_backup(now: datetime, prefix: str = PREFIX) -> Path:
-    """In the home."""
+def name_backup(now: datetime, prefix: str = NIGHTLY) -> Path:
+    """Name a new file in the home."""
     return settings.HOME / FOLDER / f"{prefix}-{now:%Y-%m-%d-%H%M%S}{SUFFIX}"
 
 
-def delete_old(folder: Path, kept: int) -> list[Path]:
-    """Deletes all but the newest of the folder's backups with the usual prefix, and returns them."""
-    found = sorted(folder.glob(f"{PREFIX}-*{SUFFIX}"), reverse=True)
+def delete_old(folder: Path, kept: int, prefix: str = NIGHTLY) -> list[Path]:
+    """Delete all but the newest of the folder's backups that ``name_backup`` has named so, and return them."""
+    found = sorted(folder.glob(f"{prefix}-20??-??-??-??????{SUFFIX}"), reverse=True)
     for file in found[kept:]:
         file.unlink(missing_ok=True)
     return found[kept:]

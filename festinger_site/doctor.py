@@ -15,22 +15,22 @@ import psycopg
 from django_celery_beat.models import PeriodicTask
 from psycopg.rows import TupleRow
 
-from festinger_site import adoption, backup, settings
+from festinger_site import adoption, settings
 from festinger_site import home as homes
 from festinger_site.environment import find_misspelled
 from festinger_site.launcher import embedder_weights, home_locks, preflight
 from festinger_site.launcher.liveness_probe import health
 from festinger_site.launcher.preflight import LaunchFailed
-from memory.access.key_encryption import KeyMistake, decrypt
+from memory.access.key_encryption import find_undecryptable
 from memory.bootstrap import DAILY, SCHEDULE
 from memory.domain.formatting import format_count, format_duration
-from memory.models import Agent, Config, LanguageModel
+from memory.models import Agent, Config
 from proxy.config_file.watcher import upstream_url
-from proxy.health.findings import find_around
-from proxy.health.status import BAD, GOOD, UNKNOWN, WARNING, Assessment, Sign, signs
+from proxy.health.backups import find_newest
+from proxy.health.findings import describe_disk, find_around
+from proxy.health.status import BAD, GOOD, UNKNOWN, WARNING, Assessment, Sign, assess_disk, signs
 
-MEBIBYTE: Final = 1024 * 1024
-ROOM_MIN_BYTES: Final = 500 * MEBIBYTE
+INSTALL_WEIGHTS: Final = "make encoder" if homes.IS_CLONE else "festinger embedder"
 CLOCKS_DIFFER_S: Final = 5.0
 UPSTREAM_S: Final = 5.0
 BACKUP_MAX: Final = timedelta(days=2)
@@ -96,12 +96,7 @@ def check_home() -> Assessment:
 
 
 def check_disk() -> Assessment:
-    disk = os.statvfs(settings.HOME)
-    free = disk.f_bavail * disk.f_frsize
-    says = f"{free // MEBIBYTE:,} MB are free in {settings.HOME}."
-    if free < ROOM_MIN_BYTES:
-        return BAD, says, "Make room: on a full disk nothing is learned. Old backups are in the folder backups."
-    return GOOD, says, ""
+    return assess_disk(describe_disk(settings.HOME))
 
 
 def check_environment() -> Assessment:
@@ -171,7 +166,7 @@ def check_upstream() -> Assessment:
 def check_embedder() -> Assessment:
     if (settings.HOME / "encoder").exists() or embedder_weights.are_installed():
         return GOOD, "The built-in one can be used.", ""
-    return WARNING, "The weights of the built-in one are not installed: full-text search only.", "make encoder"
+    return WARNING, "The weights of the built-in one are not installed: full-text search only.", INSTALL_WEIGHTS
 
 
 # --- with the database ---
@@ -204,6 +199,8 @@ def check_extension(connection: Database) -> Assessment:
 
 
 def check_migrations(connection: Database) -> Assessment:
+    if connection.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,):
+        return BAD, "The database is empty.", "Start Festinger once, or restore a backup."
     rows = connection.execute("SELECT app, name FROM django_migrations").fetchall()
     applied, known = {(app, name) for app, name in rows}, preflight.list_migrations(settings.INSTALLED_APPS)
     try:
@@ -231,8 +228,7 @@ def check_backups() -> Assessment:
     kept = Config.tuning().backups_kept
     if not kept:
         return WARNING, "None is made at night.", "Set backups_kept, or see to backups of your own."
-    files = (settings.HOME / backup.FOLDER).glob(f"*{backup.SUFFIX}")
-    made = max((file.stat().st_mtime for file in files), default=None)
+    made = find_newest(settings.HOME)
     advice = "festinger backup makes one now and says what is wrong; worker.log has the reason of the last night."
     if made is None:
         return WARNING, "There is none yet.", advice
@@ -249,15 +245,9 @@ def check_tokens() -> Assessment:
 
 
 def check_keys() -> Assessment:
-    lost = []
-    for model in LanguageModel.objects.exclude(api_key=""):
-        try:
-            decrypt(model.api_key)
-        except KeyMistake:
-            lost.append(str(model))
-    if lost:
-        advice = "Put encryption_keys of the backup into the home, or enter the API keys again."
-        return BAD, f"The API keys cannot be decrypted of: {', '.join(lost)}.", advice
+    if lost := find_undecryptable():
+        advice = "Put encryption_keys of the backup into the home, or enter the keys and secrets again."
+        return BAD, f"What is encrypted cannot be decrypted of: {', '.join(map(str, lost))}.", advice
     return GOOD, "What is encrypted can be decrypted.", ""
 
 

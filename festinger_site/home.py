@@ -9,6 +9,7 @@
     journal/                what is to be learned while Postgres is away (memory/learning/journal.py)
     backups/                what was backed up at night, or before an upgrade (backup.py)
     reserve                 deleted when the disk is full (launcher/reserve.py)
+    prepared                marks the home of a database that has been set up
     uploads/                files that wait to be imported (resolution/transfer/uploads.py)
     metrics/                what the processes count (memory/metrics.py)
     supervisor/  log/       supervisord's configuration, and what the processes say
@@ -44,6 +45,7 @@ PORT = 5432  # names the socket file only, nothing listens on it; given everywhe
 FOLDER_MODE = 0o711 if os.geteuid() == 0 else 0o700
 # The kernel holds 104 (macOS) to 108 bytes; supervisord adds its process id to the name while it binds.
 SOCKET_PATH_MAX_BYTES = 100
+MARKS = ("secret_key", "postgres", "prepared")  # any of them tells a home from another folder
 RESTORING = "restoring"  # a file in the home, as long as a backup is being restored into it
 LONGEST_SOCKET = "postgres/.s.PGSQL.5432.lock"
 # libpq reads a comma in a host as a list, supervisord's file has its own quoting.
@@ -87,6 +89,16 @@ def metrics_folder(home: Path) -> Path:
 def name_metrics_folder(home: Path) -> dict[str, str]:
     """The variable that tells prometheus-client where all processes of a home keep their counts."""
     return {"PROMETHEUS_MULTIPROC_DIR": str(metrics_folder(home))}
+
+
+def exists() -> bool:
+    """True if there is a home, and not just a folder, at its path."""
+    return any((path() / mark).exists() for mark in MARKS)
+
+
+def mark(home: Path) -> None:
+    """Tells it from another folder, also where its keys come from the environment."""
+    (home / MARKS[-1]).touch()
 
 
 def log_folder(home: Path) -> Path:

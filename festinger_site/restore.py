@@ -1,12 +1,13 @@
 """Makes a home, or fills an empty database, from a backup."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 import psycopg
 
@@ -16,14 +17,17 @@ from festinger_site.backup import BackupFailed, Manifest
 from festinger_site.launcher import home_locks, postgres_cluster
 from festinger_site.launcher.preflight import list_migrations
 
+JOBS: Final = 2  # tables and indexes at a time
 # With the default of 64 MB, the graph of 200,000 vectors is made on the disk: many times slower.
-FOR_INDEXES = "-c maintenance_work_mem=512MB"
-JOBS = 2  # tables and indexes at a time
+FOR_INDEXES: Final = "-c maintenance_work_mem=512MB"
+OPTIONS: Final = ("--no-owner", "--no-privileges")
+# Lines that older servers and psql do not know, and that only the owner of an extension may run.
+SKIPPED: Final = re.compile(rb"SET transaction_timeout = |COMMENT ON EXTENSION |\\(?:un)?restrict ")
 
 
 def restore(file: Path) -> Manifest:
-    """Restores the backup into a home that does not exist yet or, with ``DATABASE_URL``, into a database that is empty.
-    Raises BackupFailed, and leaves nothing behind then."""
+    """Restore the backup into a home that does not exist yet and, with ``DATABASE_URL``, into an empty database. Raises
+    BackupFailed, HomeInUse or PostgresFailed, and leaves nothing behind then."""
     manifest = backup.check_archive(file)
     known = list_migrations(settings.INSTALLED_APPS)
     if unknown := [f"{app} {name}" for app, name in manifest.migrations if (app, name) not in known]:
@@ -32,22 +36,29 @@ def restore(file: Path) -> Manifest:
             f" does not know: {', '.join(unknown)}."
         )
     home = homes.path()
-    if home.exists() and any(home.iterdir()):
-        raise BackupFailed(f"{home} is not empty: set FESTINGER_HOME to a folder that does not exist yet.")
+    _check_empty(home)
     homes.ensure()
-    (home / homes.RESTORING).touch()
-    try:
-        with home_locks.launching(home, lambda: None), _serve_database(home), backup.open_archive(file) as archive:
-            for name in manifest.digests:
-                _extract(backup.open_member(archive, name), home / name)
-            _load(home / backup.DUMP, manifest)
-    except BaseException:
-        postgres_cluster.remove(home)
-        shutil.rmtree(home, ignore_errors=True)
-        raise
-    (home / backup.DUMP).unlink()
-    (home / homes.RESTORING).unlink()
+    with home_locks.launching(home, lambda: None):
+        _check_empty(home)  # again: somebody may have started Festinger there meanwhile
+        (home / homes.RESTORING).touch()
+        try:
+            with _serve_database(home), backup.open_archive(file) as archive:
+                for name in manifest.digests:
+                    _extract(backup.open_member(archive, name), home / name)
+                _load(home / backup.DUMP, manifest)
+        except BaseException:
+            postgres_cluster.remove(home)
+            shutil.rmtree(home, ignore_errors=True)
+            raise
+        (home / backup.DUMP).unlink()
+        homes.mark(home)
+        (home / homes.RESTORING).unlink()
     return manifest
+
+
+def _check_empty(home: Path) -> None:
+    if home.exists() and any(entry.name != home_locks.RUN for entry in home.iterdir()):
+        raise BackupFailed(f"{home} is not empty: set FESTINGER_HOME to a folder that does not exist yet.")
 
 
 @contextmanager
@@ -72,15 +83,43 @@ def _extract(content: IO[bytes], target: Path) -> None:
 
 def _load(dump: Path, manifest: Manifest) -> None:
     with psycopg.connect(settings.DATABASE_URL, connect_timeout=5) as connection:
+        server = connection.info.server_version // 10_000
         if connection.execute("SELECT 1 FROM pg_class WHERE relnamespace = 'public'::regnamespace").fetchone():
             raise BackupFailed("The database that DATABASE_URL names is not empty.")
-    database = homes.connection_parts(settings.DATABASE_URL)["dbname"]
-    options = ["--no-owner", "--no-privileges", "--exit-on-error", f"--jobs={JOBS}", f"--dbname={database}"]
-    command = ["pg_restore", *options, str(dump)]
-    with backup.run_client(command, settings.DATABASE_URL, server_options=FOR_INDEXES, stdout=subprocess.DEVNULL):
-        pass
+    if homes.is_embedded():
+        _load_in_parallel(dump, server)
+    else:
+        _load_at_once(dump, server)
     with psycopg.connect(settings.DATABASE_URL) as connection:
         connection.execute("ANALYZE")
         rows = backup.count_rows(connection)
     if differing := [table for table in manifest.rows if rows.get(table) != manifest.rows[table]]:
-        raise BackupFailed(f"These tables did not come back whole: {', '.join(differing)}.")
+        advice = "" if homes.is_embedded() else " Make the database anew before you try again."
+        raise BackupFailed(f"These tables did not come back whole: {', '.join(differing)}.{advice}")
+
+
+def _load_in_parallel(dump: Path, server: int) -> None:
+    program = backup.find_client("pg_restore", server)
+    command = [program, *OPTIONS, "--exit-on-error", f"--jobs={JOBS}", f"--dbname={homes.DATABASE}", str(dump)]
+    with backup.run_client(command, settings.DATABASE_URL, server_options=FOR_INDEXES, stdout=subprocess.DEVNULL):
+        pass
+
+
+def _load_at_once(dump: Path, server: int) -> None:
+    """In one transaction: what fails leaves nothing in the operator's database."""
+    # The embedded Postgres' own, which has written the dump or is newer, and asks no server here.
+    read = [str(backup.wheel_binaries() / "pg_restore"), *OPTIONS, "--file=-", str(dump)]
+    load = [backup.find_client("psql", server), "--quiet", "--no-psqlrc", "--single-transaction"]
+    load += ["--set=ON_ERROR_STOP=1"]
+    url, pipe = settings.DATABASE_URL, subprocess.PIPE
+    with (
+        backup.run_client(read, url, stdout=pipe) as reading,
+        backup.run_client(load, url, server_options=FOR_INDEXES, stdin=pipe, stdout=subprocess.DEVNULL) as loading,
+    ):
+        assert reading.stdout
+        assert loading.stdin
+        with suppress(BrokenPipeError):  # psql says why
+            for line in reading.stdout:
+                if not SKIPPED.match(line):
+                    loading.stdin.write(line)
+            loading.stdin.close()

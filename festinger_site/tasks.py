@@ -25,7 +25,10 @@ def back_up_nightly() -> None:
             manifest = back_up(file)
         except BackupFailed as failed:
             logger.error("backup.failed", extra={"error": str(failed)})
-            announce(NotificationEvent.RUN_FAILED, [Notice(f"The nightly backup has failed: {failed}")])
+            announce(
+                NotificationEvent.RUN_FAILED,
+                [Notice(f"The nightly backup has failed: {failed}", {"trigger": "backup"})],
+            )
             return
         deleted = delete_old(file.parent, kept)
     facts = {"file": str(file), "rows": sum(manifest.rows.values()), "deleted": len(deleted)}

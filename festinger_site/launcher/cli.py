@@ -3,6 +3,7 @@
 import sys
 
 from festinger_site import VERSION
+from festinger_site import home as homes
 from festinger_site.launcher import embedder_weights, launch, manage
 
 USAGE = """\
@@ -13,6 +14,7 @@ usage: festinger COMMAND
   doctor    look for what is wrong with this installation, and say what mends it
   backup    write a backup, while it runs
   restore   make a new home from a backup
+  embedder  install the weights of the built-in embedder, where that failed before
   manage    all other commands: festinger manage help
 
 It keeps its data in FESTINGER_HOME, ~/.local/share/festinger by default."""
@@ -22,8 +24,11 @@ COMMANDS = ("demo", "doctor", "backup", "restore")
 def main() -> None:
     match sys.argv[1:]:
         case ["run"]:
-            embedder_weights.install_missing()
+            if not homes.exists():  # once: without a network, later starts would wait for one
+                embedder_weights.install_missing()
             sys.exit(launch.main())
+        case ["embedder"]:
+            embedder_weights.install_missing()
         case ["manage", *words]:
             manage.main(["festinger manage", *words])
         case [command, *_] if command in COMMANDS:

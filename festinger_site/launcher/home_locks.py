@@ -18,6 +18,8 @@ from festinger_site.environment import EnvironmentMistake
 # Seconds. A launcher whose make was killed is about to notice; a command holds the lock just to see who runs.
 PATIENCE_S = 3
 
+RUN = "run.lock"
+
 
 class HomeInUse(Exception):
     """Another launcher has this home."""
@@ -26,29 +28,29 @@ class HomeInUse(Exception):
 @contextmanager
 def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Holds run.lock. Waits for a launcher that is stopping; raises HomeInUse for one that is not."""
-    with lock_file(home, "run.lock") as lock:
+    with lock_file(home, RUN) as lock:
         started = time.monotonic()
         while not try_lock(lock, fcntl.LOCK_EX):
-            holder = (home / "run.lock").read_text()
+            holder = (home / RUN).read_text()
             if "stopping" in holder:
                 on_wait()
             elif time.monotonic() - started > PATIENCE_S:
                 raise HomeInUse(f"Festinger is already running from {home} (pid {holder})")
             time.sleep(0.05)
         # Written over, not replaced by a new file: the lock is on this one.
-        (home / "run.lock").write_text(str(os.getpid()))
+        (home / RUN).write_text(str(os.getpid()))
         yield
 
 
 def tell_stopping(home: Path) -> None:
     """Tells whoever wants to launch next that it may wait."""
     with suppress(OSError):  # of a home that was deleted meanwhile: what runs from it has to stop all the same
-        (home / "run.lock").write_text(f"{os.getpid()}, stopping")
+        (home / RUN).write_text(f"{os.getpid()}, stopping")
 
 
 def is_launched(home: Path) -> bool:
     # Shared: two commands that look at once must not take each other for a launcher.
-    with lock_file(home, "run.lock") as lock:
+    with lock_file(home, RUN) as lock:
         return not try_lock(lock, fcntl.LOCK_SH)
 
 

@@ -17,12 +17,13 @@ import psycopg
 
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake, find_misspelled
-from festinger_site.launcher import home_locks, postgres_cluster, preflight, reserve, supervision
+from festinger_site.launcher import home_locks, postgres_cluster, preflight, supervision
 from festinger_site.launcher.console import Patience, say, tell_operator
 from festinger_site.launcher.liveness_probe import LOOPBACK, health
 from festinger_site.launcher.postgres_account import PostgresFailed
 from festinger_site.launcher.preflight import LaunchFailed
 from festinger_site.launcher.programs import programs
+from festinger_site.launcher.reserve import Reserve
 from festinger_site.launcher.stall_watch import StallWatch
 from festinger_site.launcher.supervision import NO_ANSWER, Supervisor, SupervisorFailed
 
@@ -45,7 +46,7 @@ def main() -> int:
     catch_stop_signals()
     try:
         home = homes.ensure()
-        reserve.keep(home)  # first: with a full disk, nothing below could write what it has to
+        Reserve(home).keep()  # first: with a full disk, nothing below could write what it has to
         site = wiring()
         with home_locks.launching(home, patient("Waiting for the run before to stop")), ExitStack() as stops:
             launch(home, site, stops)
@@ -112,11 +113,11 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> NoReturn:
 
 def keep_running(supervisor: Supervisor, site: ModuleType) -> NoReturn:
     """Watches what runs; returns never, and raises StopAsked."""
-    watch = StallWatch(supervisor, site)
+    watch, reserve = StallWatch(supervisor, site), Reserve(supervisor.home)
     deaths, revived_at = 0, 0.0
     while True:
         pause(0.5)
-        reserve.keep(supervisor.home)
+        reserve.keep()
         if supervisor.is_alive:
             with suppress(*NO_ANSWER):
                 supervisor.replace_proxy(lambda: is_database_up(site))

@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
     try:
         home = homes.path()
-        if not (home.is_dir() and any(home.iterdir())) and not may_lack_home(arguments[1:]):
+        if not homes.exists() and not may_lack_home(arguments[1:]):
             sys.exit(NO_HOME.format(home=home))
         if needs_embedded_database(arguments[1:]):
             run_with_postgres(arguments)

@@ -33,9 +33,9 @@ def programs(home: Path, host: str, port: int) -> list[Program]:
 
 def own_programs(host: str, port: int) -> list[Program]:
     celery = [sys.executable, "-m", "celery", "-A", "festinger_site", "--quiet"]
-    # A run of the resolver and the explaining of concepts can each keep one busy: the third is for statements. Threads,
-    # since they mostly wait for Postgres or a model: each process would have an encoder of its own.
-    worker = ["worker", "--pool=threads", "--concurrency=3", "--hostname=worker@festinger", "--loglevel=INFO"]
+    # A run of the resolver, the explaining of concepts, a backup and a slow receiver of notifications can each keep one
+    # busy: the fifth is for statements. Threads, since they mostly wait: each process would have an encoder of its own.
+    worker = ["worker", "--pool=threads", "--concurrency=5", "--hostname=worker@festinger", "--loglevel=INFO"]
     # Remote control, which these would need, does not work over PGMQ; the heartbeat is a row.
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     return [

@@ -35,7 +35,7 @@ STARTS_MAX = 3  # of a program within one launch, before that counts as a failur
 # supervisord waits a second more before each further start of what dies at once, and then gives up; the launcher lets
 # it begin anew.
 RETRIES_MAX = 30
-GIVEN_UP = 200  # supervisord's FATAL
+GIVEN_UP = (0, 200)  # supervisord's STOPPED, where a start found no room for its log, and FATAL
 TRACEBACK_S = 2
 NO_ANSWER = (OSError, HTTPException, xmlrpc.client.Error)  # of supervisord's remote procedures
 
@@ -200,7 +200,7 @@ class Supervisor:
     def start_given_up(self) -> None:
         """Starts again what supervisord has given up. Raises one of NO_ANSWER."""
         for info in self.remote.getAllProcessInfo():
-            if info["state"] == GIVEN_UP:
+            if info["state"] in GIVEN_UP and (info["name"] != "proxy" or self._old_proxies is None):
                 self.start(info["name"])
 
     def pid(self, name: str) -> int:
@@ -241,7 +241,10 @@ class Supervisor:
         self._old_proxies = find_proxies(left)
         end_processes([process for process in left if process not in self._old_proxies])
         postgres_cluster.stop(self.home)
-        self.start(*(name for name in self._names if name != "proxy"))
+        for name in self._names:
+            with suppress(*NO_ANSWER):  # ``start_given_up`` tries again
+                if name != "proxy":
+                    self.start(name)
 
     def replace_proxy(self, can_load: Callable[[], bool]) -> None:
         """After ``revive``, starts the proxy in the place of the old one, once that has ended or a new one ``can_load``

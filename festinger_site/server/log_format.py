@@ -54,7 +54,8 @@ class JsonFormatter(FactsFormatter):
             "logger": record.name,
             "event": escape(record.getMessage().rstrip()),
         }
-        line |= {escape(key): clean_value(value) for key, value in vars(record).items() if key not in STANDARD}
+        facts = {escape(key): clean_value(value) for key, value in vars(record).items() if key not in STANDARD}
+        line = facts | line if facts.keys() & line.keys() else line | facts  # no fact takes the place of these
         if record.exc_info:
             line["error_trace"] = self.formatException(record.exc_info)
         return orjson.dumps(line).decode()

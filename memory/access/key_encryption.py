@@ -54,6 +54,18 @@ def decrypt(token: str) -> str:
     return key
 
 
+def find_undecryptable() -> list[LanguageModel | NotificationTarget]:
+    """The rows whose key or secret none of our keys decrypts."""
+    lost: list[LanguageModel | NotificationTarget] = []
+    for model, column in _STORED:
+        for row in model._default_manager.exclude(**{column: ""}).order_by("pk"):
+            try:
+                decrypt(getattr(row, column))
+            except KeyMistake:
+                lost.append(row)
+    return lost
+
+
 def rotate() -> tuple[int, list[LanguageModel | NotificationTarget]]:
     """Encrypts all stored keys with the newest key; where the home has the keys, a new one is added first.
 

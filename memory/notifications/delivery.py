@@ -1,5 +1,6 @@
 """Delivers notifications: by HTTP with a signature, or by mail."""
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -10,6 +11,7 @@ from datetime import datetime, timedelta
 from smtplib import SMTPException
 from typing import Any, Final
 
+from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import transaction
@@ -174,7 +176,7 @@ def _finish_attempt(delivery: NotificationDelivery) -> None:
     else:
         delivery.state = State.DELIVERED
     delivery.save(force_update=True)
-    facts = {"delivery": delivery.pk, "event": delivery.event, "target": delivery.target_id, "state": delivery.state}
+    facts = {"delivery": delivery.pk, "about": delivery.event, "target": delivery.target_id, "state": delivery.state}
     logger.info("notification.attempted", extra=facts | {"attempts": delivery.attempts, "error": delivery.last_error})
 
 
@@ -194,12 +196,20 @@ def _post(delivery: NotificationDelivery) -> int:
         "Festinger-Event": delivery.event,
         "Festinger-Delivery": str(delivery.pk),
     }
-    try:
-        with (
-            httpx.Client(trust_env=False, timeout=TIMEOUT_S, follow_redirects=False) as http,
+
+    async def post() -> int:
+        # For all of it: httpx's own timeout is for each byte that a slow receiver sends.
+        async with (
+            asyncio.timeout(TIMEOUT_S),
+            httpx.AsyncClient(trust_env=False, follow_redirects=False) as http,
             http.stream("POST", delivery.target.address, content=body, headers=headers) as answer,
         ):
-            status = answer.status_code  # whatever its body says, it is not read
+            return answer.status_code  # whatever its body says, it is not read
+
+    try:
+        status = async_to_sync(post)()
+    except TimeoutError:
+        raise Undelivered(f"No answer within {TIMEOUT_S:g} s.") from None
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: a name with an empty label
         raise Undelivered(f"No answer: {first_line(error)}") from None
     if status == GONE:

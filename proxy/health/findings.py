@@ -111,10 +111,11 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """``process``: what /health says of this process; None outside of a server. ``ages_s``: of the signs of life,
-    by part, each process's last, the youngest first."""
+    """``process``: what /health says of this process; None outside of a server. ``disk``: of the home. ``ages_s``: of
+    the signs of life, by part, each process's last, the youngest first."""
 
     process: dict[str, Any] | None
+    disk: dict[str, Any]
     ages_s: dict[str, list[float]]
     broker: Broker
     learning: Learning
@@ -195,7 +196,7 @@ async def report_health(current: Runtime) -> dict[str, Any]:
 
 
 def describe_disk(home: Path) -> dict[str, Any]:
-    """Of the file system that the home is on, or will be."""
+    """Describe the file system that the home is on, or will be."""
     there = next(folder for folder in (home, *home.parents) if folder.exists())
     free = shutil.disk_usage(there).free
     return {"free_bytes": free, "is_low": free < LOW_BYTES}
@@ -234,6 +235,7 @@ def find_around(process: dict[str, Any] | None) -> Findings:
     is_pgmq = settings.CELERY_BROKER_URL.startswith("pgmq")
     return Findings(
         process=process,
+        disk=describe_disk(settings.HOME),
         ages_s=ages_s,
         broker=find_pgmq() if is_pgmq else find_other_broker(),
         learning=find_learning(),

@@ -16,12 +16,12 @@ from prometheus_client.registry import Collector
 
 from memory import bounds, metrics
 from memory.db.connections import open_connection
+from proxy.health.backups import find_newest
 from proxy.health.outside import DATABASE_S, SharedAnswer
 from proxy.runtime import Runtime
 
 SHARED_S: Final = 5.0
 COUNTED_MAX: Final = 100_000  # rows that wait: more are not counted
-BACKUPS: Final = "backups"  # the folder of the home
 
 SCRAPES = bounds.define("scrapes", "scrapes of /metrics within 5 s of another, with the same figures from Postgres")
 
@@ -123,9 +123,8 @@ def describe_home() -> Iterator[Metric]:
     with suppress(OSError):  # a folder or file that is not there, or not any more
         free = shutil.disk_usage(settings.HOME).free
         yield gauge("festinger_home_free_bytes", "Free space on the disk of the home", free)
-        newest = max((file.stat().st_mtime for file in (settings.HOME / BACKUPS).iterdir()), default=0.0)
-        if newest:
-            yield gauge("festinger_last_backup_timestamp_seconds", "Time of the newest file among the backups", newest)
+    newest = find_newest(settings.HOME) or 0.0
+    yield gauge("festinger_last_backup_timestamp_seconds", "Time of the newest backup, 0 if there is none", newest)
 
 
 def gauge(name: str, description: str, value: float) -> Metric:

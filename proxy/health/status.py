@@ -1,10 +1,10 @@
 """Judges part by part what was found of how Festinger does, and says what to do where something is not as it should
 be. Asks nobody itself."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from memory import bounds
 from memory.domain.formatting import format_count, format_duration
@@ -16,7 +16,7 @@ SILENT_S: Final = 120.0
 # What is said is learned within a second: what has been due for so long waits for somebody.
 OVERDUE_S: Final = 60.0
 STUCK_S: Final = 600.0
-FULL_BYTES: Final = 100_000_000  # little more than the reserve (festinger_site/launcher/reserve.py)
+NEARLY_FULL_BYTES: Final = 100_000_000  # little more than the reserve (festinger_site/launcher/reserve.py)
 WAKE_UPS_MAX: Final = 100  # that wait although a worker takes them
 LOGS: Final = "its log ({0}.log in the folder log of Festinger's home, or docker compose logs {0})"
 
@@ -110,12 +110,15 @@ def judge_database(found: Findings) -> Assessment:
 
 
 def judge_disk(found: Findings) -> Assessment:
-    disk = found.server["disk"]
+    return assess_disk(found.disk)
+
+
+def assess_disk(disk: Mapping[str, Any]) -> Assessment:
     free = f"{disk['free_bytes'] // 1_000_000:,} MB are free on the disk of Festinger's home"
     if not disk["is_low"]:
         return GOOD, f"{free}.", ""
     return (
-        WARNING if disk["free_bytes"] > FULL_BYTES else BAD,
+        WARNING if disk["free_bytes"] > NEARLY_FULL_BYTES else BAD,
         f"Only {free}: when it is full, prompts are still answered, but nothing is stored or logged.",
         "Make room there. What waits in the journal is learned then; nothing has to be restarted.",
     )
@@ -368,4 +371,4 @@ PARTS: Final[dict[str, Callable[[Findings], Assessment]]] = {
     "Bounds": judge_bounds,
 }
 # Known to a server process about itself, and to nobody else.
-SERVER_PARTS: Final = frozenset({"Upstream", "Disk", "Listener", "config.yaml", "Losses", "Bounds"})
+SERVER_PARTS: Final = frozenset({"Upstream", "Listener", "config.yaml", "Losses", "Bounds"})

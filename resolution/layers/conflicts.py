@@ -150,10 +150,10 @@ def _open(rows: Sequence[tuple[Any, ...]]) -> dict[str, int]:
 
 
 def _name_slot(about: Mapping[str, Any]) -> str:
-    """The slot in its own words; empty if it is about a story, or if two memories are their own slot."""
+    """Name the slot of facts or of project state. That of memories is made of words that somebody has said."""
     if "concept" in about:
         return f"{about['concept']} [{about['dimension']}]"
-    return str(about.get("slot") or about.get("key", ""))
+    return str(about.get("key", ""))
 
 
 def _unite_open(members: Sequence[Member], owner: str, key: str) -> int | None:

@@ -87,6 +87,7 @@ def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed()
     assert added == [1, 0]
     assert dict(PeriodicTask.objects.values_list("task", "enabled")) == {
         "memory.tasks.pulse_of_beat": True,
+        "festinger_site.tasks.back_up": True,
         "resolution.tasks.sweep": True,
         "resolution.tasks.read_episodes": True,
         "resolution.tasks.resolve_due": True,

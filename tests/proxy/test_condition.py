@@ -17,7 +17,6 @@ def process(**changes: Any) -> dict[str, Any]:
         "ready": True,
         "upstream": {"url": "http://ollama:11434", "reachable": True, "version": "0.5.1"},
         "database": {"reachable": True, "listening": True},
-        "disk": {"free_bytes": 12_000_000_000, "is_low": False},
         "cache": {"tokens": 31_000, "edges": 12, "age_s": 90.0},
         "config": {"path": "/etc/config.yaml", "exists": True, "error": "", "overridden": []},
         "journaled_messages": 0,
@@ -32,6 +31,7 @@ def process(**changes: Any) -> dict[str, Any]:
 
 WELL = Findings(
     process=process(),
+    disk={"free_bytes": 12_000_000_000, "is_low": False},
     ages_s={"proxy": [2.0], "worker": [4.0], "beat": [7.0]},
     broker=Broker("PGMQ"),
     learning=Learning(),
@@ -73,7 +73,7 @@ WRONG: dict[str, tuple[dict[str, Any], SignState, str]] = {
         "http://ollama:11434 does not answer: refused. Agents get errors.",
     ),
     "Disk": (
-        {"process": process(disk={"free_bytes": 312_900_000, "is_low": True})},
+        {"disk": {"free_bytes": 312_900_000, "is_low": True}},
         SignState.WARNING,
         "Only 312 MB are free on the disk of Festinger's home: when it is full, prompts are still answered, but nothing"
         " is stored or logged.",
@@ -171,7 +171,7 @@ def test_outside_of_a_server_what_only_one_knows_is_not_known() -> None:
     found = signs(replace(WELL, process=None))
 
     assert summary(found) == "All is well"
-    unknown = {"Upstream", "Disk", "Listener", "config.yaml", "Losses", "Bounds"}
+    unknown = {"Upstream", "Listener", "config.yaml", "Losses", "Bounds"}
     assert {sign.part for sign in found if sign.state == SignState.UNKNOWN} == unknown
 
 

@@ -72,6 +72,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "config.yaml").write_text("upstream:\n  url: http://gpu:11434\n")
     (home / "journal").mkdir()
     (home / "journal" / "1.jsonl").write_text("{}\n")
+    (home / "secret_key").write_text("aSecret\n")
     (home / "encryption_keys").write_text("aKey\n")
     return home
 
@@ -119,7 +120,7 @@ def test_configuration_and_waiting_messages_come_with_it_and_keys_do_not(
 def test_keys_are_in_it_if_asked_for(home: Path, database: str, tmp_path: Path) -> None:
     done = run("backup", str(tmp_path / "keys.tar"), "--with-keys", home=home, database=database)
 
-    assert "keep a copy of them elsewhere" not in done.stdout
+    assert "keep a copy elsewhere" not in done.stdout
     with tarfile.open(tmp_path / "keys.tar") as archive:
         content = archive.extractfile("encryption_keys")
         assert content

@@ -42,7 +42,7 @@ def own() -> str:
 def examined(own: str, upstream: StandIn, tmp_path_factory: pytest.TempPathFactory) -> Examined:
     """A server runs, without a worker."""
     home = tmp_path_factory.mktemp("examined")
-    (home / "config.yaml").write_text("")
+    (home / "prepared").touch()
     served = Served(upstream=upstream.url, database=own, FESTINGER_HOME=str(home))
     served.wait_ready()
     with psycopg.connect(own) as connection:
@@ -86,6 +86,7 @@ def test_a_problem_is_in_the_exit_status(examined: Examined) -> None:
 def test_what_keeps_it_from_starting_is_found_while_it_does_not_run(
     own: str, upstream: StandIn, tmp_path: Path
 ) -> None:
+    (tmp_path / "prepared").touch()
     (tmp_path / "config.yaml").write_text("loop: 1\n")
     with psycopg.connect(own) as connection:
         connection.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('memory', '9999_later', now())")

@@ -30,10 +30,11 @@ class Command(BaseCommand):
             raise CommandError(str(failed)) from failed
         made_at = datetime.fromisoformat(manifest.made_at)
         self.stdout.write(f"{file}: {file.stat().st_size >> 10:,} KB, {sum(manifest.rows.values()):,} rows, {made_at}")
-        if not with_keys:
+        if missing := [name for name in KEYS if name not in manifest.digests]:
+            of_environment = " (as far as they come from the environment, it has to be kept)" if with_keys else ""
             self.stdout.write(
-                f"Without {' and '.join(KEYS)}: keep a copy of them elsewhere. Without the second, the API keys of"
-                " language models have to be entered again."
+                f"Without {' and '.join(missing)}: keep a copy elsewhere{of_environment}. Without encryption_keys, the"
+                " keys of language models and the secrets of webhooks have to be entered again."
             )
         for old in delete_old(file.parent, keep) if keep is not None else ():
             self.stdout.write(f"Deleted: {old}")

@@ -16,6 +16,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from festinger_site import adoption, backup
+from festinger_site import home as homes
 from festinger_site.launcher import preflight
 from festinger_site.launcher.console import say, tell_operator
 from festinger_site.management.commands.bootstrap import Command as Bootstrap
@@ -24,6 +25,7 @@ from memory.db.locks import hold_preparation_lock
 from memory.models import InstalledVersion
 from memory.semantic.vectors.schema import make_tables
 
+UPGRADES_KEPT = 3  # backups from before
 FIRST_VERSION = "0.1.0"  # which did not note itself
 EXAMPLE = settings.PROJECT / "config.example.yaml"
 
@@ -58,6 +60,7 @@ class Command(BaseCommand):
 
 def prepare() -> dict[str, str | None]:
     """Reports to stderr. Returns the operator, and the password if the account is new, else None."""
+    homes.mark(homes.ensure())
     if not settings.ENVIRONMENT.FESTINGER_CONFIG:
         offer_config(settings.CONFIG_FILE)
     # Several hosts may start on one database at once: Django's migrations have no lock of their own.
@@ -82,7 +85,9 @@ def offer_config(file: Path) -> None:
 
 def back_up_before_upgrade() -> str:
     """Return the file. Raises LaunchFailed where that fails: there is no other way back."""
-    file = backup.name_backup(timezone.localtime(), "before-upgrade")
+    file = backup.name_backup(timezone.localtime(), backup.BEFORE_UPGRADE)
+    # First: of an upgrade that fails again and again not more are left.
+    backup.delete_old(file.parent, UPGRADES_KEPT - 1, backup.BEFORE_UPGRADE)
     print(f"database: backing up to {file}", file=sys.stderr, flush=True)
     try:
         backup.back_up(file)

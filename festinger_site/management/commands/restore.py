@@ -1,5 +1,7 @@
 """``festinger restore``: makes a new home from a backup."""
 
+import signal
+import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path)
 
     def handle(self, *, file: Path, **_: Any) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what it has begun is removed
         self.stdout.write(f"Restoring {file} into {homes.path()} ...")
         try:
             manifest = restore(file)
@@ -33,4 +36,7 @@ class Command(BaseCommand):
             f" {rows['memory']:,} memories, {rows['episode']:,} messages. Start Festinger to use it."
         )
         if KEYS[1] not in manifest.digests:
-            self.stdout.write(f"The backup has no keys: put {' and '.join(KEYS)} into the home before you start it.")
+            self.stdout.write(
+                f"The backup has no keys: put {' and '.join(KEYS)} into the home before you start it, unless they come"
+                " from the environment."
+            )
