@@ -173,7 +173,7 @@ def _write_dump(target: IO[bytes], snapshot: str, program: str) -> str:
     # Straight into the archive, whose header comes when the size is known: a copy beside it would need twice the room.
     target.write(b"\0" * tarfile.BLOCKSIZE)
     digest = hashlib.sha256()
-    command = [program, "--format=custom", "--compress=gzip:1", f"--snapshot={snapshot}"]
+    command = [program, "--format=custom", "--compress=1", f"--snapshot={snapshot}"]
     with run_client(command, settings.DATABASE_URL, stdout=subprocess.PIPE) as dump:
         assert dump.stdout
         while chunk := dump.stdout.read(CHUNK_BYTES):

@@ -119,7 +119,6 @@ def _load_at_once(dump: Path, server: int) -> None:
         assert reading.stdout
         assert loading.stdin
         with suppress(BrokenPipeError):  # psql says why
-            for line in reading.stdout:
-                if not SKIPPED.match(line):
-                    loading.stdin.write(line)
+            loading.stdin.writelines(line for line in reading.stdout if not SKIPPED.match(line))
+        with suppress(BrokenPipeError):
             loading.stdin.close()

@@ -147,5 +147,5 @@ def test_a_key_that_cannot_be_rotated_is_told(llm: LlmServer, settings: Any, tmp
     model = llm.model("claude")
     settings.HOME = tmp_path
 
-    with pytest.raises(CommandError, match=rf"enter their keys again: language model {model.pk} \(claude claude-test\)"):
+    with pytest.raises(CommandError, match=rf"their keys again: language model {model.pk} \(claude claude-test\)"):
         run("rotate_keys")
