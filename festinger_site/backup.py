@@ -79,7 +79,7 @@ class Manifest:
 
 
 def back_up(file: Path, *, with_keys: bool = False) -> Manifest:
-    """Writes a backup of what is in the database now; Festinger may run. Raises BackupFailed, and leaves no file
+    """Write a backup of what is in the database now; Festinger may run. Raises BackupFailed, and leaves no file
     then."""
     if file.exists():
         raise BackupFailed(f"{file} exists.")
@@ -89,6 +89,8 @@ def back_up(file: Path, *, with_keys: bool = False) -> Manifest:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(unfinished, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as target:
             fcntl.flock(target, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not unfinished.exists() or not os.path.samestat(os.fstat(target.fileno()), unfinished.stat()):
+                raise BlockingIOError  # it has just become the file of another backup
             target.truncate()
             try:
                 manifest = _write(target, file.parent, with_keys=with_keys)
@@ -109,7 +111,7 @@ def back_up(file: Path, *, with_keys: bool = False) -> Manifest:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes a rename in it last."""
+    """Make a rename in it last."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
