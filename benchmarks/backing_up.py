@@ -1,4 +1,4 @@
-"""How long a backup of a great many messages takes, what prompts wait meanwhile, and how long it takes to restore.
+"""Time a backup of a great many messages, the prompts meanwhile, and the restore.
 
 ``python -m benchmarks.backing_up MEMORIES EPISODES`` fills the database of DATABASE_URL, in a process of its own.
 """

@@ -30,7 +30,7 @@ def check_known(loader: MigrationLoader) -> None:
 
 
 def check_applied(applied: Iterable[tuple[str, str]], known: Collection[tuple[str, str]]) -> None:
-    """The same, of migrations by app and name."""
+    """Raises LaunchFailed where migrations are applied, given by app and name, that are not known."""
     unknown = _select_own(applied) - set(known)
     if unknown and unknown <= OLD:
         raise LaunchFailed(

@@ -61,7 +61,7 @@ def path() -> Path:
 
 
 def config_path() -> Path:
-    """Where config.yaml is looked for. Links are not resolved: platforms replace a mounted file by changing one."""
+    """Return the path of config.yaml. Links are not resolved: platforms replace a mounted file by changing one."""
     raw = read_environment().FESTINGER_CONFIG
     return Path(raw).expanduser().absolute() if raw else path() / "config.yaml"
 
@@ -169,7 +169,7 @@ def ensure_secret(name: str) -> str:
 
 
 def is_embedded() -> bool:
-    """Whether the database is ours to run, because no other is named."""
+    """True if the database is ours to run, because no other is named."""
     return not read_environment().DATABASE_URL
 
 

@@ -106,7 +106,7 @@ def _load_in_parallel(dump: Path, server: int) -> None:
 
 
 def _load_at_once(dump: Path, server: int) -> None:
-    """In one transaction: what fails leaves nothing in the operator's database."""
+    """Load it in one transaction: what fails leaves nothing in the operator's database."""
     # The embedded Postgres' own, which has written the dump or is newer, and asks no server here.
     read = [str(backup.wheel_binaries() / "pg_restore"), *OPTIONS, "--file=-", str(dump)]
     load = [backup.find_client("psql", server), "--quiet", "--no-psqlrc", "--single-transaction"]

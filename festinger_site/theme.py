@@ -41,14 +41,14 @@ def is_superuser(request: HttpRequest) -> bool:
 
 
 def are_recollections(request: HttpRequest) -> bool:
-    """Whether the recollections' menu item is active."""
+    """True if the recollections' menu item is active."""
     # The live view has an item of its own, though its address begins with that of the list.
     begin, live = reverse("admin:proxy_recollectionevent_changelist"), reverse("admin:proxy_live")
     return request.path.startswith(begin) and not request.path.startswith(live)
 
 
 def are_memories(request: HttpRequest) -> bool:
-    """Whether the memories' menu item is active: the search has one of its own."""
+    """True if the memories' menu item is active: the search has one of its own."""
     begin, search = reverse("admin:memory_memory_changelist"), reverse("admin:memory_memory_search")
     return request.path.startswith(begin) and request.path != search
 

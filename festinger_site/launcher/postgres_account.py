@@ -51,7 +51,7 @@ def account(data: Path) -> pwd.struct_passwd | None:
 
 
 def environment() -> dict[str, str]:
-    """Of the server and of initdb."""
+    """Build the environment of the server and its programs."""
     # No more than they need: keys and passwords are not theirs, and PG* and the locale would change what they do.
     return {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ} | {"LC_ALL": "C"}
 

@@ -61,7 +61,7 @@ def check_exposure(environment: Environment, host: str) -> None:
 
 
 def is_only_local(host: str) -> bool:
-    """Whether what listens on this address is reached from this machine only."""
+    """True if what listens on this address is reached from this machine only."""
     try:
         found = {str(address[0]) for *_, address in socket.getaddrinfo(host, None, flags=socket.AI_PASSIVE)}
     except OSError:
@@ -91,7 +91,7 @@ def is_prepared(url: str, apps: Iterable[str]) -> bool:
 
 
 def list_migrations(apps: Iterable[str]) -> set[tuple[str, str]]:
-    """Those of this version, by app and name."""
+    """List the migrations of this version, by app and name."""
     found = set()
     for app in apps:
         # An app may be named by its configuration, the rest of it by its package.

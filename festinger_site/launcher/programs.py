@@ -17,7 +17,7 @@ from festinger_site.launcher.supervision import SERVER, Program
 
 
 def programs(home: Path, host: str, port: int) -> list[Program]:
-    """In the order in which they start. They stop in reverse, so that the proxy can still write what it has."""
+    """List them in the order of their start. They stop in reverse, so that the proxy can still write what it has."""
     found = own_programs(host, port)
     if not homes.is_embedded():
         return found

@@ -278,7 +278,7 @@ def leftovers(home: Path) -> list[psutil.Process]:
 
 
 def find_proxies(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """Those that serve prompts, with their children."""
+    """Find the processes that serve prompts, with their children."""
     found = []
     for process in processes:
         with suppress(psutil.Error):

@@ -1,4 +1,4 @@
-"""Whom operators want to be notified, and the log of deliveries, in the admin."""
+"""The targets of notifications, and the log of deliveries, in the admin."""
 
 import json
 from functools import partial

@@ -1,4 +1,4 @@
-"""Whom operators want to be notified, of which events, and each notification on its way there."""
+"""Targets of notifications, and each notification on its way there."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError

@@ -154,7 +154,7 @@ class TextIn(Asked):
 
 @api.get("/health", summary="Is it ready, and what is wrong", tags=["operating"])
 async def get_health(request: ASGIRequest) -> dict[str, Any]:
-    """Whether Festinger is ready. Details are for this machine and for those who bring a token."""
+    """Tell if Festinger is ready. Details are for this machine and for those who bring a token."""
     current = runtime.current()
     try:
         require(caller_of(current.cache, request.scope), "agent")
@@ -167,7 +167,7 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
 
 @api.get("/metrics", summary="Metrics for Prometheus", tags=["operating"])
 async def get_metrics(request: ASGIRequest) -> HttpResponse:
-    """What all processes of this home count, and what waits, for Prometheus."""
+    """Counters of all processes of this home, and queues, for Prometheus."""
     current = runtime.current()
     require(caller_of(current.cache, request.scope), "agent")
     content, content_type = await write_metrics(current, request.headers.get("accept", ""))
@@ -176,9 +176,9 @@ async def get_metrics(request: ASGIRequest) -> HttpResponse:
 
 @api.post("/recollect", summary="What would be recalled", tags=["memory"])
 async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
-    """What a new chat that begins with the text would be given: the block that its prompt would get, in the style for
-    the model if one is named, and why each salient concept, and each value of the project, memory and episode that was
-    looked at, is in or out (`notes`). Nothing is stored or counted."""
+    """Show what a new chat that begins with the text would be given: the block that its prompt would get, in the style
+    for the model if one is named, and why each salient concept, and each value of the project, memory and episode that
+    was looked at, is in or out (`notes`). Nothing is stored or counted."""
     caller = caller_of(runtime.current().cache, request.scope)
     require(caller, "agent")
     return await recollect_text(caller, said)

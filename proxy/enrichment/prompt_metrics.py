@@ -1,4 +1,4 @@
-"""What is counted of each prompt, for /health and /metrics (docs/metrics.md)."""
+"""Metrics of each prompt, for /health and /metrics (docs/metrics.md)."""
 
 from typing import Final
 

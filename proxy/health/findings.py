@@ -144,8 +144,8 @@ def is_ready(current: Runtime) -> bool:
 
 
 async def report_health(current: Runtime) -> dict[str, Any]:
-    """What others have to be asked may be a second old; the rest is as it is now. What is counted is the sum over all
-    processes of this home."""
+    """Report on this process. What others have to be asked may be a second old; the rest is as it is now. What is
+    counted is the sum over all processes of this home."""
     upstream, database, stored = await ask_outside(current.upstream, current.cache.tuning)
     counted = list(await asyncio.to_thread(metrics.collect))
     total = partial(metrics.total, metrics=counted)
@@ -226,7 +226,7 @@ def find() -> Findings:
 
 
 def find_around(process: dict[str, Any] | None) -> Findings:
-    """The same, with what a server process has said of itself."""
+    """Find the rest, around what a server process has said of itself."""
     tuning, mistakes = registry.read_rows(dict(Config.objects.values_list("key", "value")))
     # Asked here once more, since the page is also shown where no server runs.
     ages_s: defaultdict[str, list[float]] = defaultdict(list)
