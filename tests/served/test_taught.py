@@ -186,9 +186,9 @@ def test_who_forgets_too_much_is_told_to_wait(server: Served, database: str) -> 
 
 
 TYPED = {
-    "mount -isa PEEK polymer in context of material": "mount: [material] PEEK polymer\n",
+    "kelpmount -isa PEEK polymer in context of material": "kelpmount: [material] PEEK polymer\n",
     'gantryarm -isa "4.8 kg" in context of weight': "gantryarm: [weight] 4.8 kg\n",
-    "rail -isa GF-PTFE in context of coating": "rail: [coating] GF-PTFE\n",
+    "kelprail -isa GF-PTFE in context of coating": "kelprail: [coating] GF-PTFE\n",
 }
 
 
