@@ -26,8 +26,8 @@ from tests.resolution.deciding import dismiss, update
 pytestmark = pytest.mark.django_db
 
 QUERIES_MAX = 12
-# The home page describes the next conflicts by their members; an export is no page, but a file of five parts, each
-# counted and read.
+# The home page describes the next conflicts by their members, and the last upgrade; an export is no page, but a file of
+# five parts, each counted and read.
 MORE = {"home ": 16, "resolution_transfer_export ": 14}
 FEW, MANY = 2, 4  # both even: the row in the middle, which is opened and searched for, is then of the same kind
 BARE = (" history", " delete")  # Django's own, and without rows of ours
