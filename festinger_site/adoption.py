@@ -17,6 +17,7 @@ Names = frozenset[tuple[str, str]]  # app and migration
 LIST: Final = Path(__file__).with_name("migrations_of_0_1_0.txt")
 OLD: Final = frozenset((app, name) for app, name in map(str.split, LIST.read_text().splitlines()))
 APPS: Final = ("memory", "proxy", "resolution")
+TOLD_MAX: Final = 3
 INITIAL: Final = frozenset((app, "0001_initial") for app in APPS)
 
 
@@ -40,7 +41,7 @@ def check_applied(applied: Iterable[tuple[str, str]], known: Collection[tuple[st
     if unknown:
         raise LaunchFailed(
             f"This database is of a newer version of Festinger, which has migrations that this one does not know:"
-            f" {_format(unknown)}. Start that version, or restore a backup from before it."
+            f" {format_migrations(unknown)}. Start that version, or restore a backup from before it."
         )
 
 
@@ -66,7 +67,7 @@ def _check_adoptable(applied: Names) -> None:
     if not applied & (OLD - INITIAL):
         raise NotAdoptable("This database is not of version 0.1.0: there is nothing to take over.")
     differences = {"it lacks": OLD - applied, "it has besides": applied - OLD}
-    told = [f"{what} {_format(names)}" for what, names in differences.items() if names]
+    told = [f"{what} {format_migrations(names)}" for what, names in differences.items() if names]
     if told:
         raise NotAdoptable(
             f"This database is not as version 0.1.0 leaves it: {'; '.join(told)}. Nothing was changed. Start version"
@@ -78,5 +79,8 @@ def _select_own(applied: Iterable[tuple[str, str]]) -> Names:
     return frozenset(name for name in applied if name[0] in APPS)
 
 
-def _format(names: Names) -> str:
-    return ", ".join(f"{app} {name}" for app, name in sorted(names))
+def format_migrations(names: Iterable[tuple[str, str]]) -> str:
+    """Name the first few."""
+    told = [f"{app} {name}" for app, name in sorted(names)]
+    more = f" and {len(told) - TOLD_MAX} more" if len(told) > TOLD_MAX else ""
+    return ", ".join(told[:TOLD_MAX]) + more

@@ -12,6 +12,8 @@ from typing import Final
 import httpx
 import psutil
 import psycopg
+from django.db.models import Min
+from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 from psycopg.rows import TupleRow
 
@@ -20,11 +22,14 @@ from festinger_site import home as homes
 from festinger_site.environment import find_misspelled
 from festinger_site.launcher import embedder_weights, home_locks, preflight
 from festinger_site.launcher.liveness_probe import health
+from festinger_site.launcher.manage import use_postgres
+from festinger_site.launcher.postgres_account import PostgresFailed
 from festinger_site.launcher.preflight import LaunchFailed
 from memory.access.key_encryption import find_undecryptable
 from memory.bootstrap import DAILY, SCHEDULE
 from memory.domain.formatting import format_count, format_duration
-from memory.models import Agent, Config
+from memory.models import Agent, Config, InstalledVersion
+from memory.semantic.encoder.model_file import FOLDER
 from proxy.config_file.watcher import upstream_url
 from proxy.health.backups import find_newest
 from proxy.health.findings import describe_disk, find_around
@@ -33,6 +38,7 @@ from proxy.health.status import BAD, GOOD, UNKNOWN, WARNING, Assessment, Sign, a
 INSTALL_WEIGHTS: Final = "make encoder" if homes.IS_CLONE else "festinger embedder"
 CLOCKS_DIFFER_S: Final = 5.0
 UPSTREAM_S: Final = 5.0
+FIRST_DAY: Final = timedelta(days=1)
 BACKUP_MAX: Final = timedelta(days=2)
 REVERSE_PROXIES: Final = frozenset("nginx caddy traefik haproxy apache2 httpd cloudflared ngrok".split())  # noqa: SIM905
 
@@ -40,25 +46,38 @@ REVERSE_PROXIES: Final = frozenset("nginx caddy traefik haproxy apache2 httpd cl
 def examine() -> list[Sign]:
     """The signs of all parts, in the order in which they depend on each other."""
     found = [Sign(part, *check()) for part, check in LOCAL.items()]
-    is_running = home_locks.is_launched(settings.HOME) if homes.is_embedded() else True
-    if not is_running:
-        return [*found, Sign("Festinger", UNKNOWN, "It is not running.", "Start it to have its database looked at.")]
+    if not homes.is_embedded() or home_locks.is_launched(settings.HOME):
+        return [*found, *examine_database(is_running=True)]
+    if not (settings.HOME / "postgres").exists():
+        return [*found, Sign("Database", UNKNOWN, "There is none yet.", "Start Festinger once.")]
+    try:
+        with use_postgres(settings.HOME, sets_up=True):
+            return [*found, *examine_database(is_running=False)]
+    except PostgresFailed as failed:
+        return [*found, Sign("Database", BAD, str(failed), "Look at postgres.log in the folder log of the home.")]
+
+
+def examine_database(*, is_running: bool) -> Iterator[Sign]:
+    """The signs of what the database says; those of the processes only where Festinger ``is_running``."""
     try:
         with psycopg.connect(settings.DATABASE_URL, connect_timeout=5) as connection:
-            found += [Sign(part, *check(connection)) for part, check in OF_DATABASE.items()]
+            found = [Sign(part, *check(connection)) for part, check in OF_DATABASE.items()]
     except psycopg.Error as error:
         reason = str(error).strip().partition("\n")[0]
         advice = "Look at postgres.log in the folder log of the home, or check DATABASE_URL."
-        return [*found, Sign("Database", BAD, f"It does not answer: {reason}", advice)]
-    if any(sign.state == BAD for sign in found if sign.part in OF_DATABASE):
-        return found  # the rest reads tables that may not be as this version knows them
-    found += [Sign(part, *check()) for part, check in OF_TABLES.items()]
+        yield Sign("Database", BAD, f"It does not answer: {reason}", advice)
+        return
+    yield from found
+    if any(sign.state == BAD for sign in found):
+        return  # the rest reads tables that may not be as this version knows them
+    yield from (Sign(part, *check()) for part, check in OF_TABLES.items())
+    if not is_running:
+        yield Sign("Festinger", UNKNOWN, "It is not running: its processes were not looked at.")
+        return
     report = health(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
-    known = {sign.part for sign in found}
-    return [
-        *found,
-        *(sign for sign in signs(find_around(report if "upstream" in report else None)) if sign.part not in known),
-    ]
+    for sign in signs(find_around(report if "upstream" in report else None)):
+        if sign.part not in (*LOCAL, *OF_DATABASE):
+            yield sign
 
 
 # --- without the database ---
@@ -164,7 +183,7 @@ def check_upstream() -> Assessment:
 
 
 def check_embedder() -> Assessment:
-    if (settings.HOME / "encoder").exists() or embedder_weights.are_installed():
+    if any((settings.HOME / FOLDER).glob("*.onnx")) or embedder_weights.are_installed():
         return GOOD, "The built-in one can be used.", ""
     return WARNING, "The weights of the built-in one are not installed: full-text search only.", INSTALL_WEIGHTS
 
@@ -229,8 +248,11 @@ def check_backups() -> Assessment:
     if not kept:
         return WARNING, "None is made at night.", "Set backups_kept, or see to backups of your own."
     made = find_newest(settings.HOME)
-    advice = "festinger backup makes one now and says what is wrong; worker.log has the reason of the last night."
+    advice = "Make one now: manage.py backup. If last night's failed, worker.log says why (backup.failed)."
     if made is None:
+        first = InstalledVersion.objects.aggregate(Min("at"))["at__min"]
+        if first is not None and timezone.now() - first < FIRST_DAY:
+            return GOOD, "There is none yet: the first one is made at night.", ""
         return WARNING, "There is none yet.", advice
     age = timedelta(seconds=max(0.0, time.time() - made))
     says = f"The newest is {format_duration(age.total_seconds())} old."

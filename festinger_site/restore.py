@@ -11,7 +11,7 @@ from typing import IO, Final
 
 import psycopg
 
-from festinger_site import backup, settings
+from festinger_site import adoption, backup, settings
 from festinger_site import home as homes
 from festinger_site.backup import BackupFailed, Manifest
 from festinger_site.launcher import home_locks, postgres_cluster
@@ -29,11 +29,12 @@ def restore(file: Path) -> Manifest:
     """Restore the backup into a home that does not exist yet and, with ``DATABASE_URL``, into an empty database. Raises
     BackupFailed, HomeInUse or PostgresFailed, and leaves nothing behind then."""
     manifest = backup.check_archive(file)
-    known = list_migrations(settings.INSTALLED_APPS)
-    if unknown := [f"{app} {name}" for app, name in manifest.migrations if (app, name) not in known]:
+    # A database of 0.1.0 is taken over once it is restored.
+    known = list_migrations(settings.INSTALLED_APPS) | adoption.OLD
+    if unknown := {(app, name) for app, name in manifest.migrations} - known:
         raise BackupFailed(
             f"This backup was made by a newer version of Festinger, {manifest.version}, with migrations that this one"
-            f" does not know: {', '.join(unknown)}."
+            f" does not know: {adoption.format_migrations(unknown)}."
         )
     home = homes.path()
     _check_empty(home)

@@ -1,9 +1,9 @@
 """The command ``festinger`` of an installed package."""
 
 import sys
+from threading import Thread
 
 from festinger_site import VERSION
-from festinger_site import home as homes
 from festinger_site.launcher import embedder_weights, launch, manage
 
 USAGE = """\
@@ -24,8 +24,8 @@ COMMANDS = ("demo", "doctor", "backup", "restore")
 def main() -> None:
     match sys.argv[1:]:
         case ["run"]:
-            if not homes.exists():  # once: without a network, later starts would wait for one
-                embedder_weights.install_missing()
+            # Beside the start, which must not wait for a network that is not there.
+            Thread(target=embedder_weights.install_missing, daemon=True).start()
             sys.exit(launch.main())
         case ["embedder"]:
             embedder_weights.install_missing()

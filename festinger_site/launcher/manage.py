@@ -5,6 +5,8 @@ import os
 import secrets
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.core.management import execute_from_command_line
@@ -68,6 +70,14 @@ def run_with_postgres(arguments: list[str]) -> None:
     home = homes.ensure()  # of prepare
     # Python's default ends the process at once, and Postgres would be left running.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with use_postgres(home, sets_up=arguments[1] in SETS_UP):
+        execute_from_command_line(arguments)
+
+
+@contextmanager
+def use_postgres(home: Path, *, sets_up: bool) -> Iterator[None]:
+    """The home's Postgres runs meanwhile. Ends the process where its database is empty, unless the command ``sets_up``
+    one. Raises PostgresFailed."""
     waiting = Patience("Waiting for Postgres")
 
     def arrive() -> bool:
@@ -83,7 +93,7 @@ def run_with_postgres(arguments: list[str]) -> None:
         postgres_cluster.wait_ready(home, on_wait=waiting)
         if not is_launched:
             postgres_cluster.ensure_database(home)
-            if arguments[1] not in SETS_UP:
+            if not sets_up:
                 check_set_up(home)
         return True
 
@@ -93,7 +103,7 @@ def run_with_postgres(arguments: list[str]) -> None:
             postgres_cluster.stop(home)
 
     with home_locks.using(home, arrive=arrive, leave_last=leave_last):
-        execute_from_command_line(arguments)
+        yield
 
 
 def check_set_up(home: Path) -> None:

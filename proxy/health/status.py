@@ -29,6 +29,7 @@ class SignState(StrEnum):
 
 
 GOOD, WARNING, BAD, UNKNOWN = SignState
+ALL_WELL: Final = "All is well"
 Assessment = tuple[SignState, str, str]  # a sign without its part
 WITHOUT_DATABASE: Final[Assessment] = (UNKNOWN, "Unknown while the database does not answer.", "")
 # What /health counts, in words.
@@ -73,7 +74,7 @@ def summary(all_signs: Iterable[Sign], conflicts: int = 0) -> str:
         things = "1 thing needs you" if len(parts) == 1 else f"{len(parts)} things need you"
         told = f"{things}: {', '.join(parts)}"
     else:
-        told = "All works" if conflicts else "All is well"
+        told = "All works" if conflicts else ALL_WELL
     return f"{told}; {format_count(conflicts, 'conflict waits', 'conflicts wait')}" if conflicts else told
 
 
@@ -177,7 +178,7 @@ def judge_worker(found: Findings) -> Assessment:
     return (
         WARNING if ages_s and ages_s[0] <= SILENT_S else BAD,
         f"No heartbeat from a worker {silence}: statements are not placed, conflicts are not decided.",
-        f"Look at {LOGS.format('worker')}, or start one: celery -A festinger_site worker.",
+        f"It is started again by itself. If it stays away, look at {LOGS.format('worker')}.",
     )
 
 

@@ -208,7 +208,7 @@ def test_the_more_specific_takes_the_place_of_the_bare_in_that_very_prompt(whole
 
     assert conversation.say("idunn is a Flask app.") == {3: block("idunn: [type] flask_app")}
 
-    whole.wait_recalled("idunn: [type] flask_app")
+    whole.wait_recalled("idunn: [type] Flask app")
     assert whole.queue("idunn") == []
 
 

@@ -46,6 +46,7 @@ def examined(own: str, upstream: StandIn, tmp_path_factory: pytest.TempPathFacto
     served = Served(upstream=upstream.url, database=own, FESTINGER_HOME=str(home))
     served.wait_ready()
     with psycopg.connect(own) as connection:
+        connection.execute("UPDATE installed_version SET at = now() - interval '2 days'")
         connection.execute("UPDATE django_celery_beat_periodictask SET enabled = false WHERE task LIKE '%back_up'")
     found = Examined(
         DATABASE_URL=own,

@@ -141,23 +141,23 @@ def without_confidence(edges: list[Row]) -> list[Row]:
 def test_what_was_dismissed_does_not_come_back_with_the_history(whole: Festinger, llm: LlmServer) -> None:
     history = Conversation(whole)
     history.say("kreacher belongs to Grimmauld Place")
-    whole.wait_recalled("kreacher: [membership] grimmauld_place")
+    whole.wait_recalled("kreacher: [membership] Grimmauld Place")
     disputed = history.say("Kreacher belongs to Hogwarts Castle")
-    assert disputed == {3: block("kreacher: [membership?] grimmauld_place | hogwarts_castle — conflict pending")}
+    assert disputed == {3: block("kreacher: [membership?] Grimmauld Place | hogwarts_castle — conflict pending")}
     whole.wait(lambda: whole.queue("kreacher"))
     before = whole.edges("kreacher")
     assert whole.queue("kreacher")[0][4:] == ("ispart_ispart", "pending")
 
     llm.answers({"reasoning": "Nothing shows that it moved.", "decision": "dismiss"})
     whole.resolve()
-    whole.wait_recalled("kreacher: [membership] grimmauld_place")
+    whole.wait_recalled("kreacher: [membership] Grimmauld Place")
     assert whole.edges("kreacher") == before
     assert whole.queue("kreacher")[0][5] == "dismissed"
 
     again = [history.resend(), Conversation(whole, proxy=1).say("kreacher belongs to Hogwarts Castle")]
     whole.wait_settled()
 
-    recalled = block("kreacher: [membership] grimmauld_place")
+    recalled = block("kreacher: [membership] Grimmauld Place")
     assert again == [{3: recalled}, {1: recalled}]
     assert whole.edges("kreacher") == before
     assert [row[5] for row in whole.queue("kreacher")] == ["dismissed"]
@@ -166,17 +166,17 @@ def test_what_was_dismissed_does_not_come_back_with_the_history(whole: Festinger
 
 def test_another_agent_reopens_what_was_dismissed(whole: Festinger, llm: LlmServer) -> None:
     Conversation(whole, agent="harry").say("buckbeak belongs to Grimmauld Place")
-    whole.wait_recalled("buckbeak: [membership] grimmauld_place")
+    whole.wait_recalled("buckbeak: [membership] Grimmauld Place")
     Conversation(whole, agent="harry").say("buckbeak belongs to Owlery Tower")
     whole.wait(lambda: whole.queue("buckbeak"))
     llm.answers({"reasoning": "A guess.", "decision": "dismiss"})
     whole.resolve()
-    whole.wait_recalled("buckbeak: [membership] grimmauld_place")
+    whole.wait_recalled("buckbeak: [membership] Grimmauld Place")
 
     shown = Conversation(whole, agent="hagrid").say("Look: buckbeak belongs to Owlery Tower")
     whole.wait_settled()
 
-    assert shown == {1: block("buckbeak: [membership?] grimmauld_place | owlery_tower — conflict pending")}
+    assert shown == {1: block("buckbeak: [membership?] Grimmauld Place | owlery_tower — conflict pending")}
     assert [row[5] for row in whole.queue("buckbeak")] == ["dismissed", "pending"]
 
 
@@ -244,7 +244,7 @@ def test_a_run_without_a_sensible_answer_changes_nothing_and_the_next_goes_on(
     assert (report["status"], report["counts"]) == ("done", {"update": count})
     assert {parent for _, parent, *_ in whole.edges(word)} == {"hogwarts_castle"}
     assert {row[5] for row in whole.queue(word)} == {"resolved"}
-    whole.wait_recalled(f"{word}0: [membership] hogwarts_castle")
+    whole.wait_recalled(f"{word}0: [membership] Hogwarts Castle")
 
 
 def test_without_a_model_a_run_is_skipped_and_says_so(whole: Festinger, llm: LlmServer) -> None:

@@ -41,12 +41,12 @@ class Balanced:
             | {"LISTEN": f"127.0.0.1:{self._port}"}
             | {f"FESTINGER_{name}": address for name, address in addresses.items()},
         )
-        self._headers = {"Authorization": f"Bearer {token}"}
+        self.headers = {"Authorization": f"Bearer {token}"}
 
     def post(self, path: str, body: object) -> httpx.Response:
         """Over a connection of its own, so that another server may take it."""
         url = f"http://127.0.0.1:{self._port}{path}"
-        return httpx.post(url, json=body, headers=self._headers, timeout=30, trust_env=False)
+        return httpx.post(url, json=body, headers=self.headers, timeout=30, trust_env=False)
 
     def is_up(self) -> bool:
         try:
@@ -87,7 +87,15 @@ def balanced(database: str, upstream: StandIn, tmp_path_factory: pytest.TempPath
             server.stop()
 
 
-def test_a_conversation_moves_between_them_and_keeps_its_prefix(balanced: Balanced, ollama: StandIn) -> None:
+def count_injections(database: str) -> int:
+    with psycopg.connect(database) as connection:
+        row = connection.execute("SELECT count(*) FROM injection").fetchone()
+    return row[0] if row else 0
+
+
+def test_a_conversation_moves_between_them_and_keeps_its_prefix(
+    balanced: Balanced, database: str, ollama: StandIn
+) -> None:
     concepts = [f"quoll{number}" for number in range(TURNS)]
     for concept in concepts:
         assert balanced.post("/iknowthat", {"fact": f"{concept} -isa worker"}).status_code == 201
@@ -99,13 +107,17 @@ def test_a_conversation_moves_between_them_and_keeps_its_prefix(balanced: Balanc
         assert answer.status_code == 200
         received.append(ollama.requests()[-1].json()["messages"])
         messages.append(answer.json()["message"])
+        # A model takes longer to answer than a block to be written, which both hosts then know of.
+        assert eventually(lambda: count_injections(database) == len(received))
+        for server in balanced.servers:
+            server.client.post("/iknowthat", json={"fact": f"{concept} -isa worker"}, headers=balanced.headers)
 
     assert all(
         f"{concept}" in sent[-1]["content"].partition("<recollection>")[2]
         for concept, sent in zip(concepts, received, strict=True)
     )
     assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(received))
-    served = [server.client.get("/health", headers=balanced._headers).json()["requests"] for server in balanced.servers]
+    served = [server.client.get("/health", headers=balanced.headers).json()["requests"] for server in balanced.servers]
     assert min(served) >= TURNS // 4
 
 

@@ -67,7 +67,7 @@ def test_its_data_is_the_users_own(installed: Installed) -> None:
 
 def test_its_pages_are_found(installed: Installed) -> None:
     installed.data.mkdir(parents=True)
-    (installed.data / "config.yaml").touch()
+    (installed.data / "prepared").touch()
 
     done = installed.run(
         "manage",

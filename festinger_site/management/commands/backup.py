@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
@@ -31,10 +32,12 @@ class Command(BaseCommand):
         made_at = datetime.fromisoformat(manifest.made_at)
         self.stdout.write(f"{file}: {file.stat().st_size >> 10:,} KB, {sum(manifest.rows.values()):,} rows, {made_at}")
         if missing := [name for name in KEYS if name not in manifest.digests]:
-            of_environment = " (as far as they come from the environment, it has to be kept)" if with_keys else ""
-            self.stdout.write(
-                f"Without {' and '.join(missing)}: keep a copy elsewhere{of_environment}. Without encryption_keys, the"
-                " keys of language models and the secrets of webhooks have to be entered again."
-            )
+            if there := [name for name in missing if (settings.HOME / name).exists()]:
+                self.stdout.write(
+                    f"Without {' and '.join(there)}: keep a copy elsewhere. Without encryption_keys, the keys of"
+                    " language models and the secrets of webhooks have to be entered again."
+                )
+            if others := [name for name in missing if name not in there]:
+                self.stdout.write(f"The home has no {' and '.join(others)}: not made yet, or in the environment.")
         for old in delete_old(file.parent, keep) if keep is not None else ():
             self.stdout.write(f"Deleted: {old}")

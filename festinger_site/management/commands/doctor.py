@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand
 
 from festinger_site.doctor import examine
-from proxy.health.status import BAD, GOOD, UNKNOWN, WARNING, summary
+from proxy.health.status import ALL_WELL, BAD, GOOD, UNKNOWN, WARNING, summary
 
 MARKS: Final = {GOOD: "ok", WARNING: "WARNING", BAD: "PROBLEM", UNKNOWN: "-"}
 
@@ -30,6 +30,8 @@ class Command(BaseCommand):
                 self.stdout.write(f"{MARKS[sign.state]:<8} {sign.part:<12} {sign.says}")
                 if sign.needs_someone and sign.advice:
                     self.stdout.write(f"{'':<8} {'':<12} -> {sign.advice}")
-            self.stdout.write(summary(found))
+            is_whole = all(sign.state != UNKNOWN for sign in found)
+            told = summary(found)
+            self.stdout.write(told if is_whole or told != ALL_WELL else "Nothing is wrong in what could be checked")
         if any(sign.state == BAD for sign in found):
             sys.exit(1)
