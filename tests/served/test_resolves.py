@@ -176,7 +176,7 @@ def test_another_agent_reopens_what_was_dismissed(whole: Festinger, llm: LlmServ
     shown = Conversation(whole, agent="hagrid").say("Look: buckbeak belongs to Owlery Tower")
     whole.wait_settled()
 
-    assert shown == {1: block("buckbeak: [membership?] Grimmauld Place | owlery_tower — conflict pending")}
+    assert shown == {1: block("buckbeak: [membership?] Grimmauld Place | Owlery Tower — conflict pending")}
     assert [row[5] for row in whole.queue("buckbeak")] == ["dismissed", "pending"]
 
 
