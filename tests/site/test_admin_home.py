@@ -412,7 +412,7 @@ def test_an_upgrade_is_told_for_two_weeks_with_what_it_asks_of_operators(operato
 
     assert "Upgraded to 0.2.0" in page
     assert "The backup from before: <code>/srv/before.tar</code>" in page
-    assert "<li>beat runs in the worker." in page
+    assert "<li>Beat runs in the worker." in page
     upgrade.at = now - timedelta(days=15)
     upgrade.save()
     assert "Upgraded to" not in operator.get(HOME).content.decode()
