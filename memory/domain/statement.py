@@ -126,6 +126,7 @@ def storable(observed: Statement) -> Statement:
         speaker=make_storable(observed.speaker[:AGENT_MAX]),
         person=make_storable(observed.person[:PERSON_MAX]),
         paragraph=make_storable(observed.paragraph),
+        request=make_storable(observed.request),
     )
 
 
