@@ -27,6 +27,7 @@ from festinger_site import home as homes
 from festinger_site import settings
 from festinger_site.launcher.postgres_account import PostgresFailed, environment, wheel_binaries
 from proxy.health.backups import FOLDER, SUFFIX
+from proxy.health.findings import LOW_BYTES, describe_disk
 
 FORMAT: Final = 1
 UNFINISHED: Final = "unfinished"
@@ -38,7 +39,6 @@ KEYS: Final = ("secret_key", "encryption_keys")
 NIGHTLY, BEFORE_UPGRADE = "festinger", "before-upgrade"
 CHUNK_BYTES: Final = 1024 * 1024
 ROOM_FACTOR: Final = 0.5  # of the database's size, which is about twice what its dump needs
-SPARE_BYTES: Final = 500_000_000  # that stay free: below, /health warns
 NO_TLS: Final = " Install PostgreSQL's client programs, of the server's version or newer: then these are used."
 NICENESS: Final = 15  # prompts come first
 
@@ -149,12 +149,9 @@ def _hold_snapshot() -> Iterator[tuple[psycopg.Connection, str]]:
 
 def _check_room(connection: psycopg.Connection, folder: Path) -> None:
     (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone() or (0,)
-    disk = os.statvfs(folder)
-    free = disk.f_bavail * disk.f_frsize
-    if free < size * ROOM_FACTOR:
-        raise BackupFailed(
-            f"{folder}: {free >> 20} MB are free, and a backup may need {int(size * ROOM_FACTOR) >> 20}."
-        )
+    free, needed = describe_disk(folder)["free_bytes"], int(size * ROOM_FACTOR) + LOW_BYTES
+    if free < needed:
+        raise BackupFailed(f"{folder}: {free // 10**6:,} MB are free, and a backup needs {needed // 10**6:,}.")
 
 
 def count_rows(connection: psycopg.Connection) -> dict[str, int]:

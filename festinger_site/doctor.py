@@ -194,9 +194,9 @@ Database = psycopg.Connection[TupleRow]
 
 
 def check_server(connection: Database) -> Assessment:
-    version = connection.info.server_version // 10_000
-    if version < preflight.OLDEST_POSTGRES:
-        return BAD, f"PostgreSQL {version} is too old.", f"Use {preflight.OLDEST_POSTGRES} or newer."
+    major = connection.info.server_version // 10_000
+    if major < preflight.OLDEST_POSTGRES:
+        return BAD, f"PostgreSQL {major} is too old.", f"Use {preflight.OLDEST_POSTGRES} or newer."
     (encoding, now) = connection.execute(
         "SELECT current_setting('server_encoding'), extract(epoch FROM clock_timestamp())::float8"
     ).fetchone() or ("", 0.0)
@@ -205,7 +205,7 @@ def check_server(connection: Database) -> Assessment:
     if abs(now - time.time()) > CLOCKS_DIFFER_S:
         apart = format_duration(abs(now - time.time()))
         return WARNING, f"Its clock and this machine's are {apart} apart.", "Set both by NTP."
-    return GOOD, f"PostgreSQL {version}", ""
+    return GOOD, f"PostgreSQL {major}", ""
 
 
 def check_extension(connection: Database) -> Assessment:

@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 
 from tests import scheduling
+from tests.receiver import Receiver
 
 # A shell ignores Ctrl-C for what it starts with "&", and every child inherits that: then a test that interrupts one
 # would wait in vain.
@@ -54,3 +55,17 @@ def collected_between_tests() -> Iterator[None]:
     finally:
         gc.enable()
         gc.collect(1)  # what is young: all of it takes LiteLLM's half a gigabyte through the processor
+
+
+@pytest.fixture(scope="session")
+def running_receiver() -> Iterator[Receiver]:
+    with Receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def receiver(running_receiver: Receiver) -> Receiver:
+    """Of webhooks, with nothing received yet."""
+    running_receiver.got.clear()
+    running_receiver.statuses.clear()
+    return running_receiver

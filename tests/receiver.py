@@ -34,7 +34,21 @@ class Got:
         return hmac.compare_digest(hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest(), parts["v1"])
 
 
-class Receiver:
+class _Served:
+    """A server in a thread, for as long as the context is open."""
+
+    _server: socketserver.BaseServer
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Receiver(_Served):
     def __init__(self) -> None:
         self.got: list[Got] = []
         self.statuses: deque[int] = deque()
@@ -55,16 +69,8 @@ class Receiver:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/hook"
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class MailServer:
+class MailServer(_Served):
     """As much of SMTP as one client needs; keeps each mail as it came."""
 
     def __init__(self) -> None:
@@ -84,11 +90,3 @@ class MailServer:
 
         self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
         self.port = self._server.server_address[1]
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()

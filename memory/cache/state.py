@@ -148,7 +148,7 @@ class Cache:
         return row.label or token if row is not None else token
 
     def is_kept(self, row: SoasRow) -> bool:
-        """Whether every process has the word: what the loader's condition says, as far as this process knows."""
+        """True if every process has the word: what the loader's condition says, as far as this process knows."""
         return (
             row.is_common
             or row.is_muted
@@ -168,7 +168,7 @@ class Cache:
 
     @property
     def lacks_words(self) -> bool:
-        """Whether a threshold was lowered since the words were loaded."""
+        """True if a threshold was lowered since the words were loaded."""
         return self.least_threshold < self.words_from
 
     def renew_soas(self, token: str, row: SoasRow) -> None:
@@ -196,13 +196,13 @@ class Cache:
         return row is not None and row.is_common
 
     def is_concept(self, token: str) -> bool:
-        """Whether the token is the subject of a fact; the root of a dimension is none."""
+        """True if the token is the subject of a fact; the root of a dimension is none."""
         row = self.soas_by_token.get(token)
         edges = self.urd_by_concept.get(row.id) if row is not None else None
         return edges is not None and not edges[0].is_root  # which is the weakest
 
     def is_place(self, token: str) -> bool:
-        """Whether something is in it, in the dimension `geography`."""
+        """True if something is in it, in the dimension `geography`."""
         row = self.soas_by_token.get(token)
         return row is not None and self.places[row.id] > 0
 
@@ -214,7 +214,7 @@ class Cache:
         return self.soas_by_id.get(found[0].dim_id) if len(found) == 1 or (found and parent) else None
 
     def is_muted(self, token: str, row: SoasRow | None = None) -> bool:
-        """Whether operators have muted the word itself, or a pattern that it matches."""
+        """True if operators have muted the word itself, or a pattern that it matches."""
         return (row is not None and row.is_muted) or (self.mutes is not None and self.mutes.match(token) is not None)
 
     def set_count(self, token: str, row: SoasRow, count: int) -> None:

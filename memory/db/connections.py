@@ -50,7 +50,7 @@ def fetch_rows(query: str, arguments: Any = None) -> list[tuple[Any, ...]]:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether it was raised because Postgres is not there, or went away while it was at work."""
+    """True if it was raised because Postgres is not there, or went away while it was at work."""
     link: BaseException | None = error
     while link is not None:
         # What libpq notices by itself has no SQLSTATE, and so comes as a bare DatabaseError. And who cleans up after a

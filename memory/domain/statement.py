@@ -100,12 +100,12 @@ def _mark_additions(said: Iterable[tuple[CueMatch, Manner]]) -> Iterator[tuple[C
 
 
 def _takes_back(known: tuple[CueMatch, Manner], manner: Manner) -> bool:
-    """Whether the one says what the other denies."""
+    """True if the one says what the other denies."""
     return (known[1].kind is SpeechAct.RETRACTS) != (manner.kind is SpeechAct.RETRACTS)
 
 
 def _outweighs(match: CueMatch, other: CueMatch) -> bool:
-    """Whether the same triple is said more strongly: through a better channel, or asserted and not only believed."""
+    """True if the same triple is said more strongly: through a better channel, or asserted and not only believed."""
     if match.channel is not other.channel:
         return is_weaker(other.channel, match.channel)
     return match.confidence > other.confidence
@@ -151,7 +151,7 @@ def make_storable(text: str) -> str:
 def is_reopened(
     agents: Collection[str], conversation: bytes, decided_at: float, by_agent: str, in_conversation: bytes, now: float
 ) -> bool:
-    """Whether a statement reopens what was decided. ``agents`` had said it by then, in ``conversation``; ``by_agent``
+    """True if a statement reopens what was decided. ``agents`` had said it by then, in ``conversation``; ``by_agent``
     says it ``in_conversation``, where empty is none and so never the same. Times are seconds since the epoch."""
     # Another agent's voice always counts, if it shows a token: new names, and addresses, cost nothing. Any voice counts
     # when there was time to learn better, and it does not merely resend what it said before.

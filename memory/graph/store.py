@@ -63,7 +63,7 @@ class Attribution:
 
     @property
     def is_dated(self) -> bool:
-        """Whether it was read when it was said, and not in a conversation that was first seen later."""
+        """True if it was read when it was said, and not in a conversation that was first seen later."""
         return is_dated(self.at.timestamp())
 
 
@@ -272,7 +272,7 @@ def label_words(spelled: Mapping[str, str], *, may_replace: Collection[str] = ()
             " changing AS ("
             "  SELECT id, new.label FROM soas JOIN new USING (token)"
             "  WHERE (soas.label = '' OR may_replace) AND soas.label <> new.label"
-            "    AND (new.label = '' OR lower(normalize(replace(new.label, ' ', '_'), NFKC)) = token)"
+            "    AND (new.label = '' OR normalize(lower(replace(new.label, ' ', '_')), NFKC) = token)"
             "  ORDER BY id FOR NO KEY UPDATE OF soas"
             " ) UPDATE soas SET label = changing.label FROM changing WHERE soas.id = changing.id",
             columns(rows, 3),

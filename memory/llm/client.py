@@ -221,7 +221,7 @@ class _Asking:
             raise Unreadable(f"The answer cannot be read: {mistake}.") from None
 
     def goes_on_without(self, failure: HttpFailure) -> bool:
-        """Whether an option was refused that it can be asked without, from now on."""
+        """True if an option was refused that it can be asked without, from now on."""
         if failure.status not in (400, 422):
             return False
         without = _REFUSED.get(self.place, frozenset())

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+import django.db.models.functions.text
 from django.db import migrations, models
 
 import memory.models.graph
@@ -45,7 +46,18 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="soas",
             constraint=models.CheckConstraint(
-                condition=models.Q(("label", ""), ("token", memory.models.graph.TokenOf("label")), _connector="OR"),
+                condition=models.Q(
+                    ("label", ""),
+                    (
+                        "token",
+                        memory.models.graph.NormalForm(
+                            django.db.models.functions.text.Lower(
+                                django.db.models.functions.text.Replace("label", models.Value(" "), models.Value("_"))
+                            )
+                        ),
+                    ),
+                    _connector="OR",
+                ),
                 name="soas_label_spells_the_token",
                 violation_error_message="A label is the token in other letters, with spaces for _.",
             ),

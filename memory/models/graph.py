@@ -5,7 +5,7 @@ from django.contrib.postgres.fields.array import ArrayContains  # type: ignore[a
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q, Value
-from django.db.models.functions import Lower, Now
+from django.db.models.functions import Lower, Now, Replace
 
 from memory.domain.channels import Channel
 from memory.domain.formatting import format_fact, relate
@@ -17,13 +17,6 @@ class NormalForm(models.Func):
 
     function = "normalize"
     template = "%(function)s(%(expressions)s, NFKC)"
-    output_field = models.CharField()
-
-
-class TokenOf(models.Func):
-    """The token that a label spells."""
-
-    template = "lower(normalize(replace(%(expressions)s, ' ', '_'), NFKC))"
     output_field = models.CharField()
 
 
@@ -124,7 +117,7 @@ class Soas(models.Model):
             ),
             models.CheckConstraint(
                 # The same name, so whatever holds of tokens in prompts holds of labels.
-                condition=Q(label="") | Q(token=TokenOf("label")),
+                condition=Q(label="") | Q(token=NormalForm(Lower(Replace("label", Value(" "), Value("_"))))),
                 name="soas_label_spells_the_token",
                 violation_error_message="A label is the token in other letters, with spaces for _.",
             ),

@@ -82,7 +82,7 @@ class LanguageModel(models.Model):
 
     @property
     def lacks_key(self) -> bool:
-        """Whether it cannot be asked without one: servers of one's own, and Ollama, may need none."""
+        """True if it cannot be asked without one: servers of one's own, and Ollama, may need none."""
         needs_key = self.provider == self.Provider.CLAUDE or (
             self.provider == self.Provider.OPENAI and not self.base_url
         )

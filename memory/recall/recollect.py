@@ -283,7 +283,7 @@ def _leave_out_stated(
 
 
 def _is_only_repeated(graph: SpeakersGraph, edge: EdgeRow, stated: Sequence[CueMatch]) -> bool:
-    """Whether the statements say the fact, or a more specific one, and no other value of its slot: then the model has
+    """True if the statements say the fact, or a more specific one, and no other value of its slot: then the model has
     to be told which one holds. So it has where the fact is disputed."""
     cache = graph.cache
     parent = cache.soas_by_id[edge.parent_id]
@@ -302,7 +302,7 @@ def _is_only_repeated(graph: SpeakersGraph, edge: EdgeRow, stated: Sequence[CueM
 
 
 def _is_taught(word: str, strongest: EdgeRow) -> bool:
-    """Whether somebody who may has made a concept of the common word, so that it is recalled even where it is not
+    """True if somebody who may has made a concept of the common word, so that it is recalled even where it is not
     written as a name. An agent may do so with rare ones: a line about `file` would be in nearly every prompt."""
     channel = channel_of_edge(strongest)
     is_by_operator = channel == Channel.OPERATOR and not strongest.is_root

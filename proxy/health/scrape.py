@@ -2,7 +2,6 @@
 moment (docs/metrics.md)."""
 
 import asyncio
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
@@ -17,6 +16,7 @@ from prometheus_client.registry import Collector
 from memory import bounds, metrics
 from memory.db.connections import open_connection
 from proxy.health.backups import find_newest
+from proxy.health.findings import describe_disk
 from proxy.health.outside import DATABASE_S, SharedAnswer
 from proxy.runtime import Runtime
 
@@ -121,7 +121,7 @@ def describe_process(current: Runtime) -> Iterator[Metric]:
 
 def describe_home() -> Iterator[Metric]:
     with suppress(OSError):  # a folder or file that is not there, or not any more
-        free = shutil.disk_usage(settings.HOME).free
+        free = describe_disk(settings.HOME)["free_bytes"]
         yield gauge("festinger_home_free_bytes", "Free space on the disk of the home", free)
     newest = find_newest(settings.HOME) or 0.0
     yield gauge("festinger_last_backup_timestamp_seconds", "Time of the newest backup, 0 if there is none", newest)

@@ -128,7 +128,7 @@ class Events(WriteBehind):
         self.put(self._recollections, event)
 
     def add_given(self, given: Given, used: Mapping[NoteKey, bool | None]) -> None:
-        """Whether the answer uses each of the notes, where that is known."""
+        """True if the answer uses each of the notes, where that is known."""
         asked = {"request": given.request, "conversation": f"\\x{given.conversation.hex()}", "at": given.at}
         for key, is_used in used.items():
             self.put(self._given, asked | {"kind": key.kind, "row": key.id, "is_used": is_used})

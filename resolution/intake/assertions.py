@@ -117,7 +117,7 @@ def vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
 
 
 def _may_be_known(triple: Triple) -> bool:
-    """Whether there may be something to take back: what nobody knows must not add words to the vocabulary."""
+    """True if there may be something to take back: what nobody knows must not add words to the vocabulary."""
     is_fact = Edge.objects.filter(concept__token=triple.concept).exclude(concept=F("parent"))
     is_claim = Claim.objects.filter(concept__token=triple.concept, status__in=OPEN)
     return (is_fact.exists() or is_claim.exists()) and Dimension.objects.filter(soas__token=triple.dimension).exists()

@@ -241,7 +241,7 @@ def _explain(row: Observation, model: LanguageModel) -> None:
 
 
 def _is_explained(concept: Soas) -> bool:
-    """Whether nothing is to be asked about it any more."""
+    """True if nothing is to be asked about it any more."""
     is_muted = concept.is_muted or MutePattern.mutes(concept.token)
     return is_muted or concept.is_common or Edge.objects.filter(concept=concept).exists()
 
@@ -276,7 +276,7 @@ def _give_up(row: Observation, concept: Soas, why: str) -> None:
 
 
 def _finish(row: Observation, outcome: Observation.Outcome) -> bool:
-    """Whether the row was still ours."""
+    """True if the row was still ours."""
     is_ours = bool(leases.lock([row]))
     if is_ours:
         leases.finish({row.pk: outcome})

@@ -1,7 +1,6 @@
 """Notifications, from the outbox to receivers on real sockets."""
 
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -23,19 +22,6 @@ pytestmark = pytest.mark.django_db
 
 SECRET = "whsec-0123456789abcdef"
 OPENED, FAILED = NotificationEvent.CONFLICT_OPENED, NotificationEvent.RUN_FAILED
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Receiver]:
-    with Receiver() as receiver:
-        yield receiver
-
-
-@pytest.fixture
-def receiver(running: Receiver) -> Receiver:
-    running.got.clear()
-    running.statuses.clear()
-    return running
 
 
 @pytest.fixture

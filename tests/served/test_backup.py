@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from django.conf import settings
 
+from festinger_site import backup
 from tests.learners import learning
 from tests.served.server import PROJECT, Served, make_url, manage, new_database
 from tests.standin import StandIn
@@ -139,6 +140,13 @@ def test_only_the_newest_are_kept_and_nobody_else_can_read_them(home: Path, data
     assert left[0] == old[1]
     assert len(left) == 2
     assert left[1].stat().st_mode & 0o077 == 0
+
+
+def test_room_is_left_on_the_disk(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backup, "LOW_BYTES", 10**18)
+
+    with psycopg.connect(database) as connection, pytest.raises(backup.BackupFailed, match="MB are free, and a backup"):
+        backup._check_room(connection, tmp_path)
 
 
 def test_a_damaged_file_makes_no_home(file: Path, tmp_path: Path) -> None:

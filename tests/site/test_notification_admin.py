@@ -1,6 +1,5 @@
 """Targets of notifications and the log of deliveries in the admin, used like a person. A secret never comes out."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,19 +23,6 @@ SECRET = "whsec-0123456789abcdef"
 @pytest.fixture(scope="module")
 def operator_login(module_db: None) -> Login:
     return Login(User.objects.create_superuser("operator"))
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Receiver]:
-    with Receiver() as receiver:
-        yield receiver
-
-
-@pytest.fixture
-def receiver(running: Receiver) -> Receiver:
-    running.got.clear()
-    running.statuses.clear()
-    return running
 
 
 def form(**fields: Any) -> dict[str, Any]:
