@@ -42,6 +42,13 @@ def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
         yield
 
 
+def read_launcher(home: Path) -> int:
+    """Return the process id of the last launcher of the home at this path; 0 where there is none."""
+    with suppress(OSError, ValueError):
+        return int((home / RUN).read_text().partition(",")[0])
+    return 0
+
+
 def tell_stopping(home: Path) -> None:
     """Tells whoever wants to launch next that it may wait."""
     with suppress(OSError):  # of a home that was deleted meanwhile: what runs from it has to stop all the same

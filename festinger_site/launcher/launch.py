@@ -123,6 +123,8 @@ def keep_running(supervisor: Supervisor, site: ModuleType) -> NoReturn:
                 supervisor.replace_proxy(lambda: is_database_up(site))
             watch.replace_stalled()
             continue
+        if home_locks.read_launcher(supervisor.home) != os.getpid():
+            raise LaunchFailed(f"{supervisor.home} was deleted while Festinger ran from it.")
         if time.monotonic() - revived_at > STEADY_S:
             deaths = 0
         say("supervisord died: starting it again, and what it watched.")
@@ -171,10 +173,12 @@ def database(home: Path, site: ModuleType) -> Iterator[Supervisor]:
             postgres_cluster.ensure_database(home)
         yield supervisor
     finally:
-        home_locks.tell_stopping(home)
-        say("Stopping ...")
-        supervisor.stop()
-        say("Stopped.")
+        # Not what another launcher has started in a new home at this path: it has ended ours.
+        if home_locks.read_launcher(home) in (0, os.getpid()):
+            home_locks.tell_stopping(home)
+            say("Stopping ...")
+            supervisor.stop()
+            say("Stopped.")
 
 
 def prepare(supervisor: Supervisor) -> dict[str, str | None]:

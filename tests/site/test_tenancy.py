@@ -1,3 +1,4 @@
+import os
 import shutil
 import threading
 from collections import Counter
@@ -71,5 +72,7 @@ def test_a_launcher_whose_home_was_deleted_stops_all_the_same(tmp_path: Path):
     home.mkdir()
 
     with home_locks.launching(home, on_wait=lambda: None):
+        assert home_locks.read_launcher(home) == os.getpid()
         shutil.rmtree(home)
+        assert home_locks.read_launcher(home) == 0
         home_locks.tell_stopping(home)  # it raises nothing, and what comes after it is done
