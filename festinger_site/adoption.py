@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from festinger_site import home as homes
 from festinger_site.launcher.preflight import LaunchFailed
 
 Names = frozenset[tuple[str, str]]  # app and migration
@@ -36,7 +37,7 @@ def check_applied(applied: Iterable[tuple[str, str]], known: Collection[tuple[st
     if unknown and unknown <= OLD:
         raise LaunchFailed(
             "This database is of version 0.1.0. Make a backup, then let this version take it over, once:"
-            " manage.py adopt_0_1_0"
+            f" {homes.MANAGE} adopt_0_1_0"
         )
     if unknown:
         raise LaunchFailed(

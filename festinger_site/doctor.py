@@ -162,7 +162,7 @@ def check_port() -> Assessment:
     return (
         UNKNOWN,
         f"Nothing listens on port {settings.FESTINGER_PORT}.",
-        "Start Festinger: make run, or festinger run.",
+        f"Start Festinger: {homes.RUN}.",
     )
 
 
@@ -228,7 +228,7 @@ def check_migrations(connection: Database) -> Assessment:
         return BAD, str(failed), "Start the version that it names, or restore a backup."
     if missing := known - applied:
         says = f"{format_count(len(missing), 'migration')} of this version not applied yet."
-        return BAD, says, "The next start applies them: make run, or manage.py prepare."
+        return BAD, says, f"The next start applies them, or: {settings.MANAGE} prepare."
     return GOOD, "The tables are of this version.", ""
 
 
@@ -248,7 +248,7 @@ def check_backups() -> Assessment:
     if not kept:
         return WARNING, "None is made at night.", "Set backups_kept, or see to backups of your own."
     made = find_newest(settings.HOME)
-    advice = "Make one now: manage.py backup. If last night's failed, worker.log says why (backup.failed)."
+    advice = f"Make one now: {settings.MANAGE} backup. If last night's failed, worker.log says why (backup.failed)."
     if made is None:
         first = InstalledVersion.objects.aggregate(Min("at"))["at__min"]
         if first is not None and timezone.now() - first < FIRST_DAY:
@@ -262,7 +262,7 @@ def check_backups() -> Assessment:
 def check_tokens() -> Assessment:
     agents = Agent.objects.count()
     if settings.FESTINGER_REQUIRE_TOKEN and not agents:
-        return BAD, "Prompts need a token, and nobody has one.", "manage.py create_agent NAME"
+        return BAD, "Prompts need a token, and nobody has one.", f"{settings.MANAGE} create_agent NAME"
     return GOOD, f"{format_count(agents, 'agent has', 'agents have')} a token.", ""
 
 

@@ -37,6 +37,8 @@ from festinger_site.environment import EnvironmentMistake, read_environment
 CLONE = Path(__file__).resolve().parent.parent
 IS_CLONE = (CLONE / "manage.py").exists()
 # Templates, the example of config.yaml, gutask; installed as a package, they are inside of it (pyproject.toml).
+# For messages that tell operators what to type.
+RUN, MANAGE = ("make run", "manage.py") if IS_CLONE else ("festinger run", "festinger manage")
 PROJECT = CLONE if IS_CLONE else Path(__file__).resolve().parent / "project"
 DATABASE = "festinger"
 PORT = 5432  # names the socket file only, nothing listens on it; given everywhere, or PGPORT would choose

@@ -13,6 +13,7 @@ from proxy.domain.config_schema import BODY_MAX_BYTES
 
 ENVIRONMENT = read_environment()
 PROJECT = home.PROJECT
+MANAGE = home.MANAGE
 HOME = home.path()
 JOURNAL = HOME / "journal"
 IS_LAUNCHED = "FESTINGER_SUPERVISED" in os.environ  # by the launcher, which also starts a worker

@@ -37,7 +37,8 @@ NO_TOKEN: Final = "the agent has no token, and does not call from this machine"
 # Whether there is such a project is not for strangers to know.
 NO_SUCH_PROJECT: Final = "the project that the request names is unknown, or not open to its sender"
 NO_PROJECT_YET: Final = (
-    "there is no project {slug!r} yet: the first prompt or write that names it makes it, as manage.py create_project"
+    "there is no project {slug!r} yet: the first prompt or write that names it makes it, as"
+    f" {settings.MANAGE} create_project"
     " and POST /projects do"
 )
 PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
@@ -296,7 +297,7 @@ def _refuse(caller: Caller, needed: Permission, setting: str = "") -> ProxyError
     if caller.has_bad_token:
         return NotAllowed("this token is not valid: it was revoked, or is not written as it was shown")
     option = " --scope operator" if needed == "operator" else ""
-    ways = f"needs a token of scope {needed} (manage.py create_agent NAME{option} makes one)"
+    ways = f"needs a token of scope {needed} ({settings.MANAGE} create_agent NAME{option} makes one)"
     ways += f", or {setting}" if setting else ""
     if caller.token is None:
         return NotAllowed(f"this {ways}; it is sent as Authorization: Bearer fst_...")

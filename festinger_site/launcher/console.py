@@ -4,11 +4,13 @@ import sys
 import time
 from contextlib import suppress
 
+from festinger_site import home as homes
+
 FIRST_AFTER_S = 2
 THEN_EVERY_S = 10
 KEEPS = (
     "What users and models say is kept for 90 days, secrets masked, to be found again by the same person."
-    " To switch it off: the setting episodes in the admin. To delete it: manage.py forget."
+    f" To switch it off: the setting episodes in the admin. To delete it: {homes.MANAGE} forget."
 )
 
 

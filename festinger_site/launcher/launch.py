@@ -88,7 +88,7 @@ def pause(seconds: float) -> None:
 
 def launch(home: Path, site: ModuleType, stops: ExitStack) -> NoReturn:
     """Never returns: raises StopAsked, or what went wrong. ``stops`` then stops all that was started."""
-    with home_locks.starting_alone(home, on_wait=patient("Waiting for a manage.py command that uses this home")):
+    with home_locks.starting_alone(home, on_wait=patient("Waiting for a command that uses this home")):
         if supervision.end_leftovers(home):
             say("Stopped what was left running.")
         preflight.check_config(site.CONFIG_FILE)

@@ -42,8 +42,8 @@ def main(arguments: list[str]) -> None:
 
 
 NO_HOME = (
-    "There is no Festinger at {home}: start one there (make run, or festinger run), or set FESTINGER_HOME to where it"
-    " keeps its data."
+    f"There is no Festinger at {{home}}: start one there ({homes.RUN}), or set FESTINGER_HOME to where it keeps its"
+    " data."
 )
 
 

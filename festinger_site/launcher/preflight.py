@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 
+from festinger_site import home as homes
 from festinger_site.environment import Environment
 from proxy.config_file.parser import RulesMistakes
 from proxy.config_file.watcher import read_at
@@ -49,7 +50,7 @@ def check_exposure(environment: Environment, host: str) -> None:
     if not environment.FESTINGER_REQUIRE_TOKEN and not environment.FESTINGER_OPEN:
         problems.append(
             "Others could prompt, and so teach. Set FESTINGER_REQUIRE_TOKEN=1, and give each agent a token"
-            " (manage.py create_agent NAME); or set FESTINGER_OPEN=1 if everybody there may use it without."
+            f" ({homes.MANAGE} create_agent NAME); or set FESTINGER_OPEN=1 if everybody there may use it without."
         )
     if 0 < len(environment.FESTINGER_SECRET_KEY) < SECRET_MIN:
         problems.append(

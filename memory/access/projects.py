@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
@@ -41,7 +42,7 @@ class TooManyProjects(ProjectMistake):
     def __init__(self) -> None:
         super().__init__(
             f"there are {NAMED_PROJECTS_MAX} projects or more, so naming one does not make it:"
-            " manage.py create_project SLUG or POST /projects does"
+            f" {settings.MANAGE} create_project SLUG or POST /projects does"
         )
 
 

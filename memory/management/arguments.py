@@ -3,6 +3,7 @@
 from argparse import ArgumentTypeError
 from datetime import datetime
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
@@ -22,5 +23,5 @@ def find_project(slug: str) -> Project:
     """Raises CommandError."""
     project = Project.objects.filter(slug=slug.lower()).first()
     if project is None:
-        raise CommandError(f"There is no project {slug}. manage.py create_project {slug} makes it.")
+        raise CommandError(f"There is no project {slug}. {settings.MANAGE} create_project {slug} makes it.")
     return project

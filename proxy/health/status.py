@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from django.conf import settings
+
 from memory import bounds
 from memory.domain.formatting import format_count, format_duration
 from proxy.health.findings import Findings
@@ -295,7 +297,8 @@ def judge_search(found: Findings) -> Assessment:
         return (
             WARNING,
             f"{end_sentence(search.error)} What was said is found by its words only.",
-            "Install pgvector 0.8 or newer for this Postgres and run manage.py prepare, or set embedder to none.",
+            f"Install pgvector 0.8 or newer for this Postgres and run {settings.MANAGE} prepare, or set embedder to"
+            " none.",
         )
     return (
         WARNING,

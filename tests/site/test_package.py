@@ -61,7 +61,9 @@ def test_its_command_says_its_version_and_its_commands(installed: Installed) -> 
 
 
 def test_its_data_is_the_users_own(installed: Installed) -> None:
-    assert installed.run("doctor").stderr.startswith(f"There is no Festinger at {installed.data}: start one there")
+    assert installed.run("doctor").stderr.startswith(
+        f"There is no Festinger at {installed.data}: start one there (festinger run)"
+    )
     assert not installed.data.exists()
 
 

@@ -14,6 +14,7 @@ import httpx
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from festinger_site import home as homes
 from festinger_site.launcher.console import say
 from festinger_site.launcher.scratch_instance import Interrupted, ScratchFailed, scratch, stop_on_signals
 
@@ -124,7 +125,7 @@ class Command(BaseCommand):
             self.line("so we see what a model sees.")
             self.story(Model(http, url))
         self.title("Done")
-        self.line("Everything is stopped and removed. To use it with your own Ollama: make run")
+        self.line(f"Everything is stopped and removed. To use it with your own Ollama: {homes.RUN}")
 
     def story(self, model: Model) -> None:
         self.title("1. A word it does not know")

@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -66,7 +67,7 @@ class Command(BaseCommand):
             for setting in chosen:
                 Config.objects.update_or_create(key=setting, defaults={"value": str(model.pk)})
         self.stdout.write(f"{model} is model {model.pk}{' '.join(['; set as', *chosen]) if chosen else ''}.")
-        self.stdout.write(f"Test it with: manage.py test_model {model.pk}")
+        self.stdout.write(f"Test it with: {settings.MANAGE} test_model {model.pk}")
 
 
 def price(text: str) -> Decimal:

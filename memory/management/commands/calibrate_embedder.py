@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.models import Embedder
@@ -13,7 +14,8 @@ class Command(BaseCommand):
 
     def handle(self, **_: Any) -> None:
         if not schema.has_tables():
-            raise CommandError(f"{schema.describe_lack(schema.find_extension())}: manage.py prepare sets it up.")
+            lack = schema.describe_lack(schema.find_extension())
+            raise CommandError(f"{lack}: {settings.MANAGE} prepare sets it up.")
         queue.follow_setting()
         embedder = Embedder.objects.filter(is_current=True).first()
         if embedder is None:

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.llm.errors import LlmError
@@ -25,7 +26,8 @@ class Command(BaseCommand):
         if rebuild:
             rebuild_builtin()
         if not schema.has_tables():
-            raise CommandError(f"{schema.describe_lack(schema.find_extension())}: manage.py prepare sets it up.")
+            lack = schema.describe_lack(schema.find_extension())
+            raise CommandError(f"{lack}: {settings.MANAGE} prepare sets it up.")
         if anew:
             queue.embed_anew()
         Embedder.objects.filter(is_current=True).update(failed_at=None)  # whoever asks now does not want to wait

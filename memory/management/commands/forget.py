@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.domain.formatting import format_count
@@ -11,8 +12,8 @@ from memory.semantic.forgetting import ForgetScope, forget
 
 EXAMPLE_MAX = 100  # characters
 UNTOUCHED = (
-    "Not touched: facts and the sentences behind them (gutask forget, manage.py redact), backups, and what a running"
-    " server has heard and not yet written: run this again in a minute."
+    f"Not touched: facts and the sentences behind them (gutask forget, {settings.MANAGE} redact), backups, and what a"
+    " running server has heard and not yet written: run this again in a minute."
 )
 
 
@@ -35,7 +36,7 @@ class Command(BaseCommand):
         try:
             selection = ForgetScope(**{name: value for name, value in given.items() if name in ForgetScope.__slots__})
         except ValueError as error:
-            raise CommandError(f"{error}: see manage.py forget --help") from None
+            raise CommandError(f"{error}: see {settings.MANAGE} forget --help") from None
         found = forget(selection, is_trial=is_trial)
         if is_trial:
             for text in found.examples:

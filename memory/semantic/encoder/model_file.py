@@ -36,7 +36,7 @@ def find_model(home: Path) -> Path:
     if not is_as_made:
         raise EncoderUnavailable(
             f"{model} was changed after it was made: its sha256 is not the one in {DIGEST}."
-            " To make it anew: manage.py embed --rebuild."
+            " The command embed --rebuild makes it anew."
         )
     return model
 

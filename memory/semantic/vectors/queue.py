@@ -8,6 +8,7 @@ from datetime import timedelta
 from math import inf
 from typing import Final
 
+from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -286,7 +287,7 @@ def embed_and_store(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> 
     elif embedder.dimensions != dimensions:
         raise Misconfigured(
             f"Its vectors have {dimensions} dimensions now, not {embedder.dimensions} as before: another model has the"
-            " name. To begin anew with it: manage.py embed --anew."
+            f" name. To begin anew with it: {settings.MANAGE} embed --anew."
         )
     ids = [waiting.id for waiting in batch]
     written = [schema.write_vector(vector) for vector in vectors]

@@ -75,7 +75,7 @@ class Command(BaseCommand):
             raise CommandError(str(mistake)) from mistake
         cache = asyncio.run(read_graph())
         if not cache.soas_by_token:
-            raise CommandError("the vocabulary is empty: run manage.py bootstrap first")
+            raise CommandError(f"the vocabulary is empty: run {settings.MANAGE} bootstrap first")
         if jsonl:
             self.batch(cache, sys.stdin if lines is None else lines, role)
         else:

@@ -4,6 +4,7 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.domain.formatting import format_count
@@ -36,7 +37,7 @@ class Command(BaseCommand):
             raise CommandError("A consolidation is under way already.")
         self.stdout.write(
             f"Run {run.pk} is {run.status}. {format_count(run.conflicts_seen, 'memory', 'memories')}:"
-            f" {in_words(run.counts)}. Undo it with: manage.py consolidate --undo {run.pk}"
+            f" {in_words(run.counts)}. Undo it with: {settings.MANAGE} consolidate --undo {run.pk}"
         )
         if run.note:
             self.stdout.write(self.style.WARNING(run.note))

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.domain.formatting import format_count
@@ -65,7 +66,7 @@ class Command(BaseCommand):
         else:
             run = quarantine(found, actor, Run.Trigger.QUARANTINE, describe_quarantine(agent, since))
             self.stdout.write(
-                f"{found.describe()} went to the candidates. Undo it with: manage.py quarantine --undo {run.pk}"
+                f"{found.describe()} went to the candidates. Undo it with: {settings.MANAGE} quarantine --undo {run.pk}"
             )
 
     def take_back(self, run_id: int, actor: Actor) -> None:

@@ -27,7 +27,7 @@ def test_a_file_that_one_byte_was_changed_of_is_refused_and_stays(home: Path) ->
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
 
-    with pytest.raises(EncoderUnavailable, match=r"was changed after it was made.*manage.py embed --rebuild"):
+    with pytest.raises(EncoderUnavailable, match=r"was changed after it was made.*embed --rebuild makes"):
         find_model(home)
     assert file.read_bytes() == content
 
