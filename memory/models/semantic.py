@@ -5,7 +5,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector, SearchVectorField
 from django.db import models
-from django.db.models import F, Func, Q
+from django.db.models import ExpressionWrapper, F, Func, Q
 from django.db.models.functions import Lower, Mod, Now
 from django.db.models.lookups import Exact
 
@@ -183,6 +183,15 @@ class Memory(models.Model):
     embedded_at = models.DateTimeField(null=True, blank=True, help_text="Empty while it is found by its words only.")
     lexemes = models.GeneratedField(
         expression=SearchVector("text", config="english"), output_field=SearchVectorField(), db_persist=True
+    )
+    is_personal = models.GeneratedField(  # memory.semantic.domain.scope.Scope.is_personal
+        expression=ExpressionWrapper(
+            Q(category__in=["identity", "preference", "episodic"])
+            | Q(category="project", project=None) & ~Q(person=""),
+            output_field=models.BooleanField(),
+        ),
+        output_field=models.BooleanField(),
+        db_persist=True,
     )
 
     class Meta:

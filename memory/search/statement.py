@@ -11,7 +11,6 @@ from memory.search.ranking import ASKS_ONLY, NO_VECTOR_WEIGHT, SHARE_WEIGHT
 from memory.search.request import KINDS, Kind, SearchRequest, Types
 from memory.semantic.domain import consolidation
 from memory.semantic.domain.noise import Noise
-from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.vectors.schema import write_vector
 
 WORDS_MAX: Final = 40  # lexemes of a query that count, the rarest first
@@ -307,9 +306,8 @@ def visible(kind: Kind, asked: Asked, *, table: str = "") -> str:
         if asked.is_unasked:
             conditions.append(f"{column}role = 'user'")
     else:
-        personal = ", ".join(f"'{category}'" for category in sorted(PERSONAL))
         conditions += [
-            f"({column}category NOT IN ({personal}) OR {spoken_by})",
+            f"(NOT {column}is_personal OR {spoken_by})",
             f"{column}status = 'active'",
             f"{confidence(table or kind)} {'>' if asked.is_unasked else '>='} %(least_confidence)s",
         ]

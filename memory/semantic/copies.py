@@ -10,20 +10,20 @@ from django.db import connection
 from memory.db.connections import columns, fetch_rows
 from memory.models import Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain.episodes import EpisodeText, write_places
-from memory.semantic.domain.scope import PERSONAL, Scope
+from memory.semantic.domain.scope import Scope
 from memory.semantic.lexemes import LEXEMES
-from memory.semantic.store import Action, Change, describe_change, take_snapshot
+from memory.semantic.store import Action, Change, describe_change, scope_of, take_snapshot
 
 # For each text the memory that says it: what is of a person for themselves, the rest for all of the project. In SQL,
 # because Python makes small letters of some others than Postgres does.
 FIND_SAME: Final = """
     SELECT DISTINCT ON (place) place, memory.id, memory.status = 'active'
     FROM unnest(%(texts)s::text[], %(projects)s::int8[], %(agents)s::text[], %(persons)s::text[],
-                %(categories)s::text[], %(times)s::timestamptz[]) WITH ORDINALITY
-        AS given (text, project, agent, person, category, said_at, place)
+                %(personal)s::bool[], %(times)s::timestamptz[]) WITH ORDINALITY
+        AS given (text, project, agent, person, is_personal, said_at, place)
     JOIN memory ON lower(memory.text) = lower(given.text) AND project_id IS NOT DISTINCT FROM project
     WHERE memory.id <= %(last)s AND ((memory.agent, memory.person) = (given.agent, given.person)
-        OR NOT ARRAY[memory.category, given.category]::text[] && %(personal)s::text[])
+        OR NOT (memory.is_personal OR given.is_personal))
     ORDER BY place, memory.said_at = given.said_at DESC, status = 'active' DESC, memory.id DESC
 """
 LEAVE_OUT_EPISODES: Final = """
@@ -76,10 +76,14 @@ def lock_memories() -> None:
 def find_same(memories: Sequence[Memory], last: int) -> dict[int, tuple[int, bool]]:
     """By their place in the sequence, those that are here, up to the id ``last``, with whether they are active."""
     said = columns(
-        [(one.text, one.project_id, one.agent, one.person, str(one.category), one.said_at) for one in memories], 6
+        [
+            (one.text, one.project_id, one.agent, one.person, scope_of(one).is_personal(one.category), one.said_at)
+            for one in memories
+        ],
+        6,
     )
-    names = ("texts", "projects", "agents", "persons", "categories", "times")
-    rows = fetch_rows(FIND_SAME, {**dict(zip(names, said, strict=True)), "last": last, "personal": sorted(PERSONAL)})
+    names = ("texts", "projects", "agents", "persons", "personal", "times")
+    rows = fetch_rows(FIND_SAME, {**dict(zip(names, said, strict=True)), "last": last})
     return {place - 1: (key, is_active) for place, key, is_active in rows}
 
 

@@ -14,8 +14,8 @@ from memory.domain.claims.reader import read_claims
 from memory.domain.claims.wording import tells_other_value
 from memory.models import Memory
 from memory.semantic.domain import consolidation, slots
-from memory.semantic.domain.scope import PERSONAL, Scope, Speaker, kind_of, list_kindred
-from memory.semantic.store import Draft, Status
+from memory.semantic.domain.scope import kind_of, list_kindred
+from memory.semantic.store import Draft, Status, scope_of
 
 SAME_BEGINNING: Final = 2  # words with which two sentences begin that tell the values of one slot
 REWORDED_MAX: Final = 100  # memories of a speaker that begin alike, the newest
@@ -34,7 +34,7 @@ def find_rivals(memory: Memory) -> list[Memory]:
     rows = rows.exclude(pk=memory.pk)
     is_own = Q(agent=memory.agent, person=memory.person)
     # What concerns a person is contradicted by nobody else, who may not even learn that it is there.
-    rows = rows.filter(is_own if memory.category in PERSONAL else is_own | ~Q(category__in=PERSONAL))
+    rows = rows.filter(is_own if scope_of(memory).is_personal(memory.category) else is_own | Q(is_personal=False))
     return [row for row in rows.select_for_update(of=("self",)).order_by("id") if are_rivals(memory, row)]
 
 
@@ -65,7 +65,7 @@ def find_contradiction(one: Memory, other: Memory) -> Opposition | None:
 def draft_of(memory: Memory, **changes: Any) -> Draft:
     """The memory as it would be written now, with what is changed of its ``text``, ``category`` and ``project``."""
     text, category = changes.get("text", memory.text), changes.get("category", memory.category)
-    scope = Scope(Speaker(memory.agent, memory.person), changes.get("project", memory.project_id))
+    scope = scope_of(memory)._replace(project=changes.get("project", memory.project_id))
     is_kept = (text, category) == (memory.text, memory.category)
     found = slots.Slots(memory.slot, memory.other_slot) if is_kept else slots.find_slots(text, category)
     return Draft(text, category, scope, memory.confidence, Memory.Source(memory.source), found)

@@ -19,7 +19,7 @@ from memory.models import Memory, MemoryHistory, MemoryLineage, Project
 from memory.semantic.domain import slots
 from memory.semantic.domain.consolidation import decay, lasts
 from memory.semantic.domain.rewording import PERSONS, about_user
-from memory.semantic.domain.scope import PERSONAL, Scope, kind_of, list_kindred
+from memory.semantic.domain.scope import Scope, Speaker, kind_of, list_kindred
 
 Action = MemoryHistory.Action
 Status = Memory.Status
@@ -68,7 +68,7 @@ class Draft:
     @property
     def places(self) -> Iterable[str]:
         """The places that only one transaction at a time may look at and write."""
-        owner = "\0".join(self.scope.speaker) if self.category in PERSONAL else ""
+        owner = "\0".join(self.scope.speaker) if self.scope.is_personal(self.category) else ""
         base = f"{self.scope.project or ''}\0{owner}\0{kind_of(self.category)}\0"
         return [f"{base}{slot}" for slot in self.slots if slot] + [f"{self.scope.project or ''}\0={_bare(self.text)}"]
 
@@ -79,7 +79,11 @@ class Draft:
 def visible_to(scope: Scope) -> QuerySet[Memory]:
     """Return those of all statuses: what concerns a person for whoever said it, the rest for all of the project."""
     own = Q(agent=scope.speaker.agent, person=scope.speaker.person)
-    return Memory.objects.filter(own | ~Q(category__in=PERSONAL), project=scope.project)
+    return Memory.objects.filter(own | Q(is_personal=False), project=scope.project)
+
+
+def scope_of(memory: Memory) -> Scope:
+    return Scope(Speaker(memory.agent, memory.person), memory.project_id)
 
 
 def said_by(scope: Scope) -> QuerySet[Memory]:
@@ -329,6 +333,8 @@ def change(memory: Memory, action: str, by: Change, *, more: Mapping[str, Any] |
     for name, value in changes.items():
         setattr(memory, name, value)
     memory.save(update_fields=list(changes))
+    if changes.keys() & {"category", "project"}:
+        memory.refresh_from_db(fields=["is_personal"])
     describe_change(memory, action, by, before, more or {}).save()
 
 

@@ -9,7 +9,6 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from memory.models import Episode, GivenNote, Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain import consolidation as rules
-from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.store import Status
 
 EPISODES: Final = 2_000  # that are compared at a time
@@ -27,7 +26,7 @@ def find_memories() -> QuerySet[Memory]:
 def find_groups() -> Iterator[dict[int, Memory]]:
     groups: dict[Owner, dict[int, Memory]] = defaultdict(dict)
     for memory in find_memories().order_by("pk").iterator():
-        speaker = (memory.agent, memory.person) if memory.category in PERSONAL else ()
+        speaker = (memory.agent, memory.person) if memory.is_personal else ()
         groups[memory.project_id, memory.category, *speaker][memory.pk] = memory
     yield from groups.values()
 
@@ -51,7 +50,7 @@ def in_chunks(episodes: Iterable[Episode]) -> Iterator[dict[int, Episode]]:
 
 def is_support(memory: Memory, episode: Episode) -> bool:
     is_own = (memory.agent, memory.person) == (episode.agent, episode.person)
-    if episode.said_at <= memory.last_updated or not (is_own or memory.category not in PERSONAL):
+    if episode.said_at <= memory.last_updated or (memory.is_personal and not is_own):
         return False
     return rules.supports(memory.text, episode.text)
 

@@ -19,7 +19,6 @@ from memory.models import Edge, EdgeHistory, Memory, MemoryHistory, ProjectState
 from memory.semantic import project_state, uniting
 from memory.semantic import store as memories
 from memory.semantic.domain.consolidation import states_same
-from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.rivals import draft_of, lock_places
 from memory.semantic.store import Change
 from resolution import rulings
@@ -84,7 +83,7 @@ class DisputedRow:
     @property
     def person(self) -> tuple[str, str] | None:
         """The speaker whom it concerns; None where it concerns all."""
-        is_personal = isinstance(self.row, Memory) and self.row.category in PERSONAL
+        is_personal = isinstance(self.row, Memory) and self.row.is_personal
         return (self.row.agent, self.row.person) if is_personal else None
 
     @property

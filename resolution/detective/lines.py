@@ -13,7 +13,6 @@ from memory.domain.formatting import format_fact
 from memory.domain.timing import is_dated
 from memory.models import EdgeHistory, Memory, Project, ProjectState, Source
 from memory.semantic.domain.consolidation import read_words
-from memory.semantic.domain.scope import PERSONAL
 from resolution.domain.story import DECISION, StoryLine, StoryRow, carries
 from resolution.models import Decision
 
@@ -90,7 +89,7 @@ def tell_edge(
 
 
 def tell_memory(memory: Memory) -> StoryLine:
-    owner = "/".join(filter(None, (memory.agent, memory.person))) if memory.category in PERSONAL else ""
+    owner = "/".join(filter(None, (memory.agent, memory.person))) if memory.is_personal else ""
     slot = f"{memory.category}: {memory.slot}" if memory.slot else ""
     return StoryLine(
         StoryRow("memory", memory.pk),

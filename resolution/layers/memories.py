@@ -6,7 +6,7 @@ from typing import Any
 
 from memory.models import Memory
 from memory.semantic import store
-from memory.semantic.domain.scope import PERSONAL, kind_of
+from memory.semantic.domain.scope import kind_of
 from memory.semantic.rivals import find_rivals
 from memory.semantic.store import Change
 from resolution.domain.layer_slots import memory_key
@@ -78,7 +78,7 @@ def _find_slot(memory: Memory, rival: Memory, slug: str) -> tuple[str, str, dict
         pair = sorted((memory.pk, rival.pk))
         return "", f"memories {pair[0]} {pair[1]}", {"memories": pair} | project
     key, about = memory_key(slug, memory.category, shared[0]), {"slot": shared[0]} | project
-    if memory.category not in PERSONAL:
+    if not memory.is_personal:
         return "", key, about
     owner = json.dumps([memory.agent, memory.person], ensure_ascii=False)
     return owner, key, {"category": memory.category, **about, "agent": memory.agent, "user": memory.person}

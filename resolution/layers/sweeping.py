@@ -41,13 +41,14 @@ FACTS: Final = f"{detection.READ_FACTS} AND edge_id > %s ORDER BY edge_id LIMIT 
 # Of each place that holds several memories their ids, the newest first.
 GROUPS: Final = """
     SELECT array_agg(id ORDER BY id DESC) FROM (
-        SELECT id, project_id, category, agent, person, slot AS place FROM memory WHERE status = 'active' AND slot <> ''
+        SELECT id, project_id, category, is_personal, agent, person, slot AS place FROM memory
+        WHERE status = 'active' AND slot <> ''
         UNION
-        SELECT id, project_id, category, agent, person, other_slot FROM memory
+        SELECT id, project_id, category, is_personal, agent, person, other_slot FROM memory
         WHERE status = 'active' AND other_slot <> ''
     ) AS placed
     GROUP BY project_id, place, CASE WHEN category = ANY(%s) THEN category END,
-             CASE WHEN category = ANY(%s) THEN agent END, CASE WHEN category = ANY(%s) THEN person END
+             CASE WHEN is_personal THEN agent END, CASE WHEN is_personal THEN person END
     HAVING count(*) > 1
 """
 
@@ -118,7 +119,7 @@ def _keys_of(row: Memory | ProjectState) -> set[str]:
 
 def compare_memories() -> Iterator[int]:
     """Open conflicts between memories of one slot; yield how many memories were looked at."""
-    groups = [ids[:GROUP_MAX] for (ids,) in fetch_rows(GROUPS, [sorted(PERSONAL)] * 3)]
+    groups = [ids[:GROUP_MAX] for (ids,) in fetch_rows(GROUPS, [sorted(PERSONAL)])]
     for some in chunks(groups, BATCH):
         memories = Memory.objects.only("text", "category", "slot", "other_slot").in_bulk(
             {key for ids in some for key in ids}

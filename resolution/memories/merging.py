@@ -7,7 +7,6 @@ from django.db.models import Q, QuerySet
 from memory.db.transactions import in_transaction
 from memory.models import Memory, MemoryHistory
 from memory.semantic import uniting
-from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.store import Status
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, Outdated, UnknownId
@@ -80,7 +79,7 @@ def find_obstacle(memories: Sequence[Memory]) -> str:
     if len({memory.project_id for memory in memories}) > 1:
         return "they belong to different projects"
     speakers = {(memory.agent, memory.person) for memory in memories}
-    if len(speakers) > 1 and any(memory.category in PERSONAL for memory in memories):
+    if len(speakers) > 1 and any(memory.is_personal for memory in memories):
         return "they are of different people, and what concerns a person stays theirs"
     return ""
 

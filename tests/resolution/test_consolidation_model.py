@@ -202,7 +202,7 @@ def test_it_concludes_memories_from_related_messages_and_they_are_undone(model: 
     made = Memory.objects.get(source="extracted")
     assert (made.text, made.status, made.channel, made.evidence_count) == (HOSTED, "active", "explained", 2)
     assert made.confidence == pytest.approx(0.72)
-    assert (made.agent, made.person, made.project_id) == (*ANN.speaker, ANN.project)
+    assert (made.agent, made.person, made.project_id, made.is_personal) == (*ANN.speaker, ANN.project, True)
     assert set(MemoryLineage.objects.filter(memory=made).values_list("kind", "row")) == {
         ("episode", moved.pk), ("episode", nodes.pk),
     }  # fmt: skip

@@ -94,6 +94,33 @@ def test_what_concerns_a_person_is_each_persons_own() -> None:
     assert [one.text for one in store.visible_to(KIM)] == ["The user never uses tabs."]
 
 
+def test_what_one_of_several_people_says_of_us_is_theirs_unless_they_name_a_project() -> None:
+    project = Project.objects.create(slug="hive", name="Hive")
+    for scope, broker in ((SAM, "Kafka"), (KIM, "RabbitMQ")):
+        hear(f"We decided to use {broker} for the event bus.", scope=scope)
+    for scope in (Scope(SAM.speaker, project.pk), Scope(Speaker("winky"))):
+        hear("We decided to use NATS for the event bus.", scope=scope)
+    reading.read_due()
+
+    brokers = {"Kafka", "RabbitMQ", "NATS"}
+    whose = (SAM, KIM, Scope(Speaker("dobby")), Scope(KIM.speaker, project.pk))
+    texts = [" ".join(one.text for one in store.visible_to(scope)) for scope in whose]
+    assert [{broker for broker in brokers if broker in told} for told in texts] == [
+        {"Kafka", "NATS"}, {"RabbitMQ", "NATS"}, {"NATS"}, {"NATS"},
+    ]  # fmt: skip
+    assert not Memory.objects.filter(is_disputed=True).exists()
+
+
+def test_a_memory_that_gets_another_category_is_seen_by_others_from_then_on() -> None:
+    memory = tell("I prefer tabs.").memory
+    assert memory is not None
+    assert not store.visible_to(KIM).exists()
+
+    store.edit(memory, remark("I prefer tabs.").change, text=memory.text, category="other")
+
+    assert (memory.is_personal, store.visible_to(KIM).get()) == (False, memory)
+
+
 def test_projects_have_memories_of_their_own() -> None:
     project = Project.objects.create(slug="hive", name="Hive")
     tell("We decided to use Kafka.")

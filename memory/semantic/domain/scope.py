@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 from zlib import crc32
 
-# Of these kinds of memories, and of episodes, only whoever said them is given any.
+# Of these categories of memories, and of episodes, only whoever said them is given any.
 PERSONAL: Final = frozenset({"identity", "preference", "episodic"})
 _COMMON: Final = frozenset({"project", "other"})  # all other categories
 
@@ -31,7 +31,13 @@ class Scope(NamedTuple):
     speaker: Speaker
     project: int | None = None
 
+    def is_personal(self, category: str) -> bool:
+        """True if a memory of this category is given to its speaker only. Who is one of several persons behind an agent
+        and names no project speaks of an "us" that the others are no part of. As the column of the table has it."""
+        is_own_us = category == "project" and bool(self.speaker.person) and self.project is None
+        return is_own_us or category in PERSONAL
+
     def number_owner(self, category: str) -> int:
         """The same for all who may be given a memory of this category that belongs to the scope; never 0."""
-        speaker = self.speaker if category in PERSONAL else ()
+        speaker = self.speaker if self.is_personal(category) else ()
         return crc32("\0".join((str(self.project or ""), *speaker)).encode("utf-8", "replace")) or 1

@@ -17,7 +17,6 @@ from memory.admin.base import Page, address, limit_selection
 from memory.domain.formatting import format_count
 from memory.domain.types import whole_number
 from memory.models import Memory, MemoryHistory, Project
-from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.rivals import find_contradiction
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, with_button
@@ -174,7 +173,7 @@ def find_like(chosen: Sequence[Memory]) -> QuerySet[Memory]:
     first = chosen[0]
     rows = Memory.objects.filter(project=first.project_id, status=Memory.Status.ACTIVE, is_disputed=False)
     own = Q(agent=first.agent, person=first.person)
-    rows = rows.filter(own if first.category in PERSONAL else own | ~Q(category__in=PERSONAL))
+    rows = rows.filter(own if first.is_personal else own | Q(is_personal=False))
     newest = rows.exclude(pk__in=[memory.pk for memory in chosen]).order_by("-pk")[:COMPARED_MAX]
     words = "replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery"
     likeness = RawSQL(f"ts_rank(memory.lexemes, {words})", [first.text])

@@ -20,7 +20,6 @@ from memory.domain.types import whole_number
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
 from memory.templatetags.times import ago
 from resolution.admin.memories import acting, moving, searching
 from resolution.admin.memories.episodes import TextSearch
@@ -158,9 +157,8 @@ class MemoryAdmin(Forgets, TextSearch, Page):
             edited = service.edit(obj.pk, actor, text=form.cleaned_data["text"], category=form.cleaned_data["category"])
             self._tell_conflict(request, edited)
             return
-        scope = Scope(Speaker(obj.agent, obj.person), obj.project_id)
         remark = compose(
-            obj.text, obj.category, scope, Channel.OPERATOR, timezone.now(),
+            obj.text, obj.category, store.scope_of(obj), Channel.OPERATOR, timezone.now(),
             source=Memory.Source.OPERATOR, actor=actor.signature,
         )  # fmt: skip
         [written] = service.remember([remark])
