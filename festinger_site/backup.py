@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import IO, Annotated, Any, Final, Self
@@ -126,7 +127,7 @@ def _write(target: IO[bytes], folder: Path, *, with_keys: bool) -> Manifest:
         _check_room(connection, folder)
         rows, migrations = count_rows(connection), _list_migrations(connection)
         postgres = connection.info.server_version // 10_000
-        digests = {DUMP: _write_dump(target, snapshot, find_client("pg_dump", postgres))}
+        digests = {DUMP: _write_dump(target, connection, snapshot, find_client("pg_dump", postgres))}
     with tarfile.open(fileobj=target, mode="a") as archive:
         for name, content in files.items():
             digests[name] = hashlib.sha256(content).hexdigest()
@@ -167,7 +168,7 @@ def _list_migrations(connection: psycopg.Connection) -> list[list[str]]:
     return [list(row) for row in connection.execute("SELECT app, name FROM django_migrations ORDER BY id").fetchall()]
 
 
-def _write_dump(target: IO[bytes], snapshot: str, program: str) -> str:
+def _write_dump(target: IO[bytes], connection: psycopg.Connection, snapshot: str, program: str) -> str:
     """Return its digest."""
     # Straight into the archive, whose header comes when the size is known: a copy beside it would need twice the room.
     target.write(b"\0" * tarfile.BLOCKSIZE)
@@ -175,7 +176,9 @@ def _write_dump(target: IO[bytes], snapshot: str, program: str) -> str:
     command = [program, "--format=custom", "--compress=1", f"--snapshot={snapshot}"]
     with run_client(command, settings.DATABASE_URL, stdout=subprocess.PIPE) as dump:
         assert dump.stdout
-        while chunk := dump.stdout.read(CHUNK_BYTES):
+        for number, chunk in enumerate(iter(partial(dump.stdout.read, CHUNK_BYTES), b"")):
+            if number == 0 and homes.is_embedded():  # its backend is there now
+                _put_last(connection)
             digest.update(chunk)
             target.write(chunk)
     size = target.tell() - tarfile.BLOCKSIZE
@@ -187,6 +190,13 @@ def _write_dump(target: IO[bytes], snapshot: str, program: str) -> str:
     target.write(b"\0" * tarfile.BLOCKSIZE * 2)  # the end of an archive, which the next member overwrites
     target.seek(0)
     return digest.hexdigest()
+
+
+def _put_last(connection: psycopg.Connection) -> None:
+    """Let prompts come before the backends that serve pg_dump."""
+    for (process,) in connection.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_dump'"):
+        with suppress(OSError):  # it has ended, or is not ours
+            os.setpriority(os.PRIO_PROCESS, process, NICENESS)
 
 
 def _read_files(*, with_keys: bool) -> Iterator[tuple[str, bytes]]:
