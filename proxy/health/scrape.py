@@ -19,6 +19,7 @@ from proxy.health.backups import find_newest
 from proxy.health.findings import describe_disk
 from proxy.health.outside import DATABASE_S, SharedAnswer
 from proxy.runtime import Runtime
+from resolution.models import Decision
 
 SHARED_S: Final = 5.0
 COUNTED_MAX: Final = 100_000  # rows that wait: more are not counted
@@ -108,7 +109,8 @@ def describe_stored(stored: Stored | None) -> Iterator[Metric]:
     yield gauge("festinger_open_conflicts", "Conflicts that nobody has decided", stored.conflicts)
     ages = GaugeMetricFamily("festinger_heartbeat_age_seconds", "Age of the last sign of life", labels=["part"])
     yield by_label(ages, stored.ages_s)
-    yield by_label(CounterMetricFamily("festinger_decisions", "Decisions by kind", labels=["kind"]), stored.decisions)
+    decisions = CounterMetricFamily("festinger_decisions", "Decisions by kind", labels=["kind"])
+    yield by_label(decisions, {kind: stored.decisions.get(kind, 0) for kind in Decision.Kind.values})
 
 
 def describe_process(current: Runtime) -> Iterator[Metric]:

@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 
 # ``stop``: a running answer was ended.
 LOOPS = Counter("festinger_loops", "Prompts and answers with a loop, by the strongest step against it", ["step"])
+for _step in LoopEvent.Step:
+    LOOPS.labels(_step)  # a rate does not see a count that begins at 1
 
 GATHER_S = 0.5
 REASONS_MAX = 100

@@ -134,6 +134,12 @@ def test_the_newest_backup_and_the_disk_are_told(pair: Served) -> None:
     assert count(pair, "festinger_home_free_bytes") > 0
 
 
+def test_loops_and_decisions_begin_at_zero(single: Served) -> None:
+    first = ('festinger_loops_total{step="stop"}', 'festinger_decisions_total{kind="merge"}')
+
+    assert [scrape(single)[sample] for sample in first] == [0, 0]
+
+
 def test_dashboard_and_alerts_name_only_what_is_exported(single: Served) -> None:
     for file in ("grafana/festinger.json", "prometheus/alerts.yml"):
         named = names_in((OPS / file).read_text())
