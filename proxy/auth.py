@@ -1,4 +1,4 @@
-"""Who is calling: the owner of a Festinger token, a name given in the address or in a header, or an address. And what
+"""Identifies callers by a Festinger token, a name in the address or in a header, or a network address, and decides what
 they may do."""
 
 import re
@@ -34,7 +34,7 @@ OFF_IN_ADDRESS = "off in the address"
 OFF_IN_REQUEST: Final = "off in the request (X-Festinger-Remember)"
 OFF_IN_SETTINGS: Final = "off in the settings (episodes)"
 NO_TOKEN: Final = "the agent has no token, and does not call from this machine"
-# Whether there is such a project is not for strangers to know.
+# The same message in both cases, so that strangers cannot probe for projects.
 NO_SUCH_PROJECT: Final = "the project that the request names is unknown, or not open to its sender"
 NO_PROJECT_YET: Final = (
     "there is no project {slug!r} yet: the first prompt or write that names it makes it, as"
@@ -46,12 +46,17 @@ PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """``token`` is the row of a valid Festinger token; ``has_bad_token``: all that it sends are others. ``is_local``:
-    from a program on this machine, not through a proxy, nor from a page of another site. ``claimed``: the registered
-    name in the address, without its token. ``person``: whom its headers say it speaks for. ``project``: the id;
-    ``named_project``: the slug in its header; ``is_astray``: that is of no project that it may name. ``speaker``: what
-    it is called among those who are remembered, if not by its name; ``chat``: how its client calls the conversation.
-    ``is_unread``: it is not known yet if its token is valid, as this process has not reached Postgres so far."""
+    """The sender of a request.
+
+    - ``token``: the row of a valid Festinger token; ``has_bad_token``: it sends only invalid ones.
+    - ``is_local``: a program on this machine, not behind a proxy and not a page of another site.
+    - ``claimed``: the registered name in the address, without that agent's token.
+    - ``person``: the person that its headers say it speaks for.
+    - ``project``: the project's id; ``named_project``: the slug in its header; ``is_astray``: it may not name that
+      project, or there is none.
+    - ``speaker``: its name in the memory, if that is not ``name``; ``chat``: its client's id of the conversation.
+    - ``is_unread``: this process has not reached Postgres yet, so it cannot tell if the token is valid.
+    """
 
     name: str
     token: AgentRow | None
@@ -68,18 +73,18 @@ class Caller:
     is_unread: bool = False
 
     def scope_for(self, payload: Mapping[str, Any]) -> Scope | None:
-        """For whom a request with this body is remembered and searched; None for nobody."""
+        """Return the scope in which a request with this body is remembered and searched; None for no scope."""
         if self.is_astray:
             return None
         return Scope(Speaker(self.speaker or self.name, self.person_in(payload)), self.project)
 
     def person_in(self, payload: Mapping[str, Any]) -> str:
-        """For whom a request with this body speaks; empty for nobody."""
+        """Return the person that a request with this body speaks for; empty for nobody."""
         return speakers.find_person(self.person, payload)
 
     @property
     def signature(self) -> str:
-        """Under which decisions are recorded: never a name that anybody may give."""
+        """The name under which decisions are recorded: never one that anybody may choose."""
         return self.token.name if self.token is not None else LOOPBACK
 
 
@@ -90,7 +95,8 @@ def identify(
     http_version: str = "1.1",
     address: AgentAddress | None = None,
 ) -> Caller:
-    """A token says who calls; without one the address does, and the header only where there is no such address."""
+    """Identify the caller by its token, else by the address, else by the header: the header counts only without such an
+    address."""
     token = token_of(cache, headers)
     given = address.name if address is not None else headers.get(b"x-festinger-agent", b"").decode("utf-8", "replace")
     given = "".join(character for character in given if character.isprintable()).strip()
@@ -105,7 +111,7 @@ def identify(
     if why := _find_why_not_kept(cache, token, headers, is_local=is_local, is_astray=is_astray):
         off["remember"] = why
     given = "" if owner else given
-    # Through a proxy on this machine anybody calls: not those who call from the machine itself.
+    # Anybody may call through a proxy on this machine: do not confuse them with callers on the machine itself.
     is_forwarded = token is None and is_loopback(peer) and not is_local
     return Caller(
         name=token.name if token else name_unregistered(given, peer),
@@ -125,8 +131,8 @@ def identify(
 
 
 def pose_as(cache: Cache, agent: str, person: str = "", project: int | None = None) -> Caller:
-    """The caller of a prompt that the agent sends from this machine, with its token where it has one; in its own
-    project if no other is given."""
+    """Return the caller of a prompt that the agent would send from this machine, with its token if it has one, and in
+    its own project unless another is given."""
     token = cache.agents_by_name.get(agent.casefold())
     off: dict[Switch, str] = dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
     if why := _find_why_not_kept(cache, token, {}, is_local=True, is_astray=False):
@@ -137,8 +143,8 @@ def pose_as(cache: Cache, agent: str, person: str = "", project: int | None = No
 
 
 def scope_of(cache: Cache, caller: Caller, payload: Mapping[str, Any], project: str = "") -> Scope:
-    """For whom a call of Festinger's own endpoints remembers and searches: in the project that it names, else in that
-    of its header or token. Raises NotAllowed."""
+    """Return the scope in which a call to Festinger's own endpoints remembers and searches: the project that it names,
+    else that of its header or token. Raises NotAllowed."""
     slug = read_slug(caller, project)
     found, is_astray = _find_project(cache, caller.token, slug)
     scope = replace(caller, project=found, is_astray=is_astray).scope_for(payload)
@@ -149,7 +155,7 @@ def scope_of(cache: Cache, caller: Caller, payload: Mapping[str, Any], project: 
 
 
 def read_slug(caller: Caller, project: str = "") -> str:
-    """The slug of the project that a call names in its body, else in its header; empty where it names none."""
+    """Return the slug of the project in a call's body, else in its header; empty if it names none."""
     return project.strip().lower() or caller.named_project
 
 
@@ -162,7 +168,7 @@ def may_make_project(cache: Cache, caller: Caller, slug: str) -> bool:
 
 
 def list_nameable(cache: Cache, caller: Caller) -> list[int]:
-    """The ids of the projects that the caller may name; operators may name all."""
+    """Return the ids of the projects that the caller may name; operators may name all."""
     names_all = may(caller, "operator")
     return [project.id for project in cache.projects.values() if names_all or _may_name(caller.token, project)]
 
@@ -172,7 +178,7 @@ def _read(headers: HeaderMap, name: bytes) -> str:
 
 
 def _find_project(cache: Cache, token: AgentRow | None, slug: str) -> tuple[int | None, bool]:
-    """The project of a request, None for the one that all share; and whether it names one that it may not."""
+    """Return a request's project, None for the one that all share, and True if it names one that it may not."""
     if not slug:
         return (token.project if token is not None else None), False
     project = cache.projects.get(slug)
@@ -189,7 +195,7 @@ def _may_name(token: AgentRow | None, project: ProjectRow) -> bool:
 def _find_why_not_kept(
     cache: Cache, token: AgentRow | None, headers: HeaderMap, *, is_local: bool, is_astray: bool
 ) -> str:
-    """Why nothing that is said in the request is kept as an episode; empty where it is."""
+    """Return why nothing in the request is kept as an episode; empty if it is kept."""
     if is_astray:
         return NO_SUCH_PROJECT
     if _read(headers, speakers.REMEMBER).lower() in speakers.NO:
@@ -204,17 +210,18 @@ def _find_why_not_kept(
 
 
 def _is_for_others(headers: HeaderMap, http_version: str) -> bool:
-    """Whether a request from this machine's own address may have been made for somebody else."""
+    """True if a request from this machine's own address may have been made for somebody else."""
     # A reverse proxy that adds no header, as nginx's bare proxy_pass, speaks HTTP/1.0.
     if http_version == "1.0" or any(name in PROXY_HEADERS or name.startswith(b"x-forwarded-") for name in headers):
         return True
-    # The browser of this machine, on behalf of whoever made the page. A page of our own names our Host.
+    # A browser on this machine, on behalf of whoever made the page. A page of our own has our Host as its Origin.
     _, _, site = headers.get(b"origin", b"").lower().partition(b"://")
     return b"origin" in headers and (not site or site != headers.get(b"host", b"").lower())
 
 
 def own_tokens(headers: HeaderMap) -> list[str]:
-    """Tokens of Festinger's, valid, revoked or made up: the bearers', and where Anthropic's clients put their key."""
+    """Return all Festinger tokens in the headers, valid, revoked or made up: bearer tokens, and the header in which
+    Anthropic's clients put their key."""
     given = [part.split() for part in headers.get(AUTHORIZATION, b"").split(b",")]
     tokens = [words[1] for words in given if len(words) == 2 and words[0].lower() == b"bearer"]
     tokens += headers.get(API_KEY, b"").replace(b",", b" ").split()
@@ -222,13 +229,13 @@ def own_tokens(headers: HeaderMap) -> list[str]:
 
 
 def token_of(cache: Cache, headers: HeaderMap) -> AgentRow | None:
-    """The owner of the token that was given; None for any that is not valid."""
+    """Return the owner of the token in the headers; None if no token is valid."""
     owners = (cache.agents.get(token_hash(token)) for token in own_tokens(headers))
     return next((owner for owner in owners if owner is not None), None)
 
 
 def join_repeated(headers: Iterable[tuple[bytes, bytes]]) -> HeaderMap:
-    """By name; fields that came more than once are joined (RFC 9110 section 5.3)."""
+    """Return the headers by name; repeated fields are joined (RFC 9110 section 5.3)."""
     joined: dict[bytes, bytes] = {}
     for name, value in headers:
         joined[name] = joined[name] + b", " + value if name in joined else value
@@ -236,7 +243,8 @@ def join_repeated(headers: Iterable[tuple[bytes, bytes]]) -> HeaderMap:
 
 
 def _has_own_token(name: bytes, value: bytes) -> bool:
-    """However it is written; elsewhere than where tokens belong, only what is as long as one."""
+    """True if the header holds a Festinger token: any spelling in the headers for tokens, only a full-length one
+    elsewhere."""
     return PREFIX in value if name in (AUTHORIZATION, API_KEY) else WHOLE_TOKEN.search(value) is not None
 
 
@@ -258,14 +266,14 @@ def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:
 
 
 def may(caller: Caller, needed: Permission) -> bool:
-    """An operator's token does all that an agent's does. Whoever sends a token wants to be its owner, and nobody
-    else."""
+    """True if the caller has the permission. An operator's token does all that an agent's does. A caller that sends an
+    invalid token gets no trust as a local one."""
     trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local and not caller.has_bad_token else "none"
     return "operator" in (trust, _scope_of(caller)) or needed in (trust, _scope_of(caller))
 
 
 def require(caller: Caller, needed: Permission) -> None:
-    """For Festinger's own endpoints. Raises NotAllowed and DatabaseAway."""
+    """Check a permission for Festinger's own endpoints. Raises NotAllowed and DatabaseAway."""
     if may(caller, needed):
         return
     setting = "FESTINGER_TRUST_LOOPBACK=operator" if needed == "operator" and caller.is_local else ""
@@ -273,15 +281,15 @@ def require(caller: Caller, needed: Permission) -> None:
 
 
 def require_own_name(caller: Caller) -> None:
-    """For Festinger's own endpoints: an address with the name of a registered agent is for its token only. Raises
+    """Check that a registered agent's name in the address comes with its token, for Festinger's own endpoints. Raises
     NotAllowed."""
     if caller.claimed:
         raise NotAllowed(f"{caller.claimed} has a token: send it as Authorization: Bearer fst_..., or use another name")
 
 
 def require_for_models(caller: Caller) -> None:
-    """For requests that change which models the upstream has. Raises NotAllowed and DatabaseAway."""
-    # Any trust will do on this machine: whoever runs there can ask the model server itself.
+    """Check the permission to change which models the upstream has. Raises NotAllowed and DatabaseAway."""
+    # Any trust will do on this machine: programs there can ask the model server directly.
     if _scope_of(caller) == "operator" or (caller.is_local and settings.FESTINGER_TRUST_LOOPBACK != "none"):
         return
     raise _refuse(caller, "operator")
@@ -305,15 +313,15 @@ def _refuse(caller: Caller, needed: Permission, setting: str = "") -> ProxyError
 
 
 def build_upstream_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
-    """What the upstream gets; a Festinger token stays here. Raises NotAllowed where a token is required, DatabaseAway
-    where it cannot be known yet, and ForwardingLoop."""
-    # The request has been here before (Via, RFC 9110 section 7.6.3): without this it would go round until no socket is
-    # left.
+    """Return the headers for the upstream, without Festinger tokens. Raises NotAllowed if a required token is missing,
+    DatabaseAway if it cannot be checked yet, and ForwardingLoop."""
+    # The request has been here before (Via, RFC 9110 section 7.6.3): without this check it would loop until no socket
+    # is left.
     if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
         raise ForwardingLoop
     if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, headers := join_repeated(scope["headers"])) is None:
         if cache.loaded_at is None and own_tokens(headers):
             raise DatabaseAway
         raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
-    # Also those that are revoked: they were never meant for the upstream.
+    # Also drop revoked tokens: they were never meant for the upstream.
     return [*filter_for_upstream(header for header in scope["headers"] if not _has_own_token(*header)), VIA]

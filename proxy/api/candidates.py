@@ -1,4 +1,4 @@
-"""The routes of candidates: what waits until somebody vouches for it."""
+"""The routes for candidates: facts that wait until somebody vouches for them."""
 
 from collections.abc import Callable
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""What the routes that change something in an operator's name have in common."""
+"""Shared parts of the routes that change something in an operator's name."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -55,12 +55,13 @@ def caller_with(request: ASGIRequest, permission: Permission) -> Any:
 
 
 async def apply_change(request: ASGIRequest, change: Callable[[Actor], Done]) -> Done:
-    """Makes a change in an operator's name, and returns when this process's cache has it: the next prompt shows it."""
+    """Make a change in an operator's name, and return when this process's cache has it, so that the next prompt shows
+    it."""
     return await apply_for(caller_with(request, "operator"), change)
 
 
 async def apply_for(caller: Caller, change: Callable[[Actor], Done]) -> Done:
-    """The same where the caller is known. Raises NotAllowed."""
+    """Make a change in the name of ``caller``, and wait for the cache as ``apply_change`` does. Raises NotAllowed."""
     require(caller, "operator")
     async with runtime.current().coherence.barrier(), translate_errors():
         return await sync_to_async(change)(Actor(caller.signature, Source.OPERATOR))

@@ -1,4 +1,4 @@
-"""The routes of conflicts, to look at them: which there are, and what became of what because of them."""
+"""The routes that list conflicts, and what was superseded because of them."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -26,7 +26,7 @@ from resolution.models import CollisionType, Conflict
 from resolution.views import audits, conflict_list
 
 RECENT = timedelta(days=7)
-# In any time zone later than what a clock can mean, and earlier than what Postgres cannot read.
+# The bounds hold in any time zone: after the epoch, and before what Postgres cannot read.
 LONGEST_AGO, FARTHEST = datetime(1970, 1, 2), datetime(9999, 1, 1)
 
 router = Router(tags=["conflicts"])
@@ -119,7 +119,7 @@ async def list_for(caller: Caller, wanted: ConflictQuery) -> dict[str, Any]:
 
 
 def hidden_from(caller: Caller) -> Q | None:
-    """The conflicts that are not for the caller; None where all are."""
+    """Return the filter for conflicts that the caller may not see; None if it may see all."""
     return None if may(caller, "operator") else is_hidden(scope_of(runtime.current().cache, caller, {}))
 
 

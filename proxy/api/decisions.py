@@ -1,4 +1,4 @@
-"""The routes of decisions: to decide conflicts, and to undo that."""
+"""The routes that decide conflicts and undo decisions."""
 
 from typing import Annotated, Any, Literal
 
@@ -61,7 +61,7 @@ class AnswerIn(ReasonIn):
     answer: Literal["yes", "no"]
 
 
-# Bodies that may be left out.
+# Defaults of optional bodies.
 NO_REASON = DismissalIn(member_id=None)
 ONLY_MEMBER = MemberIn(member_id=None)
 
@@ -173,7 +173,8 @@ def decided_out(made: list[Decision]) -> dict[str, Any]:
 
 
 def find_claim(conflict_id: int, member_id: int | None) -> int:
-    """The one that a decision is about. Raises DecisionError."""
+    """Return the id of the claim to decide: the one that is named, else the only open one, else the one resolved last.
+    Raises DecisionError."""
     rows = Claim.objects.filter(conflict_id=conflict_id)
     if member_id is not None:
         if not rows.filter(pk=member_id).exists():

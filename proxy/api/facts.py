@@ -1,4 +1,4 @@
-"""The routes by which agents state facts on purpose."""
+"""The routes with which agents state and list facts."""
 
 from dataclasses import asdict
 from typing import Any
@@ -42,7 +42,7 @@ async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
 async def teach(caller: Caller, words: str) -> Outcome:
     """Raises FactMistake."""
     fact = parse_fact(words)
-    # Answered when this process's own cache has the change: the agent's next prompt may be about this very fact.
+    # Answer only when this process's own cache has the change: the agent's next prompt may be about this very fact.
     current = runtime.current()
     async with current.coherence.barrier():
         outcome = await sync_to_async(assert_fact)(fact, attribute(caller, words))
@@ -74,7 +74,7 @@ def attribute(caller: Caller, words: str, holder: tuple[str, str] = NOBODY) -> A
 
 
 def channel_of(caller: Caller) -> Channel:
-    """Of what is stated on purpose."""
+    """Return the channel of what the caller states on purpose."""
     is_operator = caller.token is not None and caller.token.scope == "operator"
     return Channel.OPERATOR if is_operator else Channel.GUTASK
 

@@ -1,5 +1,4 @@
-"""The routes by which agents have something remembered or forgotten, and find it again; and by which operators decide
-about it."""
+"""The routes with which agents store, retract and search memories, and operators decide about them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -44,8 +43,8 @@ router = Router(tags=["memory"])
 
 Category = Literal["identity", "preference", "project", "episodic", "other"]
 SLUG_MAX = 64
-NOWHERE: Final = Scope(Speaker("", ""), None)  # until it is known whose it is
-# What became of what was said.
+NOWHERE: Final = Scope(Speaker("", ""), None)  # a placeholder until the scope is known
+# HTTP status by what became of a remark.
 STATUS = {
     "created": 201, "promoted": 201, "confirmed": 200, "outdated": 200, "retracted": 200, "candidate": 202,
     "unknown": 404, "dismissed": 409, "over_quota": 429,
@@ -54,7 +53,7 @@ TOLD = {
     "unknown": "Nothing like it is remembered of you.",
     "dismissed": "It was taken back before.",
 }
-# Of what was to be forgotten, by the status of the answer.
+# What became of a request to forget, by HTTP status.
 FORGOTTEN = {200: "retracted", 202: "conflict", 404: "unknown", 429: "over_quota"}
 
 SEARCH_TYPES = "memories: what is remembered; episodes: what was said; facts: of the graph, and memories; both: all."
@@ -118,16 +117,17 @@ async def post_memory(request: ASGIRequest, said: MemoryIn) -> JsonResponse:
 
 
 async def remember_for(caller: Caller, said: MemoryIn) -> tuple[int, dict[str, Any]]:
-    """The status of the answer, and what it tells.
+    """Return the HTTP status and the content of the answer.
 
-    Answered when this process has it: what is no longer so leaves the blocks of its conversations. Raises NotAllowed,
-    BadDecision, DatabaseAway."""
+    Waits until this process has the change, so that what is no longer true leaves the blocks of its conversations.
+    Raises NotAllowed, BadDecision, DatabaseAway.
+    """
     if find_forgotten(said.text):
         status, told = await forget_for(caller, said.text, said)
         memory: dict[str, Any] = next((item["memory"] for item in told.get("items", ()) if "memory" in item), {})
         return status, told | memory | {"result": FORGOTTEN[status]}
     current = runtime.current()
-    # In a thread: a text of 5,000 characters takes some ms to be read. What is refused begins no project.
+    # In a thread: reading 5,000 characters takes some ms. Before the project is made: a refused text makes none.
     remark = await sync_to_async(_compose)(said.text, NOWHERE, channel_of(caller), said.category or "")
     await current.projects.make_for_write(caller, said.project)
     scope = scope_of(current.cache, caller, {"user": said.user}, said.project)
@@ -161,14 +161,14 @@ async def post_forget(request: ASGIRequest, said: ForgetIn) -> JsonResponse:
 
 
 async def forget_for(caller: Caller, text: str, asked: Asked) -> tuple[int, dict[str, Any]]:
-    """The status of the answer, and what it tells. Raises NotAllowed, BadDecision, FactMistake."""
+    """Return the HTTP status and the content of the answer. Raises NotAllowed, BadDecision, FactMistake."""
     current = runtime.current()
     scope = scope_of(current.cache, caller, {"user": asked.user}, asked.project)
     said = find_forgotten(text)
 
     def run() -> tuple[int, dict[str, Any]]:
         wanted = forgetting.read_facts(said or text, current.cache)
-        if said:  # which is a sentence, and no concept
+        if said:  # a sentence, not a concept
             wanted = [one for one in wanted if one.fact is not None]
         by = attribute(caller, text, scope.speaker)
         is_concept = any(one.fact is None for one in wanted)
@@ -307,7 +307,7 @@ def find_visible(caller: Caller, scope: Scope, *, is_project_named: bool = False
 
 
 def describe_remembered(outcome: Remembered) -> dict[str, Any]:
-    """The memory, and what became of what was said: ``result``."""
+    """Return the memory as JSON values; ``result`` says what became of the remark."""
     content: dict[str, Any] = {"result": outcome.status}
     if outcome.memory is not None:
         conflicts = list_open_of("memory", [outcome.memory.pk]) if outcome.memory.is_disputed else {}
@@ -328,7 +328,7 @@ def _row_out(memory: Memory) -> dict[str, Any]:
 
 
 def memory_out(memory: Memory, conflicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """``conflicts``: the open ones of which it is a member."""
+    """Return the memory as JSON values; ``conflicts`` are the open ones that it is a member of."""
     return {
         "id": memory.pk,
         "text": memory.text,

@@ -1,4 +1,4 @@
-"""The routes of names: the aliases of concepts, and merging two concepts."""
+"""The routes for aliases, and for merging concepts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Everything that is no prompt and not Festinger's own: streamed to the upstream and back, both ways."""
+"""Streams every request that is neither a prompt nor Festinger's own to the upstream, and its answer back."""
 
 import asyncio
 from collections import deque
@@ -16,9 +16,9 @@ from proxy.upstream.modelfiles import CHANGING, forgetting
 from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
 
 UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
-# Where Go's servers have their profiler. New routes of Ollama's are forwarded without being known here.
+# The profiler of Go servers. All other routes are forwarded, so that new ones of Ollama's work without a change here.
 HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normalisation
-# What changes the models that everybody gets answers from. A blob is the first half of a creation.
+# Routes that change the models for everybody. Uploading a blob is the first half of creating a model.
 OF_MODELS = CHANGING | {"/api/push"}
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 SMALL_BYTES = 64 * 1024
@@ -33,9 +33,10 @@ class IncomingBody(httpx.AsyncByteStream):
         self._read: deque[bytes] = deque()
 
     async def content(self) -> bytes | httpx.AsyncByteStream:
-        """A small body as a whole, so that it can be sent again on another connection; a large one as a stream.
+        """Return a small body whole, so that it can be sent again on another connection; a large one as a stream.
 
-        Raises ClientGone and BodyTooLarge."""
+        Raises ClientGone and BodyTooLarge.
+        """
         size = 0
         while not self.done.is_set():
             self._read.append(await self._next())
@@ -54,7 +55,7 @@ class IncomingBody(httpx.AsyncByteStream):
         message = await self._receive()
         if not message.get("more_body", False):
             self.done.set()
-        # Half a model file must not look like a whole one: the upload to the upstream is broken off, too.
+        # Half a model file must not look like a whole one: break off the upload to the upstream, too.
         if message["type"] != "http.request":
             raise ClientGone
         chunk: bytes = message.get("body", b"")
@@ -100,26 +101,26 @@ async def _open(scope: AsgiScope, incoming: IncomingBody) -> Relay:
     if changes_models(scope):
         require_for_models(caller_of(current.cache, scope))
     given = dict(scope["headers"])
-    # Without either header there is no body (RFC 9112 section 6.3): nothing is waited for, and none is sent on.
+    # Without either header there is no body (RFC 9112 section 6.3): do not wait for one, and send none.
     if b"content-length" not in given and b"transfer-encoding" not in given:
         incoming.done.set()
         content = None
     else:
         content = await incoming.content()
-    # A stream of known length keeps it: the upstream gets the request that it would have got directly.
+    # Keep the length of a stream if it is known: the upstream gets the request that it would have got directly.
     if content is incoming and b"content-length" in given:
         headers.append((b"content-length", given[b"content-length"]))
     return Relay(await current.upstream.open(scope["method"], target(scope), headers, content))
 
 
 def changes_models(scope: AsgiScope) -> bool:
-    # As servers may take the path that is forwarded as it came.
+    # The path is forwarded as it came; normalize it the way servers may.
     path = normpath("/" + scope["path"].lstrip("/"))
     return scope["method"] not in READING and (path in OF_MODELS or path.startswith(UNBOUNDED))
 
 
 def target(scope: Mapping[str, Any]) -> str:
-    """Path and query as the client sent them, still encoded."""
+    """Return path and query as the client sent them, still encoded."""
     sent: bytes = scope.get("target", b"")  # festinger_site/server/serve.py leaves it there
     if sent.startswith(b"/"):
         return sent.decode("latin-1")

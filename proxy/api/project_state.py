@@ -1,4 +1,4 @@
-"""The routes by which operators settle what holds for a project, and agents of the project read it."""
+"""The routes with which operators set project state, and agents of the project read it."""
 
 from typing import Any, Final, Literal
 
@@ -92,8 +92,8 @@ async def list_state(caller: Caller, query: StateQuery) -> dict[str, Any]:
 
 
 def find_project(caller: Caller, slug: str) -> int:
-    """The id of the project that a call names, or that of its header or token. Operators may name any. Raises
-    NotAllowed, NotFound, BadDecision."""
+    """Return the id of the project that a call names, else of the one in its header or token. Operators may name any.
+    Raises NotAllowed, NotFound, BadDecision."""
     current = runtime.current()
     if (named := slug.strip().lower()) and may(caller, "operator"):
         row = current.cache.projects.get(named)

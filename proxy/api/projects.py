@@ -1,4 +1,4 @@
-"""The routes by which projects are made and listed."""
+"""The routes that create and list projects."""
 
 from typing import Any, Final
 

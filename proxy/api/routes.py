@@ -1,4 +1,4 @@
-"""The routes. The hot path is ``forward``: everything between a prompt and the upstream, in one line."""
+"""The HTTP routes. The hot path is ``forward``, which takes a prompt to the upstream."""
 
 import logging
 import time
@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 REQUEST_ID = b"x-festinger-request"
 LOOP_STEP = b"x-festinger-loop"
 WARNING = b"x-festinger-warning"
-# Also of a project that the sender may not name: whether there is one is not for strangers to know.
+# Also for a project that exists but that the sender may not name, so that strangers cannot probe for projects.
 UNKNOWN_PROJECT = "unknown project"
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 
@@ -63,7 +63,7 @@ OWN_VALUES = bounds.define("own_values", "bodies with too many values in their J
 
 
 class BoundedParser(Parser):
-    """Parses no more at once than every stream can wait for; ninja answers 400 where it raises."""
+    """Refuses JSON that takes so long to parse that every stream would wait; ninja answers 400."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         if finish(is_heavy(request.body)):
@@ -95,7 +95,7 @@ api.add_router("", project_state)
 
 
 async def forward(request: ASGIRequest) -> HttpResponseBase:
-    """A prompt, in whichever wire format its path speaks."""
+    """Enrich a prompt in the wire format of its path, and relay the upstream's answer."""
     started = time.perf_counter()
     current = runtime.current()
     headers: Headers = request.scope["upstream_headers"]  # festinger_site/server/prompt_handler.py leaves them there
@@ -159,8 +159,8 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
     try:
         require(caller_of(current.cache, request.scope), "agent")
     except ProxyError:
-        # The state alone is for everybody: load balancers and container probes bring no token. It is known in memory:
-        # a stranger takes up no connection of Postgres or the upstream.
+        # Readiness alone is public: load balancers and container probes send no token. It is known in memory, so that a
+        # stranger takes up no connection to Postgres or the upstream.
         return {"ready": is_ready(current)}
     return await report_health(current)
 
@@ -215,7 +215,7 @@ async def tell_why(caller: Caller, request_id: str, user: str = "") -> dict[str,
     try:
         event = await current.events.find(request_id)
     except DataError:
-        event = None  # no text that Postgres takes, and so no id
+        event = None  # Postgres does not accept the text, so it is no id
     except (Error, TimeoutError) as error:
         raise DatabaseAway from error
     if event is None or not _is_told(caller, event, user):
@@ -283,7 +283,7 @@ def on_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     parts = []
     for mistake in error.errors:
         loc = mistake["loc"]
-        # A body's own name here means nothing to the caller.
+        # The body parameter's name in this code means nothing to the caller.
         where = ".".join(map(str, loc[2:] if loc[0] == "body" else loc[1:])) or str(loc[0])
         parts.append(f"{where}: {mistake['msg']}")
     return JsonResponse({"error": "; ".join(parts)}, status=422)

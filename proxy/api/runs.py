@@ -1,4 +1,4 @@
-"""The routes of the resolver's runs: to ask for one, to look at, to undo."""
+"""The routes that start, list and undo runs of the resolver."""
 
 from typing import Annotated, Any
 
@@ -25,7 +25,7 @@ class RunIn(BaseModel):
     limit: int | None = Field(None, ge=1, le=1_000_000, description="Conflicts that it goes over, at most.")
 
 
-# Bodies that may be left out.
+# Defaults of optional bodies.
 NO_REASON = ReasonIn()
 ALL = RunIn(limit=None)
 

@@ -1,4 +1,4 @@
-"""What is told of conflicts, decisions and runs: plain values for JSON, in few queries however many there are."""
+"""Serializes conflicts, decisions and runs to plain values for JSON, in a bounded number of queries."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -38,13 +38,14 @@ def conflicts_out(rows: QuerySet[Conflict]) -> list[dict[str, Any]]:
 
 
 def conflict_out(conflict_id: int) -> dict[str, Any] | None:
-    """One conflict; None where it is not known."""
+    """Return one conflict; None if there is none with this id."""
     found = conflicts_out(Conflict.objects.filter(pk=conflict_id))
     return found[0] if found else None
 
 
 def surroundings_out(conflict_id: int) -> dict[str, Any] | None:
-    """One conflict with the concept's facts in other dimensions, and the facts that make up its ring."""
+    """Return one conflict with the concept's facts in other dimensions, and the facts that make up its ring; None if
+    there is no such conflict."""
     told = conflict_out(conflict_id)
     first = Claim.objects.filter(conflict_id=conflict_id).order_by(*IN_ORDER).first()
     if told is None or first is None:
@@ -108,7 +109,7 @@ def run_out(run: Run) -> dict[str, Any]:
 
 
 def run_with_decisions_out(run: Run) -> dict[str, Any]:
-    """The run with what it decided, in the order in which it did; not what it undid."""
+    """Return the run with its decisions, oldest first, without its undos."""
     decided = (
         run.decisions.exclude(kind=Decision.Kind.UNDO)
         .select_related("claim", "conflict", "undone_by")
@@ -147,7 +148,7 @@ def supersession_out(decision: Decision) -> dict[str, Any]:
 def _conflict_out(
     row: Any, standing: Mapping[Place, Edge], disputed_rows: Iterable[DisputedRow] = ()
 ) -> dict[str, Any]:
-    # Claims in the order in which they are decided, after the facts that they dispute.
+    # Insert claims in the order in which they are decided, after the facts that they dispute.
     members = [_member_out(one) for one in disputed_rows if not isinstance(one.row, Claim)]
     at = next((number for number, member in enumerate(members) if member["trust"] < CLAIM_TRUST), len(members))
     members[at:at] = [_claim_out(claim, standing) for claim in row.claims.all()]
@@ -170,7 +171,7 @@ def _conflict_out(
 
 
 def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
-    """``row``: a claim that comes with its support."""
+    """Serialize a claim that was loaded with its support."""
     existing = in_the_way(row, standing)
     return {
         "kind": "claim",

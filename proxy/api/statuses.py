@@ -1,4 +1,4 @@
-"""The statuses with which the routes answer, for OpenAPI: Ninja knows of 200 alone where a route makes its response."""
+"""Lists the statuses of each route for OpenAPI: Ninja knows only 200 if a route builds its own response."""
 
 from http.client import responses
 from typing import Any, Final
@@ -8,7 +8,7 @@ from ninja import NinjaAPI
 from proxy.api import facts, memories, project_state
 
 FOR_EVERYBODY: Final = frozenset({"/health", "/gutask"})
-# What routes answer besides 200 and what all of their kind do.
+# Statuses of single routes instead of 200, besides those that all routes of their kind have.
 OUTCOMES: Final[dict[tuple[str, str], set[int]]] = {
     ("post", "/iknowthat"): set(facts.STATUS.values()),
     ("post", "/forget"): set(memories.FORGOTTEN),

@@ -1,5 +1,5 @@
-"""Whose words a caller gets to read: operators everybody's, others what their own voice has said. Facts are for all,
-memories for whom they are searched."""
+"""Decides whose words a caller may read: operators read everybody's, others what their own voice has said. Facts are
+for all, memories for those whose searches find them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,13 +17,13 @@ Kind = ConflictMember.Kind
 
 
 def sees_words_of(caller: Caller, agents: Iterable[str]) -> bool:
-    """Of all of them."""
+    """True if the caller may read the words of all these agents."""
     return may(caller, "operator") or {voice_of(agent) for agent in agents} <= {voice_of(caller.name)}
 
 
 def is_hidden(scope: Scope) -> Q:
-    """The conflicts about which nothing is told in this scope: those with a memory that is not found in it, or with
-    another project's value."""
+    """Return the filter for conflicts that are hidden in this scope: those with a memory that the scope does not find,
+    or with a value of another project."""
     members = ConflictMember.objects.filter(
         Q(kind=Kind.MEMORY) & ~Q(object_id__in=visible_to(scope).values("pk"))
         | Q(kind=Kind.PROJECT_STATE)
@@ -34,7 +34,7 @@ def is_hidden(scope: Scope) -> Q:
 
 
 def hide_sentences(caller: Caller, conflicts: Iterable[dict[str, Any]]) -> None:
-    """Takes the ``evidence`` that the caller may not see out of conflicts as the API tells them."""
+    """Clear the ``evidence`` that the caller may not see, in serialized conflicts; changes them in place."""
     for conflict in conflicts:
         for member in conflict["members"]:
             if "evidence" in member and not sees_words_of(caller, [member["agent"]]):

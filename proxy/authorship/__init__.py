@@ -1,2 +1,2 @@
-"""Whose words a request is made of: which programs write on their own account, and who says what in the others. What
-follows goes by this alone."""
+"""Decides whose words a request is made of: which prompts programs write on their own account, and who says what in the
+others. All later steps rely on this alone."""

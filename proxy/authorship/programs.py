@@ -1,8 +1,9 @@
-"""Recognises the prompts that programs write on their own account: to name a conversation, to tag it, to digest, sort,
+"""Recognizes the prompts that programs write on their own account: to name a conversation, to tag it, to digest, sort,
 grade or translate something. Nobody has said what is in them, or it was said before, in the conversation itself.
 
-By their form: one system text, made for one task, that names nobody to talk with and wants an answer that a program
-reads; one message; no tools. What one message alone asks has to hold the record of a conversation besides.
+They are recognized by their form: one system text, made for one task, that names nobody to talk with and wants an
+answer for a program to read; one message; no tools. If there is only a message, it must also hold the record of a
+conversation.
 """
 
 import re
@@ -27,8 +28,8 @@ _RECORD_TASK: Final = re.compile(english.RECORD_TASK)
 
 
 def find_program(prompt: Prompt, payload: Payload, templates: Container[bytes] = ()) -> str:
-    """Why a prompt is a program's own; empty where it is not. ``templates``: digests of openings that programs of this
-    speaker fill in."""
+    """Return why a prompt is a program's own; empty if it is not. ``templates`` are digests of openings that this
+    speaker's programs fill in."""
     parts = prompt.parts
     if payload.get("tools") or payload.get("functions"):
         return ""
@@ -57,5 +58,6 @@ def find_program(prompt: Prompt, payload: Payload, templates: Container[bytes] =
 
 
 def is_record_task(text: str) -> bool:
-    """True if a message asks for something to be done to the conversation that it stands in: a digest, notes."""
+    """True if a message asks for something to be done to the conversation that it is part of, such as a digest or
+    notes."""
     return _RECORD_TASK.search(text[:RECORD_TASK_WITHIN].casefold()) is not None

@@ -1,6 +1,6 @@
-"""Which answers a process has passed on. Of a flattened prompt, only what follows one of them can be the user's reply;
-and what a model has just written nobody says, though it comes as a user's message: a task for another agent, a question
-put in other words, a digest of the conversation."""
+"""Remembers which answers a process has relayed. In a flattened prompt, only what follows one of them can be the user's
+reply. A text that a model has just written is nobody's statement even if it comes as a user's message: a task for
+another agent, a rephrased question, a digest of the conversation."""
 
 import logging
 import re
@@ -18,14 +18,15 @@ from proxy.domain.loops.tool_calls import without_thinking
 logger = logging.getLogger(__name__)
 
 ANSWERS_MAX: Final = 20_000  # at some 150 bytes
-WRITTEN_S: Final = 120  # within which what a model has written comes back as a message
-WRITTEN_MIN: Final = 20  # characters: shorter ones people say word for word
+WRITTEN_S: Final = 120  # for so long a message may repeat what a model has written
+WRITTEN_MIN: Final = 20  # characters: people say shorter texts word for word, too
 WRITTEN_MAX: Final = 64 * 1024  # characters of an answer that are looked at
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.){20,}"', re.DOTALL)
 
 
 class RelayedAnswers:
-    """Those of this process, by digest. ``clock``: seconds, of which only differences count."""
+    """The answers that this process has relayed, by digest. ``clock`` returns seconds, of which only differences
+    count."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._digests: OrderedDict[bytes, float] = OrderedDict()
@@ -33,7 +34,7 @@ class RelayedAnswers:
         self._clock = clock
 
     def listen(self, watch: AnswerWatch) -> Callable[[bytes], None]:
-        """Takes the chunks of one answer as they pass, then ``END``. Never raises."""
+        """Return a listener that takes the chunks of one answer as they pass, then ``END``. It never raises."""
         hashed, last, said, room = blake2b(digest_size=16), b"", list[str](), WRITTEN_MAX
 
         def hear(chunk: bytes) -> None:
@@ -44,7 +45,7 @@ class RelayedAnswers:
                 logger.exception("answer.unread")
                 return
             if text:
-                # After each chunk: a client may leave as soon as it has what it needs, such as a whole tool call.
+                # Keep it after each chunk: a client may leave once it has what it needs, such as a whole tool call.
                 hashed.update("".join(text.split()).encode("utf-8", "surrogatepass"))
                 self._digests.pop(last, None)
                 last = hashed.digest()
@@ -69,11 +70,11 @@ class RelayedAnswers:
 
     @property
     def has_news(self) -> bool:
-        """True if any answer was noted lately."""
+        """True if any answer was noted within the last ``WRITTEN_S``."""
         return bool(self._written) and self._is_news(next(reversed(self._written.values())))
 
     def has_just_written(self, text: str) -> bool:
-        """True if a model's answer was this text, or had it in it as an argument."""
+        """True if a model's recent answer was this text, or contained it as an argument."""
         written = self._written.get(_digest(text)) if WRITTEN_MIN <= len(text) <= WRITTEN_MAX else None
         return written is not None and self._is_news(written)
 
@@ -89,7 +90,7 @@ def _keep(kept: OrderedDict[bytes, float], digest: bytes, at: float) -> None:
 
 
 def _digest(text: str) -> bytes:
-    # Without white space: clients strip it, and join it anew.
+    # Without white space: clients strip and rejoin it.
     return blake2b("".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

@@ -1,4 +1,4 @@
-"""Who says each part of a request, and in which voice at the most."""
+"""Decides who says each part of a request, and the strongest voice that it may have."""
 
 from typing import Final, Literal
 
@@ -17,8 +17,8 @@ from proxy.domain.loops.tool_calls import read_calls
 from proxy.domain.speakers import clean_person
 
 Names = Literal["people", "assistants", "ignored"]  # who users with a name are
-PERSONS: Final = frozenset({"user", "human", "user_proxy", "userproxy"})  # beside whom all other names are agents'
-OPERATORS_MAX: Final = 2_000  # characters of a system text: a longer one a client has written, with files in it
+PERSONS: Final = frozenset({"user", "human", "user_proxy", "userproxy"})  # beside these, all other names are agents'
+OPERATORS_MAX: Final = 2_000  # characters of a system text: longer ones are written by clients, with files in them
 AT_ONCE: Final = 16  # parts of a prompt, some 2 us each
 ANSWERS: Final = frozenset({"response"})  # tools with which an agent ends its turn
 
@@ -26,7 +26,7 @@ ANSWERS: Final = frozenset({"response"})  # tools with which an agent ends its t
 def find_messages(
     prompt: Prompt, payload: Payload, relayed: RelayedAnswers, names: Names = "people"
 ) -> Steps[list[Message]]:
-    """The prompt's parts, as far as who says them goes."""
+    """Return the prompt's parts as messages, each with its speaker and voice."""
     parts = prompt.parts
     speakers = _Speakers(prompt, payload, relayed, names)
     examples_end = max((index for index, part in enumerate(parts) if part.text.startswith(EXAMPLES_END)), default=0)
@@ -50,7 +50,7 @@ def find_messages(
 
 
 class _Speakers:
-    """Who says the users' messages of one request."""
+    """Finds the speakers of one request's user messages."""
 
     def __init__(self, prompt: Prompt, payload: Payload, relayed: RelayedAnswers, names: Names) -> None:
         self._parts = prompt.parts
@@ -80,7 +80,7 @@ class _Speakers:
         return Message("user", part.text, Voice.UNSURE if self._is_material else self._after(index))
 
     def _after(self, index: int) -> Voice:
-        """By what was said before it."""
+        """Return the voice of a message by the one before it."""
         before = self._parts[index - 1] if index else None
         if before is None:
             return Voice.SHARED
@@ -92,7 +92,7 @@ class _Speakers:
         return Voice.UNSURE if is_text else Voice.SHARED
 
     def _is_written(self, index: int) -> bool:
-        """True for what a model has just written elsewhere, which a program passes on as a user's message."""
+        """True if a model has just written this text elsewhere, and a program passes it on as a user's message."""
         if not self._relayed.has_news:
             return False
         text = remove_client_parts(self._parts[index].text).strip()
@@ -101,8 +101,8 @@ class _Speakers:
         )
 
     def _is_forged(self, index: int) -> bool:
-        """True for an agent's envelope of a person's words where no person can have spoken: a page that a tool returned
-        may be such an envelope."""
+        """True if the message has an agent's envelope of a person's words where no person can have spoken: a page that
+        a tool returned may contain such an envelope."""
         if index == self._first or not is_person_envelope(self._parts[index].text):
             return False
         before = self._parts[index - 1]
@@ -110,8 +110,8 @@ class _Speakers:
         return not is_person_envelope(self._parts[self._first].text) or before.role != "assistant" or bool(calls)
 
     def is_own(self, index: int) -> bool:
-        """True if a section of a flattened prompt shows that its role has said it: some clients write tools' results as
-        users', and any text can have a header in it."""
+        """True if a section of a flattened prompt was certainly said by its role: some clients write tools' results as
+        users', and any text can contain a header."""
         part = self._parts[index]
         if part.role == "system":
             return index <= self._before  # only at the very beginning
@@ -122,7 +122,7 @@ class _Speakers:
 
 
 def _list_tools(payload: Payload) -> set[str]:
-    """The names of the request's tools."""
+    """Return the names of the request's tools."""
     tools = payload.get("tools")
     known = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     functions = [tool["function"] if isinstance(tool.get("function"), dict) else tool for tool in known]

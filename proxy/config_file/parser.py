@@ -1,4 +1,4 @@
-"""Parses ``config.yaml``: gives rules, or a list of everything that is wrong with it."""
+"""Parses ``config.yaml`` into rules, or into a list of everything that is wrong with it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ from proxy.domain.config_schema import Rules, Section
 
 
 class RulesMistakes(ValueError):
-    """The text cannot be used. ``mistakes`` lists everything that is wrong with it, each with its place."""
+    """The text cannot be used. ``mistakes`` lists everything that is wrong with it, each with its position."""
 
     def __init__(self, *mistakes: str) -> None:
         super().__init__("; ".join(mistakes))
         self.mistakes = list(mistakes)
 
     def as_lines(self, file: object) -> str:
-        """The mistakes for people, one line each."""
+        """Return the mistakes for people to read, one on each line."""
         return "\n".join([f"{file} cannot be used:", *(f"  {mistake}" for mistake in self.mistakes)])
 
 
@@ -31,15 +31,15 @@ KINDS = ("null", "bool", "int", "float", "str", "seq", "map")
 
 
 class Plain(yaml.SafeLoader):
-    """YAML 1.2's reading of plain words (its Core Schema, section 10.3.2) if they are decimal and without leading
-    zeros: ``on``, ``no``, ``010`` and ``1:30`` are texts, and so a mistake where a number is asked for."""
+    """Reads plain words as YAML 1.2 does (its Core Schema, section 10.3.2), but only decimal numbers without leading
+    zeros: ``on``, ``no``, ``010`` and ``1:30`` are strings, and so a mistake where a number is expected."""
 
-    # Built on the parser in Python: libyaml's crashes the process on a text of many brackets.
+    # Built on the parser in Python: libyaml's crashes the process on a text with many brackets.
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
     yaml_constructors = {tag: yaml.SafeLoader.yaml_constructors[tag] for tag in [None, *map(TAG.format, KINDS)]}
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Raises ConstructorError also where an explicit tag does not fit."""
+        """Raises ConstructorError also if an explicit tag does not fit."""
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError):
@@ -69,7 +69,7 @@ for kind, plain, beginnings in (
 
 
 def read(text: str) -> Rules:
-    """The rules in the text of a file. Raises RulesMistakes."""
+    """Return the rules in the text of a file. Raises RulesMistakes."""
     try:
         return Rules.model_validate(parse_yaml(text), by_alias=True, by_name=False)
     except ValidationError as error:
@@ -78,7 +78,7 @@ def read(text: str) -> Rules:
 
 
 def parse_yaml(text: str) -> object:
-    """Raises RulesMistakes, with line and column, for what is not YAML."""
+    """Raises RulesMistakes, with line and column, if the text is not YAML."""
     try:
         return yaml.load(text, Plain)
     except yaml.MarkedYAMLError as error:
@@ -93,7 +93,7 @@ def parse_yaml(text: str) -> object:
 
 
 def describe(mistake: ErrorDetails) -> str:
-    """The place of the mistake, what is accepted there, and what was found."""
+    """Return the position of the mistake, what is accepted there, and what was found."""
     where = mistake["loc"]
     if mistake["type"] in ("extra_forbidden", "invalid_key"):
         return describe_unknown(where)
@@ -125,6 +125,6 @@ FIELDS = dict(fields_of(Rules))  # by the key in the file
 
 
 def names_in(section: str) -> list[str]:
-    """The names right below a section, "" for the file itself."""
+    """Return the names right below a section, "" for the file itself."""
     start = f"{section}." if section else ""
     return list(dict.fromkeys(key[len(start) :].partition(".")[0] for key in FIELDS if key.startswith(start)))

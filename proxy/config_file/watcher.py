@@ -1,4 +1,4 @@
-"""``config.yaml``: read at the start, watched while a server runs, and accepted or refused as a whole.
+"""Reads ``config.yaml`` at the start, watches it while a server runs, and accepts or refuses it as a whole.
 
 The last valid version is kept in the home: a process that starts while the file is broken uses the same as the others.
 """
@@ -27,20 +27,20 @@ LAST_GOOD = "config.last_good.yaml"
 VARIABLES = {"upstream.url": "FESTINGER_UPSTREAM", "limits.max_body_bytes": "FESTINGER_MAX_BODY_BYTES"}
 
 STEP_MS = 100  # how often the watching thread checks for notifications
-LOOK_MS = 2_000  # the file is checked even so: a link may lead to where there are no notifications
-SETTLED_S = 0.1  # unchanged for so long, it is completely written
+LOOK_MS = 2_000  # the file is checked this often in any case: a link may lead to where there are no notifications
+SETTLED_S = 0.1  # a file unchanged for this long is completely written
 GONE_S = 1.0  # the same for a file that is empty or absent: an editor may be about to write it
 
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What is at a path: ``content`` is None where nothing is; ``mistake`` says why it cannot be read."""
+    """The content of a path: ``content`` is None if nothing is there; ``mistake`` says why it cannot be read."""
 
     content: bytes | None = None
     mistake: str = ""
 
     def rules(self) -> Rules:
-        """The rules, with defaults for what is not set. Raises RulesMistakes."""
+        """Return the rules, with defaults for what is not set. Raises RulesMistakes."""
         if self.mistake:
             raise RulesMistakes(self.mistake)
         try:
@@ -51,7 +51,7 @@ class FileContent:
 
 def read_at(file: Path) -> FileContent:
     try:
-        # Looked at before it is opened: to open a pipe would block.
+        # Checked before it is opened: opening a pipe would block.
         if not stat.S_ISREG(mode := file.stat().st_mode):
             return FileContent(mistake="is a folder" if stat.S_ISDIR(mode) else "is no file")
         with file.open("rb") as stream:
@@ -68,14 +68,14 @@ def read_at(file: Path) -> FileContent:
 
 
 class LastGood:
-    """A copy of the last valid version of a file, whose path is in the first line."""
+    """A copy of the last valid version of a file; its first line has the file's path."""
 
     def __init__(self, copy: Path, file: Path) -> None:
         self._copy = copy
         self._heading = f"# {file}, as it could last be used. Written by Festinger.\n".encode()
 
     def rules(self) -> Rules:
-        """Defaults where there is no copy."""
+        """Return the rules of the copy, or defaults if there is none."""
         found = read_at(self._copy)
         # The heading names the file: a home may have been used with another one before.
         if found.content is None or not found.content.startswith(self._heading):
@@ -83,11 +83,11 @@ class LastGood:
         try:
             return FileContent(found.content.removeprefix(self._heading)).rules()
         except RulesMistakes:
-            # Written by another version of Festinger, whose keys were others.
+            # Written by another version of Festinger, with other keys.
             return Rules()
 
     def keep(self, content: bytes | None) -> None:
-        """Stores the content; each process stores the same. A failure is logged."""
+        """Store the content; each process stores the same. A failure is logged."""
         try:
             if content is None:
                 self._copy.unlink(missing_ok=True)
@@ -97,7 +97,7 @@ class LastGood:
             logger.warning("config.not_kept", extra={"file": self._copy, "error": error.strerror})
 
     def _write(self, content: bytes) -> None:
-        # Put in place as a whole: another process may be reading, or writing the same at this moment.
+        # Replaced as a whole: another process may be reading it, or writing the same, at this moment.
         unfinished = self._copy.with_suffix(f".{os.getpid()}")
         try:
             with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream:
@@ -108,9 +108,13 @@ class LastGood:
 
 
 class SettingsFile:
-    """``rules`` are those in force, with those of the environment; replaced as a whole. ``loaded_at``: when their file
-    was read, in seconds since the epoch; None for a copy. ``mistakes``: of a file that has been refused since.
-    ``overridden``: the file's keys over which the environment takes precedence."""
+    """The settings of ``config.yaml``.
+
+    - ``rules``: those in force, with the environment's; replaced as a whole.
+    - ``loaded_at``: when their file was read, in seconds since the epoch; None for a copy.
+    - ``mistakes``: those of a file that has been refused since.
+    - ``overridden``: the file's keys over which the environment takes precedence.
+    """
 
     def __init__(self, file: Path, last_good: LastGood, overrides: Mapping[str, object]) -> None:
         self.path = file
@@ -143,13 +147,13 @@ class SettingsFile:
         return self._seen != FileContent()
 
     def subscribe(self, changed: Callable[[Rules], None]) -> None:
-        """``changed`` is called with the new rules, in the task of ``run``; it must not raise."""
+        """Call ``changed`` with the new rules on each change, in the task of ``run``; it must not raise."""
         self._subscribers.append(changed)
 
     async def run(self) -> None:
-        """Follows the file until cancelled."""
-        # By notifications of its folder, which also tell of a file, or a link to it, that is replaced; where there are
-        # none, every two seconds.
+        """Follow the file until cancelled."""
+        # Uses notifications of its folder, which also cover a file, or a link to it, that is replaced; without them, it
+        # looks every two seconds.
         while True:
             with suppress(OSError, RuntimeError):  # no such folder, or no notifications to be had
                 await self._watch()
@@ -170,13 +174,13 @@ class SettingsFile:
                 await self.look()
 
     async def look(self) -> None:
-        """Reads the file, and adopts it if it has changed."""
+        """Read the file, and adopt it if it has changed."""
         found = await self._wait_settled()
         if found == self._seen:
             return
         self._seen = found
         try:
-            # In a thread: the parser takes a second for the largest file, and all streams would wait.
+            # In a thread: the parser takes a second for the largest file, while all streams would wait.
             rules = await asyncio.to_thread(found.rules)
         except RulesMistakes as mistakes:
             self._refuse(mistakes)
@@ -187,8 +191,8 @@ class SettingsFile:
     async def _wait_settled(self) -> FileContent:
         found = await asyncio.to_thread(read_at, self.path)
         while found != self._seen:
-            # Editors write a file in steps: empty it or take it away, then write, or put another in its place. A file
-            # that is read in between would be refused, or worse, taken for one without keys.
+            # Editors write a file in steps: they empty or remove it, then write it, or put another in its place. A file
+            # read in between would be refused, or worse, taken for one without keys.
             is_nothing = not found.mistake and not (found.content or b"").strip()
             await asyncio.sleep(GONE_S if is_nothing else SETTLED_S)
             before, found = found, await asyncio.to_thread(read_at, self.path)
@@ -203,7 +207,7 @@ class SettingsFile:
         self.overridden = [key for key in values(rules, only_set=True) if key in self._overrides]
         self.loaded_at = time.time()
         changed = [key for key, value in values(self.rules).items() if value != before[key]]
-        # Not the values: an address may hold a password.
+        # Only the keys are logged: an address may contain a password.
         event = "config.read" if self.is_there else "config.absent"
         logger.info(event, extra={"file": self.path, "changed": ",".join(changed) or "nothing"})
         if changed:
@@ -222,7 +226,7 @@ def apply_overrides(rules: Rules, overrides: Mapping[str, object]) -> Rules:
 
 
 def environment() -> dict[str, object]:
-    """The values of the environment, by the keys over which they take precedence."""
+    """Return the environment's values, by the keys over which they take precedence."""
     return {key: value for key, name in VARIABLES.items() if (value := getattr(settings, name))}
 
 
@@ -231,7 +235,7 @@ def last_good_of(file: Path) -> LastGood:
 
 
 def upstream_url() -> str:
-    """The model server's current address, for processes that seldom need it and watch nothing."""
+    """Return the model server's current address, for processes that seldom need it and do not watch the file."""
     if url := settings.FESTINGER_UPSTREAM:
         return str(url)
     try:

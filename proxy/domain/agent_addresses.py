@@ -1,4 +1,4 @@
-"""Reads ``/agent/NAME,SWITCH=off/...``: who speaks, for clients that can set nothing but a base URL."""
+"""Reads the agent address ``/agent/NAME,SWITCH=off/...``, for clients that can set nothing but a base URL."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ from memory.domain.switches import SWITCHES, Switch
 from memory.domain.voices import is_reserved
 
 BEGINS: Final = b"agent"
-NAME_MAX: Final = 100  # characters, as of a registered agent's name
+NAME_MAX: Final = 100  # characters, the same as for a registered agent's name
 
 
 class AddressMistake(ValueError):
@@ -17,7 +17,7 @@ class AddressMistake(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AgentAddress:
-    """``off``: what the address switches off; ``prefix``: all of it, as it was sent."""
+    """``off`` holds what the address switches off; ``prefix`` is all of it, as it was sent."""
 
     name: str
     off: frozenset[Switch]
@@ -25,12 +25,12 @@ class AgentAddress:
 
 
 def is_agent_address(path: str) -> bool:
-    """Whether the path, decoded, begins like one."""
+    """True if the decoded path begins like an agent address."""
     return path.startswith(("/agent/", "//")) and path.lstrip("/").startswith("agent/")
 
 
 def split_address(raw_path: bytes) -> tuple[bytes, bytes]:
-    """The address and the path behind it, both as they were sent; the first is empty where no name is given."""
+    """Return the address and the path behind it, both as they were sent; the address is empty if no name is given."""
     slashes = len(raw_path) - len(raw_path.lstrip(b"/"))
     start, _, rest = raw_path[slashes:].partition(b"/")
     segment = rest.partition(b"/")[0]
@@ -41,8 +41,8 @@ def split_address(raw_path: bytes) -> tuple[bytes, bytes]:
 
 
 def read_address(prefix: bytes) -> AgentAddress:
-    """What `split_address` has split off. Raises AddressMistake."""
-    # Split before it is decoded: a name may have a comma or a slash in it, as %2C and %2F.
+    """Parse an address that ``split_address`` has split off. Raises AddressMistake."""
+    # Split before decoding: a name may contain a comma or a slash, as %2C and %2F.
     given, *switches = prefix.rpartition(b"/")[2].split(b",")
     try:
         name = unquote(given.decode(), errors="strict").strip()

@@ -1,4 +1,4 @@
-"""What a changelog in the form of *Keep a Changelog* asks of operators."""
+"""Finds what a changelog in the form of *Keep a Changelog* asks of operators."""
 
 import re
 from typing import Final
@@ -10,7 +10,7 @@ _MARKUP: Final = re.compile(r"[`*]")
 
 
 def find_actions(changelog: str, version: str) -> list[str]:
-    """The entries of this version that begin with **Action:**, as plain text."""
+    """Return the entries of this version that begin with **Action:**, as plain text."""
     sections = {found["version"]: found["text"] for found in _SECTION.finditer(changelog)}
     entries = (found["text"] for found in _ENTRY.finditer(sections.get(version, "")))
     return [_MARKUP.sub("", _LINK.sub(r"\1", " ".join(entry.split()))) for entry in entries]

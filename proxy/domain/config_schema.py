@@ -18,18 +18,20 @@ BASE_ADDRESS: Final = re.compile(r"https?://([^\s/?#@\[\]]+@)?([\w.-]+|\[[0-9a-f
 
 
 def never_or_several(number: int) -> int:
-    """One output is no repetition."""
+    """Reject 1: one output is no repetition."""
     if number == 1:
         raise ValueError
     return number
 
 
 def base_address(raw: str) -> str:
-    """An http(s) base address without a trailing slash; a bare ``host:port`` gets ``http://``. Raises
-    ValueError, whose message is what it takes."""
+    """Return an http(s) base address without a trailing slash; a bare ``host:port`` gets ``http://``.
+
+    Raises ValueError, whose message says what is accepted.
+    """
     url = raw if "://" in raw else f"http://{raw}"
     try:
-        # Before yarl, which fails with an IndexError for some of what does not match.
+        # Checked before yarl, which raises an IndexError for some addresses that do not match.
         if not BASE_ADDRESS.fullmatch(url) or not url.isprintable():
             raise ValueError
         address = URL(url)
@@ -37,7 +39,7 @@ def base_address(raw: str) -> str:
         if FOUR_NUMBERS.fullmatch(host):
             IPv4Address(host)  # raises ValueError for 999.1.1.1, which would be looked up as a name
         has_labels = all(0 < len(label) <= HOST_LABEL_MAX for label in host.split("."))
-        # A colon in the user's name could not be told from the one before the password.
+        # A colon in the user's name would be taken for the one before the password.
         fits = has_labels and ":" not in (address.user or "")
     except ValueError:
         fits = False
@@ -69,29 +71,33 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def nothing_is_all_defaults(cls, given: object) -> object:
-        """A heading whose keys are all commented out."""
+        """Accept a heading whose keys are all commented out."""
         return {} if given is None else given
 
 
 class UpstreamRules(Section):
-    """``connect_timeout_s``: from the name to a connection. Answers have no limit: a model may load for minutes."""
+    """``connect_timeout_s`` covers name lookup and connecting. Answers have no limit: a model may load for minutes."""
 
     url: Address = "http://127.0.0.1:11434"
     connect_timeout_s: Annotated[float, Field(gt=0, le=600)] = 10.0
 
 
 class Limits(Section):
-    """``max_body_bytes``: of a request; model files have none. ``conversations``: how many are remembered."""
+    """``max_body_bytes`` bounds a request; model files have no bound. ``conversations`` is how many are remembered."""
 
     max_body_bytes: BodyBytes = 64 * 1024 * 1024
     conversations: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
 
 
 class Detector(Section):
-    """``window``: how many of the last outputs are looked at. ``similarity``: from where on two outputs count as the
-    same, 1 for equal ones only. ``patience``: how often the same call may say that its work is under way.
-    ``complaints``: what a client says when it notices a repetition itself. ``stream``: whether a running answer is
-    watched for a repeating tail."""
+    """The settings of the loop detector.
+
+    - ``window``: how many of the last outputs are compared.
+    - ``similarity``: the least similarity at which two outputs count as the same, 1 for equal ones only.
+    - ``patience``: how often the same call may say that its work is under way.
+    - ``complaints``: what clients say when they notice a repetition themselves.
+    - ``stream``: watch running answers for a repeating tail.
+    """
 
     window: Annotated[int, Field(ge=3, le=200)] = 30
     similarity: Annotated[float, Field(ge=0.5, le=1)] = 0.9
@@ -101,8 +107,8 @@ class Detector(Section):
 
 
 class Mitigations(Section):
-    """Each step by the number of identical outputs in a row, or of repeats of a cycle, from which on it is taken; 0 for
-    never. ``break_`` answers without the model for ``cooldown_s``."""
+    """Each step has the number of identical outputs in a row, or of repeats of a cycle, from which on it is taken; 0
+    for never. ``break_`` answers without the model for ``cooldown_s``."""
 
     model_config = ConfigDict(populate_by_name=True)  # for code; the file says ``break``
 
@@ -126,15 +132,16 @@ class Rules(Section):
     loops: Loops = Loops()
 
     def with_value(self, key: str, value: object) -> Self:
-        """``key``: such as ``limits.conversations``, not below that. The value is not looked at."""
+        """Return a copy with one value changed. ``key`` has two levels, such as ``limits.conversations``. The value is
+        not validated."""
         section, _, name = key.partition(".")
         changed: BaseModel = getattr(self, section).model_copy(update={name: value})
         return self.model_copy(update={section: changed})
 
 
 def values(rules: Rules, *, only_set: bool = False) -> dict[str, Any]:
-    """The values by their keys in the file: ``{"loops.mitigations.break": 6}``. ``only_set``: those that the file
-    itself sets."""
+    """Return the values by their keys in the file: ``{"loops.mitigations.break": 6}``; with ``only_set``, only those
+    that the file itself sets."""
     return dict(flatten(rules.model_dump(by_alias=True, exclude_unset=only_set)))
 
 

@@ -23,17 +23,18 @@ OF_THE_REQUEST = HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding", b
 OF_THE_RESPONSE = HOP_BY_HOP | {b"date"}
 AUTHORIZATION = b"authorization"
 CONTENT_LENGTH = frozenset({b"content-length"})
-# Of the admin's cookies (festinger_site/settings.py): they are worth a login, and the upstream is somebody else.
+# The prefix of the admin's cookies (festinger_site/settings.py): they are worth a login, which the upstream must not
+# get.
 OWN_COOKIES = b"festinger_"
-# What a browser runs scripts of. One without a type it may take for a page.
+# Types whose scripts a browser runs. It may take an answer without a type for a page.
 ACTIVE = (b"text/html", b"application/xhtml+xml", b"image/svg+xml", b"text/xml", b"application/xml")
-# For pages of the upstream's: they would have the admin's origin.
+# For pages of the upstream: they would have the admin's origin.
 SANDBOX = [(b"content-security-policy", b"sandbox"), (b"x-content-type-options", b"nosniff")]
-WITHOUT_BODY = frozenset({204, 304})  # 304 may give the length of what it does not send; our server cannot
+WITHOUT_BODY = frozenset({204, 304})  # a 304 may give the length of a body that it does not send; our server cannot
 
 
 def filter_for_upstream(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """The client's headers as the upstream gets them. Festinger's own ones end here."""
+    """Return the client's headers for the upstream, without Festinger's own."""
     headers = [(name, value if name != b"cookie" else _without_own_cookies(value)) for name, value in headers]
     dropped = OF_THE_REQUEST | _connection_headers(headers)
     kept = [
@@ -45,7 +46,7 @@ def filter_for_upstream(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 
 def filter_for_client(headers: Iterable[tuple[bytes, bytes]], status: int) -> Headers:
-    """The upstream's headers as the client gets them."""
+    """Return the upstream's headers for the client."""
     lowered = [(name.lower(), value) for name, value in headers]
     dropped = OF_THE_RESPONSE | _connection_headers(lowered)
     if status in WITHOUT_BODY:
@@ -64,7 +65,7 @@ def _may_be_page(headers: dict[bytes, bytes]) -> bool:
 
 
 def _without_own_cookies(value: bytes) -> bytes:
-    """The value of a ``Cookie`` header; empty where nothing is left of it."""
+    """Return the value of a ``Cookie`` header; empty if nothing is left of it."""
     if OWN_COOKIES not in value:
         return value
     kept = [pair for pair in value.split(b";") if not pair.lstrip().startswith(OWN_COOKIES)]
@@ -72,7 +73,7 @@ def _without_own_cookies(value: bytes) -> bytes:
 
 
 def _connection_headers(headers: Headers) -> frozenset[bytes]:
-    """Those that a header ``Connection: a, b`` makes hop-by-hop, too."""
+    """Return the headers that ``Connection: a, b`` makes hop-by-hop, too."""
     return frozenset(
         part.strip().lower() for name, value in headers if name == b"connection" for part in value.split(b",")
     )

@@ -1,8 +1,8 @@
-"""Finds out about a JSON text, step by step, without building what is in it.
+"""Inspects a JSON text step by step, without building its values.
 
 A parser holds the interpreter until it is done, in whichever thread it runs, and a body of empty lists takes it a
-quarter of a second for each MB. Here others may run between two steps, and nothing is built. Whether the text is JSON
-at all is not checked: what is taken out of it is parsed later.
+quarter of a second for each MB. Here others may run between two steps, and nothing is built. The text need not be valid
+JSON: what is taken out of it is parsed later.
 """
 
 import re
@@ -13,13 +13,13 @@ import orjson
 
 from memory.domain.steps import Steps
 
-WINDOW: Final = 65_536  # bytes looked at in one step, 0.1 to 1 ms
-MARKS_IN_STEP: Final = 512  # as long
-MARKS_MAX: Final = 400_000  # brackets followed in one text: all in all some 0.3 s
+WINDOW: Final = 65_536  # bytes read in one step, 0.1 to 1 ms
+MARKS_IN_STEP: Final = 512  # takes as long
+MARKS_MAX: Final = 400_000  # brackets followed in one text: some 0.3 s in total
 # What the parser may build at once: 10 ms.
 CONTAINERS_MAX: Final = 20_000  # objects and lists
 COMMAS_MAX: Final = 100_000  # for as many values
-# Of the outermost object: a longer string is not looked into; all shorter values together may be so many bytes.
+# In the outermost object, bytes: longer strings are left out; all shorter values together may take SKELETON_MAX.
 PLAIN_MAX: Final = 4_096
 SKELETON_MAX: Final = 1_000_000
 
@@ -34,17 +34,17 @@ _CLOSING: Final = frozenset(b"]}")
 
 
 class ByteRange(NamedTuple):
-    """Offsets of a value that was not looked into."""
+    """Offsets of a value that was left unparsed."""
 
     start: int
     end: int
 
 
 def is_heavy(text: bytes) -> Steps[bool]:
-    """Whether the text has more in it than may be parsed at once."""
+    """True if the text has more values than may be parsed at once."""
     if len(text) <= CONTAINERS_MAX:
         return False
-    # Signs in strings count here, too, so this is cheap and errs on one side only: prose and code have many.
+    # This cheap check also counts signs in strings, so it errs only towards too many: prose and code have many.
     brackets = _count_rare(text, b"{") + _count_rare(text, b"[")
     if brackets <= CONTAINERS_MAX and (len(text) <= 2 * COMMAS_MAX or _count_rare(text, b",") <= COMMAS_MAX):
         return False
@@ -63,9 +63,9 @@ def is_heavy(text: bytes) -> Steps[bool]:
 
 
 def outline(text: bytes) -> Steps[dict[str, Any] | None]:
-    """The members of the object that the text is: plain values as they are, a ByteRange for objects, lists and long
-    strings. None where it is no object, or too much to follow."""
-    pieces: list[bytes] = []  # of the outermost object, with the number of a span in place of what is left out
+    """Return the members of the object in the text: plain values as they are, a ByteRange for objects, lists and long
+    strings. None if it is no object, or too much to follow."""
+    pieces: list[bytes] = []  # of the outermost object, with the number of a span in place of each value left out
     spans: list[ByteRange] = []
     depth = marks = size = opened = kept = 0
     for mark in _find_boundaries(text, 0, len(text)):
@@ -98,7 +98,7 @@ def outline(text: bytes) -> Steps[dict[str, Any] | None]:
 
 
 def find_end_of_items(text: bytes, span: ByteRange, *, items_max: int, bytes_max: int) -> Steps[int]:
-    """Where the last of the first items of a list ends that may be parsed at once. Items are objects or lists."""
+    """Return the end of the last of a list's first items that may be parsed at once. Items are objects or lists."""
     last = span.start + 1
     depth = items = containers = 0
     for mark in _find_boundaries(text, span.start + 1, min(span.end, span.start + bytes_max)):
@@ -119,7 +119,7 @@ def find_end_of_items(text: bytes, span: ByteRange, *, items_max: int, bytes_max
 
 
 def _count_rare(text: bytes, sign: bytes) -> int:
-    # Where there are few of them, ten times as fast as bytes.count.
+    # If the sign is rare, this is ten times as fast as bytes.count.
     return len(text) - len(text.replace(sign, b""))
 
 
@@ -127,7 +127,8 @@ Boundary = tuple[int, int, int]  # a bracket, or the quote of a string; where it
 
 
 def _find_boundaries(text: bytes, start: int, end: int) -> Generator[Boundary | None, None, None]:
-    """The brackets outside of strings, and those strings that a window's end cuts; None where others may run."""
+    """Yield the brackets outside of strings, and the strings that the end of a window cuts; None when others may
+    run."""
     at = rested = start
     marks = 0
     while (at := _end_of(_NO_BRACKET, text, at, end)) < end:
@@ -146,13 +147,13 @@ def _find_boundaries(text: bytes, start: int, end: int) -> Generator[Boundary | 
 
 
 def _skip_string(text: bytes, start: int, end: int) -> Steps[int]:
-    """The end of the string that starts there; of the text where it has none."""
+    """Return the end of the string that starts there; the end of the range if it does not end."""
     at = start + 1
     while at < end:
         before, at = at, _end_of(_IN_STRING, text, at, end)
         if at < end and text[at] == _QUOTE:
             return at + 1
-        if at == before and at + 1 >= end:  # a backslash that nothing follows
+        if at == before and at + 1 >= end:  # a trailing backslash
             break
         yield
     return end

@@ -2,7 +2,7 @@
 
 A format is a class with the methods of ``base.WireFormat``: it reads a request into a ``Prompt``, applies an ``Edit``
 to it, watches the running answer, and writes an answer of its own. To add one, write the class in a module here and
-enter it in FORMATS; the routes, the enrichment and the admin pages go by this table. What formats share is in
+enter it in FORMATS; the routes, the enrichment and the admin pages use this table. What formats share is in
 ``payloads`` (requests) and ``streams`` (answers).
 """
 
@@ -25,7 +25,7 @@ FORMATS: Final[Mapping[str, WireFormat]] = {
     "/v1/messages": AnthropicMessages(),
 }
 
-# Fields that requests of one path have, and those of the others with the same long field hardly.
+# Fields that tell the requests of one path from those of others with the same long field.
 TELLING: Final[Mapping[str, frozenset[str]]] = {
     "/api/chat": frozenset({"options", "keep_alive", "format", "think"}),
     "/api/generate": frozenset({"options", "keep_alive", "format", "think", "system", "context", "raw"}),
@@ -37,7 +37,7 @@ TELLING: Final[Mapping[str, frozenset[str]]] = {
 }
 
 OTHER_ERROR = "api_error"
-# As far as Ollama names errors, it does so like this; the others are the names that the two vendors document.
+# Ollama's names where it has them; the others are those that the two vendors document.
 OPENAI_ERRORS = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -49,7 +49,7 @@ ANTHROPIC_ERRORS = {**OPENAI_ERRORS, 413: "request_too_large", 503: "overloaded_
 
 
 def error_body(path: str, status: int, message: str) -> dict[str, Any]:
-    """The JSON object with which clients of that path, whether it is in FORMATS or not, expect an error."""
+    """Return an error as the JSON object that clients of the path expect. The path need not be in FORMATS."""
     if path == "/v1/messages" or path.startswith("/v1/messages/"):
         return {"type": "error", "error": {"type": ANTHROPIC_ERRORS.get(status, OTHER_ERROR), "message": message}}
     if path.startswith("/v1/"):
@@ -59,6 +59,6 @@ def error_body(path: str, status: int, message: str) -> dict[str, Any]:
 
 
 def guess_path(payload: Mapping[str, Any]) -> str | None:
-    """Of which path a request is, as far as its fields tell; None for what is none at all."""
+    """Guess from its fields which path a request is for; None if it is for none."""
     fitting = [path for path, wire in FORMATS.items() if wire.long_field in payload]
     return max(fitting, key=lambda path: len(TELLING.get(path, frozenset()) & payload.keys()), default=None)

@@ -1,6 +1,6 @@
-"""Anthropic's ``/v1/messages``: a system text beside the messages, results of tools inside the user's.
+"""Anthropic's ``/v1/messages``: a system text beside the messages, and tool results inside the user's messages.
 
-Its answers are one JSON object, or the named events in which a message's blocks grow, one after the other.
+Its answers are one JSON object, or named events in which the blocks of a message grow one after the other.
 """
 
 from typing import Any
@@ -49,8 +49,8 @@ def parts_of(message: object, place: int) -> list[Part]:
 
 
 def split_user_message(content: list[Any], place: int) -> list[Part]:
-    """The results of tools, then what the user says."""
-    # In this order Ollama makes messages of them, wherever the results stand between the other blocks.
+    """Return the tool results, then what the user says."""
+    # Ollama makes messages of them in this order, wherever the results are among the other blocks.
     said: list[tuple[Role, object]] = [
         ("tool", block.get("content")) for block in content if type_of(block) == "tool_result"
     ]
@@ -71,7 +71,7 @@ def split_user_message(content: list[Any], place: int) -> list[Part]:
 
 
 def put_before_text(content: Any, block: str) -> Any:
-    """The content with the block before what the user says, but after the results of tools, which have to come
+    """Return the content with the block before what the user says, but after the tool results, which have to come
     first."""
     kinds = [type_of(one) for one in content] if isinstance(content, list) else []
     return STYLE.put_before(content, block, at=next((at for at, kind in enumerate(kinds) if kind != "tool_result"), 0))
@@ -104,7 +104,7 @@ class MessageWatch(AnswerWatch):
             self._has_begun = True
             self._prompt_tokens = get_number(get_object(get_object(value, "message"), "usage"), "input_tokens")
         elif kind == "message_delta":
-            # It has the stop reason, and comes once: a second one would contradict it.
+            # This event has the stop reason and comes only once: a second one would contradict it.
             self._has_finished = True
         elif kind in ("message_stop", "error"):
             self._is_over = True
@@ -124,8 +124,8 @@ class MessageWatch(AnswerWatch):
         return text
 
     def _end(self) -> bytes:
-        # Anthropic's clients build the message from these events: what was begun is ended from the inside out, and only
-        # message_delta says why it stopped.
+        # Anthropic's clients build the message from these events: open blocks are closed from the inside out, and only
+        # message_delta gives the stop reason.
         events = b"" if self._has_begun else write_start(build_head("", ""))
         if self._open is not None:
             events += write_event("content_block_stop", index=self._open)
@@ -139,7 +139,7 @@ class MessageWatch(AnswerWatch):
             return "end_turn"
         arguments = "".join(self._arguments)
         is_whole = is_json(arguments) or (not arguments and self._open is None)
-        # A call that is cut ends like one that was too long for the model, so that nobody takes it for complete.
+        # A call that is cut off ends like one that hit the token limit, so that nobody takes it for complete.
         return "tool_use" if is_whole else "max_tokens"
 
 

@@ -1,5 +1,5 @@
-"""Reads a request within bounds. Of one beyond them only the beginning is read, where blocks of earlier turns may
-stand; the rest stays as it came, byte for byte."""
+"""Reads a request within bounds. If a request exceeds them, only its beginning is read, where blocks of earlier turns
+may be; the rest is kept as it came, byte for byte."""
 
 import re
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ JSON_MAX_BYTES: Final = 4_000_000
 PARTS_MAX: Final = 5_000
 HEADINGS_IN_STEP: Final = 512
 COPIED_IN_STEP: Final = 1_000_000  # bytes
-BACKSLASHES_MAX: Final = 64  # before a header, looked at to see whether its line break is one
-# Texts that a format may have beside its long field, and which blocks go into.
+BACKSLASHES_MAX: Final = 64  # so many are read before a header, to tell a line break from an escaped one
+# Texts beside the long field that may take blocks.
 BESIDE: Final = ("system", "instructions")
-NAMING: Final = "metadata"  # may say for whom the request is
+NAMING: Final = "metadata"  # may name the person that the request is for
 NAMING_MAX: Final = 10_000  # bytes
 
 _RAW_HEADING: Final = b"\\n### "
@@ -31,7 +31,7 @@ _RAW_HEADER: Final = re.compile(rb"\\n### (?:System|User|Assistant):(?=\\n)")
 
 
 class Excess(StrEnum):
-    """What there is too much of."""
+    """The bound that a request exceeds."""
 
     BYTES = "request_bytes"
     VALUES = "request_values"
@@ -41,7 +41,7 @@ class Excess(StrEnum):
 @dataclass(frozen=True, slots=True)
 class CutRequest:
     """``payload`` reads like a whole request, but its long field may have only the beginning; ``rest`` is what follows
-    that in the text, empty where nothing does."""
+    in the text, empty if nothing does."""
 
     payload: Payload
     text: bytes
@@ -49,7 +49,7 @@ class CutRequest:
     rest: ByteRange
 
     def write(self) -> Steps[bytes]:
-        """The request with the payload as it is now, and the rest of the long field after it."""
+        """Serialize the payload as it is now, and the rest of the long field after it."""
         text = memoryview(self.text)
         pieces: list[bytes | memoryview] = []
         for key, value in self.payload.items():
@@ -57,7 +57,7 @@ class CutRequest:
             if isinstance(value, ByteRange):
                 pieces.append(text[value.start : value.end])
             elif key == self.field and self.rest.end > self.rest.start:
-                # Without the bracket or quote at its end, which the rest has.
+                # Without its closing bracket or quote, which the rest has.
                 pieces += (orjson.dumps(value)[:-1], text[self.rest.start : self.rest.end])
             else:
                 pieces.append(orjson.dumps(value))
@@ -68,12 +68,12 @@ class CutRequest:
             for start in range(0, len(piece), COPIED_IN_STEP):
                 written.write(piece[start : start + COPIED_IN_STEP])
                 yield
-        return written.getvalue()  # which copies nothing
+        return written.getvalue()  # this copies nothing
 
 
 @dataclass(frozen=True, slots=True)
 class BoundedRequest:
-    """``prompt`` is None where nothing is to be done with the request; of one that is ``cut``, it is only the
+    """``prompt`` is None if nothing is to be done with the request; if it is ``cut``, the prompt is only its
     beginning."""
 
     payload: Payload
@@ -83,7 +83,7 @@ class BoundedRequest:
 
 
 def read_request(wire: WireFormat, body: bytes) -> Steps[BoundedRequest]:
-    """Parsed whatever its Content-Type says: LiteLLM sends JSON as application/octet-stream."""
+    """Parse a request whatever its Content-Type is: LiteLLM sends JSON as application/octet-stream."""
     if len(body) > JSON_MAX_BYTES:
         excess = Excess.BYTES
     elif (yield from json_outline.is_heavy(body)):
@@ -110,7 +110,7 @@ def _has_too_many_parts(value: object) -> bool:
 
 
 def _cut_request(text: bytes, field: str) -> Steps[CutRequest | None]:
-    """None where there is nothing before the cut that a block could stand in."""
+    """Return None if there is nothing before the cut that a block could be in."""
     members = yield from json_outline.outline(text)
     if members is None:
         return None
@@ -131,8 +131,8 @@ def _cut_request(text: bytes, field: str) -> Steps[CutRequest | None]:
 
 
 def _read_beginning(text: bytes, span: ByteRange) -> Steps[tuple[Any, ByteRange]]:
-    """Of a list its first items, of a flattened prompt its first sections; and where the rest is. None for what has no
-    such beginning."""
+    """Return the first items of a list, or the first sections of a flattened prompt, and the range of the rest. The
+    first is None if there is no such beginning."""
     is_list = text[span.start] == ord("[")
     if is_list:
         limits = {"items_max": PARTS_MAX, "bytes_max": JSON_MAX_BYTES}
@@ -140,13 +140,13 @@ def _read_beginning(text: bytes, span: ByteRange) -> Steps[tuple[Any, ByteRange]
     else:
         cut = yield from _find_last_section(text, span)
     beginning = yield from _parse_some(text[span.start : cut] + (b"]" if is_list else b'"'))
-    if is_list and beginning is not None and len(beginning) > PARTS_MAX:  # items that are no messages
+    if is_list and beginning is not None and len(beginning) > PARTS_MAX:  # the items are not messages
         beginning = None
     return beginning, ByteRange(cut, span.end)
 
 
 def _parse_some(text: bytes) -> Steps[Any]:
-    """None where it is no JSON, or too much."""
+    """Return None if the text is not JSON, or too much to parse at once."""
     if len(text) > JSON_MAX_BYTES + 2 or (yield from json_outline.is_heavy(text)):
         return None
     try:
@@ -156,8 +156,8 @@ def _parse_some(text: bytes) -> Steps[Any]:
 
 
 def _find_last_section(text: bytes, span: ByteRange) -> Steps[int]:
-    """Where the last header stands of those that may be read, in a string as it is written in JSON; where the string
-    starts if there is none."""
+    """Return the offset of the last header that may still be read, in a string as JSON writes it; the start of the
+    string if there is none."""
     limit = min(span.end, span.start + JSON_MAX_BYTES)
     at = cut = span.start
     headings = sections = 0
@@ -172,7 +172,7 @@ def _find_last_section(text: bytes, span: ByteRange) -> Steps[int]:
 
 
 def _is_escaped(text: bytes, at: int) -> bool:
-    """Whether the backslash there belongs to one before it."""
+    """True if the backslash at this offset is escaped by one before it."""
     before = text[max(0, at - BACKSLASHES_MAX) : at]
     backslashes = len(before) - len(before.rstrip(b"\\"))
     return backslashes % 2 == 1 or backslashes == BACKSLASHES_MAX

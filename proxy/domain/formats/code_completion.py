@@ -1,12 +1,11 @@
-"""Tells prompts that have code to be completed from those that somebody has written: a model goes on exactly at their
-end, and what a comment says is nobody's statement."""
+"""Tells prompts with code to complete from those that somebody has written: a model continues code exactly at its end,
+and a comment in it is nobody's statement."""
 
 import re
 from typing import Final
 
 LOOKED_AT: Final = 8_000  # characters at the end of a prompt
-# How they mark the hole, in the words of the models that can fill it: Qwen, StarCoder, Granite and Gemma; DeepSeek;
-# CodeLlama; Codestral.
+# The tokens that mark the hole to fill: Qwen, StarCoder, Granite and Gemma; DeepSeek; CodeLlama; Codestral.
 _HOLE: Final = re.compile(r"<[|｜]?fim[_▁-]\w+[|｜]?>|<(?:PRE|SUF|MID)>|\[(?:PREFIX|SUFFIX|MIDDLE)\]", re.IGNORECASE)
 _CODE_LINE: Final = re.compile(
     r"\s*(?:$|[{}()\[\];,]+\s*$|(?://|#|--|/\*|\*|<!--|\"\"\"|''').*|@\w+.*|<[/\w!?].*>\s*$|.*[;{}(\[,]\s*$|.*\)\s*$"
@@ -22,7 +21,7 @@ _CODE_SIGNS: Final = re.compile(r"[{};=]|\w\(|^[ \t]{2,}\S|::|->|=>", re.MULTILI
 
 
 def is_code_completion(prompt: str) -> bool:
-    """True if it marks a hole, or is nothing but code."""
+    """True if the prompt marks a hole to fill, or is nothing but code."""
     if _HOLE.search(prompt):
         return True
     end = prompt[-LOOKED_AT:]

@@ -17,8 +17,8 @@ HEADER = re.compile(r"\n### (System|User|Assistant):(?=\n)")  # begins with plai
 
 
 class Template(NamedTuple):
-    """How a model's turns are told apart. ``sign``: in each prompt of this kind; ``header``: with the role, or one of
-    its names below; ``end``: what may stand at the end of a turn."""
+    """The markers between a model's turns. ``sign`` is in each prompt of this kind; ``header`` captures the role, or
+    one of its names below; ``end`` matches what may end a turn."""
 
     sign: str
     header: re.Pattern[str]
@@ -55,7 +55,7 @@ OTHER_ROLES: Final[dict[str, Role]] = {"INST": "user", "/INST": "assistant"}
 
 
 class FlatSection(NamedTuple):
-    """One speaker's part of the prompt, as offsets into that; it reaches to the next one's header."""
+    """One speaker's part of the prompt, as offsets into it; it reaches to the next one's header."""
 
     role: Role
     start: int  # of its header
@@ -66,12 +66,12 @@ class FlatSection(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class FlattenedPrompt(Prompt):
     sections: Sequence[FlatSection]
-    before: int  # how many parts, each at a place of its own, stand before those of the sections
+    before: int  # the number of parts before those of the sections, each at a place of its own
 
 
 def find_template(prompt: str) -> Template | None:
-    """The template whose marks the prompt bears from its beginning, with a turn of a user; that of older models only
-    where the model is to answer, too."""
+    """Return the template that the prompt follows from its beginning, if it has a turn of a user. The template of older
+    models must also have a turn of the assistant."""
     begins = _BEGINS.match(prompt)
     start = begins.end() if begins else 0
     for template in TEMPLATES:
@@ -92,15 +92,15 @@ def is_flattened(prompt: str) -> bool:
 
 
 def read(text: str, before: Sequence[Part], model: str, *, has_system: bool, is_stream: bool) -> FlattenedPrompt:
-    """``before``: what stands beside the prompt and is said before it, each part at a place of its own."""
+    """Read a flattened prompt. ``before`` are the texts beside and before it, each part at a place of its own."""
     found = find_sections(text)
     parts = [*before, *parts_of(text, found, len(before))]
     return FlattenedPrompt(model, parts, has_system, is_stream, found, len(before))
 
 
 def has_more_sections(prompt: str, most: int) -> bool:
-    """True if the prompt, if it is flattened, has more sections than so many."""
-    # Other headings count at first: this is quickly done, and mostly all there is to do.
+    """True if the prompt is flattened and has more than ``most`` sections."""
+    # Count all headings first: that is fast, and mostly enough.
     if prompt.startswith(FIRST_HEADERS):
         if prompt.count(HEADING) < most:
             return False
@@ -112,10 +112,10 @@ def has_more_sections(prompt: str, most: int) -> bool:
 
 
 def find_sections(prompt: str) -> list[FlatSection]:
-    """Of a flattened prompt, in order."""
+    """Return the sections of a flattened prompt in order."""
     template = None if prompt.startswith(FIRST_HEADERS) else find_template(prompt)
     if template is None:
-        # A line break is put before it, so that an offset of one in there is that of a line's beginning in the prompt.
+        # With a line break before it, the offset of a line break is that of a line's beginning in the prompt.
         headers = [(header.start(), header.end(), _role_of(header[1])) for header in HEADER.finditer("\n" + prompt)]
     else:
         headers = [(header.start(), header.end(), _role_of(header[1])) for header in template.header.finditer(prompt)]
@@ -129,7 +129,7 @@ def find_sections(prompt: str) -> list[FlatSection]:
 
 
 def parts_of(prompt: str, found: Sequence[FlatSection], first_place: int) -> list[Part]:
-    """One for each section, each at a place of its own."""
+    """Return one part for each section, each at a place of its own."""
     # A section without text takes no block: the next header may follow at once.
     return [
         Part(role, prompt[text_start:text_end].lstrip(), place, role == "user" and text_end > text_start)
@@ -138,8 +138,8 @@ def parts_of(prompt: str, found: Sequence[FlatSection], first_place: int) -> lis
 
 
 def put_on_top(prompt: str, block: str) -> str:
-    """The prompt with a block at the beginning of its system section, which it gets if it does not begin with one; in a
-    model's own template, at the beginning of its first turn."""
+    """Return the prompt with a block at the beginning of its system section, which is added if the prompt does not
+    begin with one. In a model's own template, the block goes at the beginning of the first turn."""
     if not prompt.startswith(FIRST_HEADERS) and (template := find_template(prompt)) is not None:
         first = template.header.search(prompt)
         at = first.end() if first is not None else 0
@@ -150,7 +150,7 @@ def put_on_top(prompt: str, block: str) -> str:
 
 
 def edit_sections(text: str, prompt: FlattenedPrompt, edit: Edit) -> str:
-    """The text with the edit's blocks in its sections, and without those that are taken out."""
+    """Return the text with the edit's blocks in its sections, and without the sections to remove."""
     pieces: list[str] = []
     at, ends = 0, [found.start for found in prompt.sections[1:]] + [len(text)]
     for place, (found, end) in enumerate(zip(prompt.sections, ends, strict=True), prompt.before):
@@ -158,7 +158,7 @@ def edit_sections(text: str, prompt: FlattenedPrompt, edit: Edit) -> str:
             pieces.append(text[at : found.start])
             at = end
             continue
-        # Blocks are by the index of a part, which is the same as its place.
+        # Blocks are keyed by the index of a part, which is the same as its place.
         if place in edit.heads:
             pieces += (text[at : found.text_start], edit.heads[place], GAP)
             at = found.text_start

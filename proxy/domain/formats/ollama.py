@@ -1,6 +1,6 @@
 """Ollama's own formats: ``/api/chat``, a list of messages, and ``/api/generate``, a prompt that may be flattened.
 
-Their answers are one JSON object, or a line of JSON for each chunk; the last line is done.
+Their answers are one JSON object, or a line of JSON for each chunk; the last line is marked as done.
 """
 
 from abc import ABC, abstractmethod
@@ -29,12 +29,12 @@ DEFAULT_TEMPERATURE = 0.8
 
 
 class OllamaFormat(ABC):
-    """What both have in common. Each line of an answer has its text in fields of the format's own."""
+    """The base of both formats. Each line of an answer has its text in fields of the format's own."""
 
     context: Json = {}
 
     def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
-        # Nothing else here: where num_ctx, num_batch and the like change, Ollama loads the model anew.
+        # Change nothing else here: if num_ctx, num_batch and the like change, Ollama reloads the model.
         options = payload.get("options")
         if options is None:
             options = payload["options"] = {}
@@ -50,20 +50,20 @@ class OllamaFormat(ABC):
         last = self.last_fields(tokens=0)
         if not is_stream:
             return JSON_TYPE, write_json({**head, **self.text_fields(text), **last})
-        # The last line has an empty text: LiteLLM raises on a line of generate without one.
+        # The last line has an empty text: LiteLLM raises on a generate line without one.
         first = write_line({**head, **self.text_fields(text), "done": False})
         return NDJSON_TYPE, first + write_line({**head, **self.text_fields(""), **last})
 
     @abstractmethod
     def read_line(self, value: Json) -> str:
-        """The text of one line, thoughts and calls included."""
+        """Return the text of one line, thoughts and calls included."""
 
     @abstractmethod
     def text_fields(self, text: str) -> Json:
-        """The fields of a line that say it."""
+        """Return the fields of a line that say the text."""
 
     def last_fields(self, *, tokens: int) -> Json:
-        """The further fields of a last line."""
+        """Return the additional fields of a last line."""
         return {
             "done": True,
             "done_reason": "stop",
@@ -115,7 +115,7 @@ class OllamaChat(OllamaFormat, payloads.MessageList):
         return Part(role, content, place, role in payloads.HEARD, calls, has_images, name=name)
 
     def is_system(self, message: object) -> bool:
-        # Not a developer's: for that message Ollama does not leave out the Modelfile's SYSTEM.
+        # A developer message does not count: Ollama keeps the Modelfile's SYSTEM beside it.
         if not isinstance(message, dict) or not isinstance(message.get("content"), str):
             return False
         role = message.get("role")
@@ -141,11 +141,11 @@ class OllamaGenerate(OllamaFormat):
 
     def read(self, payload: Payload) -> Prompt | None:
         prompt, system = payload.get("prompt"), payload.get("system")
-        # Without a prompt the request loads a model, or unloads it: an injected one would make it answer.
+        # Without a prompt the request loads or unloads a model: an injected one would make it answer.
         if not isinstance(prompt, str) or not prompt or not isinstance(system, str | None):
             return None
-        # A suffix asks to complete code. Ollama refuses raw beside a system text (status 400), and a template of the
-        # request's own may have no place for one.
+        # A suffix asks to complete code. Ollama refuses raw together with a system text (status 400), and a template in
+        # the request may have no place for one.
         if payload.get("raw") or payload.get("suffix") or payload.get("template"):
             return None
         top = [Part("system", system, 0)] if system else []
@@ -165,7 +165,7 @@ class OllamaGenerate(OllamaFormat):
         else:
             last = len(prompt.parts) - 1
             if tail := edit.tails.get(last):
-                # Before the white space at its end, which stays the last thing that the model reads.
+                # Before the trailing white space, which stays the last thing that the model reads.
                 said = text.rstrip()
                 text = join_texts(said, tail) + text[len(said) :]
             if head := edit.heads.get(last):

@@ -40,7 +40,7 @@ def build_head(identity: str, kind: str, model: str, now: float) -> Json:
 
 
 class ChunkWatch(AnswerWatch, ABC):
-    """Of a stream of chunks, each with one choice."""
+    """Reads a stream of chunks, each with one choice."""
 
     def __init__(self) -> None:
         super().__init__(EventFrames())
@@ -51,7 +51,7 @@ class ChunkWatch(AnswerWatch, ABC):
         chunk = parse_object(frame)
         if frame == DONE or "error" in chunk:
             self._is_over = True
-        # A chunk without a model is how Ollama tells of an error: its head would be wrong for the chunks that end this.
+        # Ollama reports an error in a chunk without a model: its head would be wrong for the chunks that end this.
         if chunk.get("model"):
             self._last = chunk
         choices = get_objects(chunk, "choices")
@@ -60,14 +60,14 @@ class ChunkWatch(AnswerWatch, ABC):
         return "".join([self._read_choice(choice) for choice in choices])
 
     def _end(self) -> bytes:
-        # The usage goes: with stream_options.include_usage each chunk has one, and all but the last are null.
+        # Drop the usage: with stream_options.include_usage each chunk has one, and all but the last are null.
         head = {key: value for key, value in self._last.items() if key not in ("choices", "usage")}
         finish = b"" if self._has_finished else write_data({**head, "choices": [self._last_choice()]})
         return finish + b"data: " + DONE + b"\n\n"
 
     @abstractmethod
     def _read_choice(self, choice: Json) -> str:
-        """The text of one choice, thoughts and calls included."""
+        """Return the text of one choice, thoughts and calls included."""
 
     @abstractmethod
     def _last_choice(self) -> Json: ...
@@ -80,7 +80,7 @@ class ChatWatch(ChunkWatch):
 
     def _read_choice(self, choice: Json) -> str:
         delta = get_object(choice, "delta")
-        # What a model thinks comes under two names, Ollama's and DeepSeek's.
+        # Thoughts come under two names, Ollama's and DeepSeek's.
         text = get_text(delta, "reasoning") + get_text(delta, "reasoning_content") + get_text(delta, "content")
         for call in get_objects(delta, "tool_calls"):
             function = get_object(call, "function")
@@ -95,7 +95,7 @@ class ChatWatch(ChunkWatch):
     def _last_choice(self) -> Json:
         reason = "stop"
         if self._arguments is not None:
-            # A call that is cut ends like one that was too long for the model, so that nobody takes it for complete.
+            # A call that is cut off ends like one that hit the token limit, so that nobody takes it for complete.
             reason = "tool_calls" if is_json("".join(self._arguments)) else "length"
         return {"index": 0, "delta": {}, "finish_reason": reason}
 
@@ -119,7 +119,7 @@ class OpenAIChat(payloads.SamplingBesidePrompt, payloads.MessageList):
         return Part(role, payloads.text_of(content), place, takes_block, calls, has_media, name=name)
 
     def is_system(self, message: object) -> bool:
-        # A developer's too: OpenAI's models take it for the system's.
+        # A developer message counts, too: OpenAI's models treat it as the system message.
         return (
             isinstance(message, dict)
             and payloads.role_of(message) == "system"
@@ -159,8 +159,8 @@ class OpenAICompletions(payloads.SamplingBesidePrompt):
             return flattened.read(prompt, [], model, has_system=True, is_stream=asks_stream)
         if is_code_completion(prompt):
             return None
-        # It takes no block at its end: the model continues it exactly there. A block before it is no system text,
-        # so the Modelfile's SYSTEM stays in force, and nothing has to come before the block.
+        # The part takes no block at its end, because the model continues exactly there. A block before it is no system
+        # text, so the Modelfile's SYSTEM stays in force, and nothing has to come before the block.
         return Prompt(model, [Part("user", prompt, 0)], has_system=True, is_stream=asks_stream)
 
     def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:

@@ -1,6 +1,6 @@
 """OpenAI's ``/v1/responses``: instructions, and a string or a list of items of several types.
 
-Its answers are one JSON object, or the named events in which a response's items grow, one after the other.
+Its answers are one JSON object, or named events in which the items of a response grow one after the other.
 """
 
 from collections.abc import Callable, Iterator
@@ -84,12 +84,12 @@ def part_of(item: object, place: int) -> Part:
         )
     if kind in CALLS:
         return Part("assistant", "", place, calls=(payloads.read_call(item, CALLS[kind]),))
-    # Reasoning, and what else the model brought forth. It says nothing that clients show, but has its place.
+    # Reasoning and other output of the model. Clients do not show it, but it has a place.
     return Part("assistant", "", place)
 
 
 def kind_of(item: dict[str, Any]) -> str:
-    """The item's type; a message may leave it out."""
+    """Return the item's type; a message may leave it out."""
     kind = item.get("type") or "message"
     return kind if isinstance(kind, str) else ""
 
@@ -101,7 +101,7 @@ def is_system(item: object) -> bool:
 
 
 def put_into(payload: Payload, number: int, put: Callable[[Any, str], Any], block: str) -> None:
-    """Puts the block into the item of that number, or into the whole input where that is a string."""
+    """Put the block into the item with that number, or into the whole input if that is a string."""
     if isinstance(payload["input"], str):
         payload["input"] = put(payload["input"], block)
         return
@@ -111,7 +111,7 @@ def put_into(payload: Payload, number: int, put: Callable[[Any, str], Any], bloc
 
 
 def write_numbered(numbers: Iterator[int], kind: str, **fields: object) -> bytes:
-    """An event with the next number."""
+    """Serialize an event with the next number."""
     return write_event(kind, sequence_number=next(numbers), **fields)
 
 
@@ -124,13 +124,13 @@ class ResponseWatch(AnswerWatch):
         self._item: Json | None = None  # the one that grows
         self._at: Json = {}  # its place
         self._part_at: Json | None = None  # the place of the part in it that grows
-        self._text: list[str] = []  # what that says, in pieces
-        self._is_part_over = False  # its end has come, though not that of all around it
+        self._text: list[str] = []  # the text of that part, in pieces
+        self._is_part_over = False  # the part has ended, but not everything around it
 
     def _read(self, frame: bytes) -> str:
         value = parse_object(frame)
         kind = get_text(value, "type")
-        # Each event has a number, one more than the last: the events that end this answer continue them.
+        # Events are numbered consecutively: those that end this answer continue the numbers.
         if kind:
             self._next = max(self._next, get_number(value, "sequence_number") + 1)
         if kind.endswith(".delta"):
@@ -166,7 +166,7 @@ class ResponseWatch(AnswerWatch):
     def _end(self) -> bytes:
         numbers = count(self._next)
         events, response = b"", self._response
-        if not response:  # not even its beginning has come
+        if not response:  # not even its first event has come
             response = build_response("", "", 0)
             events = write_numbered(numbers, "response.created", response=response)
         items = self._items
@@ -182,20 +182,20 @@ class ResponseWatch(AnswerWatch):
         return events + write_numbered(numbers, f"response.{status}", response=last)
 
     def _finish_item(self, item: Json) -> Json:
-        """The item that grows, with what it says so far."""
+        """Return the item that grows, with its text so far."""
         text, kind = "".join(self._text), item.get("type")
         if kind == "message":
             return {**item, "status": "completed", "content": [build_part(text)] if self._text else []}
         if kind == "reasoning":
-            # Like Ollama, which encrypts nothing: it wants the plain text back with the next request.
+            # Ollama encrypts nothing either: it expects the plain text back with the next request.
             return {**item, "summary": [{"type": "summary_text", "text": text}], "encrypted_content": text}
         if kind == "function_call":
-            # One that is cut is incomplete, and so is its response, like one that was too long for the model.
+            # A call that is cut off is incomplete, and so is its response, as if it had hit the token limit.
             return {**item, "status": "completed" if is_json(text) else "incomplete", "arguments": text}
         return item
 
     def _finish_part(self, numbers: Iterator[int], item: Json) -> bytes:
-        """The events that end what grows in the item."""
+        """Return the events that end what grows in the item."""
         kind, text, events = item.get("type"), "".join(self._text), b""
         if kind == "reasoning" and self._text and not self._is_part_over:
             return write_numbered(
@@ -234,7 +234,7 @@ class OpenAIResponses(payloads.SamplingBesidePrompt):
         for blocks, put in ((edit.tails, STYLE.put_after), (edit.heads, STYLE.put_before)):
             for index, block in blocks.items():
                 put_into(payload, prompt.parts[index].place - first, put, block)
-        # Items are taken out last: has_system and the places are as the request came.
+        # Remove items last: has_system and the places refer to the original request.
         items = payload["input"]
         if edit.top and prompt.has_system and not instructions:
             items[0]["content"] = STYLE.put_before(items[0]["content"], edit.top)
@@ -268,7 +268,7 @@ def build_part(text: str) -> Json:
 
 
 def build_response(identity: str, model: str, now: int) -> Json:
-    """A response that has only begun; ``now`` in seconds since the epoch."""
+    """Return a response that has only begun; ``now`` is in seconds since the epoch."""
     return {
         "id": identity,
         "object": "response",
@@ -283,7 +283,7 @@ def build_response(identity: str, model: str, now: int) -> Json:
 
 
 def finish_response(response: Json, items: list[Json], *, status: str, tokens: int) -> Json:
-    """The response with all its items; ``status`` is completed or incomplete."""
+    """Return the response with all its items; ``status`` is completed or incomplete."""
     is_complete = status == "completed"
     return {
         **response,

@@ -1,4 +1,4 @@
-"""Requests as parsed JSON: who says what in them, and how a block is put there."""
+"""Reads and changes requests as parsed JSON: who says what in them, and how to insert a block."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -42,9 +42,9 @@ def is_stream(payload: Payload, *, default: bool) -> bool:
 
 
 class SamplingBesidePrompt:
-    """A format whose sampling options stand beside the prompt, not in an object of their own."""
+    """A format whose sampling options are beside the prompt, not in an object of their own."""
 
-    default_temperature = 1.0  # which Ollama sets where OpenAI's formats are asked for
+    default_temperature = 1.0  # Ollama's default for OpenAI's formats
     hottest = HOTTEST
     has_seed = True
 
@@ -55,7 +55,7 @@ class SamplingBesidePrompt:
 
 
 def raise_temperature(options: Payload, by: float, *, default: float, hottest: float = HOTTEST) -> None:
-    """Never over ``hottest``; one that is hotter already, or is no number, stays."""
+    """Raise the temperature, never over ``hottest``. Leave one that is hotter already, or is no number."""
     temperature = options.get("temperature")
     if temperature is None:
         temperature = default
@@ -70,8 +70,8 @@ def raise_temperature(options: Payload, by: float, *, default: float, hottest: f
 
 
 def role_of(message: dict[str, Any]) -> Role:
-    # Ollama takes a role in any case. One that is not known (ipython, observation, documents) says nothing of who is
-    # speaking, and is taken for a tool's: what a tool returns is believed least.
+    # Ollama accepts a role in upper or lower case. An unknown one (ipython, observation, documents) does not tell who
+    # is speaking, and counts as a tool's, because tools' results are trusted least.
     role = message.get("role")
     if "tool_call_id" in message:
         return "tool"
@@ -84,7 +84,7 @@ def name_of(message: dict[str, Any]) -> str:
 
 
 def calls_of(message: dict[str, Any]) -> tuple[ToolCall, ...]:
-    """The calls of an assistant's message, as Ollama's chat and OpenAI's write them."""
+    """Return the calls of an assistant's message, as Ollama's chat and OpenAI's formats write them."""
     calls = message.get("tool_calls")
     if not isinstance(calls, list):
         return (read_call(message["function_call"]),) if isinstance(message.get("function_call"), dict) else ()
@@ -93,10 +93,10 @@ def calls_of(message: dict[str, Any]) -> tuple[ToolCall, ...]:
 
 
 def read_call(function: dict[str, Any], field: str = "arguments") -> ToolCall:
-    """``field``: where its arguments are, an object or its JSON."""
+    """Read a call; ``field`` is the key of its arguments, an object or its JSON."""
     name, arguments = function.get("name"), function.get(field)
     if isinstance(arguments, str):
-        # Models also write arguments that are no JSON.
+        # Models also write arguments that are not JSON.
         with suppress(orjson.JSONDecodeError):
             arguments = orjson.loads(arguments)
     return ToolCall(name if isinstance(name, str) else "", arguments)
@@ -106,17 +106,17 @@ def read_call(function: dict[str, Any], field: str = "arguments") -> ToolCall:
 
 
 def text_of(content: object) -> str:
-    """What the content says, empty where it says nothing."""
+    """Return the text of the content, empty if it has none."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
         return ""
-    # What is no block is left out here: a client may send a hundred thousand numbers.
+    # Skip what is no block: a client may send a hundred thousand numbers.
     texts = [text for block in content if isinstance(block, dict) and (text := block_text(block))]
     if len(texts) < 2:
         return texts[0] if texts else ""
     pieces = [texts[0]]
-    # At least a line apart: else the last word of one block and the first of the next would be read as one.
+    # At least a line break between them: else the last word of one block and the first of the next would become one.
     for before, following in pairwise(texts):
         if not before.endswith("\n") and not following.startswith("\n"):
             pieces.append("\n")
@@ -132,14 +132,14 @@ def block_text(block: object) -> str:
 
 
 def has_media(content: object) -> bool:
-    """Whether what a user or a tool says also has blocks that are no texts: pictures, sounds, files."""
+    """True if a user's or a tool's content also has blocks that are not text: pictures, sounds, files."""
     return isinstance(content, list) and any(
         isinstance(block, dict) and block.get("type") not in (*TEXT_BLOCKS, "tool_result") for block in content
     )
 
 
 def takes_text(content: object) -> bool:
-    """Whether a text can be put before or after this one."""
+    """True if a text can be put before or after the content."""
     if isinstance(content, list):
         return bool(content) and all(isinstance(block, dict) for block in content)
     return isinstance(content, str)
@@ -151,19 +151,19 @@ def says_something(parts: Sequence[Part]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BlockStyle:
-    """How a format puts a text of its own into a list of blocks. A list is changed in place, its blocks are not."""
+    """Inserts a text into the content of a format's message. A list is changed in place, its blocks are not."""
 
     kind: str  # the type of such a block
 
     def put_before(self, content: Any, block: str, at: int = 0) -> Any:
-        """The content with the block at its beginning, or, in a list, before the block of index ``at``."""
+        """Return the content with the block at its beginning or, in a list, before the block with index ``at``."""
         if isinstance(content, str):
             return join_texts(block, content) if content else block
         content.insert(at, {"type": self.kind, "text": block + GAP})
         return content
 
     def put_after(self, content: Any, block: str) -> Any:
-        """The content with the block at its end."""
+        """Return the content with the block at its end."""
         if isinstance(content, str):
             return join_texts(content, block)
         has_text = any(block_text(one) for one in content)
@@ -172,7 +172,7 @@ class BlockStyle:
 
 
 class MessageList(ABC):
-    """Requests that are a list of messages, one part of the prompt each."""
+    """Requests that are a list of messages; each message is one part of the prompt."""
 
     long_field = "messages"
     streams_by_default: bool
@@ -190,7 +190,7 @@ class MessageList(ABC):
 
     def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
         messages: list[Any] = payload["messages"]
-        # These go by the places as they are in the payload, so they come before anything is put in or taken out.
+        # These use the places in the original payload, so they come before anything is inserted or removed.
         for blocks, put in ((edit.tails, self.style.put_after), (edit.heads, self.style.put_before)):
             for index, block in blocks.items():
                 message = messages[prompt.parts[index].place]
@@ -207,4 +207,4 @@ class MessageList(ABC):
 
     @abstractmethod
     def is_system(self, message: object) -> bool:
-        """Whether a block can go before this first message's text."""
+        """True if a block can go before this first message's text."""

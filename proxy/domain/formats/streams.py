@@ -1,4 +1,4 @@
-"""Answers as bytes: the frames of a running one, the JSON in them, and how an answer of our own is written."""
+"""Reads running answers frame by frame, with the JSON in them, and writes answers of Festinger's own."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -9,16 +9,16 @@ import orjson
 Json = dict[str, object]
 
 JSON_TYPE = "application/json; charset=utf-8"
-TRANSLATED_TYPE = "application/json"  # of /v1: without a charset
+TRANSLATED_TYPE = "application/json"  # for /v1: without a charset
 NDJSON_TYPE = "application/x-ndjson"
 SSE_TYPE = "text/event-stream"
 
 DATA = b"data:"
 BLANK = (b"", b"\r")
 SAID = frozenset({"content", "text", "response", "thinking", "reasoning", "reasoning_content", "arguments", "name"})
-END = b"\n"  # what a listener is told after the last chunk
+END = b"\n"  # is fed to a listener after the last chunk
 LINE_MAX_BYTES = 16 * 1024 * 1024  # generate's last line, with the ids of a million tokens, has 8 million
-# Go's JSON escapes these in every string, so that it may stand inside HTML.
+# Go's JSON escapes these in every string, so that it is safe inside HTML.
 HTML_ESCAPES = (
     (b"<", b"\\u003c"),
     (b">", b"\\u003e"),
@@ -29,7 +29,7 @@ HTML_ESCAPES = (
 
 
 class LineFrames:
-    """Cuts a body into lines without their line feed, in time linear in its bytes; chunks may break anywhere."""
+    """Splits a body into lines without their line feed, in time linear in its bytes; chunks may break anywhere."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -37,17 +37,17 @@ class LineFrames:
 
     @property
     def unfinished(self) -> int:
-        """How many of the last bytes that were fed belong to a frame whose end has not come."""
+        """The number of bytes at the end of the input that belong to an unfinished frame."""
         return len(self._rest)
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The contents of the frames that end in this chunk."""
+        """Return the contents of the frames that end in this chunk."""
         end = chunk.rfind(b"\n")
         if end < 0 or self._is_lost:
             self._keep(chunk)
             return []
         whole = chunk[:end]
-        # Joined only when a line ends: a line of a million chunks would be copied a million times.
+        # Join only when a line ends: otherwise a line of a million chunks would be copied a million times.
         if self._rest:
             whole = bytes(self._rest) + whole
             self._rest.clear()
@@ -56,7 +56,7 @@ class LineFrames:
         return whole.split(b"\n")
 
     def _keep(self, piece: bytes) -> None:
-        # No answer has a line so long: rather than to hold all of it in memory, nothing is read from there on.
+        # No answer has such a long line: rather than hold all of it in memory, read nothing from there on.
         self._is_lost = self._is_lost or len(self._rest) + len(piece) > LINE_MAX_BYTES
         if self._is_lost:
             self._rest.clear()
@@ -65,12 +65,13 @@ class LineFrames:
 
 
 class EventFrames:
-    """The data of server-sent events, whose lines end with LF or CRLF. Names are skipped: the data repeats them."""
+    """The data of server-sent events, whose lines end with LF or CRLF. Event names are skipped: the data repeats
+    them."""
 
     def __init__(self) -> None:
         self._lines = LineFrames()
         self._data: list[bytes] = []
-        self._begun_bytes = 0  # of the whole lines of an event that is not
+        self._begun_bytes = 0  # of the whole lines of an unfinished event
 
     @property
     def unfinished(self) -> int:
@@ -86,14 +87,14 @@ class EventFrames:
                 if self._data:
                     found.append(b"\n".join(self._data))
                 self._data, self._begun_bytes = [], 0
-            # An event without end, of many lines: what its lines bound one by one, this bounds for all of them.
+            # LineFrames bounds each line; this bounds an endless event of many lines.
             if self._begun_bytes > LINE_MAX_BYTES:
                 self._data.clear()
         return found
 
 
 class WholeFrames:
-    """An answer that does not stream: one JSON object, of one line or of many, known as a whole when ``END`` is fed."""
+    """An answer that does not stream: one JSON object on one or more lines, which is complete when ``END`` is fed."""
 
     def __init__(self) -> None:
         self._body = bytearray()
@@ -116,20 +117,20 @@ Frames = LineFrames | EventFrames | WholeFrames
 
 
 class AnswerWatch(ABC):
-    """Reads one running answer as it passes."""
+    """Reads one answer while it runs."""
 
     def __init__(self, frames: Frames) -> None:
         self._frames = frames
-        self._is_over = False  # whatever comes now, nothing is left to end
+        self._is_over = False  # nothing is left to end, whatever still comes
         self._text_count = 0  # about one for each token
 
     @property
     def unfinished(self) -> int:
-        """How many of the last bytes that were fed are of a line or an event whose end has not come."""
+        """The number of bytes at the end of the input that belong to an unfinished line or event."""
         return self._frames.unfinished
 
     def feed(self, chunk: bytes) -> str:
-        """The text that this chunk of the body adds to the answer, thoughts and tool calls included."""
+        """Return the text that this chunk of the body adds to the answer, thoughts and tool calls included."""
         said = ""
         for frame in self._frames.feed(chunk):
             text = self._read(frame)
@@ -139,13 +140,16 @@ class AnswerWatch(ABC):
         return said
 
     def ending(self) -> bytes:
-        """What ends the answer as if the model had stopped there. It continues the whole frames: who sends it leaves
-        out the ``unfinished`` bytes. Empty where the answer has ended, be it with an error."""
+        """Return the bytes that end the answer as if the model had stopped there.
+
+        They continue the whole frames: the sender has to leave out the ``unfinished`` bytes. Empty if the answer has
+        ended, even with an error.
+        """
         return b"" if self._is_over else self._end()
 
     @abstractmethod
     def _read(self, frame: bytes) -> str:
-        """The text of one frame, whatever it is."""
+        """Return the text of one frame of any kind."""
 
     @abstractmethod
     def _end(self) -> bytes: ...
@@ -165,7 +169,7 @@ class WholeWatch(AnswerWatch):
 
 
 def _iter_texts(value: object) -> Iterator[str]:
-    """Yield what the model says, wherever in the object it stands: all formats call it by one of these names."""
+    """Yield what the model says, wherever it is in the object: all formats use one of these names."""
     if isinstance(value, list):
         for each in value:
             yield from _iter_texts(each)
@@ -180,13 +184,13 @@ def _iter_texts(value: object) -> Iterator[str]:
 
 
 def complete_stream(begun: bytes, watch: AnswerWatch) -> bytes:
-    """A stream that has only begun, with its end."""
+    """Return a stream that has only begun, with its end."""
     watch.feed(begun)
     return begun + watch.ending()
 
 
 def parse_object(text: bytes) -> Json:
-    """The JSON object, an empty one for anything else."""
+    """Return the JSON object, an empty one for anything else."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -223,7 +227,7 @@ def get_objects(value: Json, key: str) -> list[Json]:
 
 
 def write_json(value: Mapping[str, object]) -> bytes:
-    """Compact JSON as Go writes it."""
+    """Serialize to compact JSON as Go writes it."""
     encoded = orjson.dumps(value)
     for plain, escaped in HTML_ESCAPES:
         encoded = encoded.replace(plain, escaped)
@@ -235,15 +239,15 @@ def write_line(value: Mapping[str, object]) -> bytes:
 
 
 def write_data(value: Mapping[str, object]) -> bytes:
-    """A server-sent event without a name."""
+    """Serialize a server-sent event without a name."""
     return b"data: " + write_json(value) + b"\n\n"
 
 
 def write_event(kind: str, **fields: object) -> bytes:
-    """A server-sent event whose data says its name, too."""
+    """Serialize a server-sent event whose data repeats its name."""
     return b"event: " + kind.encode() + b"\n" + write_data({"type": kind, **fields})
 
 
 def format_time(now: float) -> str:
-    """Seconds since the epoch, as Ollama's own formats write them."""
+    """Format seconds since the epoch as Ollama's own formats do."""
     return datetime.fromtimestamp(now, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

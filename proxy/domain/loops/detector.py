@@ -16,9 +16,9 @@ LoopKind = Literal["same", "near", "cycle", "complaint"]
 
 LEAST: Final = 3  # outputs in a row, or repeats of a cycle, that make a loop
 PERIODS: Final = range(2, 6)
-# What a model says to a person who repeats themselves: less than that is said again for good reasons, as `Yes.`
+# Words in answers to a person who repeats themselves: shorter ones, such as `Yes.`, are repeated for good reasons.
 WORDS_TO_PERSONS_MIN: Final = 4
-ID_SEARCH_MAX: Final = 200  # parts in which an id is looked for
+ID_SEARCH_MAX: Final = 200  # parts that are searched for an id
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +27,21 @@ class Loop:
     count: int  # identical outputs in a row, or repeats of a cycle; from three on
     period: int  # how many outputs the cycle has; 1 for outputs in a row
     repeated: tuple[str, ...]  # one excerpt for each output of the cycle
-    repeats: frozenset[int]  # the places of all but the last repetition, which can be taken out
+    repeats: frozenset[int]  # the places of all but the last repetition, which can be removed
     is_json_call: bool  # the client understands nothing but Agent Zero's JSON
-    may_be_person: bool = False  # who sends the same again, and again gets the same
+    may_be_person: bool = False  # perhaps a person sends the same message again, and gets the same answer
 
 
 class LoopDetector:
-    """Remembers the texts that it read."""
+    """Finds loops, and remembers the texts that it has read."""
 
     def __init__(self) -> None:
         self._complaints: Sequence[str] = ()  # as they were set
         self._memo = TextMemo(())
 
     def find_loop(self, parts: Sequence[Part], rules: Detector) -> Loop | None:
-        """The loop that the end of this history is in; None where it is in none."""
-        # What was read depends on the complaints, so a new setting starts over.
+        """Return the loop at the end of this history; None if there is none."""
+        # The memo depends on the complaints, so a new setting starts over.
         if rules.complaints != self._complaints:
             self._complaints = rules.complaints
             self._memo = TextMemo(tuple(fold(complaint) for complaint in rules.complaints if complaint.strip()))
@@ -50,17 +50,17 @@ class LoopDetector:
 
 
 class _Search:
-    """In one history."""
+    """The search for loops in one history."""
 
     def __init__(self, memo: TextMemo, parts: Sequence[Part], rules: Detector) -> None:
         self._memo = memo
         self._parts = parts
         self._rules = rules
         self._turns = Exchanges(memo, parts, rules.window)
-        self._requests: list[Gist] | None = None  # read where they are needed
+        self._requests: list[Gist] | None = None  # read when needed
 
     def find_row(self) -> Loop | None:
-        """Where the last outputs are alike, or where the client complains about the last one."""
+        """Return a loop if the last outputs are alike, or the client complains about the last one."""
         last = self._turns.get(0)
         if last is None:
             return None
@@ -69,37 +69,37 @@ class _Search:
         may_be_near = last.output.is_text and self._rules.similarity < 1
         if may_be_near and (near := self._count_alike(last, self._is_near)) > length:
             kind, length = "near", near
-        # A client that complains has compared outputs itself: that counts as a loop whatever was found here.
+        # A client that complains has compared outputs itself: that counts as a loop in any case.
         if last.result.is_complaint:
             return self._build_loop("complaint", max(LEAST, length), 1, length)
         count = self._subtract_patience(length, 1)
         return self._build_loop(kind, count, 1, length) if count >= LEAST and self._says_enough(1) else None
 
     def find_cycle(self) -> Loop | None:
-        """Where the last outputs go round in a cycle."""
+        """Return a loop if the last outputs repeat in a cycle."""
         for period in PERIODS:
-            if self._turns.get(period) is None:  # nor is there anything to compare with in a longer one
+            if self._turns.get(period) is None:  # longer periods have nothing to compare with, either
                 break
-            # The newest period has nothing to be compared with; each earlier output is, with that one period later.
+            # The newest period is compared with nothing; each earlier output with the one a period later.
             length = period
             while self._is_repeat(length, length - period):
                 length += 1
             count = self._subtract_patience(length // period, period)
-            # A cycle of equal outputs is a row, which find_row has judged.
+            # A cycle of equal outputs is a row, which find_row has already judged.
             is_row = len({turn.output.essence for turn in self._turns.first(period)}) == 1
             if count >= LEAST and not is_row and self._says_enough(period):
                 return self._build_loop("cycle", count, period, length // period * period)
         return None
 
     def _count_alike(self, last: Exchange, is_alike: Callable[[Exchange, Exchange], bool]) -> int:
-        """How many of the last outputs are alike, with the same result each."""
+        """Return how many of the last outputs are alike, each with the same result."""
         texts = last.result.texts
         length = 1
         while (turn := self._turns.get(length)) is not None:
-            # A new message from a human: what came before was another task, and repeating it then was not a loop.
+            # A human has sent a new message: the outputs before it belong to another task.
             if turn.result.is_person != last.result.is_person:
                 break
-            # An output without a result of its own goes with any.
+            # An output without a result of its own matches any result.
             if texts is not None and turn.result.texts not in (None, texts):
                 break
             if not is_alike(turn, last):
@@ -122,7 +122,7 @@ class _Search:
             return True
         if one.essence != other.essence:
             return False
-        # An id that was there before is what the output is about; others were made up with it.
+        # An id that was known before is what the output is about; the model has made up the others.
         differing = set(one.ids) ^ set(other.ids)
         return not any(
             self._was_known(name, before=turn.raw.start)
@@ -131,13 +131,13 @@ class _Search:
         )
 
     def _was_known(self, name: str, before: int) -> bool:
-        """Whether anybody but the model named the id before that part."""
+        """True if anybody but the model named the id before that part."""
         # Ids are kept in lower case; people and programs may have written them in upper case.
         heard = (part.text for part in self._parts[max(0, before - ID_SEARCH_MAX) : before] if part.role != "assistant")
         return any(name in text or name.upper() in text for text in heard)
 
     def _is_near(self, earlier: Exchange, later: Exchange) -> bool:
-        """Whether two texts say the same in other words."""
+        """True if two texts say the same in other words."""
         if self._is_same(earlier, later):
             return True
         if not earlier.output.is_text:
@@ -147,20 +147,20 @@ class _Search:
             return False
         if one.words == other.words:
             return True
-        # Where the human has asked for several things, each output may speak of another one of them.
+        # If the human has asked for several things, each output may be about another one of them.
         if self._requests is None:
             self._requests = self._turns.read_requests()
         return not any(differ(one, other, request) for request in self._requests)
 
     def _says_enough(self, period: int) -> bool:
-        """Whether the outputs of one round would be a loop if it is a person who has sent the same again."""
+        """True if the outputs of one round would be a loop even if a person has sent the same message again."""
         cycle = self._turns.first(period)
         if not any(turn.result.is_person for turn in cycle):
             return True
         return sum(count_words(turn.output) for turn in cycle) >= WORDS_TO_PERSONS_MIN
 
     def _subtract_patience(self, count: int, period: int) -> int:
-        """Where results say that work is under way, mitigations begin only when patience ends."""
+        """Reduce the count if results say that work is under way, so that mitigations begin only when patience ends."""
         if any(turn.result.is_under_way for turn in self._turns.first(period)):
             return count - self._rules.patience + LEAST
         return count
@@ -179,8 +179,8 @@ class _Search:
 
 
 def _find_removable(kept: Sequence[Exchange], others: Sequence[Exchange]) -> frozenset[int]:
-    """The places of the other outputs and their results, as far as they can be taken out."""
-    # Where the last output was only complained about, the last result stays: else the model would not see any.
+    """Return the places of the other outputs and their results, as far as they can be removed."""
+    # If the last output got only a complaint, keep the last result: else the model would not see any.
     if kept[0].result.texts is None:
         with_result = next((turn for turn in others if turn.result.texts is not None), None)
         others = [turn for turn in others if turn is not with_result]

@@ -1,4 +1,4 @@
-"""Remembers what was read of texts: clients resend the whole history each turn, and each text is read once."""
+"""Remembers what was read from texts: clients resend the whole history each turn, and each text is read only once."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
@@ -10,7 +10,7 @@ from proxy.domain.loops.normalization import dump_sorted
 from proxy.domain.loops.outputs import Output, join_outputs, read_native, read_text
 from proxy.domain.loops.tool_results import FollowUp, read_follow_up
 
-# Of each kind, for all texts. What is read of an output takes some 500 bytes, the gist of a text of 2 KB some 20 KB.
+# For all texts of each kind. A read output takes some 500 bytes, the gist of a text of 2 KB some 20 KB.
 OUTPUTS_MAX_BYTES: Final = 16_000_000
 GISTS_MAX_BYTES: Final = 32_000_000
 TEXTS_MAX: Final = 20_000  # of what takes the same for every text, some 200 bytes
@@ -20,7 +20,7 @@ ReadResult = TypeVar("ReadResult")
 
 
 class SizedMemo(dict[TextKey, ReadResult]):
-    """Bounded by what its values take, in bytes, roughly: the oldest make room."""
+    """A dict bounded by the rough size of its values in bytes; the oldest are evicted."""
 
     def __init__(self, bytes_max: int, size_of: Callable[[ReadResult], int]) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class SizedMemo(dict[TextKey, ReadResult]):
         self._bytes = 0
 
     def remember(self, key: TextKey, found: ReadResult) -> None:
-        """``key`` is new."""
+        """Store a result; ``key`` must be new."""
         self[key] = found
         self._bytes += self._size_of(found)
         while self._bytes > self._bytes_max:
@@ -46,7 +46,7 @@ def size_of_gist(gist: Gist | None) -> int:
 
 
 class TextMemo:
-    """Bounded; ``complaints`` are folded."""
+    """The bounded memory of the texts that were read; ``complaints`` are folded."""
 
     def __init__(self, complaints: tuple[str, ...]) -> None:
         self.complaints = complaints
@@ -82,7 +82,7 @@ class TextMemo:
     def read_gist(self, parts: Sequence[Part]) -> Gist | None:
         text = parts[0].text if len(parts) == 1 else "\n".join(part.text for part in parts)
         key = (len(text), hash(text))
-        # A gist may be None, so a missing one is told by its key.
+        # A gist may be None, so look for the key.
         if key not in self._gists:
             self._gists.remember(key, near_duplicates.gist(text))
         return self._gists[key]
@@ -97,7 +97,7 @@ class TextMemo:
 
 
 def remember(memo: dict[TextKey, ReadResult], key: TextKey, found: ReadResult, most: int) -> None:
-    """The oldest makes room."""
+    """Store a result; the oldest makes room."""
     memo[key] = found
     if len(memo) > most:
         del memo[next(iter(memo))]

@@ -1,4 +1,4 @@
-"""What is done about a loop, in steps that get harder the longer it lasts, and what is said then."""
+"""Chooses the steps against a loop, which get harder the longer it lasts, and writes their texts."""
 
 import json
 from dataclasses import dataclass
@@ -45,35 +45,36 @@ _SAID: Final[dict[LoopKind, str]] = _DONE | {
 
 @dataclass(frozen=True, slots=True)
 class Intervention:
-    """What is done about one loop. With the step ``break`` there is an answer and nothing else."""
+    """The steps against one loop. With the step ``break`` there is an answer and nothing else."""
 
     loop: Loop
     steps: tuple[MitigationStep, ...]  # at least one, the hardest last
     note: str = ""  # goes to the prompt's tail
-    without: frozenset[int] = frozenset()  # places that are taken out of the prompt
+    without: frozenset[int] = frozenset()  # places to remove from the prompt
     warmth: float = 0.0  # by which the temperature rises, with a new seed
     seed: int = 0
-    answer: str = ""  # what is answered without the model
+    answer: str = ""  # the answer without the model
 
     @property
     def step(self) -> MitigationStep:
-        """The strongest one."""
+        """The hardest step."""
         return self.steps[-1]
 
 
 def is_broken(loop: Loop, mitigations: Mitigations) -> bool:
-    """Whether a loop is long enough for the circuit breaker, which never answers a person."""
+    """True if a loop is long enough for the circuit breaker, which never answers a person."""
     return 0 < mitigations.break_ <= loop.count and not loop.may_be_person
 
 
 def mitigate(loop: Loop, mitigations: Mitigations, *, takes_note: bool, seed: int) -> Intervention | None:
-    """What is done with the prompt. None where the loop is too short for it, or the steps are switched off."""
+    """Return the intervention in the prompt. None if the loop is too short for any step, or the steps are switched
+    off."""
     steps: list[MitigationStep] = []
     if takes_note and 0 < mitigations.note <= loop.count:
         steps.append("note")
     if 0 < mitigations.temperature <= loop.count:
         steps.append("temperature")
-    # What a person sees of the conversation stays in it.
+    # Never remove what a person sees of the conversation.
     if loop.repeats and not loop.may_be_person and 0 < mitigations.truncate <= loop.count:
         steps.append("truncate")
     if not steps:
@@ -89,8 +90,8 @@ def mitigate(loop: Loop, mitigations: Mitigations, *, takes_note: bool, seed: in
 
 
 def trip_breaker(loop: Loop, left_s: float) -> Intervention:
-    """The circuit breaker, with which the model rests for so long."""
-    # The seconds are in it also because Agent Zero refuses an answer that equals the one before.
+    """Return the circuit breaker's answer; the model rests for ``left_s`` more seconds."""
+    # The seconds also make answers differ: Agent Zero refuses an answer that equals the one before.
     text = _BREAKER.format(
         mark=BREAKER, what=describe_loop(loop), excerpts=quote_excerpts(loop), left_s=max(1, round(left_s))
     )
@@ -98,17 +99,17 @@ def trip_breaker(loop: Loop, left_s: float) -> Intervention:
 
 
 def write_note(loop: Loop) -> str:
-    """The forbidden-action note."""
+    """Write the note that forbids to repeat the action."""
     done = "answer" if loop.may_be_person else "action"
     forbidden = f"This exact {done} is" if loop.period == 1 else f"Each of these exact {done}s is"
-    # Escaped, so that nothing that a model wrote ends the note early.
+    # Escaped, so that no text of a model ends the note early.
     excerpts = quote_excerpts(loop).replace("<", "&lt;")
     return _NOTE.format(what=describe_loop(loop), excerpts=excerpts, forbidden=forbidden)
 
 
 def write_json_call(text: str) -> str:
-    """The text as a call of Agent Zero's ``response`` tool, with which an agent ends its turn and shows it to its
-    human. ``outputs.is_made_up`` knows it by how it begins."""
+    """Write the text as a call of Agent Zero's ``response`` tool, with which an agent ends its turn and shows it to its
+    human. ``outputs.is_made_up`` recognizes it by its beginning."""
     said = {
         "thoughts": [text.partition("\n")[0]],
         "headline": "Stopped by Festinger",
@@ -123,12 +124,12 @@ def describe_loop(loop: Loop) -> str:
 
 
 def quote_excerpts(loop: Loop) -> str:
-    """A line for each of what is repeated."""
+    """Return a line for each repeated output."""
     return "\n".join(f"- {cut_excerpt(text)}" for text in loop.repeated[:EXCERPTS_MAX])
 
 
 def cut_excerpt(text: str) -> str:
-    """The beginning of a text, in one line."""
+    """Return the beginning of a text in one line."""
     # Printable characters only: the excerpt goes into prompts, answers and pages.
     line = " ".join("".join(each if each.isprintable() else " " for each in text[: 4 * EXCERPT_MAX]).split())
     return line if len(line) <= EXCERPT_MAX else line[: EXCERPT_MAX - 1].rstrip() + "…"

@@ -1,20 +1,20 @@
-"""Measures how far two texts say the same in other words."""
+"""Measures how far two texts say the same in different words."""
 
 import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-LIKENED_MAX: Final = 8_000  # characters; longer texts are like none
+LIKENED_MAX: Final = 8_000  # characters; longer texts are not compared
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-# What a text is about: names, numbers, files, what is quoted. In such words no two texts that say the same differ.
+# What a text is about: names, numbers, files, quotations. Two texts that say the same never differ in these words.
 _FACT: Final = re.compile(
     r"`[^`\n]{1,200}`|\"[^\"\n]{1,200}\"|(?<!\S)\S*[0-9]\S*|(?<![\w-])[\w-]+(?:[./_\\@:]+[\w-]+)+"
     r"|(?<=[\w,;] )[A-Z][a-z][\w-]*",
     re.ASCII,
 )
-# The how many-th time it is says that it is the same again.
+# Counts of attempts, which differ although the same is done again.
 _ATTEMPT: Final = re.compile(
     r"\b(?:(?:re)?try|attempt)\b(?: number| no\.)?\W{0,3}[0-9]+(?:(?: of |/)[0-9]+)?\b"
     r"|\b(?:[0-9]+(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last)"
@@ -43,15 +43,15 @@ _ENDINGS: Final = ("ing", "ed", "es", "s", "ly", "e")
 
 @dataclass(frozen=True, slots=True)
 class Gist:
-    """What a text says, less how it says it."""
+    """The content of a text, without how it is said."""
 
     text: int  # hash of it all
-    words: frozenset[str]  # the content words, those that come up more than once with each time numbered
-    subjects: frozenset[str]  # those of them without which it would say something else
+    words: frozenset[str]  # the content words; repeated ones are also there with a number for each further time
+    subjects: frozenset[str]  # those without which the text would say something else
 
 
 def gist(text: str) -> Gist | None:
-    """None for a text that is too long."""
+    """Return None for a text that is too long."""
     if len(text) > LIKENED_MAX:
         return None
     said = _ATTEMPT.sub(" ", text)
@@ -66,11 +66,11 @@ def gist(text: str) -> Gist | None:
 
 
 def _content_words(text: str) -> list[str]:
-    """Stems, and numbers as they are."""
+    """Return the stems of content words; numbers stay as they are."""
     found = []
     for spelled in _WORD.findall(text):
         word = spelled.casefold()
-        # Of a contraction only a negation changes what is said: "isn't" counts as "not", "it's" as "it".
+        # In a contraction only a negation changes the content: "isn't" counts as "not", "it's" as "it".
         word = "not" if word.endswith(("n't", "n’t")) else word.partition("'")[0].partition("’")[0]
         if word in _FILLER_WORDS:
             continue
@@ -84,8 +84,8 @@ def _content_words(text: str) -> list[str]:
 
 
 def likeness(one: Gist, other: Gist) -> float:
-    """From 0 to 1: 1 for the same content words, also for none; 0 where they speak of different things."""
-    # A file or a number that only one of them names makes it another answer, however alike the rest is.
+    """Return a likeness from 0 to 1: 1 for the same content words, even if both have none; 0 for different subjects."""
+    # A file or a number that only one of them names makes it a different answer, however alike the rest is.
     if not (one.subjects <= other.words and other.subjects <= one.words):
         return 0.0
     total = len(one.words) + len(other.words)
@@ -93,7 +93,7 @@ def likeness(one: Gist, other: Gist) -> float:
 
 
 def differ(one: Gist, other: Gist, asked: Gist) -> bool:
-    """Whether each of two texts speaks of something that was asked for and that the other does not speak of."""
+    """True if each of the two texts names something that was asked for and that the other does not name."""
     named = one.words ^ other.words
     named &= asked.words
     return not (named.isdisjoint(one.words) or named.isdisjoint(other.words))

@@ -1,4 +1,4 @@
-"""Brings texts and the arguments of calls into a form to compare: without white space, case, volatile ids and times."""
+"""Normalizes texts and arguments of calls for comparison: without white space, case, volatile ids and times."""
 
 import marshal
 import re
@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import orjson
 
-# Characters. Longer texts are compared as they are: all streams wait meanwhile.
+# Characters. Longer texts are compared as they are, because all streams wait meanwhile.
 NORMALISED_MAX: Final = 65_536
-IDS_MAX: Final = 2_000  # of all ids in a text
+IDS_MAX: Final = 2_000  # characters of all ids in a text
 
 TIME_MARK: Final = "\x00time"
 ID_MARK: Final = "\x00id"
 
-# Each begins with what is quickly looked for: a digit, or the edge of a word.
+# Each begins with something that is found fast: a digit, or the edge of a word.
 _TIME: Final = re.compile(
     r"[0-9](?<![\w.:/-][0-9])(?:[0-9]{3}-[0-9]{2}-[0-9]{2}"
     r"(?:[t ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?\s?(?:z\b|utc\b|[+-][0-9]{2}:?[0-9]{2})?)?"
@@ -23,7 +23,7 @@ _TIME: Final = re.compile(
 _DURATION: Final = re.compile(r"[0-9](?<![\w.][0-9])[0-9]*(?:\.[0-9]+)?\s?(?:ms|s|secs?|seconds?|µs|minutes?|min)\b")
 _COUNTERS: Final = ("pid", "process", "port", "attempt", "retry", "try")
 _COUNTED: Final = re.compile(rf"\b({'|'.join(_COUNTERS)})(\W{{1,3}})[0-9]+(?:(?: of |/)[0-9]+)?\b")
-# In arguments a whole hour or a day is what is asked for; a time with its seconds is when it is asked.
+# In arguments, a full hour or a day is part of the question; a time with seconds is the time of asking.
 _MOMENT: Final = re.compile(
     r"[0-9](?<![\w.:/-][0-9])[0-9]{3}-[0-9]{2}-[0-9]{2}[t ][0-9]{2}:[0-9]{2}:(?!00(?![0-9.,]|[.,]0*[^0-9]))[0-9]{2}"
     r"(?:[.,][0-9]+)?(?:z\b|[+-][0-9]{2}:?[0-9]{2})?"
@@ -38,13 +38,13 @@ _ESCAPED_WHITE: Final = ("\\n", "\\t", "\\r")
 _QUOTED_NUMBER: Final = re.compile(r'"(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)"(?!:)')
 _WHOLE: Final = re.compile(r"\.0(?<=[0-9]\.0)(?=[,}\]])")
 
-# Arguments that say why a call is made, not what it does.
+# Arguments that give the reason for a call, not its effect.
 _THOUGHTS: Final = frozenset(
     {"thought", "thoughts", "thinking", "reasoning", "rationale", "reflection", "reflections", "explanation"}
     | {"justification", "headline", "criticism", "speak", "toolsummary", "tool_summary", "task_progress"}
     | {"evaluation_previous_goal", "memory", "next_goal", "current_state", "security_risk", "requires_approval"}
 )
-# Arguments that are made up anew for every call.
+# Arguments that are new for every call.
 _VOLATILE: Final = frozenset(
     {"request_id", "requestid", "call_id", "callid", "tool_call_id", "trace_id", "traceid", "correlation_id"}
     | {"idempotency_key", "nonce", "timestamp", "ts", "now", "current_time", "message_id"}
@@ -54,27 +54,29 @@ _COMMANDS: Final = frozenset({"command", "cmd", "code", "script"})
 
 
 def join_lines(text: str) -> str:
-    """The text with single spaces; longer ones than can be normalised as they are."""
+    """Return the text with single spaces; a text longer than ``NORMALISED_MAX`` unchanged."""
     return " ".join(text.split()) if len(text) <= NORMALISED_MAX else text
 
 
 def fold(text: str) -> str:
-    """The text in lower case with single spaces; longer ones than can be normalised as they are."""
+    """Return the text in lower case with single spaces; a text longer than ``NORMALISED_MAX`` unchanged."""
     return join_lines(text).casefold() if len(text) <= NORMALISED_MAX else text
 
 
 def without_times(text: str, *, only_moments: bool = False) -> str:
-    """``only_moments``: for arguments, where only points in time to the second are volatile."""
+    """Replace times by a mark. ``only_moments`` is for arguments, where only points in time to the second are
+    volatile."""
     if len(text) > NORMALISED_MAX:
         return text
     return (_MOMENT if only_moments else _TIME).sub(TIME_MARK, text)
 
 
 def split_ids(text: str) -> tuple[str, tuple[str, ...]]:
-    """A fold text without its ids, and those; as it is where they are its content, ``IDS_MAX`` characters and more."""
+    """Return a folded text without its ids, and the ids. The text stays as it is if it is mainly ids: ``IDS_MAX``
+    characters of them or more."""
     if len(text) > NORMALISED_MAX:
         return text, ()
-    # Most texts have none, and to look at long words only is three times as fast as looking everywhere.
+    # Most texts have none, and searching only long words is three times as fast as searching everything.
     long_words = " ".join([word for word in text.split(" ") if len(word) > 7 and not word.isalpha()])
     if _ID.search(long_words) is None:
         return text, ()
@@ -85,7 +87,7 @@ def split_ids(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def essence_of_error(text: str) -> str:
-    """A fold error without what differs each time the same error comes."""
+    """Return a folded error without what differs each time the same error occurs."""
     if len(text) > NORMALISED_MAX:
         return text
     text = _DURATION.sub("#", split_ids(without_times(text))[0])
@@ -93,7 +95,7 @@ def essence_of_error(text: str) -> str:
 
 
 def canonicalize(name: str, arguments: Any) -> str:
-    """The arguments of a call in one line: keys in order, without thoughts and without what is made up anew."""
+    """Return the arguments of a call in one line: with sorted keys, without thoughts and volatile values."""
     if isinstance(arguments, str):
         return join_lines(arguments)
     if isinstance(arguments, dict):
@@ -118,7 +120,8 @@ def _drop_thoughts(name: str, arguments: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def dump_sorted(value: Any) -> str:
-    """JSON with its keys in order. What JSON cannot hold comes out in some other way, the same for what is equal."""
+    """Serialize to JSON with sorted keys. A value that JSON cannot hold is written in another way, the same for equal
+    values."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, RecursionError):

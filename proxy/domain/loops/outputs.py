@@ -1,4 +1,4 @@
-"""Splits the parts of a prompt into turns, what the model put out and what followed, and reads the outputs."""
+"""Splits the parts of a prompt into turns, each with the model's output and what followed, and reads the outputs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,13 +15,13 @@ RUN_MAX: Final = 200  # parts of one output, or between two, that are looked at:
 BREAKER: Final = "Festinger has stopped a loop: "  # what the circuit breaker's answers begin with
 _MADE_UP: Final = re.compile(r'\s*+(?:\{\s*+"thoughts":\s*+\[\s*+")?' + BREAKER)
 
-# Calls that address the human: what is said next is no result of theirs.
+# Calls that address the human: the next message is not their result.
 _TO_HUMANS: Final = frozenset(
     {"response", "respond", "reply", "answer", "final_answer", "finalanswer", "finish", "final", "done", "submit"}
     | {"ask_user", "ask_human", "ask_followup_question", "ask_question", "message_user", "send_message_to_user"}
     | {"message", "human", "human_input", "attempt_completion", "complete_task", "task_complete", "input"}
 )
-# Calls that are made again because that is how one gets on: by their names, or by the action among their arguments.
+# Calls that make progress by being repeated: by their names, or by the action among their arguments.
 _STEPS: Final = (
     r"(?:wait|sleep|pause|delay|idle)(?:_\w+)?|(?:scroll|swipe|zoom|next|page|move|go|walk)"
     r"(?:_?(?:up|down|left|right|in|out|forward|back|north|south|east|west|page|item|step|row|line))?"
@@ -35,7 +35,7 @@ _STEP: Final = re.compile(
 
 
 # LangChain's agents send a whole ReAct run in the last text of the prompt.
-SCRATCHPAD_MAX: Final = 200_000  # characters that are looked at
+SCRATCHPAD_MAX: Final = 200_000  # characters that are read
 SCRATCHPAD_STEPS_MAX: Final = 500
 _OBSERVATION: Final = "\nObservation:"
 _REACT_STEP: Final = re.compile(r"^(Question|Thought|Action|Observation)[ \t]*:", re.MULTILINE)
@@ -50,22 +50,22 @@ class RawTurn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What one output is compared by; hashes are of this process."""
+    """The comparable form of one output; hashes are valid in this process only."""
 
     exact: int  # hash
     essence: int  # hash without the ids
     ids: tuple[str, ...]
     excerpt: str
     is_text: bool = True
-    is_call: bool = False  # what follows is its result; not so where it addresses the human
-    is_step: bool = False  # one gets on by doing it again
+    is_call: bool = False  # a result follows; False for a call that addresses the human
+    is_step: bool = False  # repeating it makes progress
     is_agent_zero: bool = False
     is_made_up: bool = False
-    code: "Output | None" = None  # what a text that ends in code is compared as where that was run
+    code: "Output | None" = None  # the output to compare instead if the text ends in code that was run
 
 
 def unfold_scratchpad(parts: Sequence[Part]) -> Sequence[Part]:
-    """The parts as if each step of the run had been sent on its own. All of them are of one place."""
+    """Return the parts as if each step of a ReAct run had been sent on its own. All steps are of one place."""
     if not parts or parts[-1].text.count(_OBSERVATION) < 2 or parts[-1].role not in ("user", "assistant"):
         return parts
     last = parts[-1]
@@ -76,7 +76,7 @@ def unfold_scratchpad(parts: Sequence[Part]) -> Sequence[Part]:
 
 
 def _split_scratchpad(text: str) -> Iterator[tuple[Role, str]]:
-    """Roles and texts: a question, then outputs and observations in turn."""
+    """Yield roles and texts: a question, then outputs and observations in turn."""
     role: Role = "user"
     start = 0
     for step in _REACT_STEP.finditer(text):
@@ -85,12 +85,12 @@ def _split_scratchpad(text: str) -> Iterator[tuple[Role, str]]:
             continue
         yield role, text[start : step.start()]
         role, start = begins, step.start()
-    if role != "assistant":  # else the last step is only begun: the model is to write it
+    if role != "assistant":  # else the last step has only begun: the model is to write it
         yield role, text[start:]
 
 
 def split_turns(parts: Sequence[Part]) -> Iterator[RawTurn]:
-    """The newest first."""
+    """Yield the turns, the newest first."""
     end = len(parts)
     while end > 0:
         at = end
@@ -100,7 +100,7 @@ def split_turns(parts: Sequence[Part]) -> Iterator[RawTurn]:
         while start > 0 and parts[start - 1].role == "assistant":
             start -= 1
         if start == at:
-            return  # nothing but what came before the first output is left
+            return  # only what came before the first output is left
         # Bounded, like the output below: a client may send thousands of parts in a row, and all streams wait meanwhile.
         following = parts[max(at, end - RUN_MAX) : end]
         for begin, stop in reversed(_split(parts, max(start, at - RUN_MAX), at)):
@@ -109,10 +109,10 @@ def split_turns(parts: Sequence[Part]) -> Iterator[RawTurn]:
 
 
 def _split(parts: Sequence[Part], start: int, end: int) -> list[tuple[int, int]]:
-    """The start and end of each output in a run of assistant parts."""
+    """Return the start and end of each output in a run of assistant parts."""
     if end - start == 1:
         return [(start, end)]
-    # A message that says what the first one said, without any call, was put out on its own.
+    # A message that repeats the first one, without any call, was an output on its own.
     first, place = parts[start], parts[start].place
     begins = [start]
     for index in range(start + 1, end):
@@ -124,7 +124,7 @@ def _split(parts: Sequence[Part], start: int, end: int) -> list[tuple[int, int]]
 
 
 def read_text(text: str) -> Output:
-    """An output that is one text."""
+    """Read an output that is one text."""
     said = without_thinking(text)
     found = read_calls(said)
     if found.calls:
@@ -143,14 +143,14 @@ def read_text(text: str) -> Output:
 
 
 def read_native(calls: Sequence[ToolCall]) -> Output:
-    """An output with calls that the client has parsed: its texts are thoughts."""
+    """Read an output with calls that the client has parsed: its texts are thoughts."""
     return _read_called(
         Calls(tuple(Call(join_lines(call.name), canonicalize(call.name, call.arguments)) for call in calls)), ""
     )
 
 
 def _read_called(found: Calls, text: str) -> Output:
-    # In arguments a date may be what is asked for; only a time to the second is made up anew.
+    # In arguments a date may be part of the question; only a time to the second is volatile.
     folded = [call.folded for call in found.calls]
     exact = without_times("\n".join(folded), only_moments=True)
     essence, ids = split_ids(exact)
@@ -169,8 +169,8 @@ def _read_called(found: Calls, text: str) -> Output:
 
 
 def join_outputs(outputs: Sequence[Output]) -> Output:
-    """One output of several texts and calls."""
-    # Beside calls, texts are thoughts; blank ones say nothing.
+    """Join several texts and calls into one output."""
+    # Texts beside calls are thoughts; blank ones say nothing.
     calls = [output for output in outputs if not output.is_text]
     outputs = calls or [output for output in outputs if output.excerpt] or outputs[:1]
     if len(outputs) == 1:
@@ -189,16 +189,16 @@ def join_outputs(outputs: Sequence[Output]) -> Output:
 
 
 def cut_excerpt(text: str) -> str:
-    """The beginning of a text in one line."""
+    """Return the beginning of a text in one line."""
     return " ".join(text[: 2 * EXCERPT_MAX].split())[:EXCERPT_MAX]
 
 
 def count_words(output: Output) -> int:
-    """As far as the excerpt shows them. The arguments of a call are JSON without spaces, so that keys count little."""
+    """Count the words of the excerpt. The arguments of a call are JSON without spaces, so that keys count little."""
     return len(output.excerpt.split())
 
 
 def is_made_up(text: str) -> bool:
-    """Whether an assistant's text is an answer of the circuit breaker, which clients keep in their history and resend:
-    no output of the model, and what a program says to it is no result."""
+    """True if an assistant's text is an answer of the circuit breaker. Clients keep and resend these: they are no
+    output of the model, and a program's reply to one is no result."""
     return _MADE_UP.match(text) is not None
