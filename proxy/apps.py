@@ -6,7 +6,7 @@ class ProxyConfig(AppConfig):
     verbose_name = "Proxy"
 
     def ready(self) -> None:
-        """Has what is forgotten taken out of what prompts were given, too."""
+        """Also remove forgotten content from the records of what prompts were given."""
         from memory.semantic import forgetting
         from proxy.telemetry.forgetting import forget_given
 

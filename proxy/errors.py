@@ -86,7 +86,7 @@ class NotAllowed(ProxyError):
 
 
 def map_database_error(error: Error) -> ProxyError:
-    """What to tell the caller. Raises the error itself where the caller cannot help it, and trying again neither."""
+    """Return the error for the caller. Raises the original error if neither the caller nor a retry can help."""
     if is_lost(error):
         logger.warning("database.unreachable", extra={"error": first_line(error)})
         return DatabaseAway()

@@ -1,4 +1,4 @@
-"""What a text or a whole request would do, in words: for ``manage.py explain`` and the admin's *Try a text*."""
+"""Explains in words what a text or a whole request would do, for ``manage.py explain`` and the admin's *Try a text*."""
 
 import asyncio
 from collections.abc import Iterator
@@ -45,8 +45,8 @@ from resolution.workers.observations import foresee
 
 CONNECT_S: Final = 5.0
 EXCERPT_MAX: Final = 120  # characters
-NAMES_MAX: Final = 100  # that are told of, beside the salient ones
-# What a statement does that does not merely state.
+NAMES_MAX: Final = 100  # names that are listed beside the salient ones
+# Descriptions of statements, if they do more than state something.
 KINDS: Final = {
     SpeechAct.STATES: "",
     SpeechAct.RETRACTS: "is taken back",
@@ -68,7 +68,7 @@ BECAME: Final = {
     "invalid": "is not stored",
 }
 
-# The same of a sentence that is remembered.
+# The outcomes for a sentence to be remembered.
 REMEMBERED: Final = {
     "created": "becomes a memory",
     "promoted": "becomes a memory",
@@ -82,7 +82,7 @@ REMEMBERED: Final = {
 }
 KEPT: Final = "is kept as an episode"
 
-# The same of what is taken back.
+# The outcomes for a retraction.
 RETRACTED: Final = {
     "conflict": "is to go: {}. It was stated on purpose, so people decide, and it stays until then",
     "needless": "takes nothing out",
@@ -91,13 +91,13 @@ RETRACTED: Final = {
 
 
 class Untriable(ValueError):
-    """It is no request that can be tried; the text says why, in a sentence."""
+    """The text is no request that can be tried; the message says why, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One statement of the text, and what would become of it. ``status`` as of intake; empty where it does not get so
-    far."""
+    """One statement of the text, and its outcome. ``status`` is that of intake; empty if the statement does not get
+    there."""
 
     fact: str
     match: CueMatch
@@ -114,9 +114,13 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """``concepts``: each with why it is in or out; ``remembered``: messages and sentences that would be kept as
-    episodes and memories, and what would become of each, None for whoever may not see them; ``untold``: sentences that
-    might seem to state something, and why they do not."""
+    """The explanation of a text or request.
+
+    - ``concepts``: each with the reason why it is in or out.
+    - ``remembered``: messages and sentences that would be kept as episodes and memories, each with its outcome; None
+      for a caller who may not see them.
+    - ``untold``: sentences that might seem to state something, each with the reason why they do not.
+    """
 
     run: DryRun
     path: str
@@ -124,7 +128,7 @@ class Explanation:
     concepts: tuple[tuple[str, str], ...]
     remembered: tuple[tuple[str, str], ...] | None
     stated: tuple[Stated, ...]
-    voices: tuple[tuple[str, str], ...]  # what is not simply the speaker's own, and why
+    voices: tuple[tuple[str, str], ...]  # texts that are not simply the speaker's own, and why
     untold: tuple[tuple[str, str], ...]
 
     @property
@@ -133,13 +137,13 @@ class Explanation:
 
     @property
     def sent(self) -> str:
-        """The body as it would be sent, or what would be answered in place of the model."""
+        """The body as it would be sent, or the answer in place of the model's."""
         content = orjson.dumps(parse_object(self.run.answer or self.run.body), option=orjson.OPT_INDENT_2)
         return content.decode()
 
 
 def read_body(text: str, path: str = "") -> tuple[str, bytes]:
-    """The path of a whole request, and its body. Raises Untriable."""
+    """Return the path of a whole request, and its body. Raises Untriable."""
     body = text.encode("utf-8", "replace")
     payload = parse_object(body)
     if not payload:
@@ -152,7 +156,8 @@ def read_body(text: str, path: str = "") -> tuple[str, bytes]:
 
 
 async def run_in_server(path: str, body: bytes, caller: Caller, *, searches: bool = True) -> DryRun:
-    """With what this server process knows. ``searches``: memories and episodes, for those who may see them."""
+    """Run the request with this server process's state. ``searches`` includes memories and episodes, for those who may
+    see them."""
     current = runtime.current()
     parts = current.cache, current.modelfiles, current.enricher.loops, current.enricher.turns
     searcher = current.searcher if searches else None
@@ -160,8 +165,8 @@ async def run_in_server(path: str, body: bytes, caller: Caller, *, searches: boo
 
 
 def explain_in_server(path: str, body: bytes, caller: Caller, *, searches: bool) -> Explanation:
-    """Call it in a thread of the server."""
-    # The cache is the event loop's own, and the dry run is there.
+    """Explain a request. Call it in a thread of the server."""
+    # The event loop owns the cache, so the dry run has to be there.
     run = async_to_sync(run_in_server)(path, body, caller, searches=searches)
     return explain(runtime.current().cache, run, path, searches=searches)
 
@@ -175,9 +180,9 @@ async def read_graph() -> Cache:
 
 
 async def run_alone(cache: Cache, path: str, body: bytes, caller: Caller) -> DryRun:
-    """In a process that serves nothing, with a cache of its own. Raises RulesMistakes."""
+    """Run the request in a process that serves nothing, with a cache of its own. Raises RulesMistakes."""
     if cache.tuning.embedder == BUILTIN:
-        with suppress(LlmError):  # as a server, which then searches by words
+        with suppress(LlmError):  # like a server, which then searches by words
             await asyncio.to_thread(builtin.load)
     rules = apply_overrides(read_at(settings.CONFIG_FILE).rules(), environment())
     upstream = Upstream(rules.upstream.url, rules.upstream.connect_timeout_s)
@@ -199,7 +204,8 @@ async def run_alone(cache: Cache, path: str, body: bytes, caller: Caller) -> Dry
 
 
 def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> Explanation:
-    """Asks the database what would become of the statements, and with ``searches`` of what is to be remembered."""
+    """Explain the run. Asks the database for the outcome of the statements and, with ``searches``, of what is to be
+    remembered."""
     statements = [statement for lesson in run.lessons for statement in lesson.statements]
     outcomes = dict(zip(map(_key_of, statements), foresee(statements), strict=True))
     reasons = run.recollection.reasons
@@ -221,7 +227,7 @@ def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> E
 
 
 def _describe_place(run: DryRun) -> str:
-    """Where the new block goes."""
+    """Describe where the new block goes."""
     if run.placed is None or run.prompt is None or not run.placed.text:
         return ""
     edit = run.placed.edit
@@ -233,7 +239,7 @@ def _describe_place(run: DryRun) -> str:
 
 
 def _describe_remembered(run: DryRun) -> Iterator[tuple[str, str]]:
-    """Asks the database what would become of what the messages say."""
+    """Yield the texts to be remembered with their outcomes, which the database is asked for."""
     episodes = [row for lesson in run.lessons if (row := _compose_episode(lesson)) is not None]
     yield from ((row.text, KEPT) for row in episodes)
     for remark, outcome in foresee_memories(episodes):
@@ -246,7 +252,7 @@ def _describe_remembered(run: DryRun) -> Iterator[tuple[str, str]]:
 
 
 def _compose_episode(lesson: Lesson) -> Episode | None:
-    """As a row that is not stored; None for a message that would not be kept."""
+    """Return the message as an unsaved row; None if it would not be kept."""
     heard = lesson.heard
     kept = compose_heard(heard)
     if heard.scope is None or kept is None:
@@ -283,7 +289,7 @@ def shorten(text: str) -> str:
 
 
 def _find_unsalient(cache: Cache, run: DryRun) -> Iterator[tuple[str, str]]:
-    """The names that are no concept yet, and why nothing is recalled or asked about them."""
+    """Yield the names that are not concepts yet, and why nothing is recalled or asked about them."""
     names = {name for lesson in run.lessons for name in lesson.message.names}
     needed = ceil(10**cache.tuning.saliency_read_threshold)
     for name in sorted(names - run.recollection.reasons.keys())[:NAMES_MAX]:
@@ -316,7 +322,7 @@ def _describe_stated(lesson: Lesson, outcomes: dict[Any, Outcome]) -> Iterator[S
 
 
 def _explain_silence(match: CueMatch, lesson: Lesson) -> str:
-    """Why a statement that was found is not handed on."""
+    """Explain why a statement that was found is not passed on."""
     if match.kind is SpeechAct.RETRACTS and any(one.instead_of == match.parent for one in lesson.statements):
         return "is replaced by what the same sentence says next."
     if match.kind is SpeechAct.RETRACTS:

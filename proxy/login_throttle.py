@@ -1,6 +1,9 @@
-"""Slows down who guesses passwords of the admin: failed log-ins are counted by where they come from and by account, and
-the pause after each grows. A browser in which the owner of an account has logged in
-before is counted for itself, so that strangers cannot keep them out."""
+"""Throttles password guessing on the admin login: failed log-ins are counted by address and by account, and the pause
+after each grows.
+
+A browser in which the owner of an account has logged in before is counted on its own, so that strangers cannot keep the
+owner out.
+"""
 
 import logging
 import threading
@@ -27,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 SALT: Final = "festinger.login"
 BROWSER_REMEMBERED_S: Final = 90 * 86_400
-# Each takes a core for a third of a second, and strangers may ask for as many as they like.
+# Each hash takes a core for a third of a second, and strangers may ask for as many as they like.
 HASHES_AT_ONCE: Final = 2
 HASHES_WAITING: Final = 16
 HASH_WAIT_S: Final = 5.0
@@ -35,7 +38,7 @@ DAY: Final = timedelta(days=1)
 PAUSED: Final = bounds.define("login_pauses", "log-ins that came too soon after failed ones, refused")
 CROWDED: Final = bounds.define("login_hashes", "log-ins while two passwords were being checked and 16 waited, refused")
 
-CountedBy = Literal["address", "account", "browser"]  # what failures are counted by
+CountedBy = Literal["address", "account", "browser"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,11 @@ class Pauses:
     longest_s: float
 
     def after(self, failures: int) -> float:
-        """In seconds."""
+        """Return the pause in seconds."""
         return min(2.0 ** min(failures - self.free, 30), self.longest_s) if failures > self.free else 0.0
 
 
-# An account's pauses are short: its owner waits for what strangers guess, too.
+# An account's pauses are short: strangers' guesses make its owner wait, too.
 PAUSES: Final[dict[CountedBy, Pauses]] = {
     "address": Pauses(free=5, longest_s=900.0),
     "account": Pauses(free=10, longest_s=60.0),
@@ -69,25 +72,27 @@ EVICT: Final = "DELETE FROM login_failures WHERE id IN (SELECT id FROM login_fai
 
 
 class LoginRefused(Exception):
-    """The password was not looked at. The message is for whoever sent it."""
+    """The password was not checked. The message is for the person who sent it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """One try. ``browser`` is the id of one in which this account's owner has logged in; empty for any other."""
+    """One attempt. ``browser`` is the id of a browser in which this account's owner has logged in before; empty for
+    others."""
 
     name: str
     address: str
     browser: str = ""
 
     def keys(self) -> list[tuple[CountedBy, str]]:
-        """What its failure is counted by. Names are not kept: people type passwords into that field."""
+        """Return the keys under which its failure is counted. Names are not stored: people type passwords into that
+        field."""
         if self.browser:
             return [("browser", self.browser)]
         return [("account", account_key(self.name)), ("address", network_of(self.address))]
 
     def check(self) -> None:
-        """Raises LoginRefused where it comes too soon after others that failed."""
+        """Raise LoginRefused if the attempt comes too soon after failed ones."""
         pause = max((self._pause_left(kind, who) for kind, who in self.keys()), default=0.0)
         if pause > 0:
             PAUSED.count_bite(address=network_of(self.address))
@@ -111,14 +116,14 @@ class Login:
         logger.warning("login.failed", extra={**facts, **{f"failures_of_{kind}": n for kind, n in counts.items()}})
 
     def note_success(self) -> None:
-        # Not what its address has failed: whoever has an account could guess others' for ever.
+        # Keep the failures of its address: otherwise anybody with an account could guess others' passwords for ever.
         for kind, who in self.keys():
             if kind != "address":
                 LoginFailures.objects.filter(kind=kind, who=who).delete()
 
 
 class Gate:
-    """Lets so many in at once; a few others wait for a while, and the rest is refused."""
+    """Lets a number of threads in at once; a few others wait for a while, and the rest are refused."""
 
     def __init__(self, at_once: int, waiting: int, wait_s: float) -> None:
         self._slots = threading.BoundedSemaphore(at_once)
@@ -153,12 +158,12 @@ def account_key(name: str) -> str:
 
 
 def remember_browser(name: str) -> str:
-    """What a browser keeps of a log-in, in a cookie."""
+    """Return the value of the cookie by which a browser is recognized after a log-in."""
     return signing.dumps([account_key(name), token_hex(8)], salt=SALT)
 
 
 def recognise_browser(cookie: str, name: str) -> str:
-    """The id of a browser in which this account's owner has logged in before; empty for any other."""
+    """Return the id of a browser in which this account's owner has logged in before; empty for any other."""
     try:
         key, browser = signing.loads(cookie, salt=SALT, max_age=BROWSER_REMEMBERED_S)
     except (signing.BadSignature, ValueError, TypeError):
@@ -167,7 +172,7 @@ def recognise_browser(cookie: str, name: str) -> str:
 
 
 def count_failures() -> dict[str, int]:
-    """The log-ins of the last day that failed, and from how many addresses; those of remembered browsers left out."""
+    """Count the failed log-ins of the last day, and their addresses; those of remembered browsers are not included."""
     rows = LoginFailures.objects.filter(kind="address", last_at__gt=timezone.now() - DAY)
     found = rows.aggregate(failures=Sum("failures", default=0), addresses=Count("pk"))
     return {"failures": found["failures"], "addresses": found["addresses"]}

@@ -1,4 +1,4 @@
-"""What was done to the prompts that passed through, for those who ask why; and who failed to log in."""
+"""The records of what was done to prompts, for those who ask why; and the failed log-ins."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ class Epoch(models.Func):
 
 
 class PromptEvent(models.Model):
-    """What was done to one request: who sent it, when, in which format."""
+    """A record of one request: who sent it, when, in which format."""
 
     agent = models.CharField(max_length=120)
     model = models.CharField(max_length=200)
@@ -36,10 +36,10 @@ class PromptEvent(models.Model):
 
 
 class RecollectionEvent(PromptEvent):
-    """What one request was given, and why each salient concept was in or out. The prompt's own text is not kept,
-    unless the setting ``live_prompt_text`` is on: then what its last user's message said, secrets masked."""
+    """The recollection of one request, and why each salient concept was in or out. The prompt's own text is not stored,
+    unless the setting ``live_prompt_text`` is on: then the last user message is, with secrets masked."""
 
-    # Written behind, and again where nobody knows whether it was: the key makes the second one void.
+    # Written behind, and again if it is not known whether it was: the key makes the second write void.
     request = models.CharField(max_length=16, primary_key=True, help_text="As in the header X-Festinger-Request.")
     client_request = models.CharField(
         max_length=64, blank=True, default="", db_default="", help_text="What its client called it, in X-Request-Id."
@@ -96,7 +96,7 @@ class RecollectionEvent(PromptEvent):
 
 
 class LoopEvent(PromptEvent):
-    """What was done about one loop of a model: before it was asked, or while it answered (kind ``tail``)."""
+    """The steps against one loop of a model: before the model was asked, or while it answered (kind ``tail``)."""
 
     class Kind(models.TextChoices):
         SAME = "same", "the same output"
@@ -127,7 +127,7 @@ class LoopEvent(PromptEvent):
             models.Index(fields=["at"], name="loop_event_by_age"),
             models.Index(fields=["wire", "at"], name="loop_event_by_wire"),
             models.Index(fields=["kind", "at"], name="loop_event_by_kind"),
-            # The unique index serves "=" only, where the database's language sorts otherwise than its bytes.
+            # The unique index serves only "=" if the database's collation does not sort by bytes.
             models.Index(fields=["request"], opclasses=["varchar_pattern_ops"], name="loop_event_by_request"),
         ]
         constraints = [
@@ -150,8 +150,8 @@ class LoopEvent(PromptEvent):
 
 
 class Injection(models.Model):
-    """What one process put into a conversation's prompts, or took out: the last row of a place counts. Conversations
-    are told by digests; the prompts' own texts are not kept."""
+    """A block that one process put into a conversation's prompts, or removed: the last row of a place counts.
+    Conversations are identified by digests; the prompts' own texts are not stored."""
 
     conversation = models.BinaryField()
     keys = models.BinaryField(help_text="Digests of 16 bytes, one after the other, under which it is found.")
@@ -183,8 +183,8 @@ class Injection(models.Model):
 
 
 class HourlyFigures(models.Model):
-    """How one hour was, for charts. What is counted as it stands (tokens, edges, open conflicts) is as of the last time
-    it was taken; null where nobody took it during the hour."""
+    """The figures of one hour, for charts. Totals (tokens, edges, open conflicts) are as of the last time they were
+    taken; null if nobody took them during the hour."""
 
     hour = models.DateTimeField(primary_key=True, help_text="When it began.")
     tokens = models.IntegerField(null=True, help_text="Of the vocabulary, without common words.")
@@ -224,7 +224,7 @@ class HourlyFigures(models.Model):
 
 
 class LoginFailures(models.Model):
-    """How many log-ins to the admin have failed in a row, each at most a day after the one before, by what they are
+    """The number of failed log-ins to the admin in a row, each at most a day after the one before, by what they are
     counted by (proxy/login_throttle.py)."""
 
     ROWS_MAX = 10_000

@@ -1,4 +1,4 @@
-"""Projects that prompts and writes name for the first time."""
+"""Makes the projects that prompts and writes name for the first time."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from proxy.errors import DatabaseAway, NotAllowed
 
 logger = logging.getLogger(__name__)
 
-# A prompt waits no longer. To connect and to commit takes some 10 ms; only the first prompt of a project does it.
+# A prompt waits no longer. Connecting and committing take some 10 ms; only the first prompt of a project waits for it.
 MAKE_S: Final = 1.0
 BOUND = bounds.define(
     "named_projects", f"requests that named an unknown project while there were {NAMED_PROJECTS_MAX}, which made none"
@@ -25,16 +25,17 @@ BOUND = bounds.define(
 
 
 class NamedProjects:
-    """Makes a project for whoever names it first and may, and puts it into this process's cache; the others hear of it
-    by the table's trigger. All is done on the event loop, over a connection that does not block it."""
+    """Makes a project for the first caller who names it and may make it, and puts it into this process's cache; the
+    table's trigger tells the others. Everything runs on the event loop, over a connection that does not block it."""
 
     def __init__(self, cache: Cache, dsn: str) -> None:
         self._cache = cache
         self._dsn = dsn
-        self._lock = asyncio.Lock()  # one connection at a time, however many name new ones
+        self._lock = asyncio.Lock()  # one connection at a time, however many requests name new projects
 
     async def identify_sender(self, scope: Mapping[str, Any]) -> Caller:
-        """The caller of a prompt. Where the project that it names cannot be made, it is astray: the prompt goes on."""
+        """Return the caller of a prompt. If the project that it names cannot be made, the caller is astray, and the
+        prompt goes on."""
         caller = caller_of(self._cache, scope)
         if not may_make_project(self._cache, caller, caller.named_project):
             return caller
@@ -42,15 +43,15 @@ class NamedProjects:
             await self._make(caller, caller.named_project)
         except ProjectMistake:
             return caller
-        except Exception as error:  # whatever it is, the prompt must not fail for it
+        except Exception as error:  # no error here may fail the prompt
             is_unexpected = not isinstance(error, (psycopg.Error, OSError))
             logger.warning("project.not_made", exc_info=is_unexpected, extra={"error": first_line(error)})
             return caller
         return caller_of(self._cache, scope)
 
     async def make_for_write(self, caller: Caller, project: str = "") -> None:
-        """Makes the project that a call of an own endpoint names in its body or else its header, if there is none and
-        the caller may make it. Raises NotAllowed, DatabaseAway."""
+        """Make the project that a call to Festinger's own endpoint names in its body or else its header, if there is
+        none and the caller may make it. Raises NotAllowed, DatabaseAway."""
         slug = read_slug(caller, project)
         if not may_make_project(self._cache, caller, slug):
             return
@@ -63,14 +64,14 @@ class NamedProjects:
             raise DatabaseAway from error
 
     async def _make(self, caller: Caller, slug: str) -> None:
-        """Raises ProjectMistake; TimeoutError, psycopg.Error or OSError where Postgres is away."""
+        """Raises ProjectMistake; TimeoutError, psycopg.Error or OSError if Postgres is away."""
         async with asyncio.timeout(MAKE_S), self._lock:
             if slug in self._cache.projects:  # another request has made it meanwhile
                 return
             try:
                 if len(self._cache.projects) >= NAMED_PROJECTS_MAX:
                     raise TooManyProjects
-                # Without a token, nobody could name it again if it were not open.
+                # If the caller has no token, the project has to be open: nobody could name it again otherwise.
                 project_id, is_open = await make_named(self._dsn, slug, is_open=caller.token is None)
             except TooManyProjects:
                 BOUND.count_bite(projects=len(self._cache.projects))

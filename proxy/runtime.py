@@ -1,4 +1,4 @@
-"""What a server process holds while it runs: the cache and what keeps it, the upstream, the enricher."""
+"""Holds the state of a running server process: the cache and what keeps it current, the upstream, the enricher."""
 
 import asyncio
 import gc
@@ -40,12 +40,12 @@ logger = logging.getLogger(__name__)
 MODELS_CHANGED = "models"
 TRIPS = "trips"
 LEARN = "resolution.tasks.learn"
-LOAD_EMBEDDER_AFTER_S = 1.0  # then the server listens: its libraries hold the interpreter for some 50 ms
-WORKER_S = 60.0  # then it is ready without one: prompts do not need it
+LOAD_EMBEDDER_AFTER_S = 1.0  # by then the server listens: the libraries hold the interpreter for some 50 ms
+WORKER_S = 60.0  # after this, the server is ready without a worker: prompts do not need one
 
 
 class Runtime:
-    """Started and stopped by the ASGI lifespan."""
+    """The parts of a server process, started and stopped by the ASGI lifespan."""
 
     def __init__(self) -> None:
         app = apps.get_app_config("memory")
@@ -86,7 +86,7 @@ class Runtime:
         self.coherence.subscribe(FORGOTTEN, lambda _: self.events.forget_newest())
         self.coherence.subscribe(MODELS_CHANGED, lambda _: self.modelfiles.forget())
         self.coherence.follow("injection", InjectionFollower(self.conversations))
-        for kind in STANDING:  # after what is shown
+        for kind in STANDING:  # after the injections, which show the notes
             self.coherence.follow(kind, NoteFollower(self.cache, self.conversations, kind))
         self.coherence.follow("episode_vector", self.searcher.matrices)
         self.coherence.subscribe(TRIPS, lambda told: guard.remember(read_trip(told)))
@@ -94,8 +94,8 @@ class Runtime:
         self._follow(self.settings_file.rules)
 
     async def start(self) -> None:
-        """Returns when the cache is loaded; without it where Postgres is away: prompts then go on as they are
-        until it is back."""
+        """Start all parts, and return when the cache is loaded. If Postgres is away, return without it: prompts are
+        then forwarded unchanged until it is back."""
         writers = (self.outbox, self.bookkeeper, self.events, self.injection_log)
         parts = (self.settings_file, self.coherence, self.searcher, self.pulse, *writers)
         self._tasks = [asyncio.create_task(part.run()) for part in parts]
@@ -104,15 +104,15 @@ class Runtime:
         if self.cache.loaded_at is not None:
             await self.bookkeeper.remember_seen()
         self.enricher.warm_up()
-        # The cache stays: a full collection would walk through all of it, and every stream waits meanwhile.
+        # The cache stays: a full collection would walk through all of it while every stream waits.
         gc.collect()
         gc.freeze()
 
     async def stop(self) -> None:
-        """Writes what waits, closes what was opened."""
+        """Write what is queued, and close what was opened."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)  # whatever ended one: the last write must come
+        await asyncio.gather(*self._tasks, return_exceptions=True)  # the last write must come, however a task ended
         await asyncio.gather(
             self.outbox.write_last(),
             self.bookkeeper.write_last(),
@@ -124,13 +124,13 @@ class Runtime:
         await self.upstream.aclose()
 
     async def _load_embedder(self) -> None:
-        """Before somebody waits for it. Until it is there, searches go without vectors."""
+        """Load the embedder before anybody waits for it. Until then, searches work without vectors."""
         await asyncio.sleep(LOAD_EMBEDDER_AFTER_S)
         if self.cache.tuning.embedder == BUILTIN:
             builtin.load_in_background()
 
     async def _find_worker(self) -> None:
-        """The worker starts together with the server: what is taught before it is there would wait for it."""
+        """Wait for the worker, which starts together with the server: facts taught before would have to wait for it."""
         if not self.has_worker:
             with suppress(TimeoutError):
                 async with asyncio.timeout(WORKER_S):
@@ -138,13 +138,13 @@ class Runtime:
             self.has_worker = True
 
     def _follow(self, rules: Rules) -> None:
-        """The upstream moves to where the rules say it is."""
+        """Apply new rules; the upstream may move to another address."""
         self.conversations.conversations_max = rules.limits.conversations
         if self.upstream.move(rules.upstream.url, rules.upstream.connect_timeout_s):
             self.modelfiles.forget()
 
     def _tell_trip(self, trip: Trip) -> None:
-        """The model rests whichever process serves its conversation next."""
+        """Tell the other processes, so that the model rests whichever process serves its conversation next."""
         told = f"{trip.conversation.hex()} {trip.until!r} {trip.count}"
         task = asyncio.create_task(self.coherence.signal(TRIPS, told))
         self._telling.add(task)
@@ -152,7 +152,7 @@ class Runtime:
 
 
 def read_trip(told: str) -> Trip:
-    """From what another process told."""
+    """Parse the message of another process."""
     conversation, until, count = told.split()
     return Trip(bytes.fromhex(conversation), float(until), int(count))
 
@@ -161,7 +161,7 @@ _current: Runtime | None = None
 
 
 def current() -> Runtime:
-    """The running process's runtime. Raises RuntimeError outside a server."""
+    """Return the running process's runtime. Raises RuntimeError outside a server."""
     if _current is None:
         raise RuntimeError("the server has not started")
     return _current

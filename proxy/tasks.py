@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 INJECTIONS_KEPT = timedelta(hours=25)  # a process that starts loads those of the last 24
 FIGURES_KEPT = timedelta(days=400)
 FAILURES_KEPT = timedelta(days=1)  # older ones are not counted
-GIVEN_KEPT = timedelta(days=90)  # nightly, a memory gains by what is said where it was not given
+GIVEN_KEPT = timedelta(days=90)  # at night, a memory gains confidence by messages before which it was not injected
 SEARCHES_KEPT = timedelta(days=90)
 KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | GivenNote | AskedSearch], timedelta]] = {
     "given": (GivenNote, GIVEN_KEPT),
@@ -33,8 +33,8 @@ KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | GivenNot
 
 @shared_task
 def prune_events() -> None:
-    """Deletes what was done so long ago that nobody asks why, what was put into prompts so long ago that no process
-    loads it, old failures to log in, and the oldest figures, unless another run is at it."""
+    """Delete old rows, unless another run is at it: events that nobody asks about any more, injections that no process
+    loads, failed log-ins, and the oldest figures."""
     now = timezone.now()
     with try_job_lock("events") as is_alone:
         if is_alone:
@@ -49,7 +49,7 @@ def prune_events() -> None:
 
 @shared_task
 def take_figures() -> None:
-    """Takes the figures of the running hour, unless another run is at it."""
+    """Take the figures of the running hour, unless another run is at it."""
     with try_job_lock("figures") as is_alone:
         if is_alone:
             logger.info("figures.taken", extra={"hours": len(hourly_stats.take(timezone.now()))})
@@ -57,8 +57,7 @@ def take_figures() -> None:
 
 @shared_task
 def forget_prompt_texts() -> None:
-    """Deletes what is kept of prompts' texts where an operator does not want it any more, unless another run is at
-    it."""
+    """Delete the stored texts of prompts if an operator no longer wants them, unless another run is at it."""
     with try_job_lock("prompt texts") as is_alone:
         if is_alone and not Config.tuning().keeps_prompt_text and (forgotten := prompt_texts.forget()):
             logger.info("prompt_texts.forgotten", extra={"events": forgotten})
@@ -66,11 +65,11 @@ def forget_prompt_texts() -> None:
 
 @shared_task
 def look_at_health() -> None:
-    """Sent every minute: notifies of changes, if somebody wants to know."""
+    """Check the health every minute, and notify of changes if anybody has asked for that."""
     try:
         if not find_health_targets().exists():
             return
-        # Only here: the parts of a server take a worker 14 MB, and a second of its start.
+        # Imported here only: the parts of a server cost a worker 14 MB, and a second of its start.
         from proxy.health.status import worst
         from proxy.health.watching import look
 

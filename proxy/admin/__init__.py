@@ -1,4 +1,4 @@
-"""What was recalled, what was done about loops, and what a text would do, in the admin."""
+"""The admin pages of recollections, loops, the home page and *Try a text*."""
 
 from proxy.admin import events, home, trial
 

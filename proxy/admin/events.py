@@ -1,4 +1,4 @@
-"""What was recalled, and what was done about loops, in the admin; and the live view of it."""
+"""The admin pages of recollections and of loops, and the live view."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
 from proxy.telemetry.live_feed import SHOWN, FeedFilter, Mark, ids_of
 
-# Statements of one message are some microseconds apart, and their clock may run a little ahead.
+# Statements of one message are some microseconds apart, and their clock may be a little ahead.
 NEAR: Final = timedelta(milliseconds=5)
 APART_MAX: Final = timedelta(minutes=10)
 TAUGHT_MAX: Final = 50
@@ -43,7 +43,7 @@ class WireFilter(ListFilter):
 
 
 class DayFilter(admin.SimpleListFilter):
-    """The days of which events are kept."""
+    """Filters by the days whose events are kept."""
 
     title = "day"
     parameter_name = "day"
@@ -72,7 +72,7 @@ class BlockFilter(ListFilter):
 
 
 class ConversationFilter(admin.SimpleListFilter):
-    """Offered once one is chosen: by the page of a request."""
+    """Filters by a conversation; shown only once one is chosen, by the page of a request."""
 
     title = "conversation"
     parameter_name = "conversation"
@@ -86,7 +86,7 @@ class ConversationFilter(admin.SimpleListFilter):
 
 
 class EventAdmin(ReadOnly, Page):
-    """What was done to requests, the newest first: the order for which there is an index."""
+    """The events of requests, the newest first: the order that has an index."""
 
     sortable_by = ("at",)
     search_fields = ("request__startswith",)
@@ -134,7 +134,7 @@ class RecollectionEventAdmin(EventAdmin):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         event: Any = super().get_object(request, object_id, from_field)
         if event is not None:
-            # Looked up here and not by the displays: Django calls each of them several times for one page.
+            # Looked up here and not in the displays: Django calls each of them several times for one page.
             event.keeps_prompt_text = Config.tuning().keeps_prompt_text
             event.ids = ids_of(set(event.reasons))
             event.statements = find_taught(event)
@@ -195,7 +195,7 @@ class RecollectionEventAdmin(EventAdmin):
 
     @admin.display(description="last message of a user")
     def what_was_said(self, event: Any) -> SafeString:
-        """Only while an operator wants it."""
+        """Show the text only while an operator wants it kept."""
         setting = link(Config(key="live_prompt_text"))
         if not event.keeps_prompt_text:
             return format_html("Not kept: the setting {} is off.", setting)
@@ -239,7 +239,7 @@ class LoopEventAdmin(EventAdmin):
 
 @require_GET
 def origin(request: HttpRequest) -> HttpResponse:
-    """Leads to the request of a conversation in which something was said."""
+    """Redirect to the request of a conversation in which something was said."""
     if not request.user.has_perm("proxy.view_recollectionevent"):
         raise PermissionDenied
     conversation = request.GET.get("conversation", "")
@@ -257,7 +257,7 @@ def origin(request: HttpRequest) -> HttpResponse:
 
 
 def find_taught(event: RecollectionEvent) -> list[Observation]:
-    """What the request has stated: all that was said in its conversation from then on, until the next one."""
+    """Return what the request has stated: everything said in its conversation from then on, until the next request."""
     if not event.conversation:
         return []
     following = RecollectionEvent.objects.filter(conversation=event.conversation, at__gt=event.at).order_by("at")
@@ -268,7 +268,7 @@ def find_taught(event: RecollectionEvent) -> list[Observation]:
         digest__gte=opening.ljust(DIGEST_BYTES, b"\0"),
         digest__lte=opening.ljust(DIGEST_BYTES, b"\xff"),
     )
-    # Of what was said before the conversation was first seen, only when it was noted is known.
+    # Statements from before the conversation was first seen have only the time when they were noted.
     heard = Case(When(said_at__lt=datetime.fromtimestamp(FIRST_DATED, UTC), then=F("created_at")), default=F("said_at"))
     said = in_it.annotate(heard=heard).filter(heard__gte=event.at - NEAR)
     return list((said.filter(heard__lt=until - NEAR) if until else said).order_by("heard", "id")[:TAUGHT_MAX])
@@ -279,7 +279,7 @@ def find_taught(event: RecollectionEvent) -> list[Observation]:
 
 @require_GET
 def live_page(request: HttpRequest) -> HttpResponse:
-    """The live view: the last recollections as they are served, the newest first."""
+    """Render the live view: the last recollections as they are served, the newest first."""
     wanted = read_feed_filter(request)
     served, mark = live_feed.newest(wanted)
     agents, models = live_feed.names()
@@ -296,7 +296,7 @@ def live_page(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def live_rows(request: HttpRequest) -> HttpResponse:
-    """The fragment with which that page goes on: the events since a mark, and the next mark."""
+    """Render the fragment that updates the live view: the events since a mark, and the next mark."""
     served, mark = live_feed.since(Mark.read(request.GET.get("since", "")), read_feed_filter(request))
     return render(request, "proxy/live_rows.html", show_rows(served, mark))
 

@@ -1,4 +1,4 @@
-"""The admin's first page: is the world model healthy, and what waits for an operator."""
+"""The admin's home page: the health of the world model, and what waits for an operator."""
 
 from datetime import timedelta
 from typing import Any
@@ -31,12 +31,12 @@ from resolution.models import Conflict, Run
 from resolution.views.queue_summary import measure_tiers, waiting
 
 UNKNOWN_SHOWN = 10
-LOOPS_MAX = 10_000  # that are counted
+LOOPS_MAX = 10_000  # loops that are counted
 DAY = timedelta(days=1)
 UPGRADE_SHOWN = timedelta(days=14)
 CHANGELOG = settings.PROJECT / "CHANGELOG.md"
 SEES_HEALTH = "memory.view_heartbeat"
-# Where an operator goes on, by the part that is not as it should be: permission, page, its name.
+# The page that helps with a part that needs attention: permission, page, its name.
 SEE = {
     "Observations": ("memory.view_observation", "admin:memory_observation_changelist", "Observations"),
     "Models": ("memory.view_languagemodel", "admin:memory_languagemodel_changelist", "Language models"),
@@ -46,7 +46,7 @@ SEE = {
 
 
 def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Return what the page shows, added to what every page has; each part for those who may see it."""
+    """Return the page's content, added to what every page has; each part for those who may see it."""
     may = request.user.has_perm
     tuning = Config.tuning()
     rights = {
@@ -88,7 +88,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_upgrade() -> dict[str, Any] | None:
-    """The version that has taken over lately, and what it asks of operators; None where none has."""
+    """Return the recently installed version, and what it asks of operators; None if there is none."""
     since = timezone.now() - UPGRADE_SHOWN
     upgrade = InstalledVersion.objects.filter(at__gte=since).exclude(before="").order_by("-at").first()
     if upgrade is None:
@@ -98,7 +98,7 @@ def describe_upgrade() -> dict[str, Any] | None:
 
 
 def list_unknown(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> list[dict[str, Any]]:
-    """The unknown words. What was refused as a statement about one stands in its field, to be corrected."""
+    """Return the unknown words. A refused statement about one is put back into its field, to be corrected."""
     refused = {given.get("concept", ""): given.get("statement", "")}
     words = find_unexplained(tuning.saliency_read_threshold, with_sentences=sees_evidence)
     return [
@@ -112,15 +112,15 @@ def list_unknown(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> li
 
 
 def loops() -> dict[str, int]:
-    """Those of the last day: how many were ``met``, and in how many an answer was made up or stopped."""
+    """Count the loops of the last day: all that were ``met``, and those in which an answer was made up or stopped."""
     newest = LoopEvent.objects.filter(at__gte=timezone.now() - DAY).order_by("-at").values("steps")[:LOOPS_MAX]
     return newest.aggregate(met=Count("steps"), broken=Count("steps", filter=Q(steps__overlap=["break", "stop"])))
 
 
 @require_GET
 def health(request: HttpRequest) -> HttpResponse:
-    """Show how this process and its surroundings do, as a piece of the page."""
-    # Asked for by the page when it is there: finding out may take seconds, where something hangs.
+    """Render the health of this process and its surroundings, as a fragment of the page."""
+    # The page requests it after it has loaded: the checks may take seconds if something hangs.
     if not request.user.has_perm(SEES_HEALTH):
         raise PermissionDenied
     signs = status.signs(findings.find())
@@ -137,7 +137,7 @@ def health(request: HttpRequest) -> HttpResponse:
 
 
 def _count_conflicts(request: HttpRequest) -> int:
-    """Return how many wait, as far as somebody may know: 0 for others."""
+    """Return the number of open conflicts, 0 for those who may not see it."""
     if not request.user.has_perm("resolution.view_conflict"):
         return 0
     return Conflict.objects.filter(status=Conflict.Status.OPEN, is_of_one_speaker=False).count()
@@ -145,7 +145,7 @@ def _count_conflicts(request: HttpRequest) -> int:
 
 @require_GET
 def precision(request: HttpRequest) -> HttpResponse:
-    """Show how often what finds conflicts was right, as a piece of the page."""
+    """Render how often each tier that finds conflicts was right, as a fragment of the page."""
     if not request.user.has_perm("resolution.view_conflict"):
         raise PermissionDenied
     return render(request, "proxy/home/precision.html", {"precision": measure_tiers()})
@@ -153,21 +153,21 @@ def precision(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def charts(request: HttpRequest) -> HttpResponse:
-    """The charts of ``range``, as they stand on the home page."""
+    """Render the charts of ``range``, as they are on the home page."""
     if not request.user.has_perm("proxy.view_hourlyfigures"):
         raise PermissionDenied
     return render(request, "proxy/home/charts_of_range.html", {"charts": hourly_stats.charts(request.GET.get("range"))})
 
 
 def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
-    """The address and the name of the page that helps."""
+    """Return the address and the name of the page that helps; None if there is none, or the user may not see it."""
     permission, address, name = SEE.get(part, ("", "", ""))
     return (reverse(address), name) if permission and request.user.has_perm(permission) else None
 
 
 @admin.register(HourlyFigures)
 class HourlyFiguresAdmin(ReadOnly, Page):
-    """The figures from which the page's charts are drawn."""
+    """The figures behind the page's charts."""
 
     list_display = (
         "hour",
@@ -185,7 +185,7 @@ class HourlyFiguresAdmin(ReadOnly, Page):
     ordering = ("-hour",)
 
     def get_urls(self) -> list[URLPattern]:
-        # Pieces of the home page. A site of Django's takes no pages but those of its models.
+        # Fragments of the home page. Django's admin site takes only pages of its models.
         own = [
             path("health/", self.admin_site.admin_view(health), name="proxy_home_health"),
             path("precision/", self.admin_site.admin_view(precision), name="proxy_home_precision"),

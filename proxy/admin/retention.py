@@ -1,4 +1,4 @@
-"""What is kept of what people say, on the home page."""
+"""Counts for the home page what is kept of what people say."""
 
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
@@ -7,8 +7,8 @@ from memory.db.connections import fetch_rows
 from memory.settings.registry import Tuning
 
 COUNTED_MAX: Final = 10_000  # episodes
-COUNTED_NOTES_MAX: Final = 50_000  # what prompts were given, and searches
-AGAIN_S: Final = 120  # whoever searches again within that did not find it
+COUNTED_NOTES_MAX: Final = 50_000  # notes that prompts were given, and searches
+AGAIN_S: Final = 120  # a search repeated within this time has failed
 COUNT: Final = """
     WITH given AS (
         SELECT kind, row, is_used FROM given_note
@@ -35,10 +35,14 @@ COUNT: Final = """
 
 
 class Counted(NamedTuple):
-    """How many episodes are kept, as far as they are counted. Of the last week: how many memories and episodes prompts
-    were given, how many different ones, of how many it is known whether the answer used them, how many it did; how
-    often somebody searched, and soon again; how often models were asked for memories, and what that cost in US dollars,
-    as far as it is known, of it embeddings; of how many calls it is not."""
+    """The number of ``episodes`` kept, as far as they are counted, and the figures of the last week.
+
+    - ``given``: memories and episodes that prompts were given; ``different``: how many of them are distinct.
+    - ``told``: those of which it is known whether the answer used them; ``used``: those that it did.
+    - ``searches``: those that were asked for; ``repeated``: those that were soon repeated.
+    - ``calls``: calls of models for memories; ``cost``: their known cost in US dollars; ``embedding_cost``: the part of
+      it for embeddings; ``unpriced``: calls of unknown cost.
+    """
 
     episodes: int
     given: int
@@ -58,7 +62,7 @@ class Counted(NamedTuple):
 
     @property
     def helpful_percent(self) -> int | None:
-        """Of the searches, those that nobody had to repeat."""
+        """The share of searches that nobody had to repeat."""
         return round(100 * (self.searches - self.repeated) / self.searches) if self.searches else None
 
 
@@ -68,7 +72,7 @@ def count() -> Counted:
 
 
 def describe_retention(tuning: Tuning, count: int) -> dict[str, Any]:
-    """Without the number where there are too many to be counted for a page."""
+    """Describe the retention of episodes. The count is not whole if there are too many to count for a page."""
     return {
         "is_on": tuning.episodes in ("on", "all"),
         "days": tuning.episode_days,

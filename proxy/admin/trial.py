@@ -1,4 +1,5 @@
-"""The page *Try a text*: what a text or a whole request would be given, and would leave behind. Nothing is stored."""
+"""The page *Try a text*: shows what a text or a whole request would be given, and would leave behind. Nothing is
+stored."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -23,7 +24,7 @@ from proxy.telemetry.live_feed import ids_of
 TEXT_MAX: Final = 1_000_000  # characters
 AGENT_MAX: Final = 120
 NOBODY: Final = "anonymous@127.0.0.1"
-# Who says a text; what else is chosen is the path of a request, or this.
+# The speakers of a text. The other choices are the path of a request, or ANY_REQUEST.
 ROLES: Final = {
     "user": "what a user says",
     "assistant": "what the model says",
@@ -32,19 +33,19 @@ ROLES: Final = {
 }
 ANY_REQUEST: Final = "request"
 KINDS: Final = {**ROLES, ANY_REQUEST: "the body of a request", **{key: f"a body for {key}" for key in FORMATS}}
-# How the fate of a statement is marked.
+# The badge for each outcome of a statement.
 BADGES: Final = {
     "inserted": "good", "confirmed": "good", "superseded": "good", "retired": "good", "conflict": "bad",
     "candidate": "warn", "over_quota": "warn",
 }  # fmt: skip
-# Whichever agent and person they choose: only for whoever may see what is remembered of all of them.
+# They may choose any agent and person, so they need the permission to see what is remembered of everybody.
 SEES_REMEMBERED: Final = ("memory.view_memory", "memory.view_episode", "memory.view_projectstate")
 
 
 @require_http_methods(["GET", "POST"])
 @permission_required("memory.view_edge", raise_exception=True)
 def try_text(request: HttpRequest) -> HttpResponse:
-    # Posted although nothing changes: a request does not fit into an address, and prompts belong into no log.
+    # Posted although nothing changes: a request does not fit into a URL, and prompts do not belong in logs.
     text = request.POST.get("text", "")[:TEXT_MAX].replace("\r\n", "\n")  # as browsers end lines
     kind = request.POST.get("kind", "user")
     agent = request.POST.get("agent", "").strip()[:AGENT_MAX]

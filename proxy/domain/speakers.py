@@ -1,4 +1,4 @@
-"""Who speaks through an agent: many people may stand behind one, as behind Open WebUI or a bridge to a chat."""
+"""Finds out which person speaks through an agent: there may be many, as with Open WebUI or a bridge to a chat."""
 
 import re
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ PROJECT: Final = b"x-festinger-project"
 REMEMBER: Final = b"x-festinger-remember"
 NO: Final = frozenset({"no", "off", "false", "0"})
 
-READ_MAX: Final = 4_096  # characters of a name that is looked into; nobody is called by more
+READ_MAX: Final = 4_096  # characters of a name that is parsed; nobody has a longer one
 
-# Claude Code's user_id: the same person has another one in each session, but for what stands before that.
+# Claude Code's user_id: for the same person only what comes before this is the same in each session.
 _SESSION: Final = re.compile(r"_session_[0-9a-f-]{36}\Z")
 _SESSION_KEY: Final = "session_id"
 
 
 def find_person(given: str, payload: Mapping[str, Any]) -> str:
-    """The first that is there: ``given`` by a header, the body's ``user``, its ``metadata.user_id``, its
+    """Return the first that is set: ``given`` by a header, the body's ``user``, its ``metadata.user_id``, its
     ``safety_identifier``; else empty."""
     metadata = payload.get("metadata")
     user_id = metadata.get("user_id") if isinstance(metadata, dict) else None
@@ -32,7 +32,8 @@ def find_person(given: str, payload: Mapping[str, Any]) -> str:
 
 
 def clean_person(value: object) -> str:
-    """One that is too long by its digest, so that no two become one."""
+    """Return a person's name without session ids; a name that is too long is replaced by its digest, so that no two
+    become one."""
     if value is None or value == "":  # nearly always
         return ""
     if isinstance(value, dict):  # Open WebUI's pipelines
@@ -54,5 +55,5 @@ def _without_session(person: str) -> str:
         parts = orjson.loads(person)
         parts.pop(_SESSION_KEY, None)
         return orjson.dumps(parts, option=orjson.OPT_SORT_KEYS).decode()
-    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # it reads what is nested deeper than what it writes
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # orjson reads deeper nesting than it writes
         return person

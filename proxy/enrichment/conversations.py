@@ -1,7 +1,7 @@
-"""The bounded memory of running conversations: which blocks stand where in their prompts.
+"""The bounded memory of running conversations: which blocks are where in their prompts.
 
 Clients resend the whole history each turn. A model need not evaluate again what begins as it did before, so a block
-that was once put into a prompt is put there again, byte for byte, and what is new goes to the end.
+that was once put into a prompt is put there again, byte for byte, and new blocks go to the end.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -14,43 +14,43 @@ from memory.recall.mentions import Beginning, MaybeReading, Mentions
 from proxy.domain.prefixes import Spot, Thread
 
 HOUR = 3600.0
-SAME_S = 0.001  # two times are one: what comes back from Postgres is rounded
-BLOCKS_MAX = 200  # blocks of one conversation, over all its forks; those go that stood in a prompt longest ago
+SAME_S = 0.001  # times this close are the same: Postgres rounds them
+BLOCKS_MAX = 200  # blocks of one conversation, over all its forks; those used longest ago go
 SIZE_MAX = 200_000_000  # bytes of all conversations, roughly; the oldest go
 KEY_BYTES = 200  # a digest and its places in dicts
-CHARACTER_BYTES = 2  # of a block's text: half of them may hold a character outside of Latin-1
-NOTE_BYTES = 200  # of a note, or a value of a project, besides its text, which it shares with nothing
+CHARACTER_BYTES = 2  # of a block's text: half of the texts may have a character outside of Latin-1
+NOTE_BYTES = 200  # of a note, or a value of a project, besides its text, which is not shared
 FACT_BYTES = 100  # of a block's facts: a tuple each; the words are the cache's own
-NAMES_MAX = 300_000  # names and messages that are remembered of running conversations: some 30 MB
+NAMES_MAX = 300_000  # names and messages remembered of running conversations: some 30 MB
 
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """One change of what stands in a conversation. ``at`` is in seconds since the epoch."""
+    """One change of a conversation's blocks. ``at`` is in seconds since the epoch."""
 
     conversation: bytes  # its key
     keys: tuple[bytes, ...]  # all keys of a new one
-    place: bytes  # the digest of all that comes before the block, empty for the top
-    block: Block  # empty where nothing stands there (any more)
+    place: bytes  # the digest of everything before the block, empty for the top
+    block: Block  # empty if there is no block (any more)
     system: str | None  # the Modelfile's SYSTEM that had to come before the block
     at: float
 
 
 @dataclass(slots=True)
 class Conversation:
-    """What was injected into one conversation, over all its forks. Times are seconds since the epoch."""
+    """The blocks that were injected into one conversation, over all its forks. Times are seconds since the epoch."""
 
     key: bytes
-    keys: tuple[bytes, ...]  # all under which it is found
+    keys: tuple[bytes, ...]  # all keys under which it is found
     top: Block  # before the first text of all its prompts
     system: str | None  # the Modelfile's SYSTEM that had to come before it
     at: float  # when it began, or was last written to the log as a whole
-    # By place, and when they were put there. Without a text: notes that belong to a message of a user, wherever they
-    # stand, under the key of that message.
+    # Blocks by place, with the time when they were put there. A block without text holds the notes that belong to a
+    # user's message, wherever they are shown, under the key of that message.
     blocks: dict[bytes, tuple[Block, float]] = field(default_factory=dict)
-    asked: set[str] = field(default_factory=set)  # what it was asked about, also in blocks that are gone
+    asked: set[str] = field(default_factory=set)  # the questions asked, including those in blocks that are gone
     size: int = 0  # bytes, roughly
-    # The places in its last prompt that a block may be put to only once: what follows them has been evaluated.
+    # The places in its last prompt that may get a block only once: what follows them has been evaluated.
     passed: frozenset[bytes] = frozenset()
 
     def __post_init__(self) -> None:
@@ -58,8 +58,8 @@ class Conversation:
         self.size = KEY_BYTES * len(self.keys) + _size_of(self.top) + CHARACTER_BYTES * len(self.system or "")
 
     def put(self, place: bytes, block: Block, at: float) -> None:
-        """Puts the block there; an empty block removes what stood there."""
-        # What another process did may be heard of late, when something newer is known already.
+        """Put the block at the place; an empty block removes the one there."""
+        # A change of another process may arrive late, when a newer one is already known.
         if place in self.blocks and self.blocks[place][1] > at:
             return
         self._remove(place)
@@ -74,7 +74,7 @@ class Conversation:
             self.size -= KEY_BYTES + _size_of(found[0])
 
     def list_notes(self) -> Iterator[ShownNote]:
-        """All that it shows, or is going to."""
+        """Yield all notes that it shows, or is going to show."""
         yield from self.top.notes
         for block, _ in self.blocks.values():
             yield from block.notes
@@ -83,7 +83,7 @@ class Conversation:
         return self.blocks[place][0].notes if place in self.blocks else ()
 
     def use_blocks(self, thread: Thread) -> dict[Spot, Block]:
-        """The blocks further down that have their place in this request, in order. They become the last to be
+        """Return the blocks below the top that have their place in this request, in order, and make them the last to be
         dropped."""
         found: dict[Spot, Block] = {}
         for spot, place in sorted(
@@ -102,14 +102,15 @@ def _size_of(block: Block) -> int:
 
 
 def _is_rebuilt(known: Conversation, beginning: Injection) -> bool:
-    """Whether another process has begun the conversation anew, also where it did so because it knew nothing of this:
-    then its prompt has none of the blocks that stood here."""
+    """True if another process has begun the conversation anew, even because it did not know this one: its prompt then
+    has none of the blocks known here."""
     is_later = beginning.at > known.at + SAME_S
     return is_later or (known.top, known.system) != (beginning.block, beginning.system)
 
 
 class Conversations:
-    """``record`` takes every change, for the other processes and for the time after a restart."""
+    """All conversations known to this process. ``record`` gets every change, for the other processes and for the time
+    after a restart."""
 
     def __init__(self, record: Callable[[Injection], None] = lambda injection: None) -> None:
         self.conversations_max = 20_000
@@ -126,8 +127,11 @@ class Conversations:
     # --- blocks ---
 
     def resume(self, thread: Thread, now: float) -> Conversation | None:
-        """The conversation that this request goes on with, now the one used last. Where it is known only by a shared
-        prefix, a fork with the same top is begun. None where nothing is shared: a new one is to be begun."""
+        """Return the conversation that this request continues, and mark it as used.
+
+        If it is known only by a shared prefix, a fork with the same top is begun. None if nothing is shared: the caller
+        has to begin a new one.
+        """
         own = self._recent.get(thread.key)
         if own is not None:
             self._use(own, now)
@@ -139,7 +143,7 @@ class Conversations:
         near = self._by_key[key]
         fork = self.begin(thread, near.top, near.system, now)
         if key not in thread.of_system:
-            # Both openings begin alike, so what stands before the one has to stand before the other.
+            # Both openings begin alike, so a block before the one has to be before the other, too.
             fork.passed = near.passed
             fork.asked |= near.asked
             place = thread.place_of(Spot(thread.opening, is_end=False))
@@ -152,14 +156,14 @@ class Conversations:
         return fork
 
     def begin(self, thread: Thread, top: Block, system: str | None, now: float) -> Conversation:
-        """Begins a conversation, or rebuilds it: only ``top`` stands in it."""
+        """Begin a conversation, or rebuild it: ``top`` is its only block."""
         conversation = Conversation(thread.key, tuple(thread.all_keys), top, system, now)
         self._add(conversation)
         self._record_top(conversation)
         return conversation
 
     def put(self, conversation: Conversation, place: bytes, block: Block, now: float) -> None:
-        """Puts the block there; an empty one removes what stood there."""
+        """Put the block at the place; an empty one removes the block there."""
         self._put(conversation, place, block, now)
         self._record(Injection(conversation.key, (), place, block, None, now))
 
@@ -167,15 +171,16 @@ class Conversations:
         return list(self._recent.values())
 
     def keep_notes(self, key: bytes, place: bytes, notes: tuple[ShownNote, ...], now: float) -> None:
-        """Keeps what belongs to a message of a conversation, for any process; nothing where there is no such one."""
+        """Store the notes that belong to a message of a conversation, for any process; do nothing if the conversation
+        is unknown."""
         known = self._recent.get(key)
         if known is not None and notes != known.notes_at(place):
             self.put(known, place, Block(notes=notes), now)
 
     def remember(self, injection: Injection) -> None:
-        """Takes over a change that was recorded, unless something later is known."""
+        """Apply a recorded change, unless a later one is known."""
         known = self._recent.get(injection.conversation)
-        # Two processes may have begun the conversation at once; and this one hears of its own changes, too.
+        # Two processes may have begun the conversation at once; and this one gets its own changes, too.
         if known is not None and known.at > injection.at:
             return
         if injection.place:
@@ -208,8 +213,8 @@ class Conversations:
         self._make_room()
 
     def _make_room(self) -> None:
-        """The conversations that were used longest ago go."""
-        # The newest stays however large it is: its request is under way.
+        """Drop the conversations that were used longest ago."""
+        # The newest stays, however large it is: its request is under way.
         while len(self._recent) > self.conversations_max or (self._size > SIZE_MAX and len(self._recent) > 1):
             self._forget(self._recent.pop(next(iter(self._recent))))
 
@@ -223,7 +228,7 @@ class Conversations:
     def _use(self, conversation: Conversation, now: float) -> None:
         self._recent.pop(conversation.key, None)
         self._recent[conversation.key] = conversation
-        # A process that starts loads only what is of the last day: what is in use must not grow that old.
+        # A process that starts loads only the last day: conversations in use must not grow that old.
         if now - conversation.at > HOUR:
             conversation.at = now
             self._record_top(conversation)
@@ -239,13 +244,13 @@ class Conversations:
     def mentions(
         self, cache: Cache, thread: Thread, readings: Sequence[MaybeReading], quoted: Collection[int] = ()
     ) -> Mentions:
-        """What the messages name. Of a conversation that goes on only what is new is looked at. ``quoted``: the places
-        of those that their role has not said."""
-        # Clients rebuild the last message from turn to turn, so it is never kept with the beginning.
+        """Return the tokens that the messages name. In a conversation that continues, only new messages are read.
+        ``quoted`` are the indexes of those that their role has not said."""
+        # Clients rebuild the last message from turn to turn, so it is never kept as part of the beginning.
         last = len(readings) - 1
         link, index, beginning = self._beginnings.pop(thread.key, (b"", 0, Beginning()))
         self._names -= len(beginning)
-        # The client may have gone back, or on from an earlier message.
+        # The client may have gone back, or continued from an earlier message.
         if index >= last or thread.links[index] != link:
             beginning = Beginning()
         beginning.take(cache, readings[:last])

@@ -1,4 +1,5 @@
-"""What would become of a request: the pipeline of prompts itself, on stand-ins for all that a prompt changes."""
+"""Runs the pipeline of prompts on stand-ins for everything that a prompt changes, to tell what would become of a
+request."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -35,11 +36,11 @@ from proxy.telemetry.write_behind import Row
 from proxy.upstream.modelfiles import Modelfiles
 
 SEARCH_MS: Final = 5_000  # no model waits for it
-TEXT_PATH: Final = "/api/chat"  # how a mere text is asked about
+TEXT_PATH: Final = "/api/chat"  # the format in which a mere text is sent
 
 
 class LookedAt(NamedTuple):
-    """A value of the project, a memory or an episode: its line in a block, and why it is in or out."""
+    """A value of the project, a memory or an episode: its line in a block, and why it is included or not."""
 
     key: NoteKey
     line: str
@@ -57,8 +58,8 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What would become of a request in a conversation that begins with it. ``prompt`` is None where it would go on as
-    it is; ``step``: what would be done against a loop; ``answer``: in place of the model's."""
+    """The result for a request in a conversation that begins with it. ``prompt`` is None if the request would go on
+    unchanged; ``step`` is the step against a loop; ``answer`` would replace the model's."""
 
     body: bytes  # as it would be sent
     prompt: Prompt | None
@@ -68,7 +69,7 @@ class DryRun:
     step: str = ""
     answer: bytes = b""
     unread_characters: int = 0
-    restrictions: Restrictions = field(default_factory=dict)  # what is not done, and why
+    restrictions: Restrictions = field(default_factory=dict)  # what is switched off, and why
     lookup: Lookup | None = None  # of memories and episodes
     notes: tuple[LookedAt, ...] = ()
 
@@ -81,13 +82,13 @@ class _Listener(Encounters):
     """Counts in the fork only."""
 
     def count(self, names: Set[str], now: float) -> None:
-        # A name may become salient by this very message.
+        # This very message may make a name salient.
         self.cache.copy_rows(names)
         super().count(names, now)
 
 
 class _Placer(BlockPlacer):
-    """Remembers what was placed last."""
+    """Remembers the last placement."""
 
     placed: Placed | None = None
 
@@ -130,7 +131,7 @@ class _UncountedFinder:
 
 
 def write_prompt(text: str, role: str, model: str = "") -> bytes:
-    """The body for TEXT_PATH of a request that says nothing but the text."""
+    """Return the body for TEXT_PATH of a request with nothing but the text."""
     sayable = text.encode("utf-8", "replace").decode()
     return orjson.dumps({"model": model, "messages": [{"role": role, "content": sayable}], "stream": False})
 
@@ -147,9 +148,11 @@ async def run_dry(
     caller: Caller,
     relayed: RelayedAnswers | None = None,
 ) -> DryRun:
-    """Does for the request all that is done for the caller's prompts, and changes nothing. Call it on the event loop
-    that keeps the cache. ``searcher`` is None for whoever may not see what is remembered. ``relayed``: the answers
-    that came before."""
+    """Do everything for the request that is done for the caller's prompts, without changing anything.
+
+    Call it on the event loop that owns the cache. ``searcher`` is None if the caller may not see what is remembered.
+    ``relayed`` holds earlier answers.
+    """
     fork = cache.fork()
     heard: list[HeardMessage] = []
     conversations, encounters, events = Conversations(), _Listener(fork, heard.append), _Events()
@@ -194,7 +197,7 @@ async def run_dry(
 def _list_notes(
     cache: Cache, lookup: Lookup | None, recollection: Recollection, project: int | None
 ) -> Iterator[LookedAt]:
-    """In the order in which they were looked at."""
+    """Yield the notes in the order in which they were considered."""
     lines = {note.key: render_note(note) for note in (lookup.found if lookup is not None else ())}
     lines |= {NoteKey("state", key): render_state(row) for key, row in cache.states.of(project).rows.items()}
     for key, why in ((lookup.reasons if lookup is not None else {}) | recollection.notes).items():

@@ -1,4 +1,5 @@
-"""The table ``injection``: what each process put into prompts, for the others and for the time after a restart."""
+"""Stores in the table ``injection`` what each process put into prompts, for the others and for the time after a
+restart."""
 
 from collections.abc import AsyncIterator
 
@@ -12,7 +13,7 @@ from proxy.domain.prefixes import SIZE
 from proxy.enrichment.conversations import Conversations, Injection
 from proxy.telemetry.write_behind import RowQueue, WriteBehind
 
-GATHER_S = 0.05  # what comes meanwhile is written together; a client's next turn takes longer
+GATHER_S = 0.05  # rows of this time are written together; a client's next turn takes longer
 LOADED_MAX = 200_000  # rows, the newest
 
 READ = "SELECT conversation, keys, place, block, content, system, extract(epoch FROM at)::float8 FROM"
@@ -57,12 +58,12 @@ class InjectionFollower:
         self._conversations = conversations
 
     async def load(self, connection: Connection) -> None:
-        """Reads what was injected lately, by this process before it was started, or by others."""
+        """Read the recent injections, made by this process before its start, or by others."""
         async for injection in read_injections(connection, RECENT):
             self._conversations.remember(injection)
 
     async def refresh(self, connection: Connection, keys: list[int]) -> None:
-        """Reads the rows that were just announced."""
+        """Read the rows that were just announced."""
         async for injection in read_injections(connection, SOME, keys):
             self._conversations.remember(injection)
 
@@ -70,11 +71,12 @@ class InjectionFollower:
 async def read_injections(
     connection: Connection, query: str, keys: list[int] | None = None
 ) -> AsyncIterator[Injection]:
-    """What ``RECENT``, or ``SOME`` with keys of rows, finds; in the order in which it was written."""
+    """Yield the injections that ``RECENT`` finds, or ``SOME`` with ids of rows, in the order in which they were
+    written."""
     async for rows in batches(connection, query, keys):
         for conversation, others, place, text, content, system, at in rows:
             others = tuple(bytes(others[start : start + SIZE]) for start in range(0, len(others), SIZE))
-            # A block without text may still tell what was asked (placement ``system``).
+            # A block without text may still have the questions that were asked (placement ``system``).
             shown = (ShownFact(*fact) for fact in content["facts"])
             facts = tuple(fact._replace(rivals=tuple(fact.rivals), labels=tuple(fact.labels)) for fact in shown)
             notes = tuple(ShownNote(*note) for note in content["notes"])
@@ -84,5 +86,5 @@ async def read_injections(
 
 
 def as_text(value: bytes) -> str:
-    """As Postgres reads it into ``bytea``."""
+    """Return the value in the form in which Postgres reads ``bytea``."""
     return "\\x" + value.hex()

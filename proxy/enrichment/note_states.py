@@ -1,4 +1,5 @@
-"""Keeps this process in step with the memories and episodes that its conversations show: which of them hold no more."""
+"""Keeps this process in step with the memories and episodes that its conversations show: which of them are
+superseded."""
 
 from typing import Final
 
@@ -9,7 +10,7 @@ from memory.domain.recall.notes import NoteKey, NoteKind, NoteState, make_harmle
 from memory.semantic.domain.scope import Scope, Speaker
 from proxy.enrichment.conversations import Conversations
 
-CHANGED_MAX: Final = 20_000  # of each kind; of more, only those that are shown somewhere are kept
+CHANGED_MAX: Final = 20_000  # of each kind; beyond that, only those that are shown somewhere are kept
 
 STANDING: Final[dict[NoteKind, str]] = {
     "memory": "SELECT id, text, is_disputed, category, project_id, agent, person FROM memory"
@@ -19,17 +20,17 @@ STANDING: Final[dict[NoteKind, str]] = {
 
 
 class NoteFollower:
-    """Follows the table of one kind."""
+    """Follows the table of one kind of note."""
 
     def __init__(self, cache: Cache, conversations: Conversations, kind: NoteKind) -> None:
         self._cache = cache
         self._conversations = conversations
         self._kind = kind
         self._count = 0
-        self._refreshed: set[NoteKey] = set()  # since a load began: what that reads may be older
+        self._refreshed: set[NoteKey] = set()  # since a load began, which may read older states
 
     async def load(self, connection: Connection) -> None:
-        """Looks at all that is shown."""
+        """Read the states of all notes that are shown."""
         self._refreshed, changed, shown = set(), self._cache.changed_notes, set[int]()
         async for some in in_slices(self._conversations.all()):
             shown.update(note.id for each in some for note in each.list_notes() if note.kind == self._kind)
@@ -41,7 +42,8 @@ class NoteFollower:
         self._count = len(states)
 
     async def refresh(self, connection: Connection, keys: list[int]) -> None:
-        """Also what is shown nowhere: it may have been found by a search just before it changed."""
+        """Read the states of changed notes, even of those not shown: a search may have found one just before it
+        changed."""
         states = await self._read(connection, keys)
         self._cache.changed_notes |= states
         self._refreshed |= states.keys()

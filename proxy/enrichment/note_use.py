@@ -1,4 +1,4 @@
-"""Whether an answer uses what its prompt was given: the figure by which giving is judged."""
+"""Measures if an answer uses the notes that its prompt was given."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -10,15 +10,15 @@ from proxy.telemetry.events import Given
 
 logger = logging.getLogger(__name__)
 
-ANSWER_MAX: Final = 8_000  # characters of an answer that are looked at
-# Of the words that a note has and the question has not. An answer takes up what was asked for, and not the sentence.
+ANSWER_MAX: Final = 8_000  # characters of an answer that are read
+# Of the words that a note has and the question has not. An answer uses what was asked for, not the whole sentence.
 USED_SHARE: Final = 1 / 3
 
 Listener = Callable[[bytes], None]
 
 
 def find_own_words(given: Given) -> dict[NoteKey, set[str]]:
-    """What each note says that the question does not; without those of which nothing is left."""
+    """Return the words of each note that the question does not have, without notes that have no such words."""
     asked = find_content_words(" ".join(given.texts))
     words = {note.key: find_content_words(note.text) - asked for note in given.notes}
     return {key: own for key, own in words.items() if own}
@@ -29,7 +29,7 @@ def is_used(own_words: set[str], answer: set[str]) -> bool:
 
 
 def listen(watch: AnswerWatch, given: Given, tell: Callable[[dict[NoteKey, bool | None]], None]) -> Listener:
-    """Takes the chunks of one answer as they pass, and tells at its end. Never raises."""
+    """Return a listener for the chunks of one answer, which calls ``tell`` at its end. It never raises."""
     said, length = [], 0
 
     def hear(chunk: bytes) -> None:
@@ -48,7 +48,7 @@ def listen(watch: AnswerWatch, given: Given, tell: Callable[[dict[NoteKey, bool 
 
 
 def join_listeners(listeners: Sequence[Listener]) -> Listener | None:
-    """None where there are none."""
+    """Return one listener for all; None if there are none."""
     if len(listeners) < 2:
         return next(iter(listeners), None)
 

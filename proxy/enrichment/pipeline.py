@@ -1,7 +1,7 @@
 """The hot path between a request's body and the upstream's: read, observe, look for loops, recall, inject.
 
-It only reads and writes this process's memory, but for one search with a deadline (prompt_search.py). Whatever goes
-wrong in it is logged and noted, and the original request goes on.
+It works in this process's memory only, except for one search with a deadline (prompt_search.py). Any error in it is
+logged and noted, and the original request goes on.
 """
 
 import logging
@@ -65,13 +65,17 @@ TurnKind = Literal["new_message", "resent", "tool_result", "program", "other", "
 
 @dataclass(slots=True)
 class Enriched:
-    """The body to send. ``step`` is what was done against a loop, if anything; ``answer``, content type and body, where
-    the model is not asked at all. What is no prompt, or is not understood, has neither ``prompt`` nor ``asked``.
-    ``is_heard``: the answer is listened to, because later prompts may have it as somebody's words.
+    """The body to send, and what was done for it. A body that is no prompt, or is not understood, has neither
+    ``prompt`` nor ``asked``.
 
-    To be counted: ``turn`` is what the prompt ends with, ``recall`` what came of the recall, ``tokens`` the length of
-    the new block; ``has_blocks``: new ones or those of earlier turns are in the body; ``is_partial``: text was left
-    unread, because it was beyond the allowance."""
+    - ``step``: the step taken against a loop, if any.
+    - ``answer``: content type and body of the answer if the model is not asked at all.
+    - ``is_heard``: the answer is listened to, because later prompts may have it as somebody's words.
+    - ``turn``: what the prompt ends with, to be counted, as are all below.
+    - ``recall``: the outcome of the recall; ``tokens``: the length of the new block.
+    - ``has_blocks``: the body has new blocks or those of earlier turns.
+    - ``is_partial``: text was left unread, because it exceeded the allowance.
+    """
 
     body: bytes
     prompt: Prompt | None = None
@@ -90,13 +94,13 @@ class Enriched:
 
     @property
     def request(self) -> str:
-        """The id to ask ``/why`` with; empty where there is nothing to ask."""
+        """The id for ``/why``; empty if there is none."""
         return self.asked["request"] if self.asked is not None else ""
 
 
 @dataclass(slots=True)
 class Enricher:
-    """``loops`` says how loops are met, as it is set now."""
+    """Enriches prompts. ``loops`` returns the current settings for loops."""
 
     cache: Cache
     reader: Reader
@@ -112,18 +116,18 @@ class Enricher:
     turns: Turns = field(default_factory=Turns)
 
     def warm_up(self) -> None:
-        """Compiles the patterns that the first prompt would otherwise wait for, some 20 ms; counts nothing."""
+        """Compile the patterns that the first prompt would otherwise wait for, some 20 ms; counts nothing."""
         for text in WARM_UP:
             reading = self.reader.read(Message("user", text))
             recollect(self.cache, Mentions.of([reading]), time.time())
 
     async def enrich(self, path: str, body: bytes, caller: Caller) -> Enriched:
-        """What becomes of the request: the very same body where there is nothing to do. Other tasks run in between
-        where it takes long."""
+        """Return what becomes of the request: the very same body if there is nothing to do. Long work lets other tasks
+        run in between."""
         try:
             return await self._enrich(path, body, caller, self.turns.begin())
         except Exception:
-            # Whatever it is, the agent's request must not fail for it: the original goes on.
+            # No error here may fail the agent's request: the original goes on.
             logger.exception("enrich.failed", extra={"path": path, "bytes": len(body)})
             return Enriched(body, has_failed=True)
 
@@ -145,9 +149,9 @@ class Enricher:
             return done
 
         if program := find_program(prompt, read.payload, self._templates_of(scope)):
-            # Nobody has said what is in it, and nobody reads the answer.
+            # Nobody has said its content, and nobody reads the answer.
             off = {"learn": program, "ask": program, **off}
-        # Until the vocabulary is loaded nothing can be read, counted or recalled; loops are found without it.
+        # Until the vocabulary is loaded, nothing can be read, counted or recalled; loops are found without it.
         is_loaded = self.cache.loaded_at is not None
         recalls, learns = is_loaded and "recall" not in off, is_loaded and "learn" not in off
         is_read = recalls or learns
@@ -161,8 +165,8 @@ class Enricher:
         keys = [reading.key if reading else digest for reading, digest in zip(readings, digests, strict=True)]
         conversation = keys[find_opening(messages, readings)]
 
-        # Before the recall: the very prompt that brings a correction already shows what it says, and one that brings a
-        # contradiction its question mark.
+        # Before the recall: a prompt with a correction already shows the new value, and one with a contradiction the
+        # question mark.
         if recalls and not program and scope is not None:
             whose = scope, conversation, prompt.model
             done.lookup = await self.prompt_search.begin(messages, readings, digests, *whose)
@@ -211,8 +215,8 @@ class Enricher:
         conversation: bytes,
         readings: Sequence[Reading | None],
     ) -> None:
-        """What was shown and asked, and the event; written off the hot path. After the work, so that enrich_ms says
-        what it took."""
+        """Record what was shown and asked, and the event, which is written off the hot path. Call it after the work, so
+        that enrich_ms covers it."""
         prompt, asked, lookup = done.prompt, done.asked, done.lookup
         assert prompt is not None
         assert asked is not None
@@ -235,7 +239,7 @@ class Enricher:
         return self.cache.templates.get(tuple(scope.speaker), ()) if scope is not None else ()
 
     def _why_not_ask(self, agent: str, payload: Payload, readings: Sequence[Reading | None]) -> str:
-        # A question tells the agent to run gutask: that takes tools, those of the request or of the prompt's text.
+        # A question tells the agent to run gutask, which takes tools: those of the request or of the prompt's text.
         has_tools = bool(payload.get("tools") or payload.get("functions")) or any(
             reading is not None and reading.has_tools for reading in readings
         )
@@ -244,7 +248,8 @@ class Enricher:
     async def _read_messages(
         self, prompt: Prompt, payload: Payload, is_read: bool, turn: Turn
     ) -> tuple[list[Message], list[Reading | None], list[bytes]]:
-        """The messages of the prompt's parts, what they say as far as it may be read now, and their digests."""
+        """Return the messages of the prompt's parts, their readings as far as they may be read now, and their
+        digests."""
         messages = await turn.run(find_messages(prompt, payload, self.relayed, self.cache.tuning.names))
         readings: list[Reading | None] = [None] * len(messages)
         if is_read:
@@ -266,8 +271,11 @@ class Enricher:
         started: float,
         turn: Turn,
     ) -> None:
-        """Beyond the bounds nothing is read, counted, looked for or recalled. Blocks of earlier turns stay where they
-        stand: without them the model would have to evaluate all of the prompt anew."""
+        """Put the blocks of earlier turns back into a request beyond the bounds; do not read, count, search or recall
+        anything.
+
+        Without these blocks, the model would have to evaluate the whole prompt again.
+        """
         prompt, asked = done.prompt, done.asked
         assert prompt is not None
         assert asked is not None
@@ -291,7 +299,7 @@ class Enricher:
         self.events.add(event)
 
     def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
-        """Return what watches the answer for a tail that repeats, where it is streamed."""
+        """Return the guard that watches a streamed answer for a repeating tail; None if it is not watched."""
         loops, asked = self.loops(), done.asked
         is_watched = loops.enabled and loops.detector.stream
         if asked is None or done.prompt is None or not (done.prompt.is_stream and is_watched):
@@ -299,8 +307,8 @@ class Enricher:
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
-        """Return what the chunks of the answer are told to, where it may be somebody's words in later prompts, or shows
-        whether what was given is of use."""
+        """Return the listener for the chunks of the answer, if later prompts may have it as somebody's words, or to see
+        whether the notes were of use; else None."""
         listeners, is_whole = [], done.prompt is not None and not done.prompt.is_stream
         watch = WholeWatch if is_whole else FORMATS[path].watch
         if done.is_heard:
@@ -331,8 +339,8 @@ class Enricher:
         placed: Placed | None,
         intervention: Intervention | None,
     ) -> None:
-        """Puts into the payload what was placed, and what was decided against a loop. Without either the body stays as
-        it came, byte for byte."""
+        """Apply the placed blocks and the steps against a loop to the payload. Without either, the body stays as it
+        came, byte for byte."""
         assert done.prompt is not None
         edit = placed.edit if placed is not None else Edit()
         if intervention is not None:
@@ -362,7 +370,7 @@ def name_turn(
 
 
 def count_unread(messages: Sequence[Message], readings: Sequence[Reading | None]) -> int:
-    """In characters."""
+    """Count the unread characters, and log them."""
     unread = sum(len(message.text) for message, reading in zip(messages, readings, strict=True) if reading is None)
     if unread:
         logger.warning("enrich.partial", extra={"unread_characters": unread})
@@ -370,7 +378,7 @@ def count_unread(messages: Sequence[Message], readings: Sequence[Reading | None]
 
 
 def find_opening(messages: Sequence[Message], readings: Sequence[Reading | None]) -> int:
-    """The index of the first message in which somebody says something, which tells a conversation from others."""
+    """Return the index of the first message in which somebody says something; it tells a conversation from others."""
     said = (
         index
         for index, (message, reading) in enumerate(zip(messages, readings, strict=True))

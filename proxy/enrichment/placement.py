@@ -22,9 +22,11 @@ NO_PLACE = "no place for it in this prompt"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Search results for the last message of a user in a prompt. ``message`` tells it within its conversation,
-    ``before`` the one before it. ``is_short``: the message only makes sense after that one. ``found`` and ``facts``:
-    what was searched for it just now, the best first."""
+    """Search results for the last user message in a prompt.
+
+    ``message`` identifies it within its conversation, ``before`` the one before it. ``is_short``: the message only
+    makes sense after that one. ``found`` and ``facts`` are the results of its search just now, the best first.
+    """
 
     message: bytes
     before: bytes = b""
@@ -35,18 +37,18 @@ class Wanted:
 
 @dataclass(slots=True)
 class Standing:
-    """The blocks that stay in a prompt. Where the top does not hold any more (``is_stale``), none of them do."""
+    """The blocks that stay in a prompt. If the top is no longer true (``is_stale``), no block stays."""
 
     top: Block = NOTHING
-    blocks: dict[Spot, Block] = field(default_factory=dict)  # those further down, in order
-    removed: list[Spot] = field(default_factory=list)  # where blocks stood that do not hold any more
+    blocks: dict[Spot, Block] = field(default_factory=dict)  # the blocks below the top, in order
+    removed: list[Spot] = field(default_factory=list)  # the spots of blocks that are no longer true
     is_stale: bool = False
-    lost: list[ShownNote] = field(default_factory=list)  # the notes of blocks that go
+    lost: list[ShownNote] = field(default_factory=list)  # the notes of removed blocks
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The edit of a prompt. ``is_shown``: True if the recollection is in it, which may have found no place."""
+    """The edit of a prompt. ``is_shown`` is False if there was no place for the recollection."""
 
     edit: Edit
     recollection: Recollection
@@ -54,7 +56,7 @@ class Placed:
 
     @property
     def text(self) -> str:
-        """All blocks of the prompt, as they follow each other."""
+        """All blocks of the prompt, in order."""
         if not (self.edit.heads or self.edit.tails):
             return self.edit.top
         blocks = {Spot(index, is_end=False): block for index, block in self.edit.heads.items()}
@@ -63,7 +65,7 @@ class Placed:
 
 
 class BlockPlacer:
-    """Recalls for a prompt, and finds a place for what is new between the blocks that stand there."""
+    """Recalls for a prompt, and places the new block among those that are already there."""
 
     def __init__(self, cache: Cache, conversations: Conversations, modelfiles: Modelfiles) -> None:
         self._cache = cache
@@ -80,8 +82,10 @@ class BlockPlacer:
         wanted: Wanted | None = None,
         project: int | None = None,
     ) -> Placed:
-        """Decides what is put into the prompt, and records it with the conversation. It asks nothing where there is a
-        reason why not. ``project``: whose state it is given."""
+        """Decide what to put into the prompt, and record it with the conversation.
+
+        With ``why_not_ask``, no questions are asked. ``project`` is the one whose state is injected.
+        """
         within = ProjectPrompt(project, _find_last_said(thread.prompt.parts))
         placement = self._cache.tuning.recollection_placement
         if placement == "system":
@@ -104,7 +108,7 @@ class BlockPlacer:
         block, changed = recollection.block, dict.fromkeys(standing.removed, NOTHING)
         begins = conversation is None or standing.is_stale
         # Only a conversation that begins, or begins anew, gets its block at the top: later the model would have to
-        # evaluate all that follows once more.
+        # evaluate everything after it again.
         goes_to_top = bool(block) and begins and may_use_top and (thread.prompt.has_system or system is not None)
         spot = None
         if block and not goes_to_top:
@@ -122,7 +126,7 @@ class BlockPlacer:
         return Placed(edit, recollection, is_shown=True)
 
     def put_back(self, thread: Thread, now: float) -> Edit:
-        """Of a prompt of which only the beginning was read: the blocks that stand there, and nothing new."""
+        """Put back the existing blocks, and nothing new, into a prompt of which only the beginning was read."""
         conversation = self._conversations.resume(thread, now)
         if conversation is None or self._cache.tuning.recollection_placement == "system":
             return Edit()
@@ -133,13 +137,14 @@ class BlockPlacer:
         return self._keep_standing(conversation, thread, standing, dict.fromkeys(standing.removed, NOTHING), now)
 
     def _modelfile_of(self, prompt: Prompt) -> str | None:
-        """The Modelfile's SYSTEM where a block at the top has to come after it; None while it is not known."""
+        """Return the Modelfile's SYSTEM if a block at the top has to come after it; None if there is a system text, or
+        while the SYSTEM is not known."""
         return None if prompt.has_system else self._modelfiles.system_of(prompt.model)
 
     def _keep_standing(
         self, conversation: Conversation, thread: Thread, standing: Standing, changed: Mapping[Spot, Block], now: float
     ) -> Edit:
-        """Records the blocks further down that have changed."""
+        """Record the changed blocks below the top, and return the edit with all that stay."""
         for spot, change in changed.items():
             self._conversations.put(conversation, thread.place_of(spot), change, now)
         tails = {spot.part: block.text for spot, block in standing.blocks.items() if spot.is_end}
@@ -149,8 +154,8 @@ class BlockPlacer:
     def _keep_notes(
         self, conversation: Conversation, wanted: Wanted | None, given: tuple[ShownNote, ...], now: float
     ) -> None:
-        """Some clients rebuild the message that the block stands in, while the model works on what the user has said:
-        then it gets the same notes again."""
+        """Keep the notes with the user's message. Some clients rebuild the message that has the block while the model
+        works on it: then it gets the same notes again."""
         if wanted is not None and given:
             kept = conversation.notes_at(wanted.message)
             more = tuple(note for note in given if note not in kept)
@@ -165,7 +170,7 @@ class BlockPlacer:
         wanted: Wanted | None,
         within: ProjectPrompt,
     ) -> Placed:
-        """One block, made anew each time; at the end where there is no top to put it."""
+        """Place one block, made anew each time, at the top; at the end if the prompt has no top for it."""
         system = self._modelfile_of(thread.prompt)
         has_top = thread.prompt.has_system or system is not None
         conversation = self._conversations.resume(thread, now)
@@ -181,8 +186,8 @@ class BlockPlacer:
         text, last = recollection.block.text, len(thread.prompt.parts) - 1
         if not text or not (has_top or thread.prompt.parts[last].takes_block):
             return _leave_out(Edit(), recollection)
-        # No block stays here that would show what was asked: without this the back-off alone would decide, and a
-        # conversation that is longer than it would be asked again. Nor one that would show which lines stood.
+        # No block stays in place here to show what was asked: without this record only the back-off would count, and a
+        # conversation that outlasts it would be asked again. Nor is there a block to show which lines were injected.
         block = recollection.block
         said = Block(facts=block.facts, questions=before.questions + block.questions, notes=block.notes)
         if said != before:
@@ -193,7 +198,7 @@ class BlockPlacer:
     def _select_standing(
         self, conversation: Conversation | None, thread: Thread, system: str | None, now: float
     ) -> Standing:
-        """The blocks that still hold, up to the first that does not."""
+        """Return the blocks that are still true, up to the first that is not."""
         if conversation is None:
             return Standing()
         parts = thread.prompt.parts
@@ -202,14 +207,14 @@ class BlockPlacer:
             for spot, block in conversation.use_blocks(thread).items()
             if parts[spot.part].takes_block and (spot.is_end or parts[spot.part].takes_head)
         }
-        # The Modelfile's SYSTEM stands before the top: where that has changed, the whole prompt is new to the model.
+        # The Modelfile's SYSTEM comes before the top: if it has changed, the whole prompt is new to the model.
         is_other_system = bool(conversation.top) and system is not None and system != conversation.system
         if is_other_system or not still_holds(self._cache, conversation.top, now, thread.holder):
             return Standing(is_stale=True, lost=_notes_of([conversation.top, *blocks.values()]))
         kept: dict[Spot, Block] = {}
         for spot, block in blocks.items():
             if not still_holds(self._cache, block, now, thread.holder):
-                # Without it, whatever follows has to be evaluated again in any case: so all later ones go as well.
+                # Without it, everything after it has to be evaluated again in any case: so all later blocks go, too.
                 removed = [other for other in blocks if other >= spot]
                 return Standing(conversation.top, kept, removed, lost=_notes_of(blocks[other] for other in removed))
             kept[spot] = block
@@ -227,9 +232,8 @@ def _asking(conversation: Conversation | None, why_not_ask: str) -> Asking:
 def _gather_notes(
     conversation: Conversation | None, wanted: Wanted | None, lost: Sequence[ShownNote]
 ) -> tuple[ShownNote, ...]:
-    """What may be shown: what was just found; what the same message was given when it stood in an earlier prompt; what
-    was found while the model answered the one before, if the message goes on with that; and what stood in blocks that
-    are gone."""
+    """Return the notes that may be shown: those just found; those that the same message got in an earlier prompt; those
+    found while the model answered the message before, if this one continues it; and those of removed blocks."""
     if wanted is None or conversation is None:
         return (*(wanted.found if wanted is not None else ()), *lost)
     late = conversation.notes_at(after(wanted.before)) if wanted.is_short else ()
@@ -237,7 +241,7 @@ def _gather_notes(
 
 
 def after(message: bytes) -> bytes:
-    """The key of what was found while the model answered that message."""
+    """Return the key of the notes that were found while the model answered that message."""
     return message[::-1]
 
 
@@ -246,11 +250,11 @@ def _notes_of(blocks: Iterable[Block]) -> list[ShownNote]:
 
 
 def find_spots(parts: Sequence[Part], placement: str) -> list[Spot]:
-    """Where a new block may go in the message that the model answers, the best place first; none where that takes no
+    """Return the spots for a new block in the message that the model answers, the best first; none if it takes no
     block."""
     index = len(parts) - 1
     if placement != "append_only":
-        # An answer that the client has begun, and what the system says last.
+        # Skip an answer that the client has begun, and trailing system texts.
         while index > 0 and parts[index].role == "assistant":
             index -= 1
         while index > 0 and parts[index].role == "system":
@@ -262,7 +266,7 @@ def find_spots(parts: Sequence[Part], placement: str) -> list[Spot]:
 
 
 def _is_open(spot: Spot, thread: Thread, conversation: Conversation | None, standing: Standing) -> bool:
-    """Whether a block there leaves all in place that the model has evaluated of this prompt, as far as is known."""
+    """True if a block there keeps, as far as is known, all of this prompt that the model has evaluated."""
     if spot == (len(thread.links) - 1, True) or any(removed <= spot for removed in standing.removed):
         return True
     place = thread.place_of(spot)
@@ -270,7 +274,7 @@ def _is_open(spot: Spot, thread: Thread, conversation: Conversation | None, stan
 
 
 def _leave_out(edit: Edit, recollection: Recollection) -> Placed:
-    """Nothing of the recollection is in the prompt, if there is any; the reasons say so."""
+    """Return the edit without the recollection, and say so in the reasons."""
     chosen = ("recalled", "asked")
     reasons = {word: NO_PLACE if reason in chosen else reason for word, reason in recollection.reasons.items()}
     notes = {key: NO_PLACE if reason == GIVEN else reason for key, reason in recollection.notes.items()}

@@ -1,7 +1,7 @@
-"""Searches memories and episodes for the new message of a user in a prompt.
+"""Searches memories and episodes for a new user message in a prompt.
 
 The search is the one query that a prompt may wait for. It runs beside the rest of the enrichment, and has a deadline:
-what comes later is left out. While the model answers, the last two messages are searched together, for the next turn.
+later results are left out. While the model answers, the last two messages are searched together, for the next turn.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ from proxy.enrichment.turns import Turn
 logger = logging.getLogger(__name__)
 
 TEXT_MAX: Final = 2_000  # characters of a message that are searched for: its beginning and its end
-# So long a message that was searched for is taken for resent when it comes again, and not for asked once more:
-# the last message of a prompt, and one behind which an answer has begun.
+# For this long, a searched message that comes again counts as resent, not as asked once more: for the last message of a
+# prompt, if nothing was found, and for a message whose answer has begun.
 RESENT_S: Final = 10.0
-NOT_FOUND_S: Final = 1.0  # the same where nothing was found: people ask once more when somebody has told
+NOT_FOUND_S: Final = 1.0  # shorter, because people ask again once somebody has told Festinger
 CONTINUED_S: Final = 600.0
-SEARCHED_MAX: Final = 50_000  # messages that are known to have been searched for
+SEARCHED_MAX: Final = 50_000  # searched messages that are remembered
 WAITING_MAX: Final = 64  # searches for next turns, one at a time
-COMPARED_MAX: Final = 400_000  # characters of a prompt that are looked through for what was found
+COMPARED_MAX: Final = 400_000  # characters of a prompt that are checked for the words of notes
 
 STANDS: Final = "stands in this prompt"
 FOUND, LATE, FAILED = "found", "no answer in time", "failed"
@@ -52,19 +52,19 @@ class RelatedFinder(Protocol):
     async def find_related(
         self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
     ) -> list[Found] | None:
-        """None where it cannot be told in time."""
+        """Return None if there is no result in time."""
 
 
 @dataclass(slots=True)
 class Lookup:
-    """What is found out for one prompt. ``message`` is the key of its user's last message, ``before`` of the one before
-    that; ``outcome`` tells why nothing was searched, or what came of it."""
+    """The search for one prompt. ``message`` is the key of its last user message, ``before`` of the one before;
+    ``outcome`` says why nothing was searched, or the result."""
 
     scope: Scope
     conversation: bytes
     message: bytes
     before: bytes = b""
-    texts: tuple[str, ...] = ()  # what of the message is searched for; empty where nothing is
+    texts: tuple[str, ...] = ()  # the texts to search for; empty if there are none
     said: str = ""  # the message, as it came
     text_before: str = ""  # the message before it
     outcome: str = ""
@@ -77,7 +77,7 @@ class Lookup:
     facts: tuple[TripleIds, ...] = ()
     reasons: dict[NoteKey, str] = field(default_factory=dict)
     thread: bytes = b""  # the key of its conversation among the blocks
-    behind: bytes = b""  # what tells the prompt's beginning from others: its model, and the first message
+    behind: bytes = b""  # identifies the prompt's beginning: its model, and the first message
 
     @property
     def asked(self) -> tuple[Scope, bytes, bytes]:
@@ -86,8 +86,8 @@ class Lookup:
 
 
 def describe_given(lookup: Lookup | None, placed: Placed | None) -> dict[str, Any]:
-    """For ``/why``: what was given of the project's state, memories and episodes, and what was not, by kind and id, in
-    the order found."""
+    """Describe for ``/why``, in the order found, which state of the project, memories and episodes were injected or
+    not, by kind and id, and why."""
     told = lookup.reasons if lookup is not None else {}
     told = told | (placed.recollection.notes if placed is not None else {})
     notes = [{"kind": key.kind, "id": key.id, "why": why} for key, why in told.items()]
@@ -96,7 +96,8 @@ def describe_given(lookup: Lookup | None, placed: Placed | None) -> dict[str, An
 
 
 class PromptSearch:
-    """``searcher`` is None where nothing is searched. ``deadline_ms``: how long a prompt waits, if not as set."""
+    """Runs the searches of prompts. ``searcher`` is None to search nothing. ``deadline_ms``, if set, replaces the
+    setting for how long a prompt waits."""
 
     def __init__(
         self,
@@ -112,7 +113,7 @@ class PromptSearch:
         self._searcher = searcher
         self._searched: dict[tuple[Scope, bytes, bytes], float] = {}  # when, the oldest first
         self._one = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references to tasks
+        self._tasks: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     async def begin(
         self,
@@ -123,8 +124,8 @@ class PromptSearch:
         conversation: bytes,
         model: str,
     ) -> Lookup | None:
-        """Begins to search for the last message of a user, if it is new, and goes on while the rest is done; None where
-        there is none, or nobody may be given anything."""
+        """Start to search for the last user message, if it is new, and return while the search runs; None if there is
+        no such message, or nothing may be injected for anybody."""
         tuning = self._cache.tuning
         if self._searcher is None or not tuning.recall_share:
             return None
@@ -134,12 +135,12 @@ class PromptSearch:
         last = users[0]
         said = [self._unwrap(messages[index], digests[index]) for index in users]
         before = said[1][0] if len(said) > 1 else b""
-        # A conversation goes by its opening: a new one that begins like an earlier one has nothing of that in it.
+        # A conversation is known by its opening: a new one that begins like an earlier one contains nothing of it.
         is_opening = len(users) == 1 and not any(message.role == "assistant" for message in messages)
         shown = b"" if is_opening else conversation
         lookup = Lookup(scope, conversation, said[0][0], before, said=said[0][1], started=time.perf_counter())
         lookup.text_before = said[1][1] if len(said) > 1 else ""
-        # A model gets what another was given, too: two may be asked side by side.
+        # A model gets the same notes as another: two may be asked side by side.
         lookup.behind = b"\0".join((digests[0], conversation, model.encode("utf-8", "surrogatepass")))
         if not is_in_share(conversation, tuning.recall_share):
             lookup.outcome = NOT_IN_SHARE
@@ -160,7 +161,7 @@ class PromptSearch:
             lookup.deadline_ms = self._deadline_ms or tuning.recall_deadline_ms
             search = self._searcher.find_related(scope, lookup.texts, shown, deadline_ms=lookup.deadline_ms)
             lookup.task = asyncio.ensure_future(search)
-            await asyncio.sleep(0)  # it sends its query
+            await asyncio.sleep(0)  # lets it send its query
         return lookup
 
     async def finish(self, lookup: Lookup, thread: bytes, messages: Sequence[Message], turn: Turn) -> Wanted | None:
@@ -181,7 +182,7 @@ class PromptSearch:
         return Wanted(lookup.message, lookup.before, is_short, tuple(found), lookup.facts)
 
     def search_on(self, lookup: Lookup | None) -> None:
-        """Searches for the next turn, while the model answers this one."""
+        """Start a search for the next turn, while the model answers this one."""
         if lookup is None or not lookup.is_new or len(self._tasks) == WAITING_MAX:
             return
         is_searched = not lookup.text_before or len(lookup.texts) > 1
@@ -197,7 +198,7 @@ class PromptSearch:
         await asyncio.wait({task}, timeout=max(left, 0))
         lookup.ms = round((time.perf_counter() - lookup.started) * 1000, 3)
         if not task.done():
-            # It ends by itself, at the deadline that Postgres has: cut off, it would cost a connection.
+            # It ends by itself, at Postgres's deadline: cancelling it would cost a connection.
             task.add_done_callback(lambda late: late.cancelled() or late.exception())
             lookup.outcome = LATE
             return None
@@ -213,7 +214,7 @@ class PromptSearch:
         return related
 
     async def _compare(self, lookup: Lookup, messages: Sequence[Message], turn: Turn) -> list[ShownNote]:
-        """Leave out the notes whose words are in the prompt already."""
+        """Leave out the notes whose words are already in the prompt."""
         left, room = lookup.found, COMPARED_MAX
         for message in reversed(messages) if left else ():
             if (room := room - len(message.text)) < 0 or not left:
@@ -249,7 +250,7 @@ class PromptSearch:
     # --- whose message it is ---
 
     def _is_new(self, lookup: Lookup, following: Sequence[Message]) -> bool:
-        """True if nobody has answered the message yet, and this process has not searched for it lately. Later more may
+        """True if nobody has answered the message yet, and this process has not searched for it lately. Later, more may
         be known."""
         if any(message.role not in ("assistant", "system") for message in following):
             return False
@@ -264,15 +265,17 @@ class PromptSearch:
         return True
 
     def _unwrap(self, message: Message, digest: bytes) -> tuple[bytes, str]:
-        """The key of a user's message, and what it says. What an agent's framework puts behind an envelope changes from
-        prompt to prompt, so that it counts for neither."""
+        """Return the key of a user's message, and its text.
+
+        What an agent's framework adds after an envelope changes from prompt to prompt, so it counts for neither.
+        """
         said = unwrap_readable(self._cache, message)
         is_whole = len(said.text) == len(message.text)
         return (digest if is_whole else link_after(b"", said.text.encode("utf-8", "surrogatepass"))), said.text
 
 
 def find_last_of_users(messages: Sequence[Message], readings: Sequence[MaybeReading]) -> list[int]:
-    """Indexes of the last two messages of users, the last one first."""
+    """Return the indexes of the last two user messages, the last one first."""
     found: list[int] = []
     for index in range(len(messages) - 1, -1, -1):
         reading, message = readings[index], messages[index]
@@ -285,7 +288,7 @@ def find_last_of_users(messages: Sequence[Message], readings: Sequence[MaybeRead
 
 
 def find_own_words(text: str) -> str:
-    """The part of a user's message that is searched for, without quotations."""
+    """Return the part of a user's message that is searched for, without quotations."""
     if len(text) > 2 * TEXT_MAX:
         text = f"{text[:TEXT_MAX]}\n{text[-TEXT_MAX:]}"
     own = own_words(text).strip()
@@ -297,7 +300,7 @@ def is_in_share(conversation: bytes, percent: int) -> bool:
 
 
 def show(related: Sequence[Found], texts: Sequence[str], scope: Scope) -> list[ShownNote]:
-    """The memories and episodes as lines of a block, the best first."""
+    """Return the memories and episodes as lines of a block, the best first."""
     words = find_content_words(" ".join(texts))
     shown = (
         show_note(

@@ -1,4 +1,4 @@
-"""What is told of a request: in ``/why``, in the live view, in the log of loops."""
+"""Describes requests for ``/why``, the live view and the log of loops."""
 
 import time
 from secrets import compare_digest, token_hex
@@ -20,7 +20,7 @@ MODEL_NAME = bounds.define("model_name", f"prompts for models whose name has ove
 
 
 class RequestInfo(TypedDict):
-    """Which request it was. ``at`` is in seconds since the epoch."""
+    """Identifies a request. ``at`` is in seconds since the epoch."""
 
     request: str
     agent: str
@@ -46,19 +46,19 @@ def is_request_of(request: str, person: str) -> bool:
 
 
 def _sign(nonce: str, person: str) -> str:
-    # Events do not say for whom they are; the id does, to whoever knows the person.
+    # Events do not name the person; the id lets a caller who knows the person verify it.
     return salted_hmac(SALT, nonce.encode() + person.encode("utf-8", "surrogatepass")).hexdigest()[: 16 - len(nonce)]
 
 
 def name_speaker(scope: Scope | None, agent: str) -> tuple[str, ...]:
-    """What tells the conversations of one speaker from those of others."""
+    """Return what tells the conversations of one speaker from those of others."""
     return (agent,) if scope is None else (*scope.speaker, str(scope.project or ""))
 
 
 def request_event(
     asked: RequestInfo, placed: Placed | None, off: Restrictions, unread: int, started: float
 ) -> dict[str, Any]:
-    """What ``/why`` and the live view say of the request."""
+    """Return the request's event for ``/why`` and the live view."""
     reasons, left_out = shorten_reasons(placed.recollection.reasons if placed is not None else {})
     return {
         **asked,

@@ -1,4 +1,4 @@
-"""Shares the event loop between the requests that take long to enrich, and all streams."""
+"""Shares the event loop between requests that take long to enrich, and all streams."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ SLICE_S: Final = 0.003  # of the event loop, between two turns of the others
 
 
 class Turns:
-    """However many requests take longer than a slice, only one of them has a slice in each round of the event loop."""
+    """Gives only one request a slice in each round of the event loop, however many take longer than a slice."""
 
     def __init__(self, slice_s: float = SLICE_S) -> None:
         self.slice_s = slice_s
@@ -22,7 +22,7 @@ class Turns:
         return Turn(self)
 
     async def wait(self) -> None:
-        """Returns when it is the caller's turn again."""
+        """Wait until it is the caller's turn again."""
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
         self._waiting.append(turn)
@@ -43,14 +43,14 @@ class Turns:
 
 
 class Turn:
-    """One request's work. Most requests are done within their first slice, and wait for nobody."""
+    """The work of one request. Most requests are done within their first slice, and never wait."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
         self._until = time.perf_counter() + turns.slice_s
 
     async def step(self) -> None:
-        """Lets others run if the slice is over."""
+        """Let others run if the slice is over."""
         if time.perf_counter() >= self._until:
             await self._turns.wait()
             self._until = time.perf_counter() + self._turns.slice_s
@@ -62,5 +62,5 @@ class Turn:
             except StopIteration as stop:
                 result: Work = stop.value
                 return result
-            if time.perf_counter() >= self._until:  # as step does, which costs more: there are hundreds of steps
+            if time.perf_counter() >= self._until:  # the check of step, without its cost: there are hundreds of steps
                 await self.step()

@@ -1,1 +1,1 @@
-"""Festinger as a server of the Model Context Protocol: what agents search, remember and teach by their host's tools."""
+"""Festinger as a server of the Model Context Protocol: agents search, remember and teach with their host's tools."""

@@ -25,7 +25,8 @@ INSTRUCTIONS: Final = (
 
 
 class Endpoint:
-    """Of one server process; started with the first call, since the library takes half a second to import."""
+    """The endpoint of one server process. It starts with the first call, since importing the library takes half a
+    second."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -35,8 +36,8 @@ class Endpoint:
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            # There are no sessions to end, and nothing comes without being asked for: the protocol lets a server
-            # refuse the stream that a host would keep open for it.
+            # There are no sessions to end, and the server sends nothing unasked: the protocol lets it refuse the stream
+            # that a host would keep open for that.
             await send(start(405, [(b"allow", b"POST"), (b"content-length", b"0")]))
             await send(body(b"", more=False))
             return
@@ -52,13 +53,13 @@ class Endpoint:
             await asyncio.wait([self._task], timeout=STOP_S)
 
     async def _start(self) -> None:
-        # In a thread, and 100,000 new objects that stay: no stream waits meanwhile.
+        # In a thread, and without garbage collection for 100,000 new objects that stay: no stream waits meanwhile.
         with pause_collector():
             manager = await asyncio.to_thread(make_manager)
         started = asyncio.Event()
 
         async def serve() -> None:
-            # Entered and left in one task, as its task group demands.
+            # Entered and left in one task, as its task group requires.
             try:
                 async with manager.run():
                     started.set()
@@ -74,7 +75,7 @@ class Endpoint:
 
 
 def make_manager() -> Any:
-    """A session manager of the SDK, with a server that has the tools. The first import takes half a second."""
+    """Return the SDK's session manager with a server that has the tools. The first import takes half a second."""
     import mcp_types as types
     from mcp.server.lowlevel import Server
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

@@ -1,5 +1,5 @@
-"""The tools: what each takes, what it tells, and what it does. They can do what the HTTP endpoints can, with the same
-rights; for whom they speak, the request's token and headers say, never the model that calls them."""
+"""The tools, with their arguments and descriptions. They can do what the HTTP endpoints can, with the same rights. The
+request's token and headers, never the model that calls them, decide whom they speak for."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -40,7 +40,7 @@ from resolution.actors import Actor
 from resolution.decisions import undo
 from resolution.domain.verdicts import NAME_MAX, REASON_MAX, ConflictAction
 
-TEXT_MAX: Final = 20_000  # characters of what is recalled for
+TEXT_MAX: Final = 20_000  # characters of a text to recall for
 STATES_MAX: Final = 200
 NAMED_MAX: Final = 80  # characters of an argument that is unknown
 ERROR_FROM: Final = 400  # HTTP statuses
@@ -116,7 +116,7 @@ class WhyArguments(Arguments):
 
 
 class ToolError(Exception):
-    """The call ends in this result, which is an error to the model that made it."""
+    """Ends the call with this result, which the calling model sees as an error."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         super().__init__(str(told.get("error")))
@@ -247,14 +247,14 @@ TOOLS: Final[dict[str, Tool]] = {
 
 
 async def call(caller: Caller, tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """What the tool tells, and whether that is an error."""
-    # A thread of its own, as Django gives each request one: a call that waits for the database keeps no other waiting.
+    """Return the tool's result, and True if that is an error."""
+    # A thread of its own, like each of Django's requests: a call that waits for the database does not block others.
     async with ThreadSensitiveContext():
         try:
             require_own_name(caller)
             require(caller, "agent")
             if unknown := arguments.keys() - tool.arguments.model_fields.keys():
-                # Not left to the model, which would tell of each, and there may be 100,000 of them.
+                # Not left to the pydantic model, which would report each of them, and there may be 100,000.
                 return {"error": f"{min(unknown)[:NAMED_MAX]}: there is no such argument"}, True
             return as_json(await tool.run(caller, tool.arguments.model_validate(arguments))), False
         except ToolError as error:
@@ -273,6 +273,6 @@ async def call(caller: Caller, tool: Tool, arguments: dict[str, Any]) -> tuple[d
 
 
 def as_json(told: dict[str, Any]) -> dict[str, Any]:
-    """Times as texts."""
+    """Convert times to strings."""
     plain: dict[str, Any] = json.loads(json.dumps(told, cls=DjangoJSONEncoder))
     return plain

@@ -1,7 +1,7 @@
-"""From the figures of hours to charts: pure, no Django.
+"""Turns hourly figures into charts: pure, no Django.
 
-A chart's points are periods: an hour, a quarter of a day, a day. What was counted in a period adds up; what is counted
-as it stands is as of its last hour.
+The points of a chart are periods: an hour, a quarter of a day, a day. Counts of events are added up; totals are as of
+the last hour of a period.
 """
 
 from bisect import bisect_right
@@ -16,7 +16,7 @@ UNKNOWN: Final = "–"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one hour, or of a longer period. ``begin``: in UTC. What is None is not known."""
+    """The figures of one hour, or of a longer period. ``begin`` is in UTC. None means not known."""
 
     begin: datetime
     tokens: int | None = None
@@ -36,14 +36,14 @@ COUNTED: Final = ("conflicts_opened", "conflicts_closed", "requests", "recollect
 
 
 def together(hours: Sequence[Figures]) -> Figures:
-    """The figures of a period, at least one hour, in order."""
+    """Return the figures of a period; ``hours`` is not empty, and in order."""
     known: dict[str, Any] = {
         name: next((value for one in reversed(hours) if (value := getattr(one, name)) is not None), None)
         for name in STANDING
     }
     known |= {name: sum(getattr(one, name) for one in hours) for name in COUNTED}
-    # Percentiles do not add up. Of the medians it is their mean, each counting as often as its hour had prompts; of the
-    # 99th percentiles the worst, which overstates rather than hides.
+    # Percentiles do not add up. Take the mean of the medians, weighted by the prompts of each hour, and the worst of the
+    # 99th percentiles, which overstates rather than hides.
     timed = [(one.enrich_ms_p50, one.requests) for one in hours if one.enrich_ms_p50 is not None]
     requests = sum(count for _, count in timed)
     p50 = sum(median * count for median, count in timed) / requests if requests else None
@@ -56,18 +56,18 @@ def together(hours: Sequence[Figures]) -> Figures:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What is looked back on: so many periods of so many hours. ``point`` says what one point of a chart is."""
+    """A time range: a number of periods of so many hours. ``point`` says what one point of a chart is."""
 
     key: str
     title: str
     periods: int
     hours: int
     point: str
-    label: str  # of a period, as strftime takes it
+    label: str  # of a period, a format for strftime
 
     def begins(self, now: datetime, zone: tzinfo) -> list[datetime]:
-        """When each period begins, in UTC, the running one last. Longer ones than an hour follow the clocks of the time
-        zone, also where these are set."""
+        """Return when each period begins, in UTC, the running one last. Periods longer than an hour follow the clocks
+        of the time zone, even when these are changed."""
         if self.hours == 1:
             running = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
             return [running - HOUR * back for back in range(self.periods - 1, -1, -1)]
@@ -86,13 +86,13 @@ RANGES: Final = (
 
 
 def range_of(key: str | None) -> Range:
-    """The first where there is none of that name."""
+    """Return the range with this key, or the first if there is none."""
     return next((one for one in RANGES if one.key == key), RANGES[0])
 
 
 def by_period(hours: Iterable[Figures], begins: Sequence[datetime]) -> list[Figures | None]:
-    """The figures of each period, None where there are none. ``hours`` are in order; what is earlier than the first
-    period is left out."""
+    """Return the figures of each period, None if there are none. ``hours`` are in order; those before the first period
+    are left out."""
     of_period: list[list[Figures]] = [[] for _ in begins]
     for hour in hours:
         if (index := bisect_right(begins, hour.begin) - 1) >= 0:
@@ -115,7 +115,7 @@ class Series:
         return [None if point is None else getattr(point, self.figure) for point in points]
 
     def headline(self, values: Sequence[float | None]) -> str:
-        """The one figure that stands for all: the sum of what was counted, of all else the latest."""
+        """Return the one figure for all: the sum of counts, otherwise the latest value."""
         known = [value for value in values if value is not None]
         if not known:
             return UNKNOWN
@@ -127,7 +127,7 @@ class Series:
         return f"{value:,.1f}" if self.kind == "ms" else f"{value:,.0f}"
 
     def describe(self, values: Sequence[float | None], labels: Sequence[str]) -> str:
-        """What the picture shows, for those who do not see it."""
+        """Describe the picture for those who do not see it."""
         known = [(value, label) for value, label in zip(values, labels, strict=True) if value is not None]
         if not known:
             return f"{self.name}: not known"
@@ -171,8 +171,8 @@ PANELS: Final = (
 
 
 def charts(hours: Sequence[Figures], chosen: Range, now: datetime, zone: tzinfo) -> dict[str, Any]:
-    """What the page shows: ``panels`` with a headline and a text for each, the same values as ``table``, the newest
-    first, and ``data`` for the script that draws."""
+    """Return the content of the page: ``panels`` with a headline and a text for each, the same values as ``table``, the
+    newest first, and ``data`` for the script that draws."""
     begins = chosen.begins(now, zone)
     points = by_period(hours, begins)
     local = [begin.astimezone(zone) for begin in begins]

@@ -1,8 +1,8 @@
-"""Takes what is forgotten out of what is told of prompts that were given it."""
+"""Removes forgotten content from the records of what prompts were given."""
 
 from typing import Any, Final
 
-# ``going`` is the table of memory/semantic/forgetting.py: kind and row of what goes.
+# ``going`` is the table of memory/semantic/forgetting.py: kind and row of what is to be forgotten.
 OF_REQUESTS: Final = """
     UPDATE recollection_event SET block = '' WHERE block <> '' AND EXISTS (
         SELECT FROM jsonb_array_elements(notes) AS note JOIN going
@@ -15,13 +15,13 @@ OF_LATER_REQUESTS: Final = """
         SELECT encode(given_note.conversation, 'hex') FROM given_note JOIN going USING (kind, row)
     )
 """
-# What it is made of, where that is kept.
+# The texts of the prompts themselves, if they are stored.
 OF_PROMPTS: Final = """
     UPDATE recollection_event SET prompt_text = '' WHERE prompt_text <> '' AND conversation IN (
         SELECT encode(episode.conversation, 'hex') FROM episode JOIN going ON kind = 'episode' AND row = id
     )
 """
-# Without its block a place counts as empty, also for a process that loads the conversation anew.
+# Without its block a place counts as empty, even for a process that reloads the conversation.
 OF_CONVERSATIONS: Final = """
     UPDATE injection SET block = '', content = '{"facts": [], "questions": []}' WHERE block <> '' AND EXISTS (
         SELECT FROM jsonb_array_elements(content -> 'notes') AS note JOIN going

@@ -1,4 +1,4 @@
-"""Figures over time: one row an hour, taken in the background, and what charts show of them."""
+"""Figures over time: takes one row an hour in the background, and returns the charts of them."""
 
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
@@ -13,10 +13,10 @@ from proxy.telemetry.charts import HOUR, RANGES, Figures, range_of
 from proxy.telemetry.charts import charts as drawn
 
 HOURS_BACK: Final = 48  # hours that are still taken after they ended, if nobody was there to take them
-# Events come late where Postgres was away; what they tell still counts for their hour. Those that come later do not.
+# Events come late if Postgres was away; within this time they still count for their hour.
 LATE: Final = timedelta(minutes=10)
 
-# The hours that may be taken: from the first of which anything is known.
+# The first hour of which anything is known.
 FIRST = """
     SELECT least(
         (SELECT min(at) FROM recollection_event), (SELECT min(at) FROM loop_event),
@@ -29,7 +29,7 @@ STANDING = """
         (SELECT count(*) FROM urd WHERE id <> parent_id),
         (SELECT count(*) FROM conflict WHERE status = 'open')
 """
-# What stands now is no figure of an hour that is over: there what was taken last stays.
+# Current totals are no figures of an hour that is over: there the totals taken last stay.
 TAKE = """
     INSERT INTO hourly_figures (
         hour, tokens, edges, conflicts_open, conflicts_opened, conflicts_closed, requests, recollections, loops,
@@ -57,7 +57,7 @@ TAKE = """
         enrich_ms_p99 = EXCLUDED.enrich_ms_p99,
         taken_at = EXCLUDED.taken_at
 """
-# Of the running hour, at once: beside them the page says how many conflicts wait.
+# The running hour's conflicts at this moment, because the page says beside the chart how many wait.
 RUNNING = """
     SELECT
         count(*) FILTER (WHERE status = 'open'), count(*) FILTER (WHERE detected_at >= %(begin)s),
@@ -67,9 +67,9 @@ RUNNING = """
 
 
 def take(now: datetime) -> list[datetime]:
-    """Takes the figures of the running hour, and of those before it that were not taken after their end; which it
-    took."""
-    # Taking an hour again changes nothing: where this is cut off, the next one takes what is left.
+    """Take the figures of the running hour, and of those before it that were not taken after their end. Return these
+    hours."""
+    # Taking an hour again changes nothing: if this is interrupted, the next run takes the rest.
     running = hour_of(now)
     hours = [*find_missed_hours(running), running]
     with connection.cursor() as cursor:
@@ -84,7 +84,7 @@ def take(now: datetime) -> list[datetime]:
 
 
 def find_missed_hours(running: datetime) -> list[datetime]:
-    """The hours before the running one that have no figures, or some that were taken too early; the earliest first."""
+    """Return the hours before the running one that have no figures, or were taken too early; the earliest first."""
     [(first,)] = fetch_rows(FIRST)
     if first is None:
         return []
@@ -100,8 +100,8 @@ def hour_of(at: datetime) -> datetime:
 
 
 def charts(chosen: str | None = None) -> dict[str, Any]:
-    """What the charts of a range (``24h``, the default, ``7d``, ``30d``) show, in two queries. ``is_empty``: there are
-    no figures in it."""
+    """Return the charts of a range (``24h``, the default, ``7d``, ``30d``), in two queries. ``is_empty``: there are no
+    figures in it."""
     now, zone, shown = timezone.now(), timezone.get_current_timezone(), range_of(chosen)
     begin = shown.begins(now, zone)[0]
     columns = [field.name for field in fields(Figures)[1:]]

@@ -1,4 +1,4 @@
-"""The last recollections as they are served, for those who watch: what a page shows first, and what came since."""
+"""The last recollections as they are served, for those who watch: the rows of the first page, and later ones."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ from memory.recall.notes import GIVEN
 from proxy.models import LoopEvent, RecollectionEvent
 
 ROWS_MAX: Final = 100
-# Each server process writes its events by itself, within a second or so: one that came later may tell of earlier.
+# Each server process writes its own events, within a second or so: a row that came later may be of an earlier time.
 OVERLAP: Final = timedelta(seconds=5)
-# So many events are looked at for those that a filter wants, and for the names that it offers: finding the last hundred
-# of an agent that has been away for days among millions takes too long.
+# The number of events that are searched for those that a filter wants, and for the names that it offers: finding the
+# last hundred of an agent that has been away for days among millions takes too long.
 LOOKED_AT_MAX: Final = 10_000
 NAMED_MAX: Final = 1_000
-BIGGEST: Final = 2**63 - 1  # that Postgres takes for an id
+BIGGEST: Final = 2**63 - 1  # the largest id in Postgres
 BEGINNING: Final = datetime.fromtimestamp(0, UTC)
 SHOWN: Final = ("recalled", "asked")
 KINDS: Final = {"state": "values of the project", "memory": "memories", "episode": "episodes"}
@@ -28,7 +28,7 @@ KINDS: Final = {"state": "values of the project", "memory": "memories", "episode
 
 @dataclass(frozen=True, slots=True)
 class FeedFilter:
-    """Which events are watched; empty for all."""
+    """The events to watch; empty for all."""
 
     agent: str = ""
     model: str = ""
@@ -45,14 +45,14 @@ class FeedFilter:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How far a page has followed: the newest event it has seen, and the newest loop."""
+    """The position of a page in the feed: the newest event it has seen, and the newest loop."""
 
     at: datetime = BEGINNING
     loop: int = 0
 
     @classmethod
     def read(cls, text: str) -> "Mark":
-        """Of what ``str`` gave; of anything else the very beginning."""
+        """Parse the output of ``str``; anything else gives the very beginning."""
         at, _, loop = text.partition(" ")
         try:
             return cls(datetime.fromtimestamp(max(float(at), 0), UTC), min(int(loop), BIGGEST))
@@ -65,7 +65,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One event with what was done about loops in it. ``ids`` are those of the concepts that are known by name."""
+    """One event with the interventions against loops in it. ``ids`` are those of the concepts in the vocabulary."""
 
     event: RecollectionEvent
     loops: Sequence[LoopEvent] = ()
@@ -73,13 +73,13 @@ class Served:
 
     @property
     def shown(self) -> list[tuple[str, str, int | None]]:
-        """The concepts that the prompt was told about: name, whether recalled or asked about, id."""
+        """The concepts that the prompt was told about: name, recalled or asked, id."""
         reasons = self.event.reasons
         return [(word, reasons[word], self.ids.get(word)) for word in sorted(reasons) if reasons[word] in SHOWN]
 
     @property
     def left_out(self) -> list[tuple[str, list[str]]]:
-        """Why the others were not, and which."""
+        """The reasons why other concepts were left out, each with the concepts."""
         by_reason: defaultdict[str, list[str]] = defaultdict(list)
         for word, reason in sorted(self.event.reasons.items()):
             if reason not in SHOWN:
@@ -88,18 +88,18 @@ class Served:
 
     @property
     def given(self) -> list[str]:
-        """How many values of its project, memories and episodes the prompt was given."""
+        """The numbers of project values, memories and episodes that the prompt was given."""
         counts = Counter(note["kind"] for note in self.event.notes if note["why"] == GIVEN)
         return [format_count(count, kind, KINDS[kind]) for kind, count in sorted(counts.items(), reverse=True)]
 
     @property
     def not_given(self) -> list[tuple[str, int]]:
-        """How many of those that were found were not given, by why."""
+        """The number of notes that were found and not given, by reason."""
         return sorted(Counter(note["why"] for note in self.event.notes if note["why"] != GIVEN).items())
 
 
 def newest(wanted: FeedFilter) -> tuple[list[Served], Mark]:
-    """The last events, the newest first, at most ROWS_MAX, and how far that is."""
+    """Return the last events, the newest first, at most ROWS_MAX, and the mark after them."""
     last_loop = LoopEvent.objects.order_by("-id").values_list("id", flat=True).first() or 0
     rows = wanted.of(RecollectionEvent.objects.filter(at__gte=_horizon(wanted)))
     served = with_loops(list(rows.order_by("-at", "-request")[:ROWS_MAX]))
@@ -107,8 +107,10 @@ def newest(wanted: FeedFilter) -> tuple[list[Served], Mark]:
 
 
 def since(mark: Mark, wanted: FeedFilter) -> tuple[list[Served], Mark]:
-    """The events that came after the mark, the newest first, some that the page has already, and older ones in which a
-    loop was met since. And the next mark."""
+    """Return the events after the mark and the next mark.
+
+    The newest come first. Some may be on the page already, and some are older ones with a new loop.
+    """
     loops = list(LoopEvent.objects.filter(id__gt=mark.loop).order_by("id")[:ROWS_MAX])
     begin = max(mark.at - OVERLAP, _horizon(wanted))
     rows = wanted.of(RecollectionEvent.objects.filter(at__gte=begin)).order_by("-at", "-request")[:ROWS_MAX]
@@ -122,7 +124,7 @@ def since(mark: Mark, wanted: FeedFilter) -> tuple[list[Served], Mark]:
 
 
 def _horizon(wanted: FeedFilter) -> datetime:
-    """From when on events are looked at."""
+    """Return the time from which on events are searched."""
     if not wanted:
         return BEGINNING
     times = RecollectionEvent.objects.order_by("-at").values_list("at", flat=True)
@@ -138,12 +140,12 @@ def with_loops(events: Sequence[RecollectionEvent]) -> list[Served]:
 
 
 def ids_of(words: set[str]) -> dict[str, int]:
-    """The ids of the words that the vocabulary has."""
+    """Return the ids of the words that are in the vocabulary."""
     return dict(Soas.objects.filter(token__in=words).values_list("token", "id")) if words else {}
 
 
 def names() -> tuple[list[str], list[str]]:
-    """Who sent the last prompts, and to which models."""
+    """Return the agents that sent the last prompts, and the models."""
     last = RecollectionEvent.objects.order_by("-at").values_list("agent", "model")[:NAMED_MAX]
     pairs = set(last)
     return sorted({agent for agent, _ in pairs}), sorted({model for _, model in pairs})

@@ -1,5 +1,5 @@
-"""What prompts said, kept only where an operator wants it (the setting ``live_prompt_text``): the beginning of the last
-message of a user, secrets masked."""
+"""Stores the texts of prompts, only if an operator wants it (the setting ``live_prompt_text``): the beginning of the
+last user message, with secrets masked."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,15 +12,15 @@ from proxy.domain.formats.base import Part
 from proxy.models import RecollectionEvent
 
 KEPT_MAX: Final = 2_000  # characters
-# Characters that are read: more than are kept, so that no secret is cut in two where the text is cut.
+# Characters that are read: more than are kept, so that the cut does not split a secret.
 READ_MAX: Final = 4_000
 SECRET_MAX: Final = 200  # characters before the end of what was read that may be the beginning of a secret
-NUL: Final = "\0"  # which Postgres does not store
+NUL: Final = "\0"  # Postgres does not store it
 
 
 def find_last_user_text(parts: Sequence[Part], readings: Sequence[MaybeReading]) -> str:
-    """How the last message of a user begins, as it came; empty where there is none."""
-    # Who said a message is known of those that were read: an agent's framework speaks in the user's role, too.
+    """Return the unmasked beginning of the last user message; empty if there is none."""
+    # Only a reading tells who said a message: an agent's framework speaks in the user's role, too.
     for part, reading in zip(reversed(parts), reversed(readings), strict=True):
         role = part.role if reading is None else reading.role
         if role == "user" and part.text:
@@ -29,7 +29,7 @@ def find_last_user_text(parts: Sequence[Part], readings: Sequence[MaybeReading])
 
 
 def mask_text(said: str) -> str:
-    """What is stored of it. 0.1 to 1 ms: not for the hot path."""
+    """Return the text to store. Takes 0.1 to 1 ms: not for the hot path."""
     text, _ = unwrap(said, "user")
     masked = mask_secrets(text).replace(NUL, "\ufffd")
     end = KEPT_MAX if len(said) < READ_MAX else min(KEPT_MAX, len(masked) - SECRET_MAX)
@@ -37,7 +37,7 @@ def mask_text(said: str) -> str:
 
 
 def forget() -> int:
-    """Deletes all that is kept, a batch at a time; of how many requests."""
+    """Delete all stored texts, a batch at a time; return the number of requests."""
     of_some = RecollectionEvent.objects.exclude(prompt_text="").order_by("at").values("pk")
     gone = 0
     for _ in retention.iterate_batches():

@@ -1,4 +1,4 @@
-"""Rows on their way to tables of Postgres: taken at once, and written in the background soon after they came."""
+"""Queues rows for tables of Postgres: takes them at once, and writes them in the background soon after."""
 
 import asyncio
 import logging
@@ -19,14 +19,14 @@ RETRY_S = 1.0
 WRITE_S = 10.0
 LAST_WRITE_S = 1.0  # at the end, when the supervisor waits
 BATCH = 500  # rows a statement
-WAITING_MAX = 5_000  # rows, of a few KB at most; the oldest go when Postgres is away for long
+WAITING_MAX = 5_000  # rows, of a few KB at most; the oldest are dropped when Postgres is away for long
 DROPPED = Counter("festinger_dropped_rows", "Rows about prompts that found no room or were refused", ["table"])
 
 Row = dict[str, Any]  # by column; ``at`` in seconds since the epoch
 
 
 def columns_of(model: type[Model]) -> dict[str, str]:
-    """The columns that a row gives and their types, but for ``at``."""
+    """Return the columns of a row and their types, except ``at``."""
     fields = [field for field in model._meta.concrete_fields if field.attname not in ("id", "at")]
     return {field.attname: str(field.db_type(connection)) for field in fields}
 
@@ -40,7 +40,7 @@ class RowQueue:
         table, columns = model._meta.db_table, columns_of(model)
         names = ", ".join(columns)
         types = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-        # A row may be written twice, where a write was cut off and nobody knows whether it was committed.
+        # A row may be written twice if a write was interrupted and it is not known whether it was committed.
         self._insert = f"""
             INSERT INTO {table} ({names}, at)
             SELECT {names}, to_timestamp(at) FROM jsonb_to_recordset(%s::jsonb) AS row ({types}, at float8)
@@ -54,14 +54,14 @@ class RowQueue:
             self._dropped.inc()
 
     async def write(self, writer: Connection) -> None:
-        """Raises psycopg.Error; what was not written goes on waiting."""
+        """Write all rows. Raises psycopg.Error; rows that were not written stay in the queue."""
         while self.rows:
             batch = [self.rows.popleft() for _ in range(min(BATCH, len(self.rows)))]
             try:
                 await self.prepare(batch)
                 await writer.execute(self._insert, [orjson.dumps(batch).decode()])
             except (psycopg.DataError, psycopg.IntegrityError) as error:
-                # Not put back: Postgres would refuse them again, and with them all that come later.
+                # Not put back: Postgres would refuse them again, and all later rows with them.
                 self._dropped.inc(len(batch))
                 logger.warning("rows.refused", extra={"rows": len(batch), "error": first_line(error)})
             except BaseException:
@@ -69,12 +69,12 @@ class RowQueue:
                 raise
 
     async def prepare(self, batch: list[Row]) -> None:
-        """What is left to do about rows before they are written."""
+        """Finish the rows before they are written."""
 
 
 class WriteBehind:
-    """Writes what waits in its queues, in their order. ``name`` is how its connection shows in Postgres; ``gather_s``:
-    what comes within so many seconds is written together."""
+    """Writes the rows in its queues, in the order of the queues. ``name`` is the name of its connection in Postgres;
+    rows that come within ``gather_s`` seconds are written together."""
 
     def __init__(self, dsn: str, name: str, gather_s: float, *queues: RowQueue) -> None:
         self._dsn = dsn
@@ -89,27 +89,27 @@ class WriteBehind:
         return sum(len(queue.rows) for queue in self._queues)
 
     def put(self, queue: RowQueue, row: Row) -> None:
-        """Call it on the event loop's thread. Never blocks."""
+        """Queue a row. Call it on the event loop's thread; it never blocks."""
         queue.add(row)
         self._wanted.set()
 
     async def run(self) -> None:
-        """Writes what comes, until it is cancelled."""
+        """Write rows as they come, until cancelled."""
         while True:
             try:
-                # Kept between writes: to connect takes longer than to write what one prompt leaves.
+                # Kept between writes: connecting takes longer than writing the rows of one prompt.
                 async with open_connection(self._dsn, self._name) as writer:
                     while await self._wanted.wait():
                         await asyncio.sleep(self._gather_s)
                         await self._write(writer, WRITE_S)
             except (psycopg.Error, OSError) as error:
-                # A Postgres that is away is no concern of this as long as nothing waits for it.
+                # It does not matter that Postgres is away as long as no row waits.
                 if self.waiting:
                     self._log_failure(error)
             await asyncio.sleep(RETRY_S)
 
     async def write(self, within_s: float = WRITE_S) -> None:
-        """Writes what waits over a connection of its own, as far as Postgres takes it in time. Never raises."""
+        """Write the waiting rows over a separate connection, as far as Postgres takes them in time. Never raises."""
         try:
             async with asyncio.timeout(within_s), open_connection(self._dsn, self._name) as writer:
                 await self._write(writer, within_s)
@@ -117,8 +117,8 @@ class WriteBehind:
             self._log_failure(error)
 
     async def _write(self, writer: Connection, within_s: float) -> None:
-        # One at a time: the last write of a server that stops waits until the one that was cut off has put its rows
-        # back, or it would find nothing to write.
+        # One at a time: when a server stops, its last write waits until the interrupted one has put its rows back.
+        # Otherwise it would find nothing to write.
         async with asyncio.timeout(within_s), self._writing:
             self._wanted.clear()
             try:

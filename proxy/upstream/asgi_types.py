@@ -1,4 +1,4 @@
-"""ASGI's types, as loose as Django's stubs have them, and its two messages of an answer."""
+"""ASGI's types, as loose as in Django's stubs, and the two messages of an answer."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any

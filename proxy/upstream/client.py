@@ -1,4 +1,4 @@
-"""The one HTTP client. Whoever opens an answer closes it."""
+"""The only HTTP client. Whoever opens an answer closes it."""
 
 import asyncio
 import logging
@@ -26,12 +26,12 @@ class Upstream:
 
     @property
     def base_url(self) -> str:
-        """As it is shown, without a password."""
+        """The address to show, without a password."""
         return self._server.shown_url
 
     def move(self, base_url: str, connect_timeout_s: float) -> bool:
-        """What is asked from now on goes there; what is under way is not disturbed. True where that is another address
-        than before."""
+        """Send later requests to this address; running ones are not disturbed. Return True if the address is a
+        different one."""
         before = self._server
         if (base_url, connect_timeout_s) == (before.base_url, before.connect_timeout_s):
             return False
@@ -48,9 +48,10 @@ class Upstream:
         headers: Iterable[tuple[bytes, bytes]],
         content: bytes | httpx.AsyncByteStream | None,
     ) -> httpx.Response:
-        """The upstream's answer, its body not read yet. ``target`` is path and query as the client sent them.
+        """Return the upstream's answer before its body is read. ``target`` is path and query as the client sent them.
 
-        Raises UpstreamUnreachable, or what reading ``content`` raised."""
+        Raises UpstreamUnreachable, or what reading ``content`` raised.
+        """
         server = self._server
         try:
             return await server.transport.handle_async_request(server.request(method, target, headers, content))
@@ -88,7 +89,7 @@ class Server:
         content: bytes | httpx.AsyncByteStream | None,
     ) -> httpx.Request:
         sent: Headers = list(headers)
-        # User and password in upstream.url are for this server: they win over what the client sends.
+        # User and password in upstream.url are for this server: they take precedence over the client's.
         if self._credentials:
             sent = [header for header in sent if header[0] != AUTHORIZATION] + [(AUTHORIZATION, self._credentials)]
         # Never both a length and an encoding: a server may read the body by either (RFC 9112 section 6.3).
@@ -107,7 +108,7 @@ class Server:
     def reason(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):
             return f"no connection within {self.connect_timeout_s:g} s"
-        # What the system says of it; around that, aiohttp tells how it tried.
+        # Use the system's own message, without aiohttp's text around it.
         cause: object = error
         while isinstance(cause, BaseException):
             if isinstance(cause, OSError) and (cause.errno or 0) > 0:
@@ -122,16 +123,16 @@ def without_password(url: str) -> str:
 
 
 def _credentials(address: URL) -> bytes:
-    """The value of an Authorization header, from user and password in the address; empty where there are none."""
+    """Return the value of an Authorization header for user and password in the address; empty if there are none."""
     if address.user is None:
         return b""
     return encode_basic_auth(address.user, address.password or "").encode()
 
 
 def _let_go(error: BaseException | None) -> None:
-    """Frees what the frames of its traceback hold, the request's body above all."""
-    # aiohttp's frames hold the error in turn: only the collector of cycles would find them, much later, while a client
-    # that tries again and again brings one body of many megabytes after the other.
+    """Free what the frames of the error's traceback hold, above all the request's body."""
+    # aiohttp's frames refer to the error in turn: only the garbage collector would find the cycle, much later, while a
+    # client that keeps retrying sends one body of many megabytes after the other.
     while error is not None:
         error.__traceback__ = None
         error = error.__cause__ or error.__context__

@@ -1,11 +1,11 @@
-"""TCP options for both sides of the proxy: a peer that vanished without a word is noticed.
+"""TCP options for both sides of the proxy, by which it notices a peer that has vanished silently.
 
 Nothing arrives from a laptop that was shut or a cable that was pulled; a model would go on for nobody.
 """
 
 import socket
 
-VANISHED_S = 120  # a client that takes nothing of what waits for it that long counts as gone, too
+VANISHED_S = 120  # a client that does not read waiting data for this long counts as gone, too
 OPTIONS = {
     "SO_KEEPALIVE": (socket.SOL_SOCKET, 1),
     "TCP_KEEPIDLE": (socket.IPPROTO_TCP, 30),
@@ -16,7 +16,7 @@ OPTIONS = {
 
 
 def notice_vanished(tcp: socket.socket) -> None:
-    """Sets those of OPTIONS that this system has. A listening socket hands them on to what it accepts."""
+    """Set those of OPTIONS that this system has. A listening socket passes them on to accepted connections."""
     for name, (level, value) in OPTIONS.items():
         if hasattr(socket, name):
             tcp.setsockopt(level, getattr(socket, name), value)

@@ -1,4 +1,4 @@
-"""The SYSTEM text of each model's Modelfile, asked for in the background and remembered for a while."""
+"""Fetches the SYSTEM text of each model's Modelfile in the background, and remembers it for a while."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ CHANGED = b'"success"'
 
 @dataclass(frozen=True, slots=True)
 class KnownSystem:
-    """``system`` is None where the upstream could not say. ``until`` is on the monotonic clock."""
+    """``system`` is None if the upstream could not say. ``until`` is on the monotonic clock."""
 
     system: str | None
     until: float
@@ -41,12 +41,12 @@ def is_model_name(text: str) -> bool:
 
 
 def forgetting(modelfiles: "Modelfiles", send: Send) -> Send:
-    """``send`` for the answer of a request that changes models: what was known is forgotten, here and in the other
+    """Wrap ``send`` for the answer to a request that changes models, to forget what is known, here and in the other
     processes."""
 
     async def tell(message: Event) -> None:
         is_progress = message.get("more_body", False) and CHANGED not in message["body"]
-        # Before the client hears of the change: its next prompt, which may go to another process, has to ask anew.
+        # Before the client learns of the change: its next prompt, which may go to another process, has to ask again.
         if not is_progress:
             modelfiles.forget()
             if message["type"] == "http.response.body" and modelfiles.broadcast is not None:
@@ -57,7 +57,8 @@ def forgetting(modelfiles: "Modelfiles", send: Send) -> Send:
 
 
 class Modelfiles:
-    """``broadcast`` makes the other processes forget; None where there are none."""
+    """The SYSTEM texts known to this process. ``broadcast`` makes the other processes forget; None if there are
+    none."""
 
     def __init__(self, upstream: Upstream, broadcast: Callable[[], Awaitable[None]] | None = None) -> None:
         self.broadcast = broadcast
@@ -66,12 +67,14 @@ class Modelfiles:
         self._asking: dict[str, asyncio.Task[None]] = {}
 
     def system_of(self, model: str) -> str | None:
-        """The model's SYSTEM text, "" if it has none, None while it is not known. Never waits: the upstream is
-        asked in the background. What cannot be a model's name is never known."""
+        """Return the model's SYSTEM text, "" if it has none, None while it is not known.
+
+        Never waits: the upstream is asked in the background. A text that cannot be a model's name is never known.
+        """
         if not is_model_name(model):
             return None
-        # An old answer stands until a new one is there: else the beginning of prompts would change back and forth, and
-        # the model evaluate all of them anew.
+        # Keep an old answer until a new one is there: else the beginning of prompts would change back and forth, and
+        # the model would have to evaluate all of them again.
         known = self._known.get(model)
         if (known is None or known.until <= time.monotonic()) and model not in self._asking:
             if len(self._asking) < QUESTIONS_MAX:
@@ -81,12 +84,12 @@ class Modelfiles:
         return None if known is None else known.system
 
     def recall_system(self, model: str) -> str | None:
-        """The same, from what is known, without asking for it."""
+        """Return the SYSTEM text as far as it is known, without asking the upstream."""
         known = self._known.get(model)
         return None if known is None else known.system
 
     def forget(self) -> None:
-        """Something that changes models passed through."""
+        """Forget all texts, after a request that changes models."""
         self._known.clear()
         # Questions under way would bring the old answer.
         for task in self._asking.values():
@@ -100,10 +103,10 @@ class Modelfiles:
             logger.info("modelfile.unknown", extra={"model": model, "error": str(error)[:200]})
             known = KnownSystem(None, time.monotonic() + RETRY_S)
         finally:
-            # Not where it was forgotten: by now somebody else may be asking about the same model.
+            # Not if this task was forgotten: by now another one may be asking about the same model.
             if self._asking.get(model) is asyncio.current_task():
                 del self._asking[model]
-        # That the upstream did not answer says nothing about the model.
+        # A missing answer says nothing about the model.
         if known.system is None and (old := self._known.get(model)) is not None:
             known = KnownSystem(old.system, known.until)
         while len(self._known) >= MODELS_MAX:
@@ -118,8 +121,8 @@ class Modelfiles:
         finally:
             await answer.aclose()
         now = time.monotonic()
-        # A server that only speaks the prompt endpoints has no Modelfiles: its models have no SYSTEM. Ollama itself
-        # answers 404 for a model that is not there yet, so this is asked again soon.
+        # A server with only the prompt endpoints has no Modelfiles: its models have no SYSTEM. Ollama itself answers 404
+        # for a model that is not there yet, so ask again soon.
         if answer.status_code in (404, 405, 501):
             return KnownSystem("", now + RETRY_S)
         if answer.status_code != 200:

@@ -1,4 +1,4 @@
-"""An upstream's answer on its way to the client: bytes as they come, closed however it ends."""
+"""Relays an upstream's answer to the client: bytes as they come, closed however it ends."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ class StreamGuard(Protocol):
     """Watches a stream while it passes."""
 
     def pass_on(self, chunk: bytes) -> tuple[bytes, bool]:
-        """What goes to the client for this chunk, and whether the answer ends with it."""
+        """Return the bytes for the client in place of this chunk, and True if the answer ends with them."""
 
 
 class GuardedStream(AsyncIterator[bytes]):
@@ -47,7 +47,7 @@ class GuardedStream(AsyncIterator[bytes]):
         try:
             chunk, self._has_ended = self._pass_on(chunk)
         except Exception:
-            # The answer matters more than its guard: the rest goes by unguarded.
+            # The answer matters more than its guard: the rest passes unguarded.
             logger.exception("guard.failed")
             self._pass_on = lambda chunk: (chunk, False)
         if self._has_ended:
@@ -56,9 +56,11 @@ class GuardedStream(AsyncIterator[bytes]):
 
 
 class Relay(HttpResponseBase):
-    """The upstream's open answer as a Django response, with ``more_headers`` of Festinger's own. Whoever has it
-    calls ``aclose``, which stops the upstream where it is not done yet. ``guard`` watches it where it is streamed;
-    ``listener``, which raises nothing, is told each chunk, and a line feed at the end."""
+    """The upstream's open answer as a Django response, with ``more_headers`` of Festinger's own.
+
+    The owner calls ``aclose``, which stops the upstream if it has not finished. ``guard`` watches a streamed answer;
+    ``listener``, which must not raise, gets each chunk, and a line feed at the end.
+    """
 
     streaming = True
 
@@ -73,20 +75,20 @@ class Relay(HttpResponseBase):
         super().__init__(status=answer.status_code)
         self._answer = answer
         self._more_headers = more_headers or []
-        # An answer of known length is no stream, and an error is none to be ended.
+        # An answer of known length is no stream, and an error need not be ended.
         is_stream = answer.status_code == 200 and "content-length" not in answer.headers
         self._guard = guard if is_stream else None
         self._listener = listener if answer.status_code == 200 else None
 
     async def send_to(self, send: Send) -> None:
-        """Status, headers, chunks."""
+        """Send status, headers and chunks."""
         headers = filter_for_client(self._answer.headers.raw, self.status_code) + self._more_headers
         await send(start(self.status_code, headers))
         try:
             async for chunk in self._chunks():
                 await send(body(chunk, more=True))
         except (httpx.TransportError, aiohttp.ClientError) as error:
-            # Without the last message the server cuts the connection, and the client sees what it would see directly.
+            # Without the last message the server cuts the connection, as the upstream would for a direct client.
             logger.warning("upstream.broke_off", extra={"error": str(error)[:200]})
             return
         await send(body(b"", more=False))
@@ -117,9 +119,9 @@ BODY = bounds.define("body_bytes", "request bodies larger than limits.max_body_b
 def limit_body(
     receive: Receive, limit: int, *, bound: bounds.Bound = BODY, about: str = "limits.max_body_bytes"
 ) -> Receive:
-    """The same messages, until their bodies are more than ``limit`` bytes: then BodyTooLarge. ``about``: what sets the
+    """Wrap ``receive`` to raise BodyTooLarge once the bodies exceed ``limit`` bytes. ``about`` names the setting of the
     limit."""
-    # Counted as they come: Content-Length may be missing, and clients may lie.
+    # Counted as they come: Content-Length may be missing or wrong.
     size = 0
 
     async def count() -> Event:
@@ -135,8 +137,10 @@ def limit_body(
 
 
 async def until_client_leaves(work: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Runs ``work``, and cancels it when the client closes its connection. The request's body must have been
-    read: the next thing to receive is the disconnect."""
+    """Run ``work``, and cancel it when the client closes its connection.
+
+    The request's body must have been read: the next thing to receive is the disconnect.
+    """
     current = asyncio.current_task()
     assert current is not None
     has_left = False
@@ -153,14 +157,14 @@ async def until_client_leaves(work: Coroutine[Any, Any, None], receive: Receive)
     except asyncio.CancelledError:
         if not has_left:
             raise  # the server stops
-        # This cancellation was our own: left standing, it would make an asyncio.timeout further out end the wrong way.
+        # This cancellation was our own: without uncancel, an outer asyncio.timeout would end the wrong way.
         current.uncancel()
     finally:
         watching.cancel()
 
 
 async def send_error(send: Send, path: str, error: ProxyError) -> None:
-    """The error as Ollama would answer it at that path."""
+    """Send the error as Ollama would answer it at that path."""
     content = orjson.dumps(error_body(path, error.status, str(error)))
     headers = [
         (b"content-type", b"application/json; charset=utf-8"),

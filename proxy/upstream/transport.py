@@ -1,7 +1,7 @@
 """httpx's transport over aiohttp's connections, byte for byte.
 
-httpx-aiohttp hands a request to aiohttp's client, which writes target and headers anew: it decodes and encodes
-them, and keeps one of what came twice. Here aiohttp connects, keeps connections and parses answers, no more.
+httpx-aiohttp passes a request to aiohttp's client, which rewrites target and headers: it decodes and encodes them, and
+keeps only one of repeated ones. Here aiohttp only connects, keeps connections and parses answers.
 """
 
 import asyncio
@@ -31,14 +31,15 @@ CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")  # not allowed in a header's
 
 
 class ExactTransport(AiohttpTransport):
-    """Writes the method, ``target`` (httpx's extension of this name) and headers of a request as they are, after
-    a Host. A streamed body is sent in chunks where the headers say so. ``connect_s``: from the name to a connection;
-    answers have no limit.
+    """Writes the method, ``target`` (httpx's extension of this name) and headers of a request as they are, after a
+    Host.
 
-    Raises httpx.TransportError, or what reading a streamed body raised."""
+    A streamed body is sent in chunks if the headers say so. ``connect_s`` covers name lookup and connecting; answers
+    have no limit. Raises httpx.TransportError, or what reading a streamed body raised.
+    """
 
     def __init__(self, address: URL, connect_s: float) -> None:
-        # The context is not used: aiohttp has one. To make the one that would be made without it takes 30 ms.
+        # The context is not used: aiohttp has its own. Making the default one would take 30 ms.
         super().__init__(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), client=partial(_session, connect_s))
         self._address = address
         self._where: aiohttp.ClientRequest | None = None
@@ -48,7 +49,7 @@ class ExactTransport(AiohttpTransport):
         self._idle.set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self._begin()  # once for the request, so that nobody retires this between two connections
+        self._begin()  # once for the request, so that retire does not close between two connections
         try:
             with map_aiohttp_exceptions():
                 while True:
@@ -58,14 +59,14 @@ class ExactTransport(AiohttpTransport):
                     try:
                         return await exchange.answer()
                     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-                        # A kept connection that the upstream closed just as it was used again: nobody read the request.
+                        # The upstream closed a kept connection just as it was used again, before it read the request.
                         if is_new or not exchange.is_repeatable or _has_begun(error):
                             raise
         finally:
             self._end()
 
     async def retire(self) -> None:
-        """Closes as soon as nothing is under way; also when cancelled, then at once."""
+        """Close once nothing is under way; if cancelled, close at once."""
         try:
             await self._idle.wait()
         finally:
@@ -81,10 +82,10 @@ class ExactTransport(AiohttpTransport):
             self._idle.set()
 
     async def _connect(self) -> tuple[Connection, bool]:
-        """A connection, and whether it is a new one. Raises TimeoutError, without a text."""
+        """Return a connection, and True if it is a new one. Raises TimeoutError without a text."""
         if not isinstance(self.client, aiohttp.ClientSession):
             self.client = self.get_client()
-        # aiohttp keeps connections by the address of a request: this one is never sent, and serves for all.
+        # aiohttp pools connections by the address of a request: this one is never sent, and serves for all.
         if self._where is None:
             self._where = aiohttp.ClientRequest("GET", self._address, loop=asyncio.get_running_loop())
         assert self.client.connector is not None
@@ -93,7 +94,7 @@ class ExactTransport(AiohttpTransport):
             assert connection.protocol is not None
             if not connection.protocol.should_close:
                 break
-            # Something came that nobody had asked for: it would be taken for the answer.
+            # Unexpected data has arrived: it would be taken for the answer.
             connection.close()
         is_new = connection.protocol not in self._used
         self._used.add(connection.protocol)
@@ -114,7 +115,7 @@ class HttpExchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
         self._upload: asyncio.Task[None] | None = None
 
     async def answer(self) -> httpx.Response:
-        """The answer as soon as its head is there, also where the request's body is still on its way."""
+        """Return the answer once its head has arrived, even if the request's body is still on its way."""
         try:
             await self._send()
             message = await self._receive()
@@ -135,7 +136,7 @@ class HttpExchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
         return chunk
 
     async def aclose(self) -> None:
-        # Kept only where both request and answer are complete: what is left of either would be read as the next one.
+        # Keep it only if both request and answer are complete: the rest of either would be read as the next one.
         if self._content.is_eof() and (self._upload is None or self._upload.done()):
             self._connection.release()
             self._tell_end()
@@ -180,18 +181,18 @@ class HttpExchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
                 await writer.write(chunk)
             await writer.write_eof()
         except OSError:
-            # The upstream takes no more. It may have answered all the same, such as 413 in the middle of an upload:
-            # that, or that it has gone, is found when reading.
+            # The upstream does not read any more. It may have answered, such as 413 in the middle of an upload: reading
+            # will show that, or that it is gone.
             pass
         except Exception as error:
-            # What the client's side raised, such as ClientGone, has to reach whoever waits for the answer.
+            # An error of the client's side, such as ClientGone, has to reach the task that waits for the answer.
             self._protocol.set_exception(error)
             self._connection.close()
 
     async def _receive(self) -> RawResponseMessage:
         try:
             message, self._content = await self._protocol.read()
-            # Interim answers are skipped (RFC 9110 section 15.2). 101 is none: it changes the protocol, and is refused.
+            # Skip interim answers (RFC 9110 section 15.2). 101 is none: it changes the protocol, and is refused.
             while 100 <= message.code < 200 and message.code != 101:
                 message, self._content = await self._protocol.read()
         except HttpProcessingError as error:
@@ -204,20 +205,20 @@ class HttpExchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
 
 
 def head(request: httpx.Request) -> bytes:
-    """Request line and headers."""
+    """Return request line and headers."""
     line = b"%s %s HTTP/1.1" % (request.method.encode(), request.extensions["target"])
     host = b"host: " + request.url.netloc
     return b"\r\n".join([line, host, *[b"%s: %s" % header for header in request.headers.raw], b"\r\n"])
 
 
 def _has_begun(error: Exception) -> bool:
-    """Whether the first bytes of an answer came before the connection's end."""
+    """True if the first bytes of an answer came before the connection ended."""
     return isinstance(error, aiohttp.ServerDisconnectedError) and not isinstance(error.message, str)
 
 
 def _session(connect_s: float) -> aiohttp.ClientSession:
-    # No limit of connections: a prompt would wait for the models of other agents. None of time: a model may load for
-    # minutes before its first byte. No cookies: what one client was given must not be sent for another.
+    # No limit on connections: a prompt would wait for the models of other agents. No time limit: a model may load for
+    # minutes before its first byte. No cookies: those of one client must not be sent for another.
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=_tcp_socket),
         timeout=aiohttp.ClientTimeout(total=None, connect=connect_s),

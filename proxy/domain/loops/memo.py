@@ -13,9 +13,9 @@ from proxy.domain.loops.tool_results import FollowUp, read_follow_up
 # For all texts of each kind. A read output takes some 500 bytes, the gist of a text of 2 KB some 20 KB.
 OUTPUTS_MAX_BYTES: Final = 16_000_000
 GISTS_MAX_BYTES: Final = 32_000_000
-TEXTS_MAX: Final = 20_000  # of what takes the same for every text, some 200 bytes
+TEXTS_MAX: Final = 20_000  # for entries of constant size, some 200 bytes
 
-TextKey = tuple[int, int]  # what tells a text within this process: its length and its hash
+TextKey = tuple[int, int]  # identifies a text within this process: its length and its hash
 ReadResult = TypeVar("ReadResult")
 
 

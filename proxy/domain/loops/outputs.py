@@ -10,9 +10,9 @@ from proxy.domain.loops.normalization import canonicalize, fold, join_lines, spl
 from proxy.domain.loops.tool_calls import Call, Calls, get_fenced_code, read_calls, without_thinking
 
 EXCERPT_MAX: Final = 300  # characters
-RUN_MAX: Final = 200  # parts of one output, or between two, that are looked at: the last ones
+RUN_MAX: Final = 200  # parts of one output, or between two, that are read: the last ones
 
-BREAKER: Final = "Festinger has stopped a loop: "  # what the circuit breaker's answers begin with
+BREAKER: Final = "Festinger has stopped a loop: "  # the beginning of the circuit breaker's answers
 _MADE_UP: Final = re.compile(r'\s*+(?:\{\s*+"thoughts":\s*+\[\s*+")?' + BREAKER)
 
 # Calls that address the human: the next message is not their result.

@@ -1,7 +1,7 @@
 """Finds a running answer whose tail repeats: exactly, outside of code, and in words.
 
-Lists, tables, rows of numbers and separators repeat too, and rightly so. A tail counts where it is so long that nobody
-who writes means it.
+Lists, tables, rows of numbers and separators repeat, too, and rightly so. A tail counts as a loop if it is so long that
+nobody would write it on purpose.
 """
 
 import re
@@ -11,21 +11,21 @@ from typing import Final
 EXCERPT_MAX: Final = 300  # characters
 
 _KEPT: Final = 8_192  # characters of the answer
-_STEP: Final = 32  # characters between two looks
-_REST: Final = 256  # characters until the next look where what repeats may do so
-_TAKEN_MAX: Final = 512  # characters between two looks where they come at once
-_NEEDLE: Final = 24  # characters at the very end that are looked for further up
-_TRIES: Final = 6  # places of the needle that are tried: a period may hold the same words twice
-_BLANK: Final = 2_000  # characters of nothing but white space: what a model asked for JSON sometimes ends in
+_STEP: Final = 32  # characters between two checks
+_REST: Final = 256  # characters until the next check after a repetition that is allowed
+_TAKEN_MAX: Final = 512  # characters between two checks if many come at once
+_NEEDLE: Final = 24  # characters at the very end that are searched for further up
+_TRIES: Final = 6  # places of the needle that are tried: a period may contain the same words twice
+_BLANK: Final = 2_000  # characters of nothing but white space: a model asked for JSON sometimes ends like this
 
-# How much has to repeat: characters, and how often by the length of the period.
+# The least that has to repeat: characters, and repeats by the length of the period.
 _LEAST: Final = 240
 _LEAST_OFTEN: Final = ((50, 6), (200, 4), (_KEPT, 3))
-# Of what may be data: within a JSON string, where code and tables stand, of words between commas, of list items.
+# The same for what may be data: in a JSON string, which may hold code and tables, words between commas, list items.
 _LEAST_DATA: Final = 1_000
 _LEAST_DATA_OFTEN: Final = 10
 
-_PERIODS: Final = 3  # that are looked at
+_PERIODS: Final = 3  # periods that are examined
 _CUT: Final = re.compile(r"\A[^\s<>]{0,40}>|\A[A-Za-z0-9_.]+|<[^\s<>]{0,40}\Z|[A-Za-z0-9_.]+\Z")
 
 _FENCE: Final = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
@@ -39,9 +39,9 @@ _LITERAL: Final = re.compile(
 _WORD: Final = re.compile(r"[^\W\d_]{2,}|[^\W\d_a-zA-Z]")
 _DATA: Final = re.compile(r"[A-Za-z0-9+/=_-]*")
 _LINE_ENDS: Final = re.compile(r"\n\s*")
-_BEGINS: Final = re.compile(r"[.!?。！？]\s*|[}\])],?\s*(?=[{\[(])")  # where a sentence or an object does
+_BEGINS: Final = re.compile(r"[.!?。！？]\s*|[}\])],?\s*(?=[{\[(])")  # before a sentence or an object begins
 _LIST_ITEM: Final = re.compile(r"\s*(?:[-*+•>] |\d{1,9}[.)] |\[[ x]\])")
-_LONG: Final = 30  # characters: what stands once in a list, not often
+_LONG: Final = 30  # characters: a list does not repeat an item of this length
 _TABLE_ROW: Final = re.compile(
     r"\s*(?:\||#)|[^\n|]*\|[^\n|]*\||[^\n\t]*\t[^\n\t]*\t|[^\s,;\"{}]+(?:[,;][^\s,;\"{}]*)+$|.*(?:_{3}|\.{4}|:\s*$)"
 )
@@ -52,12 +52,12 @@ _OBJECTS: Final = re.compile(r"[}\]]\s*,\s*[{\[]")
 
 @dataclass(frozen=True, slots=True)
 class TailLoop:
-    repeated: str  # what repeats, in one line
+    repeated: str  # the repeated text in one line
     count: int  # how often, as far as the tail is kept
 
 
 class Tail:
-    """Keeps the last 8 KB of one answer."""
+    """The last 8,192 characters of one answer."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -68,8 +68,8 @@ class Tail:
         self._line = ""  # the last line, as long as a fence may begin in it
 
     def add(self, text: str) -> TailLoop | None:
-        """The loop that the answer is in, if it is."""
-        # Tokens come by the thousand, a few characters each: most are only kept until there is enough to look at.
+        """Add text, and return the loop that the answer is in, if any."""
+        # Tokens come by the thousand, a few characters each: keep them until there is enough to check.
         self._waiting.append(text)
         self._waiting_characters += len(text)
         if self._waiting_characters < _STEP:
@@ -89,7 +89,7 @@ class Tail:
         return None if self._resting else self._repetition()
 
     def _follow_fences(self, text: str) -> None:
-        # "." stands for a line in which no fence can begin any more: most of a long answer is passed over here.
+        # "." means a line in which no fence can begin any more: most of a long answer is skipped here.
         if "\n" not in text and self._line == ".":
             return
         text = self._line + text
@@ -99,7 +99,7 @@ class Tail:
         self._line = line if _FENCE_BEGINS.fullmatch(line) else "."
 
     def _repetition(self) -> TailLoop | None:
-        # The period is found by the answer's last characters: where else they stand, one may have begun.
+        # Find the period by the answer's last characters: it may be the distance to an earlier occurrence.
         text = self._text
         needle = text[-_NEEDLE:]
         if needle.isspace():
@@ -115,16 +115,16 @@ class Tail:
                 return None
             if _has_period(text, period, least):
                 found = self._judge(period)
-                # What may repeat, such as a table, does so for long: it is looked at again after a rest.
+                # Allowed repetitions, such as tables, go on for long: check again after a rest.
                 self._resting = 0 if found else _REST
                 return found
         return None
 
     def _judge(self, period: int) -> TailLoop | None:
-        """The loop, unless what repeats are rows of something."""
+        """Return the loop, unless the repetition is rows of data."""
         text = self._text
         passage = _passage(text, period)
-        # Within a code fence repetition is the rule, unless the fences repeat themselves.
+        # Repetition is normal in a code fence, unless the fences repeat themselves.
         if not _has_words(passage) or (self._is_fenced and not _FENCE.search(passage)):
             return None
         kind = _data_kind(passage, text)
@@ -136,7 +136,7 @@ class Tail:
 
 
 def _passage(text: str, period: int) -> str:
-    """Three periods from the text's end, with no word and no escape cut in two."""
+    """Return three periods from the text's end, without cutting a word or an escape in two."""
     start = len(text) - _PERIODS * period
     if text[start - 1 : start] == "\\":
         start -= 1
@@ -144,18 +144,18 @@ def _passage(text: str, period: int) -> str:
 
 
 def _has_period(text: str, period: int, characters: int) -> bool:
-    """Whether so much of the text's end repeats after so many characters."""
+    """True if the last ``characters`` of the text repeat with this period."""
     if characters > len(text):
         return False
-    # One comparison of two slices, in C: it does not slow down where much of the text repeats.
+    # One comparison of two slices, in C: it does not slow down if much of the text repeats.
     end = text[-characters:]
     return end[period:] == end[:-period]
 
 
 def _excerpt(unit: str) -> str:
-    """What repeats, from where a line or else a sentence begins in it, in one line."""
+    """Return the repeated text in one line, from where a line or else a sentence begins in it."""
     begins = _LINE_ENDS.search(unit) or _BEGINS.search(unit)
-    # The period may be cut anywhere: it is turned until it begins where a line or a sentence does.
+    # The period may be cut anywhere: rotate it to the beginning of a line or a sentence.
     if begins:
         unit = unit[begins.end() :] + unit[: begins.end()]
     return " ".join(unit.split())[:EXCERPT_MAX]
@@ -171,7 +171,7 @@ def _count(text: str, period: int) -> int:
 
 
 def _has_words(passage: str) -> bool:
-    """Whether something is said: in two different letters at least, and no mere data."""
+    """True if the passage has words with at least two different letters, and is not mere data."""
     if _DATA.fullmatch(passage):
         return False
     passage = _LITERAL.sub(" ", _MARKUP.sub(" ", _ESCAPE.sub(" ", passage)))
@@ -180,7 +180,7 @@ def _has_words(passage: str) -> bool:
 
 
 def _data_kind(passage: str, text: str) -> str:
-    """``table`` for what may repeat as often as it likes, ``data`` for what may be meant, empty for prose."""
+    """Return ``table`` for what may repeat without limit, ``data`` for what may be meant, empty for prose."""
     is_escaped = "\\n" in passage
     if is_escaped:
         passage, text = passage.replace("\\n", "\n"), text.replace("\\n", "\n")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from proxy.domain.loops.normalization import NORMALISED_MAX, canonicalize, fold, join_lines
 
-# Not orjson: models write raw line breaks into strings, and text after the object, which only this one takes.
+# Not orjson: models write raw line breaks into strings, and text after the object, which only this decoder accepts.
 _DECODER: Final = json.JSONDecoder(strict=False)
 _FAILURES_MAX: Final = 4  # braces that open no object
 _CALLS_MAX: Final = 20
@@ -24,7 +24,7 @@ _WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 _NAMES: Final = ("tool_name", "tool", "name", "function", "function_name", "action")
 _ARGUMENTS: Final = ("tool_args", "arguments", "args", "tool_input", "action_input", "parameters", "input", "params")
 _WITHIN: Final = ("tool_calls", "tool_call", "function_call", "function", "command", "actions", "action")
-_SURE: Final = frozenset({"tool_args", "tool_input", "tool_calls", "action_input"})  # of nothing but a call
+_SURE: Final = frozenset({"tool_args", "tool_input", "tool_calls", "action_input"})  # keys that only a call has
 _AGENT_ZERO: Final = re.compile(r'"tool_name"\s*:\s*"([^"\n]{1,100})"')
 
 _TAGS: Final = ("tool_call", "function_call", "tool_code", "function_calls", "tools", "action")
@@ -46,14 +46,14 @@ _FENCE_OPENS: Final = re.compile(r"^```[\w+-]*[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Both are written as the model has written them, white space and the order of keys aside."""
+    """Both fields are as the model has written them, except for white space and the order of keys."""
 
     name: str
     arguments: str
 
     @property
     def folded(self) -> str:
-        """What it is compared by."""
+        """The call in a form for comparison."""
         return f"{fold(self.name)} {fold(self.arguments)}"
 
 
@@ -61,23 +61,23 @@ class Call:
 class Calls:
     calls: tuple[Call, ...]
     is_agent_zero: bool = False  # an object with ``tool_name``
-    is_sure: bool = True  # it cannot be but a call, so that what follows it is its result
+    is_sure: bool = True  # certainly a call, so that what follows it is its result
 
 
 NONE: Final = Calls((), is_sure=False)
 
 
 def read_calls(text: str) -> Calls:
-    """The calls in a text, thoughts around them left out."""
+    """Return the calls in a text, without the thoughts around them."""
     if len(text) > NORMALISED_MAX:
         return NONE
-    # Tags first: JSON stands within them. A tag named like a tool last: it can be any markup.
+    # Tags first, because they contain JSON. A tag named like a tool last, because it can be any markup.
     return _read_tags(text) or _read_json(text) or _read_react(text) or _read_named_tag(text) or NONE
 
 
 def without_thinking(text: str) -> str:
-    """The text after what a model thinks aloud before it answers."""
-    # Whether it was opened does not matter: some templates put the opening tag into the prompt.
+    """Return the text after the model's thoughts before its answer."""
+    # The opening tag need not be there: some templates put it into the prompt.
     for closing in ("</think>", "</thinking>"):
         if closing in text:
             text = text.rpartition(closing)[2]
@@ -85,7 +85,7 @@ def without_thinking(text: str) -> str:
 
 
 def get_fenced_code(text: str) -> str:
-    """The code of a text that has one fenced block and ends with it; empty where that is not so."""
+    """Return the code of a text that has one fenced block and ends with it; empty for other texts."""
     if text.count(_FENCE) != 2 or not text.rstrip().removesuffix("<end_code>").rstrip().endswith(_FENCE):
         return ""
     opening = _FENCE_OPENS.search(text)
@@ -93,7 +93,7 @@ def get_fenced_code(text: str) -> str:
 
 
 def objects_in(text: str) -> Iterator[dict[str, Any]]:
-    """The first JSON objects of a text, the outermost ones."""
+    """Yield the first outermost JSON objects of a text."""
     at = failures = 0
     for _ in range(_CALLS_MAX):
         brace = _OPENING_BRACE.search(text, at)
@@ -102,7 +102,7 @@ def objects_in(text: str) -> Iterator[dict[str, Any]]:
         try:
             found, at = _DECODER.raw_decode(text, brace.start())
         except (ValueError, RecursionError):
-            # Each failure may have read to the text's end, so there may only be a few of them.
+            # Each failure may have read to the text's end, so only a few are allowed.
             at = brace.end()
             failures += 1
             if failures == _FAILURES_MAX:
@@ -124,7 +124,7 @@ def _read_json(text: str) -> Calls | None:
     if calls:
         is_agent_zero = isinstance(found[0].get("tool_name"), str)
         return Calls(calls, is_agent_zero, is_sure=is_agent_zero or _is_alone(text) or not _SURE.isdisjoint(found[0]))
-    # Nothing but JSON, without a name that is known for a call: compared by what it says, order aside.
+    # Nothing but JSON, without a known name for a call: compare it by its content, order aside.
     if found and _is_alone(text):
         return Calls(tuple(Call("", canonicalize("", one)) for one in found), is_sure=False)
     return _read_broken_json(text)
@@ -135,7 +135,7 @@ def _calls_in(found: list[dict[str, Any]]) -> tuple[Call, ...]:
 
 
 def _write_as_json(literal: str) -> str:
-    """A literal of Python, as ``repr`` writes it, in JSON."""
+    """Convert a Python literal, as ``repr`` writes it, to JSON."""
     return _LITERAL.sub(_write_token_as_json, literal)
 
 
@@ -143,7 +143,7 @@ def _write_token_as_json(token: re.Match[str]) -> str:
     text = token["text"]
     if text is None:
         return _WORDS.get(token[0], token[0])
-    is_plain = "\\" not in text and '"' not in text  # as most are, in a tenth of the time
+    is_plain = "\\" not in text and '"' not in text  # most are, and this takes a tenth of the time
     return f'"{text}"' if is_plain else json.dumps(_ESCAPE.sub(_read_escape, text))
 
 
@@ -153,14 +153,14 @@ def _read_escape(escape: re.Match[str]) -> str:
 
 
 def _is_alone(text: str) -> bool:
-    """Whether nothing but the JSON stands in the text, or after what is printed before calls."""
+    """True if the text holds nothing but JSON, at most after a line that is printed before calls."""
     printed = _PRINTED.search(text)
     text = text[printed.end() if printed else 0 :].strip()
     return text.startswith(("{", "[", _FENCE)) and text.endswith(("}", "]", _FENCE))
 
 
 def _read_broken_json(text: str) -> Calls | None:
-    """Agent Zero also takes JSON that is not quite well formed."""
+    """Read malformed JSON, which Agent Zero accepts, too."""
     name = _AGENT_ZERO.search(text)
     if name is None:
         return None
@@ -173,7 +173,7 @@ def _calls_of(found: dict[str, Any], depth: int = 0) -> Iterator[Call]:
     if call := _call_of(found):
         yield call
         return
-    # As deep as OpenAI nests them, a function in tool_calls: in arguments, which may be deeper, nothing is called.
+    # OpenAI nests a call two levels deep, as a function in tool_calls. Deeper objects are arguments, not calls.
     if depth == 2:
         return
     for key in _WITHIN:
@@ -200,7 +200,7 @@ def _call_of(found: dict[str, Any]) -> Call | None:
 
 
 def _parse_arguments(arguments: object) -> object:
-    """Arguments that come as JSON within a text are read."""
+    """Parse arguments that come as JSON in a string."""
     if isinstance(arguments, str) and arguments.lstrip().startswith(("{", "[")):
         try:
             return _DECODER.decode(arguments)
@@ -242,7 +242,7 @@ def _read_invokes(text: str) -> Iterator[Call]:
 
 
 def _read_named_tag(text: str) -> Calls | None:
-    """Cline's way: a tag named like the tool around tags named like its arguments."""
+    """Read Cline's format: a tag named like the tool, with tags in it named like its arguments."""
     opening = _NAMED_TAG.search(text) if "<" in text else None
     if opening is None:
         return None
@@ -254,7 +254,7 @@ def _read_react(text: str) -> Calls | None:
     calls = []
     is_sure = False
     for action in _ACTION.finditer(text):
-        # The input stands on the next line, or after an empty one.
+        # The input is on the next line, or after an empty one.
         given = _INPUT.match(text, action.end() + 1) or _INPUT.match(text, action.end() + 2)
         arguments = ""
         if given:
@@ -263,7 +263,7 @@ def _read_react(text: str) -> Calls | None:
         is_sure = is_sure or bool(given) or bool(_INLINE_INPUT.match(action[1]))
         name = join_lines(action[1].strip("`*\"' "))
         calls.append(Call(name, canonicalize(name, _parse_arguments(arguments.strip("`")))))
-        # Where the model goes on to make up an observation, what it writes after that counts for nothing.
+        # If the model makes up an observation, ignore what it writes after that.
         stop = _REACT_STOP.search(text, action.end())
         if len(calls) == _CALLS_MAX or (stop and "observation" in stop[0].lower()):
             break

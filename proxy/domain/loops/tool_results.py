@@ -1,4 +1,4 @@
-"""Reads what follows an output: who said it, whether it is a result, and what it is compared by."""
+"""Reads what follows an output: who said it, if it is a result, and in what form to compare it."""
 
 import json
 import re
@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from proxy.domain.loops.normalization import NORMALISED_MAX, essence_of_error, fold
 
-AUTOMATIC_MIN: Final = 40  # characters: what people say word for word again and again is shorter
-AUTOMATIC_ERROR_MIN: Final = 15  # characters of what says that something failed
+AUTOMATIC_MIN: Final = 40  # characters: people repeat only shorter texts word for word
+AUTOMATIC_ERROR_MIN: Final = 15  # characters, the same for a report of an error
 _ENVELOPE_MAX: Final = 500_000  # characters of JSON that are parsed
 _ENVELOPES_MAX: Final = 16
-_COMPLAINT_MAX: Final = 1_000  # characters; in a longer text it is quoted
-_UNDER_WAY_MAX: Final = 400  # characters; a longer result says more than that
-_ERROR_EDGE: Final = 400  # characters at either end of a long result, where it says that it failed
+_COMPLAINT_MAX: Final = 1_000  # characters; a longer text only quotes a complaint
+_UNDER_WAY_MAX: Final = 400  # characters; a longer result says more than that work is under way
+_ERROR_EDGE: Final = 400  # characters at either end of a long result, where an error is reported
 
 _DECODER: Final = json.JSONDecoder(strict=False)
 _PERSONS: Final = ("user_message", "user_intervention")
@@ -24,11 +24,11 @@ _BROKEN_ENVELOPE: Final = re.compile(
     r'\s*\{\s*"(user_message|user_intervention|tool_name|tool_result|system_warning)"\s*:'
 )
 
-_EXTRAS: Final = "[EXTRAS]"  # with which Agent Zero ends each prompt, rebuilt every time
+_EXTRAS: Final = "[EXTRAS]"  # begins the end of each of Agent Zero's prompts, which is rebuilt every time
 _SURROUNDINGS: Final = ("environment_details", "system-reminder", "recollection", "loop_warning")
 _RUN: Final = re.compile(r"^(?:Wall time|Chunk ID|Call id)\b.*$", re.MULTILINE)  # of what Codex or smolagents has run
 
-# The number under which a service keeps a request is no news.
+# A service's id of a request is no news.
 _IDENTITY: Final = re.compile(
     r'"(?:request|trace|correlation|call|tool_call)_id"\s*:\s*(?:"[^"\n]{0,200}"|[0-9]{1,30})'
 )
@@ -57,7 +57,7 @@ _DOING: Final = (
     "|installing|syncing|loading|indexing|warming|booting|starting|restarting|creating|pulling|working|updating|rendering"
     "|training|transferring|copying|scanning|analy[sz]ing|generating|stopping|terminating|connecting|preparing"
 )
-# FollowUp of a state, where it stands alone or after what announces one: "status: building", not "a tall building".
+# A state, alone or after words that announce one: "status: building", not "a tall building".
 _UNDER_WAY: Final = re.compile(
     rf"(?:^|[:=\"'>(|\[\]] ?|\b(?:is|are|be|been|still|currently|status|state|phase|stage|task|job) )(?:{_DOING})\b"
     r"(?! (?:on|at|as|under|with)\b)"
@@ -73,14 +73,14 @@ _UNDER_WAY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """What one text that follows an output is."""
+    """The reading of one text that follows an output."""
 
-    exact: int  # a hash of this process; of an error without volatile ids and times
-    verbatim: int  # the same of all of its words
+    exact: int  # a hash, valid in this process; for an error, without volatile ids and times
+    verbatim: int  # a hash of all of its words
     characters: int
-    is_blank: bool = False  # nothing is left of it less what the client adds to every prompt
+    is_blank: bool = False  # it holds nothing but what the client adds to every prompt
     is_person: bool = False  # it comes in a person's envelope
-    is_program: bool = False  # nobody but a program says such a thing
+    is_program: bool = False  # only a program says such a thing
     is_envelope: bool = False
     is_complaint: bool = False
     is_question: bool = False
@@ -89,7 +89,7 @@ class FollowUp:
 
 
 def read_follow_up(text: str, complaints: tuple[str, ...]) -> FollowUp:
-    """``complaints`` are fold."""
+    """Read one text; ``complaints`` are folded."""
     text = without_surroundings(text)
     if not text.strip():
         return FollowUp(exact=0, verbatim=0, characters=0, is_blank=True)
@@ -99,15 +99,15 @@ def read_follow_up(text: str, complaints: tuple[str, ...]) -> FollowUp:
     is_error = _is_error(low)
     is_observed = _OBSERVED.match(text) is not None
     return FollowUp(
-        # An error without what differs each time; another result may be news by a single digit.
+        # An error without what differs each time; in another result a single digit may be news.
         exact=hash(essence_of_error(low) if is_error else normal),
         verbatim=hash(normal),
         characters=len(normal),
-        # Where a result stands before what a person says, the person counts.
+        # If a result comes before a person's words, the person counts.
         is_person=any(key in keys for key in _PERSONS),
         is_program=bool(keys) or is_observed,
         is_envelope=bool(keys),
-        # Not what a tool has returned: a page could make the next prompt forbid what the model has just done.
+        # Not in a tool's result: a page could make the next prompt forbid what the model has just done.
         is_complaint=complains or (not keys and not is_observed and _complains(low, complaints)),
         is_question=normal.endswith("?"),
         is_error=is_error,
@@ -116,13 +116,13 @@ def read_follow_up(text: str, complaints: tuple[str, ...]) -> FollowUp:
 
 
 def without_surroundings(text: str) -> str:
-    """What is said less what the client, or Festinger, puts around it anew each turn."""
+    """Return the text without what the client, or Festinger, adds around it each turn."""
     if _EXTRAS in text:
         text = text.partition(_EXTRAS)[0]
     for tag in _SURROUNDINGS:
         if f"<{tag}>" in text:
             text = _without(text, f"<{tag}>", f"</{tag}>")
-    # What is taken out below has a colon in it, and a colon is quickly looked for.
+    # Everything removed below has a colon in it, and a colon is found fast.
     if len(text) > NORMALISED_MAX or ":" not in text:
         return text
     if "Wall time" in text or "Chunk ID" in text or "Call id" in text:
@@ -139,11 +139,11 @@ def _without(text: str, opening: str, closing: str) -> str:
 
 
 def _envelopes(text: str, complaints: tuple[str, ...]) -> tuple[set[str], bool]:
-    """What kinds of Agent Zero's envelopes a text is made of, and whether one of them complains."""
+    """Return the kinds of Agent Zero's envelopes in a text, and True if one of them complains."""
     if not text[:1000].lstrip().startswith("{"):
         return set(), False
     envelopes = list(_objects(text))
-    # One that is not well formed, or was cut short, still tells its kind by its first key.
+    # The first key shows the kind even of a malformed or truncated envelope.
     if not envelopes and (broken := _BROKEN_ENVELOPE.match(text)):
         return {broken[1]}, _complains(fold(text), complaints)
     keys = {key for envelope in envelopes for key in (*_PERSONS, *_RESULTS, *_WARNINGS) if envelope.get(key)}
@@ -152,7 +152,7 @@ def _envelopes(text: str, complaints: tuple[str, ...]) -> tuple[set[str], bool]:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects that a text begins with, one after the other."""
+    """Yield the JSON objects at the beginning of a text, one after the other."""
     if len(text) > _ENVELOPE_MAX:
         return
     at = 0
@@ -173,14 +173,14 @@ def _complains(low: str, complaints: tuple[str, ...]) -> bool:
 
 
 def _is_error(low: str) -> bool:
-    # In the middle of a long result, such as a file, the words of an error say nothing about the call.
+    # In the middle of a long result, such as a file, words about errors say nothing about the call.
     if len(low) > 2 * _ERROR_EDGE:
         low = f"{low[:_ERROR_EDGE]} {low[-_ERROR_EDGE:]}"
     return _ERROR.search(_NO_ERROR.sub("", low)) is not None
 
 
 def _is_under_way(low: str) -> bool:
-    # "Build failed while waiting for ..." is over, whatever else it says.
+    # "Build failed while waiting for ..." is over, in spite of its other words.
     if len(low) > _UNDER_WAY_MAX or not _UNDER_WAY.search(low):
         return False
     return _FAILURE.search(_NO_ERROR.sub("", low)) is None

@@ -1,5 +1,5 @@
-"""``manage.py check_config``: the values that result from config.yaml and the environment, or what is wrong with the
-file."""
+"""``manage.py check_config``: prints the values that result from config.yaml and the environment, or the file's
+mistakes."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -38,7 +38,7 @@ class Command(BaseCommand):
 
 
 def format_value(value: object) -> str:
-    """As the file would have it; an address without its password."""
+    """Format a value as the file would have it; an address without its password."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(repr, value))}]"
     if isinstance(value, bool):

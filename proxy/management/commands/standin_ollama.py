@@ -1,4 +1,4 @@
-"""``manage.py standin_ollama``: an Ollama to try things on, without a model."""
+"""``manage.py standin_ollama``: runs an Ollama without a model, to try things on."""
 
 import argparse
 from typing import Any
