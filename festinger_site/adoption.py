@@ -1,5 +1,5 @@
-"""The takeover of databases of version 0.1.0, whose migrations were squashed: the tables are the same, the migrations
-that Django has recorded there are not. See docs/decisions/014-migrations.md."""
+"""Takes over databases of version 0.1.0, whose migrations were squashed: the tables are the same, but not the
+migrations that Django has recorded. See docs/decisions/014-migrations.md."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -14,7 +14,7 @@ from festinger_site.launcher.preflight import LaunchFailed
 
 Names = frozenset[tuple[str, str]]  # app and migration
 
-# All that version 0.1.0 has applied, in that order: each line an app and a migration.
+# All migrations of version 0.1.0, in the order of their application: each line an app and a migration.
 LIST: Final = Path(__file__).with_name("migrations_of_0_1_0.txt")
 OLD: Final = frozenset((app, name) for app, name in map(str.split, LIST.read_text().splitlines()))
 APPS: Final = ("memory", "proxy", "resolution")
@@ -23,16 +23,16 @@ INITIAL: Final = frozenset((app, "0001_initial") for app in APPS)
 
 
 class NotAdoptable(Exception):
-    """This is not a database of version 0.1.0. The message, for the operator, says why."""
+    """The database is not of version 0.1.0. The message, for the operator, says why."""
 
 
 def check_known(loader: MigrationLoader) -> None:
-    """Raises LaunchFailed where the database has migrations that this version does not have."""
+    """Raise LaunchFailed if the database has migrations that this version does not have."""
     check_applied(loader.applied_migrations, loader.disk_migrations)
 
 
 def check_applied(applied: Iterable[tuple[str, str]], known: Collection[tuple[str, str]]) -> None:
-    """Raises LaunchFailed where migrations are applied, given by app and name, that are not known."""
+    """Raise LaunchFailed if unknown migrations are applied; both arguments hold apps and names."""
     unknown = _select_own(applied) - set(known)
     if unknown and unknown <= OLD:
         raise LaunchFailed(
@@ -47,19 +47,22 @@ def check_applied(applied: Iterable[tuple[str, str]], known: Collection[tuple[st
 
 
 def adopt() -> bool:
-    """Records the initial migrations in place of the old ones. Returns True if ``episodes`` was a question that nobody
-    had answered, which is "off" now. Raises NotAdoptable, and then has changed nothing."""
+    """Record the initial migrations in place of the old ones.
+
+    Returns True if ``episodes`` was a question that nobody had answered, which is "off" now. Raises NotAdoptable, and
+    then has changed nothing.
+    """
     recorder = MigrationRecorder(connection)
     if not recorder.has_table():
         raise NotAdoptable("This database is empty: there is nothing to take over.")
     with transaction.atomic(), connection.cursor() as cursor:
-        # A migrate that somebody runs by hand does not know the preparation lock.
+        # Somebody may run migrate by hand, without the preparation lock.
         cursor.execute("LOCK TABLE django_migrations IN EXCLUSIVE MODE")
         _check_adoptable(_select_own(recorder.applied_migrations()))
         recorder.migration_qs.filter(app__in=APPS).delete()
         for app, name in sorted(INITIAL):
             recorder.record_applied(app, name)
-        # Nothing was kept until an operator answered, and a value that is no longer known would count as the default.
+        # Nothing was kept until an operator answered, and an unknown value would now count as the default.
         cursor.execute("UPDATE config SET value = 'off' WHERE key = 'episodes' AND value = 'ask'")
         return bool(cursor.rowcount)
 
@@ -81,7 +84,7 @@ def _select_own(applied: Iterable[tuple[str, str]]) -> Names:
 
 
 def format_migrations(names: Iterable[tuple[str, str]]) -> str:
-    """Name the first few."""
+    """List the first few migrations."""
     told = [f"{app} {name}" for app, name in sorted(names)]
     more = f" and {len(told) - TOLD_MAX} more" if len(told) > TOLD_MAX else ""
     return ", ".join(told[:TOLD_MAX]) + more

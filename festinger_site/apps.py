@@ -5,6 +5,6 @@ class FestingerSiteConfig(AppConfig):
     name = "festinger_site"
 
     def ready(self) -> None:
-        # So that celery.current_app is ours in every process. Not in __init__.py, as Celery's guide has it: the
-        # launcher and the liveness probe would import Celery, too.
+        # Makes celery.current_app ours in every process. Not in __init__.py, as Celery's guide suggests: the launcher
+        # and the liveness probe would import Celery, too.
         from festinger_site import celery  # noqa: F401

@@ -1,6 +1,6 @@
-"""The ASGI application: its lifespan, and which handler answers which path.
+"""The ASGI application: its lifespan, and the choice of the handler for each path.
 
-Prompts go to the lean handler, Festinger's own pages to Django's, everything else streams to the upstream.
+Prompts go to the lean handler, Festinger's own pages to Django's; everything else is streamed to the upstream.
 """
 
 import gc
@@ -53,26 +53,27 @@ OWN_TREES = (
     settings.STATIC_URL,
 )
 FOR_EVERYBODY = frozenset({"/health", "/gutask", "/docs", "/openapi.json"})
-# What they may post to; the rest is for operators.
+# Paths that agents may post to; the rest is for operators.
 FOR_AGENTS = frozenset({"/iknowthat", "/forget", "/recollect", "/aliases", "/memory", "/search_memory", *MCP_PATHS})
 OWN_BODY_MAX_BYTES = 1024 * 1024  # ten times what /recollect reads; the other endpoints take a line
 OWN_BODY = bounds.define("own_body_bytes", "bodies of over 1 MiB to Festinger's own endpoints, refused")
 
 
 class StaticFiles(ASGIStaticFilesHandler):
-    """Serves the admin's own files too: one process is enough, and nothing needs collecting."""
+    """Serves the admin's own files, too: one process is enough, and nothing needs collecting."""
 
     def serve(self, request: HttpRequest) -> HttpResponse | FileResponse:
         try:
             return super().serve(request)
-        except SuspiciousFileOperation as error:  # a path that leads out of their folder
+        except SuspiciousFileOperation as error:  # the path leads out of the folder
             raise Http404 from error
 
 
 lean = LeanHandler()
 mcp = Endpoint()
 stock = BoundStrangers(StaticFiles(ASGIHandler()))
-# Of Festinger's own pages. Django's requests refer to themselves, each with its body: frozen, they would stay a while.
+# Running requests for Festinger's own pages. Django's requests refer to themselves, with their bodies: if they were
+# frozen, they would stay for a while.
 own_in_flight = 0
 freezer = SurvivorFreezer(lambda: not own_in_flight)
 
@@ -82,7 +83,7 @@ async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
         await lifespan(scope, receive, send)
         return
     if scope["type"] != "http":
-        # A WebSocket: Ollama has none that could be passed through.
+        # A WebSocket: Ollama has none to pass it through to.
         await send({"type": "websocket.close", "code": 1000, "reason": None})
         return
     request_ids.begin(dict(scope["headers"]).get(REQUEST_ID, b""))
@@ -107,7 +108,7 @@ def is_own(path: str) -> bool:
 async def lifespan(scope: AsgiScope, receive: Receive, send: Send) -> None:
     await receive()
     end_with_parent()
-    # An exception is not caught here: uvicorn logs it, and ends the process, which the supervisor starts again.
+    # Do not catch exceptions here: uvicorn logs them, and ends the process, which the supervisor restarts.
     with end_on_signals():
         await runtime.start()
     gc.callbacks.append(freezer)
@@ -120,14 +121,14 @@ async def lifespan(scope: AsgiScope, receive: Receive, send: Send) -> None:
 
 
 async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
-    """Answers Festinger's own pages. HEAD is GET, whose body the server leaves out."""
+    """Answer a request for Festinger's own pages. HEAD is handled as GET; the server leaves out the body."""
     if scope["method"] == "HEAD":
         scope = scope | {"method": "GET"}
     send = name_request(send)
     current = runtime.current()
     limit = current.settings_file.rules.limits.max_body_bytes
-    # Django reads the whole body before it looks at anything, so its size is limited here, and who has no business here
-    # is refused before.
+    # Django reads the whole body before it checks anything, so limit its size here, and refuse callers without the
+    # permission first.
     try:
         receive = limit_body(receive, limit)
         if not is_page(scope["path"]):
@@ -148,7 +149,7 @@ async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
 
 
 def name_request(send: Send) -> Send:
-    """A ``send`` that tells the client the id of its request."""
+    """Wrap ``send`` to give the client the id of its request in a header."""
     header = REQUEST_ID, request_ids.ensure().encode()
 
     async def forward(event: Event) -> None:
@@ -160,7 +161,7 @@ def name_request(send: Send) -> Send:
 
 
 async def read_whole(receive: Receive) -> Receive:
-    """The same messages, once the body has come and is known to be no more than can be parsed at once. Raises
+    """Read the body, check that it can be parsed at once, and return a ``receive`` that replays it. Raises
     BodyTooLarge, BadRequest."""
     whole: Event | None = {"type": "http.request", "body": await read_body(receive), "more_body": False}
     if whole is not None and finish(is_heavy(whole["body"])):
@@ -175,14 +176,15 @@ async def read_whole(receive: Receive) -> Receive:
 
 
 def find_needed(method: str, path: str) -> Permission | None:
-    """The scope that a call of an own endpoint needs, as docs/api.md has it; None where everybody may."""
+    """Return the scope that a call to one of Festinger's own endpoints needs, as in docs/api.md; None if everybody may
+    call it."""
     if path in FOR_EVERYBODY:
         return None
     return "operator" if method == "POST" and path not in FOR_AGENTS else "agent"
 
 
 def is_page(path: str) -> bool:
-    """Of the admin, which has a login, and uploads of its own; or a static file."""
+    """True if the path belongs to the admin, which has a login, and uploads of its own, or is a static file."""
     return path == "/admin" or path.startswith(("/admin/", settings.STATIC_URL))
 
 
@@ -192,5 +194,5 @@ guarded = Guard(
     hosts=settings.FESTINGER_ALLOWED_HOSTS,
     origins=settings.FESTINGER_ORIGINS,
 )
-# Outermost: nothing behind it, least of all the upstream, sees an agent's address.
+# Outermost, so that nothing behind it, least of all the upstream, sees an agent's address.
 application = AgentAddresses(guarded, is_own=is_own)

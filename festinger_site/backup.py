@@ -1,4 +1,5 @@
-"""Backups: one tar file with a dump of the database, config.yaml, messages that wait in the journal, and a manifest."""
+"""Makes backups: one tar file with a dump of the database, config.yaml, messages that wait in the journal, and a
+manifest."""
 
 import fcntl
 import hashlib
@@ -39,7 +40,7 @@ JOURNAL: Final = "journal/"
 KEYS: Final = ("secret_key", "encryption_keys")
 NIGHTLY, BEFORE_UPGRADE = "festinger", "before-upgrade"
 CHUNK_BYTES: Final = 1024 * 1024
-ROOM_FACTOR: Final = 0.5  # of the database's size, which is about twice what its dump needs
+ROOM_FACTOR: Final = 0.5  # of the database's size, about what its dump needs
 NO_TLS: Final = " Install PostgreSQL's client programs, of the server's version or newer: then these are used."
 NICENESS: Final = 15  # prompts come first
 
@@ -48,13 +49,14 @@ class BackupFailed(Exception):
     """The backup could not be made or read. The message, for the operator, says why."""
 
 
-# No path of a file that somebody else has made leads out of the home.
+# Members of a backup that somebody else has made must not lead out of the home.
 MemberName = Annotated[str, Field(pattern=rf"^({DUMP}|{CONFIG}|{'|'.join(KEYS)}|{JOURNAL}[\w-][\w.-]*)$")]
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The contents of a backup. ``rows`` by table; ``digests``, sha256, by the name of the file in it."""
+    """The contents of a backup. ``rows`` has their number by table; ``digests``, sha256, are by the name of the file in
+    it."""
 
     format: int
     version: str
@@ -66,7 +68,7 @@ class Manifest:
 
     @classmethod
     def read(cls, archive: tarfile.TarFile) -> Self:
-        """Raises BackupFailed for what is no backup of this format."""
+        """Raises BackupFailed if the archive is no backup of this format."""
         try:
             manifest = TypeAdapter(cls).validate_json(open_member(archive, MANIFEST).read())
         except ValidationError as error:
@@ -80,11 +82,10 @@ class Manifest:
 
 
 def back_up(file: Path, *, with_keys: bool = False) -> Manifest:
-    """Write a backup of what is in the database now; Festinger may run. Raises BackupFailed, and leaves no file
-    then."""
+    """Write a backup of the current database; Festinger may run. Raises BackupFailed, and then leaves no file."""
     if file.exists():
         raise BackupFailed(f"{file} exists.")
-    # One name, so that what a killed backup has left is overwritten by the next.
+    # Always the same name, so that the next backup overwrites what a killed one has left.
     unfinished = file.with_name(UNFINISHED)
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -112,7 +113,7 @@ def back_up(file: Path, *, with_keys: bool = False) -> Manifest:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename in it last."""
+    """Make a rename in the folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -121,7 +122,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _write(target: IO[bytes], folder: Path, *, with_keys: bool) -> Manifest:
-    # Before the snapshot: a message that comes from the journal meanwhile is in both, and is stored once.
+    # Before the snapshot: a message that leaves the journal meanwhile is in both, and is stored only once.
     files = dict(_read_files(with_keys=with_keys))
     with _hold_snapshot() as (connection, snapshot):
         _check_room(connection, folder)
@@ -169,8 +170,8 @@ def _list_migrations(connection: psycopg.Connection) -> list[list[str]]:
 
 
 def _write_dump(target: IO[bytes], connection: psycopg.Connection, snapshot: str, program: str) -> str:
-    """Return its digest."""
-    # Straight into the archive, whose header comes when the size is known: a copy beside it would need twice the room.
+    """Write the dump into the archive, and return its digest."""
+    # Write straight into the archive, and its header once the size is known: a separate copy would need twice the room.
     target.write(b"\0" * tarfile.BLOCKSIZE)
     digest = hashlib.sha256()
     command = [program, "--format=custom", "--compress=1", f"--snapshot={snapshot}"]
@@ -193,9 +194,9 @@ def _write_dump(target: IO[bytes], connection: psycopg.Connection, snapshot: str
 
 
 def _put_last(connection: psycopg.Connection) -> None:
-    """Let prompts come before the backends that serve pg_dump."""
+    """Give the backends that serve pg_dump a lower priority than those of prompts."""
     for (process,) in connection.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'pg_dump'"):
-        with suppress(OSError):  # it has ended, or is not ours
+        with suppress(OSError):  # the process has ended, or is not ours
             os.setpriority(os.PRIO_PROCESS, process, NICENESS)
 
 
@@ -205,7 +206,7 @@ def _read_files(*, with_keys: bool) -> Iterator[tuple[str, bytes]]:
     if with_keys:
         files |= {name: settings.HOME / name for name in KEYS}
     for name, path in files.items():
-        with suppress(FileNotFoundError):  # a journal that was taken in meanwhile
+        with suppress(FileNotFoundError):  # the journal was read in meanwhile
             yield name, path.read_bytes()
 
 
@@ -221,7 +222,7 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
 
 def find_client(name: str, server: int) -> str:
     """Find the program of this name for a server of this major version. Raises BackupFailed."""
-    # The machine's own first, where it is new enough: those of the embedded Postgres know no TLS.
+    # Prefer the machine's own program if it is new enough: those of the embedded Postgres have no TLS.
     if (found := which(name)) and not homes.is_embedded():
         told = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
         if (version := re.search(r"(\d+)", told)) and int(version[1]) >= server:
@@ -236,11 +237,11 @@ def find_client(name: str, server: int) -> str:
 def run_client(
     command: list[str], url: str, *, server_options: str = "", **options: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a client program on the database at ``url``, until its end. ``server_options``: as PGOPTIONS takes them.
-    Raises BackupFailed."""
-    # By variables: everybody sees the arguments of a process, and a password may be among these.
+    """Run a client program on the database at ``url``, and wait until it ends. ``server_options`` has the format of
+    PGOPTIONS. Raises BackupFailed."""
+    # Pass the address in variables: everybody can see the arguments of a process, and it may contain a password.
     parsed = Conninfo.parse(url.encode())
-    # Those of an operator's server may need what libpq finds in the environment, such as certificates.
+    # An operator's server may need what libpq finds in the environment, such as certificates.
     variables = (environment() if homes.is_embedded() else dict(os.environ)) | {"PGOPTIONS": server_options}
     variables |= {option.envvar.decode(): option.val.decode() for option in parsed if option.envvar and option.val}
     with (
@@ -263,7 +264,7 @@ def run_client(
 
 @contextmanager
 def open_archive(file: Path) -> Iterator[tarfile.TarFile]:
-    """Raises BackupFailed where it cannot be read."""
+    """Open a backup. Raises BackupFailed if it cannot be read."""
     try:
         with tarfile.open(file, "r:") as archive:
             yield archive
@@ -272,7 +273,8 @@ def open_archive(file: Path) -> Iterator[tarfile.TarFile]:
 
 
 def check_archive(file: Path, expected: Manifest | None = None) -> Manifest:
-    """Reads all of it. Raises BackupFailed where anything differs from its manifest, or from the one ``expected``."""
+    """Read a whole backup. Raises BackupFailed if anything differs from its manifest, or its manifest from
+    ``expected``."""
     with open_archive(file) as archive:
         manifest = Manifest.read(archive)
         for name, digest in manifest.digests.items():
@@ -284,7 +286,7 @@ def check_archive(file: Path, expected: Manifest | None = None) -> Manifest:
 
 
 def open_member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
-    """Raises BackupFailed where it is not there."""
+    """Raises BackupFailed if there is no such file."""
     with suppress(KeyError):
         if (file := archive.extractfile(name)) is not None:
             return file
@@ -299,12 +301,13 @@ def _digest(file: IO[bytes]) -> str:
 
 
 def name_backup(now: datetime, prefix: str = NIGHTLY) -> Path:
-    """Name a new file in the home."""
+    """Return the path of a new backup in the home."""
     return settings.HOME / FOLDER / f"{prefix}-{now:%Y-%m-%d-%H%M%S}{SUFFIX}"
 
 
 def delete_old(folder: Path, kept: int, prefix: str = NIGHTLY) -> list[Path]:
-    """Delete all but the newest of the folder's backups that ``name_backup`` has named so, and return them."""
+    """Delete all but the newest of the folder's backups that ``name_backup`` has named with this prefix, and return
+    them."""
     found = sorted(folder.glob(f"{prefix}-20??-??-??-??????{SUFFIX}"), reverse=True)
     for file in found[kept:]:
         file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Checks of an installation: each returns a sign, with what to do where something is not as it should be."""
+"""Checks an installation: each check returns a sign, with advice if something is wrong."""
 
 import os
 import sys
@@ -44,7 +44,7 @@ REVERSE_PROXIES: Final = frozenset("nginx caddy traefik haproxy apache2 httpd cl
 
 
 def examine() -> list[Sign]:
-    """The signs of all parts, in the order in which they depend on each other."""
+    """Return the signs of all parts, in the order in which they depend on each other."""
     found = [Sign(part, *check()) for part, check in LOCAL.items()]
     if not homes.is_embedded() or home_locks.is_launched(settings.HOME):
         return [*found, *examine_database(is_running=True)]
@@ -58,7 +58,7 @@ def examine() -> list[Sign]:
 
 
 def examine_database(*, is_running: bool) -> Iterator[Sign]:
-    """The signs of what the database says; those of the processes only where Festinger ``is_running``."""
+    """Yield the signs from the database; those of the processes only if Festinger ``is_running``."""
     try:
         with psycopg.connect(settings.DATABASE_URL, connect_timeout=5) as connection:
             found = [Sign(part, *check(connection)) for part, check in OF_DATABASE.items()]
@@ -93,7 +93,7 @@ def check_python() -> Assessment:
 
 
 def list_packages() -> Iterator[tuple[str, str, str | None]]:
-    """Each pinned package with its pinned and its installed version; nothing where the list is not installed."""
+    """Yield each pinned package with its pinned and its installed version; nothing if the list is not installed."""
     file = homes.PROJECT / "requirements.txt"
     for line in file.read_text().splitlines() if file.exists() else ():
         name, is_pinned, pinned = line.partition("#")[0].strip().partition("==")
@@ -169,7 +169,7 @@ def check_port() -> Assessment:
 def check_upstream() -> Assessment:
     url = upstream_url()
     try:
-        # As the proxy asks: without what HTTP_PROXY says.
+        # Like the proxy, ignore HTTP_PROXY.
         answer = httpx.get(f"{url}/api/tags", timeout=UPSTREAM_S, trust_env=False)
         names = [model["name"] for model in answer.raise_for_status().json()["models"]]
     except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:

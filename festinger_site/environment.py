@@ -1,4 +1,4 @@
-"""The process environment: every variable that Festinger reads, and what it takes (docs/settings.md)."""
+"""The process environment: every variable that Festinger reads, and its accepted values (docs/settings.md)."""
 
 import base64
 import os
@@ -29,7 +29,7 @@ LIKENESS_MIN: Final = 0.78  # by difflib, without the prefix: UPSTREAM_URL resem
 
 
 class MailServer(NamedTuple):
-    """``scheme``: smtp, smtp+tls (STARTTLS) or smtps (TLS from the beginning). Without a host, no mail is sent."""
+    """``scheme`` is smtp, smtp+tls (STARTTLS) or smtps (TLS from the beginning). Without a host, no mail is sent."""
 
     scheme: str = "smtp"
     host: str = ""
@@ -39,8 +39,8 @@ class MailServer(NamedTuple):
 
 
 class EnvironmentMistake(Exception):
-    """A variable has a value that cannot be used. The message names the variable, what it takes, and, unless it is a
-    secret, the value."""
+    """A variable has an unusable value. The message names the variable, what it takes, and, unless it is a secret, the
+    value."""
 
 
 def check_time_zone(name: str) -> str:
@@ -52,7 +52,7 @@ def check_time_zone(name: str) -> str:
 
 
 def read_loopback_trust(raw: str) -> str:
-    if raw.lower() in ("1", "true", "yes", "on"):  # as a flag it said whether, not how far
+    if raw.lower() in ("1", "true", "yes", "on"):  # it used to be a flag, without a level of trust
         return "agent"
     return "none" if raw.lower() in ("0", "false", "no", "off") else raw
 
@@ -107,7 +107,8 @@ MailUrl = Annotated[
 
 
 class Environment(BaseModel):
-    """The variables by their names. An empty text, or 0 for the size of a body, where another place decides."""
+    """The variables by their names. An empty text, or 0 for the size of a body, leaves the decision to another
+    place."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -137,7 +138,7 @@ class Environment(BaseModel):
 
 
 def read_environment() -> Environment:
-    """The variables as they are now; one that is empty counts as not set. Raises EnvironmentMistake."""
+    """Return the current variables; an empty one counts as not set. Raises EnvironmentMistake."""
     # Not pydantic-settings: two packages, 80 ms and 14 MB more for the launcher (docs/decisions/009-config-yaml.md).
     fields = Environment.model_fields
     given = {name: raw for name in fields if (raw := read_variable(name))}
@@ -149,8 +150,8 @@ def read_environment() -> Environment:
 
 
 def find_misspelled() -> dict[str, str]:
-    """The variables that are set and nothing reads, each with the one that it resembles. Not an error: gutask and
-    whatever else runs here have some of their own."""
+    """Return the variables that are set but not read, each with the one that it resembles. Not an error: gutask and
+    other programs here have variables of their own."""
     names = (*Environment.model_fields, *(f"{name}_FILE" for name in SECRETS))
     known = [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
     given = (name.removeprefix(PREFIX) for name in os.environ if name.startswith(PREFIX) and name not in names)
@@ -159,7 +160,8 @@ def find_misspelled() -> dict[str, str]:
 
 
 def read_variable(name: str) -> str:
-    """Without white space around it. Raises EnvironmentMistake where the file of a secret cannot be read."""
+    """Return a variable without surrounding white space. Raises EnvironmentMistake if the file of a secret cannot be
+    read."""
     path = os.environ.get(f"{name}_FILE", "").strip() if name in SECRETS else ""
     if not path:
         return os.environ.get(name, "").strip()

@@ -36,26 +36,26 @@ from festinger_site.environment import EnvironmentMistake, read_environment
 
 CLONE = Path(__file__).resolve().parent.parent
 IS_CLONE = (CLONE / "manage.py").exists()
-# Templates, the example of config.yaml, gutask; installed as a package, they are inside of it (pyproject.toml).
 # For messages that tell operators what to type.
 RUN, MANAGE = ("make run", "manage.py") if IS_CLONE else ("festinger run", "festinger manage")
+# The folder of templates, the example of config.yaml and gutask; in an installed package it is inside (pyproject.toml).
 PROJECT = CLONE if IS_CLONE else Path(__file__).resolve().parent / "project"
 DATABASE = "festinger"
-PORT = 5432  # names the socket file only, nothing listens on it; given everywhere, or PGPORT would choose
+PORT = 5432  # only names the socket file, nothing listens on it; given everywhere, because PGPORT would override it
 
-# Root's Postgres is another user, who passes through but reads nothing.
+# If we are root, Postgres runs as another user, who may pass through the folder but read nothing.
 FOLDER_MODE = 0o711 if os.geteuid() == 0 else 0o700
-# The kernel holds 104 (macOS) to 108 bytes; supervisord adds its process id to the name while it binds.
+# The kernel's limit is 104 (macOS) to 108 bytes; supervisord adds its process id to the name while it binds.
 SOCKET_PATH_MAX_BYTES = 100
-MARKS = ("secret_key", "postgres", "prepared")  # any of them tells a home from another folder
-RESTORING = "restoring"  # a file in the home, as long as a backup is being restored into it
+MARKS = ("secret_key", "postgres", "prepared")  # any of these makes a folder a home
+RESTORING = "restoring"  # a file in the home while a backup is being restored into it
 LONGEST_SOCKET = "postgres/.s.PGSQL.5432.lock"
-# libpq reads a comma in a host as a list, supervisord's file has its own quoting.
+# libpq reads a host with a comma as a list, and supervisord's file has its own quoting.
 PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
 
 
 def path() -> Path:
-    """Absolute, with links resolved, so that a home has one name only; it need not exist."""
+    """Return the home's path, absolute and with links resolved, so that a home has one name only; it need not exist."""
     raw = read_environment().FESTINGER_HOME
     data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share")
     usual = PROJECT / "var" if IS_CLONE else data / "festinger"
@@ -69,9 +69,10 @@ def config_path() -> Path:
 
 
 def ensure() -> Path:
-    """The home, created if absent. Its parents keep their permissions.
+    """Return the home, and create it if absent. Its parents keep their permissions.
 
-    Raises EnvironmentMistake where it cannot be created, or used."""
+    Raises EnvironmentMistake if it cannot be created, or used.
+    """
     home = path()
     if (home / RESTORING).exists():
         raise EnvironmentMistake(f"{home}: a restore into it was broken off; delete it and restore again")
@@ -89,7 +90,7 @@ def metrics_folder(home: Path) -> Path:
 
 
 def name_metrics_folder(home: Path) -> dict[str, str]:
-    """The variable that tells prometheus-client where all processes of a home keep their counts."""
+    """Return the variable that tells prometheus-client where all processes of a home keep their counts."""
     return {"PROMETHEUS_MULTIPROC_DIR": str(metrics_folder(home))}
 
 
@@ -99,35 +100,35 @@ def exists() -> bool:
 
 
 def mark(home: Path) -> None:
-    """Tells it from another folder, also where its keys come from the environment."""
+    """Mark a folder as a home, even if its keys come from the environment."""
     (home / MARKS[-1]).touch()
 
 
 def log_folder(home: Path) -> Path:
-    """Created if absent, for its owner only: a log can quote what people wrote."""
+    """Return the folder of logs, created if absent, for its owner only: a log can quote what people wrote."""
     folder = home / "log"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 
 
 def log_tail(home: Path, file_name: str, lines: int = 15) -> str:
-    """The last lines of a log, indented below its path."""
+    """Return the last lines of a log, indented below its path."""
     file = log_folder(home) / file_name
     text = file.read_text(errors="replace").splitlines()[-lines:] if file.exists() else []
     return "\n".join([f"  {file}:", *(f"    {line}" for line in text)])
 
 
 def run_folder(home: Path) -> Path:
-    """The folder of this home's sockets: in the home, unless that path is too long or too odd for a socket."""
+    """Return the folder of this home's sockets: in the home, unless that path is too long or too odd for a socket."""
     name = f"{os.geteuid()}-{hashlib.sha256(os.fsencode(home)).hexdigest()[:12]}"
-    # As root never in the home: Postgres' user may not be able to enter its parents.
+    # Never in the home if we are root: Postgres' user may not be able to enter its parents.
     if os.geteuid() == 0:
         return Path("/var/run") / f"festinger-{name}"
     folder = home / "run"
     fits = len(os.fsencode(folder / LONGEST_SOCKET)) <= SOCKET_PATH_MAX_BYTES
     if fits and PLAIN_PATH.fullmatch(str(folder)):
         return folder
-    # Not TMPDIR: two shells of one user must agree.
+    # Not TMPDIR, because two shells of one user must agree.
     return Path("/tmp") / f"festinger-{name}"
 
 
@@ -136,10 +137,10 @@ def ensure_run_folder(home: Path) -> Path:
 
 
 def own_folder(folder: Path, mode: int, user: struct_passwd | None = None) -> Path:
-    """Creates the folder, for that user or the current one. Raises EnvironmentMistake where another user has it."""
+    """Create the folder, for that user or the current one. Raises EnvironmentMistake if another user owns it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     owner = user.pw_uid if user else os.geteuid()
-    # In /tmp anybody could have put a folder, or a link to one, in this place before us.
+    # In /tmp anybody could have created a folder, or a link to one, under this name before us.
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner, os.geteuid()):
         raise EnvironmentMistake(f"{folder} belongs to user id {found.st_uid}: remove it and start again")
@@ -150,16 +151,16 @@ def own_folder(folder: Path, mode: int, user: struct_passwd | None = None) -> Pa
 
 
 def database_socket(home: Path) -> Path:
-    """The folder of the embedded Postgres' socket."""
+    """Return the folder of the embedded Postgres' socket."""
     return run_folder(home) / "postgres"
 
 
 def ensure_secret(name: str) -> str:
-    """86 random characters, in a file of this name that only its owner can read, created on first use."""
+    """Return 86 random characters from a file of this name that only its owner can read, created on first use."""
     file = ensure() / name
     try:
         with os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "r+") as kept:
-            # Two processes that need it first agree on one.
+            # The lock makes two processes that need it at once agree on one value.
             fcntl.flock(kept, fcntl.LOCK_EX)
             value = kept.read().strip()
             if not value:
@@ -171,26 +172,27 @@ def ensure_secret(name: str) -> str:
 
 
 def is_embedded() -> bool:
-    """True if the database is ours to run, because no other is named."""
+    """True if we run the database, because no other is named."""
     return not read_environment().DATABASE_URL
 
 
 def local_database_url() -> str:
-    """The embedded database's address, which follows from the home alone: nothing has to run."""
+    """Return the embedded database's address, which follows from the home alone: nothing has to run."""
     return f"postgresql://postgres@/{DATABASE}?host={quote(str(database_socket(path())))}&port={PORT}"
 
 
 def django_database(url: str) -> dict[str, Any]:
-    """Django's settings for a ``postgresql://`` address.
+    """Return Django's settings for a ``postgresql://`` address.
 
-    Raises EnvironmentMistake, which never repeats the address: it holds a password."""
+    Raises EnvironmentMistake, which never repeats the address, because it contains a password.
+    """
     parts = connection_parts(url)
     known = {key: parts.pop(name, "") for key, name in DJANGO_NAMES.items()}
     return {
         "ENGINE": "django.db.backends.postgresql",
         **known,
         "OPTIONS": {"connect_timeout": 5, **parts},
-        # Django serves each request from a thread of its own, and a kept connection would die with it.
+        # Django serves each request in a thread of its own, and a persistent connection would die with it.
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
     }
@@ -200,7 +202,7 @@ DJANGO_NAMES = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST"
 
 
 def connection_parts(url: str) -> dict[str, Any]:
-    """The address as libpq's keywords."""
+    """Return the address as libpq's keywords."""
     takes = "DATABASE_URL: takes postgresql://user:password@host:5432/name"
     if not url.startswith(("postgresql://", "postgres://")):
         raise EnvironmentMistake(takes)
@@ -213,19 +215,19 @@ def connection_parts(url: str) -> dict[str, Any]:
     return parts
 
 
-# Whoever sends a wake-up must not wait long for a database that is away, nor for ever for one that vanished.
+# A process that sends a wake-up must not wait long for a database that is down, nor for ever for one that vanished.
 BROKER_PATIENCE = {"connect_timeout": 5, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
 
 
 def broker_options(broker_url: str, database_url: str) -> dict[str, Any]:
-    """Transport options for Celery's broker: those of PGMQ on our own database, none for any other."""
+    """Return transport options for Celery's broker: those of PGMQ on our own database, none for any other."""
     if not broker_url.startswith("pgmq"):
         return {}
     return {
         "conn_string": make_conninfo(**BROKER_PATIENCE | connection_parts(database_url)),
         "init_extension": False,  # bootstrap installs PGMQ as plain SQL; the extension is not in the wheel
         "use_notify": True,
-        "notify_throttle_interval_ms": 0,  # else what comes within 250 ms of another is found by polling only
+        "notify_throttle_interval_ms": 0,  # else a message within 250 ms of another is found by polling only
         "wait_time_seconds": 0,  # with the default of 10 the first message of each process takes 6.5 s
         "polling_interval": 1,
         "visibility_timeout": 60,

@@ -18,16 +18,16 @@ from festinger_site.launcher import home_locks, postgres_cluster
 from festinger_site.launcher.preflight import list_migrations
 
 JOBS: Final = 2  # tables and indexes at a time
-# With the default of 64 MB, the graph of 200,000 vectors is made on the disk: many times slower.
+# With the default of 64 MB, the index of 200,000 vectors is built on the disk: many times slower.
 FOR_INDEXES: Final = "-c maintenance_work_mem=512MB"
 OPTIONS: Final = ("--no-owner", "--no-privileges")
-# Lines that older servers and psql do not know, and that only the owner of an extension may run.
+# Lines that older servers or psql do not know, or that only the owner of an extension may run.
 SKIPPED: Final = re.compile(rb"SET transaction_timeout = |COMMENT ON EXTENSION |\\(?:un)?restrict ")
 
 
 def restore(file: Path) -> Manifest:
     """Restore the backup into a home that does not exist yet and, with ``DATABASE_URL``, into an empty database. Raises
-    BackupFailed, HomeInUse or PostgresFailed, and leaves nothing behind then."""
+    BackupFailed, HomeInUse or PostgresFailed, and then leaves nothing behind."""
     manifest = backup.check_archive(file)
     # A database of 0.1.0 is taken over once it is restored.
     known = list_migrations(settings.INSTALLED_APPS) | adoption.OLD
@@ -107,8 +107,8 @@ def _load_in_parallel(dump: Path, server: int) -> None:
 
 
 def _load_at_once(dump: Path, server: int) -> None:
-    """Load it in one transaction: what fails leaves nothing in the operator's database."""
-    # The embedded Postgres' own, which has written the dump or is newer, and asks no server here.
+    """Load the dump in one transaction: a failure leaves nothing in the operator's database."""
+    # Use the embedded Postgres' own program, which has written the dump or is newer, and needs no server here.
     read = [str(backup.wheel_binaries() / "pg_restore"), *OPTIONS, "--file=-", str(dump)]
     load = [backup.find_client("psql", server), "--quiet", "--no-psqlrc", "--single-transaction"]
     load += ["--set=ON_ERROR_STOP=1"]

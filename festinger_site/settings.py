@@ -1,5 +1,5 @@
-"""Django's settings, from the environment only. What operators change while Festinger runs is in ``config.yaml``
-(proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
+"""Django's settings, from the environment only. Settings that operators change while Festinger runs are in
+``config.yaml`` (proxy/domain/config_schema.py) and in the ``config`` table (memory/settings/registry.py)."""
 
 import hashlib
 import os
@@ -26,22 +26,22 @@ FESTINGER_TRUST_LOOPBACK = ENVIRONMENT.FESTINGER_TRUST_LOOPBACK
 FESTINGER_REQUIRE_TOKEN = ENVIRONMENT.FESTINGER_REQUIRE_TOKEN
 FESTINGER_ALLOWED_HOSTS = ENVIRONMENT.FESTINGER_ALLOWED_HOSTS
 FESTINGER_ORIGINS = ENVIRONMENT.FESTINGER_ORIGINS
-# Where these two are set, they take precedence over config.yaml (proxy/config_file/watcher.py).
+# If these two are set, they take precedence over config.yaml (proxy/config_file/watcher.py).
 FESTINGER_UPSTREAM = ENVIRONMENT.FESTINGER_UPSTREAM
 FESTINGER_MAX_BODY_BYTES = ENVIRONMENT.FESTINGER_MAX_BODY_BYTES
 CONFIG_FILE = home.config_path()
-# Named, not imported: memory asks a model behind Festinger's own upstream, and must not import the proxy.
+# A name, not an import: memory calls models of Festinger's own upstream, and must not import the proxy.
 UPSTREAM_URL = "proxy.config_file.watcher.upstream_url"
 
 # --- Django --------------------------------------------------------------------------------------------
 SECRET_KEY = ENVIRONMENT.FESTINGER_SECRET_KEY or home.ensure_secret("secret_key")
-# The first encrypts the keys of language models, all decrypt; without any, memory/access/key_encryption.py keeps a
-# file in the home.
+# The first key encrypts the API keys of language models, all keys decrypt; without any, memory/access/key_encryption.py
+# keeps a file in the home.
 ENCRYPTION_KEYS = ENVIRONMENT.FESTINGER_ENCRYPTION_KEY
 DEBUG = False
 # festinger_site.server.host_origin_guard has checked Host and Origin before Django sees a request.
 ALLOWED_HOSTS = ["*"]
-# Bodies are bounded before Django sees them, by what config.yaml says at that time.
+# Bodies are bounded before Django sees them, by the current limit in config.yaml.
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES
 FILE_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES  # a prompt's body stays in memory
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]  # an uploaded file does not
@@ -63,14 +63,14 @@ INSTALLED_APPS = [
     "proxy",
 ]
 
-# Own names, which never go to the upstream (proxy/domain/headers.py), on the one path that needs them: cookies know
-# no ports, and other programs of this machine would get them as well.
+# Names of our own, which never go to the upstream (proxy/domain/headers.py), on the one path that needs them: cookies
+# are not bound to a port, and other programs of this machine would get them, too.
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "festinger_session", "festinger_csrf"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin/"
 CSRF_COOKIE_HTTPONLY = True  # no script of ours reads it
 MESSAGE_STORAGE = "festinger_site.server.browsers.AdminMessages"
 
-# For the admin and the own endpoints; a prompt passes none of them (festinger_site/asgi.py).
+# For the admin and Festinger's own endpoints; prompts pass none of them (festinger_site/asgi.py).
 MIDDLEWARE = [
     "festinger_site.server.browsers.restrict_pages",
     "festinger_site.server.error_views.tell_wrong_methods",
@@ -85,14 +85,14 @@ MIDDLEWARE = [
     "festinger_site.server.error_views.lead_back",
 ]
 
-# Who this Festinger is in a Via header; the same in all its processes.
+# The id of this Festinger in a Via header; the same in all its processes.
 INSTANCE = "festinger-" + hashlib.sha256(SECRET_KEY.encode()).hexdigest()[:12]
 
 ROOT_URLCONF = "festinger_site.urls"
 ASGI_APPLICATION = "festinger_site.asgi.application"
 LOGOUT_REDIRECT_URL = "admin:login"
-LOGIN_REDIRECT_URL = "admin:index"  # after the login page itself, as one finds it after logging out
-APPEND_SLASH = False  # a missing slash must reach the upstream as it is, not become a redirect
+LOGIN_REDIRECT_URL = "admin:index"  # after the login page itself, which is shown after logging out
+APPEND_SLASH = False  # a path without a slash must reach the upstream as it is, not become a redirect
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -141,7 +141,7 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_TIMEZONE = TIME_ZONE
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 DJANGO_CELERY_BEAT_TZ_AWARE = True
-# Longer than a batch of statements takes on a busy machine; what a worker that died had claimed waits as long.
+# Longer than a batch of statements takes on a busy machine; claims of a dead worker wait as long.
 OBSERVATION_LEASE = timedelta(seconds=30)
 
 LOGGING = {

@@ -42,7 +42,7 @@ def is_superuser(request: HttpRequest) -> bool:
 
 def are_recollections(request: HttpRequest) -> bool:
     """True if the recollections' menu item is active."""
-    # The live view has an item of its own, though its address begins with that of the list.
+    # The live view has its own item, although its address begins with that of the list.
     begin, live = reverse("admin:proxy_recollectionevent_changelist"), reverse("admin:proxy_live")
     return request.path.startswith(begin) and not request.path.startswith(live)
 
@@ -58,7 +58,7 @@ UNFOLD = {
     "SITE_HEADER": "Festinger",
     "SITE_SYMBOL": "psychology",
     "SITE_URL": None,
-    # Functions: with each page Unfold would try to import what a text names. The addresses begin with STATIC_URL.
+    # Functions, because Unfold tries to import strings for each page. The addresses begin with STATIC_URL.
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda _: "/static/festinger/icon.svg"}],
     "STYLES": [lambda _: "/static/festinger/festinger.css"],
     "DASHBOARD_CALLBACK": "proxy.admin.home.context",

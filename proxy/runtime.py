@@ -80,9 +80,9 @@ class Runtime:
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self.has_worker = not settings.IS_LAUNCHED
         self._tasks: list[asyncio.Task[None]] = []
-        self._telling: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references to tasks
+        self._telling: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
-        # What other processes tell, and what changes in config.yaml.
+        # Messages of other processes, and changes of config.yaml.
         self.coherence.subscribe(FORGOTTEN, lambda _: self.events.forget_newest())
         self.coherence.subscribe(MODELS_CHANGED, lambda _: self.modelfiles.forget())
         self.coherence.follow("injection", InjectionFollower(self.conversations))

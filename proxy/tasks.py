@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 INJECTIONS_KEPT = timedelta(hours=25)  # a process that starts loads those of the last 24
 FIGURES_KEPT = timedelta(days=400)
 FAILURES_KEPT = timedelta(days=1)  # older ones are not counted
-GIVEN_KEPT = timedelta(days=90)  # at night, a memory gains confidence by messages before which it was not injected
+GIVEN_KEPT = timedelta(days=90)  # at night, a memory gains support only from conversations that were not given it
 SEARCHES_KEPT = timedelta(days=90)
 KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | GivenNote | AskedSearch], timedelta]] = {
     "given": (GivenNote, GIVEN_KEPT),

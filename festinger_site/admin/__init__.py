@@ -1,4 +1,4 @@
-"""Accounts, groups and schedules in the admin: models of Django and of beat, in Festinger's look."""
+"""The admin pages of accounts, groups and schedules: models of Django and of beat, in Festinger's look."""
 
 from festinger_site.admin import accounts, schedules
 

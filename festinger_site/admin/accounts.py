@@ -1,4 +1,4 @@
-"""Accounts and groups of the admin. For superusers only: whoever may change accounts can take any right."""
+"""The admin pages of accounts and groups. For superusers only: whoever may change accounts can take any right."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ class PasswordForm(AdminPasswordChangeForm):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if not cleaned.get("set_usable_password", True) and is_last(self.user):
-            # Beside a field that Unfold's page has: it shows no other errors.
+            # Attached to a field of Unfold's page, which shows no other errors.
             self.add_error("password1", "This is the last account that can manage accounts: it must keep its password.")
         return cleaned
 
@@ -54,7 +54,7 @@ class NewAccountForm(UserCreationForm):
     """Gives the account access to the admin: there is nothing else to log in to."""
 
     def save(self, commit: bool = True) -> User:
-        # The parent's save writes it, with its groups where it commits.
+        # The parent's save writes it, with its groups if it commits.
         self.instance.is_staff = True
         user: User = super().save(commit)
         return user
@@ -155,9 +155,9 @@ class GroupAdmin(ForSuperusers, BaseGroupAdmin, Page):  # type: ignore[misc]
 
 
 def is_last(user: User) -> bool:
-    """Whether nobody else may manage accounts."""
-    # Locked until the end of the transaction: of two who leave at once, the second one is the last.
-    # In one order, so that they do not wait for each other.
+    """True if nobody else may manage accounts."""
+    # Locked until the end of the transaction: if two leave at once, the second one is the last.
+    # Always in the same order, to avoid a deadlock.
     managers = User.objects.filter(is_superuser=True, is_active=True, is_staff=True)
     return [each.pk for each in managers.select_for_update().order_by("pk")] == [user.pk]
 

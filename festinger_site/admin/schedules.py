@@ -1,5 +1,5 @@
-"""Background tasks and how often they run. Festinger creates the rows at its start; here they are switched on and off,
-and their intervals changed. The rows of intervals and crontabs behind them are hidden."""
+"""The admin pages of background tasks, which switch them on and off and change their intervals. Festinger creates the
+rows when it starts. The rows of intervals and crontabs behind them are hidden."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -61,11 +61,11 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
 
 
 def make_switch(word: str, *, to: bool) -> Callable[[Page, HttpRequest, QuerySet[PeriodicTask]], None]:
-    """An action of the list."""
+    """Return an action of the list."""
 
     @admin.action(description=f"Switch {word}", permissions=["change"])
     def switch(page: Page, request: HttpRequest, queryset: QuerySet[PeriodicTask]) -> None:
-        # Only these: the log must not say of a task that it was switched on when it was on already.
+        # Only tasks that change: the log must not say that a task was switched on when it was on already.
         differing = list(queryset.exclude(enabled=to))
         for task in differing:
             page.log_change(request, task, f"enabled: {not to} -> {to}")

@@ -1,1 +1,1 @@
-"""How dates are written: the same way on every page, in place of Django's for English."""
+"""The format of dates, the same on every page, instead of Django's for English."""

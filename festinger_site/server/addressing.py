@@ -1,4 +1,4 @@
-"""Takes ``/agent/NAME`` off the paths of requests, so that everything behind it sees the plain path."""
+"""Strips ``/agent/NAME`` from the paths of requests, so that everything behind it sees the plain path."""
 
 from collections.abc import Callable
 from urllib.parse import unquote
@@ -12,7 +12,7 @@ FORM = "an agent's address is /agent/NAME/..., or /agent/NAME,SWITCH=off/..."
 
 
 class AgentAddresses:
-    """Wraps an ASGI application, which finds in ``scope["agent_address"]`` who the client says it is."""
+    """Wraps an ASGI application; ``scope["agent_address"]`` has the name that the client gives itself."""
 
     def __init__(self, app: Application, *, is_own: Callable[[str], bool]) -> None:
         self._app = app
@@ -40,7 +40,7 @@ class AgentAddresses:
 
 
 def _stay(send: Send, address: AgentAddress) -> Send:
-    """A ``send`` that keeps the redirects of the model server under the address: elsewhere its switches do not hold."""
+    """Wrap ``send`` to keep the model server's redirects under the address, so that its switches stay in force."""
 
     async def forward(event: Event) -> None:
         if event["type"] == "http.response.start" and 300 <= event["status"] < 400:

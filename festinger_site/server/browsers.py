@@ -1,4 +1,4 @@
-"""What browsers are told by the admin: which scripts may run in its pages, and which cookies they keep for it."""
+"""Tells browsers which scripts may run in the admin's pages, and which cookies to keep for it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,13 +14,13 @@ from proxy.login_throttle import BROWSER_REMEMBERED_S
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 BROWSER_COOKIE = "festinger_browser"
-REMEMBERED = "remembered_browser"  # where festinger_site/server/login_form.py leaves the cookie's value on the request
+REMEMBERED = "remembered_browser"  # attribute of the request, set by festinger_site/server/login_form.py
 
-# A few lines, not django-csp: nothing of it changes from page to page. From Django 6 on, SECURE_CSP does the same.
+# A few lines instead of django-csp: the policy is the same on all pages. From Django 6 on, SECURE_CSP does the same.
 POLICY = "; ".join(
     [
         "default-src 'self'",
-        # Scripts are files of our own. Alpine, which Unfold's pages are made with, evaluates their attributes.
+        # Scripts are our own files. Alpine, which Unfold's pages use, evaluates their attributes.
         "script-src 'self' 'unsafe-eval'",
         "style-src 'self' 'unsafe-inline'",  # Unfold sets its colours so, and scripts the sizes of what they draw
         "img-src 'self' data:",
@@ -33,7 +33,7 @@ POLICY = "; ".join(
 
 
 def restrict_pages(get_response: GetResponse) -> GetResponse:
-    """Middleware: pages have a Content-Security-Policy."""
+    """Middleware that adds a Content-Security-Policy to pages."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -45,7 +45,8 @@ def restrict_pages(get_response: GetResponse) -> GetResponse:
 
 
 def remember_browsers(get_response: GetResponse) -> GetResponse:
-    """Middleware: gives a browser in which somebody has logged in what the next log-in recognises it by."""
+    """Middleware that sets the cookie by which the next log-in recognizes this browser, after somebody has logged
+    in."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -68,13 +69,13 @@ class CookieMessages(CookieStorage):
 
 
 class AdminMessages(FallbackStorage):
-    """Messages to operators: in a cookie of our own that goes to the admin only; where it is full, in the session."""
+    """Stores messages to operators in a cookie that goes to the admin only; if it is full, in the session."""
 
     storage_classes = (CookieMessages, SessionStorage)
 
     def update(self, response: HttpResponseBase) -> Any:
         unstored = super().update(response)
-        # Django gives no path to this one.
+        # Django sets no path for this cookie.
         if CookieMessages.cookie_name in response.cookies:
             response.cookies[CookieMessages.cookie_name]["path"] = settings.SESSION_COOKIE_PATH
         return unstored

@@ -1,5 +1,4 @@
-"""Django's error responses, in the shape of Ollama's where programs call; the admin has pages for people
-(templates/40*.html)."""
+"""Django's error responses: in the shape of Ollama's for programs, as pages in the admin (templates/40*.html)."""
 
 import sys
 
@@ -18,7 +17,7 @@ ADMIN = "/admin/"
 
 def server_error(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
-    if error is not None and is_lost(error):  # whatever it led to
+    if error is not None and is_lost(error):  # even if another error followed from it
         away = DatabaseAway()
         if request.path.startswith(ADMIN):
             return render(request, "503.html", status=away.status)
@@ -36,13 +35,13 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def tell_wrong_methods(get_response: GetResponse) -> GetResponse:
-    """Middleware: the body of a 405 names the methods that are allowed."""
+    """Middleware that lists the allowed methods in the body of a 405."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         if response.status_code != 405 or request.path.startswith(ADMIN):
             return response
-        # Ninja's has a body that says no more than the status, and Django's has none.
+        # Ninja's body says no more than the status, and Django's is empty.
         allowed = response.headers["Allow"]
         error = f"{request.method} is not allowed here; use {allowed}"
         return JsonResponse({"error": error}, status=405, headers={"Allow": allowed})
@@ -51,18 +50,19 @@ def tell_wrong_methods(get_response: GetResponse) -> GetResponse:
 
 
 def lead_back(get_response: GetResponse) -> GetResponse:
-    """Middleware: a GET of an address that a form of the admin is posted to leads to the page above it.
+    """Middleware that redirects a GET of the target of an admin form to the page above it.
 
-    A reload sends one, and so does a login after a session that ended before the click."""
+    A reload sends such a GET, and so does a login after a session that ended before the click.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if not request.path.startswith(ADMIN):
             return get_response(request)
-        # Postgres takes no NUL in its texts: Django's queries for such a page would fail with status 500.
+        # Postgres takes no NUL in texts: Django's queries for such a page would fail with status 500.
         if "\x00" in request.path or "%00" in request.META["QUERY_STRING"]:
             return defaults.page_not_found(request, Http404())
         response = get_response(request)
-        # Only what a browser asks for by itself: a program that posts to the wrong page keeps its 405.
+        # Only for GET, which browsers send by themselves: a program that posts to the wrong page keeps its 405.
         if response.status_code != 405 or request.method != "GET":
             return response
         messages.warning(request, "Nothing was changed: the form was not submitted. Please try again.")

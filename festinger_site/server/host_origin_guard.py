@@ -1,8 +1,8 @@
-"""Host and Origin, checked as Ollama checks them, before anything else sees a request.
+"""Checks Host and Origin as Ollama does, before anything else sees a request.
 
-A page on the web can make a browser post to localhost (Origin), or point a name of its own at 127.0.0.1 and
-read the answer as its own site (DNS rebinding: Host). Festinger trusts loopback, so both end here, with 403.
-Festinger's own endpoints take only names of this machine that nobody else can answer for.
+A page on the web can make a browser post to localhost (Origin), or point a name of its own at 127.0.0.1 and read the
+answer as its own site (DNS rebinding: Host). Festinger trusts loopback, so both end here, with 403. Festinger's own
+endpoints accept only those names of this machine that nobody else can answer for.
 """
 
 import logging
@@ -22,23 +22,24 @@ from proxy.upstream.relay import send_error
 
 logger = logging.getLogger(__name__)
 
-# Which names a request may call us by. "machine": that nobody else can answer for, as from here many requests need no
-# token; "local": also those that Ollama takes; "network": also those that no name server of the internet can give out.
+# The names that a request may use for us. "machine": those that nobody else can answer for, because many requests from
+# this machine need no token; "local": also those that Ollama accepts; "network": also those that no name server of the
+# internet can give out.
 Reach = Literal["machine", "local", "network"]
 
 LOGGED_EVERY_S = 60.0
 LOCAL_NAMES = ("localhost", "127.0.0.1", "0.0.0.0", "[[]::1]")  # as patterns: [[] is a bracket
 LOCAL_ENDINGS = (".localhost", ".local", ".internal")  # host.docker.internal among them
 PRIVATE_ENDINGS = (".home.arpa", ".lan")
-# What container engines call the machine they run on: containers call us so, and some come from loopback.
+# Names that container engines give to their host: containers use them for us, and some come from loopback.
 CONTAINER_HOSTS = frozenset(
     {
         *("host.docker.internal", "gateway.docker.internal", "host.containers.internal"),
         *("host.lima.internal", "host.orb.internal"),
     }
 )
-SHOWN_MAX = 80  # characters of what is refused
-NAME_MAX = 253  # characters of a host's name (RFC 1035); what is longer is not even remembered
+SHOWN_MAX = 80  # characters of a refused name that are shown
+NAME_MAX = 253  # characters of a host's name (RFC 1035); longer ones are not even cached
 LOCAL_ORIGINS = (
     *(f"{scheme}://{host}{port}" for scheme in ("http", "https") for host in LOCAL_NAMES for port in ("", ":*")),
     *("app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"),
@@ -46,8 +47,8 @@ LOCAL_ORIGINS = (
 
 
 class Guard:
-    """Wraps an ASGI application, whose paths are Festinger's own where ``is_own`` says so. ``hosts`` and ``origins``
-    are allowed besides those that belong to this machine or to a private network."""
+    """Wraps an ASGI application. ``is_own`` tells Festinger's own paths. ``hosts`` and ``origins`` are allowed in
+    addition to those of this machine or a private network."""
 
     def __init__(
         self,
@@ -62,7 +63,7 @@ class Guard:
         self._hosts = {"", "localhost", socket.gethostname().lower(), *(host.lower() for host in hosts)}
         self._origins = (*LOCAL_ORIGINS, *origins)
         self._log = LogThrottle(LOGGED_EVERY_S)
-        # Clients call one name over and over; bounded, as the header is anybody's.
+        # Clients use one name over and over. Bounded, because anybody can send the header.
         self._is_known = lru_cache(maxsize=256)(self._look_up_name)
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -78,7 +79,7 @@ class Guard:
             await send(body(b"", more=False))
 
     def _find_fault(self, scope: AsgiScope) -> str:
-        """Why the request goes no further, and what would let it; empty where it does."""
+        """Return why the request is refused, and which setting would allow it; empty if it passes."""
         host, origin = "", None
         for name, value in scope["headers"]:
             if name == b"host":

@@ -1,4 +1,4 @@
-"""One connection of HTTP/1: uvicorn's protocol, with bounds on what a client may send before it is known who it is."""
+"""One connection of HTTP/1: uvicorn's protocol, with bounds on what a client may send before it is identified."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ FIELDS_MAX: Final = 200
 FIELD_BYTES: Final = len(b": \r\n")
 HEAD_S: Final = 30.0
 BODY_S: Final = 60.0
-BODY_MIN_BYTES: Final = 4 * 1024  # that come in this time, or all that was left: 70 bytes a second
+BODY_MIN_BYTES: Final = 4 * 1024  # have to come in this time, or the rest of the body: 70 bytes a second
 LINGER_S: Final = 1.0
 PIPELINED_MAX: Final = 1_000  # requests that wait for the answer to an earlier one
 RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: on, for 0 s
@@ -47,13 +47,13 @@ class ExactProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._is_in_head = False
         self._is_in_message = False
-        self._is_refused = False  # whatever comes now is not read
+        self._is_refused = False  # nothing more is read
         self._head_timer: asyncio.TimerHandle | None = None
         self._body_timer: asyncio.TimerHandle | None = None
         self._body_bytes = 0  # since the timer was set
-        self._unfinished_bytes = 0  # of a head, in chunks that are not its first
+        self._unfinished_bytes = 0  # of a head, in chunks after its first
         self._header_bytes = 0
-        self._heads = 0  # that have begun
+        self._heads = 0  # heads that have begun
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -62,7 +62,7 @@ class ExactProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_timers()
         super().connection_lost(exc)
-        self.pipeline.clear()  # its requests refer to the protocol: only the collector would free them
+        self.pipeline.clear()  # its requests refer to the protocol: only the garbage collector would free them
 
     # --- what the parser finds ---
 
@@ -79,7 +79,7 @@ class ExactProtocol(HttpToolsProtocol):
         if len(self.url) > TARGET_MAX_BYTES:
             error = f"The target of the request has over {TARGET_MAX_BYTES:,} bytes."
             raise RequestRefused(HTTPStatus.REQUEST_URI_TOO_LONG, error, TARGET)
-        # ASGI splits it, and the parts do not tell ``/x?`` from ``/x``.
+        # ASGI splits the target, which loses the difference between ``/x?`` and ``/x``.
         self.scope["target"] = self.url  # type: ignore[typeddict-unknown-key]
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -117,7 +117,7 @@ class ExactProtocol(HttpToolsProtocol):
         heads = self._heads
         try:
             self._feed(data)
-            # httptools keeps a field until it ends. What a head's first chunk has of it is not known.
+            # httptools keeps a field until it ends. The part of it in a head's first chunk is not known.
             if self._is_in_head and self._heads == heads:
                 self._unfinished_bytes += len(data)
                 if self._unfinished_bytes > TARGET_MAX_BYTES + HEADERS_MAX_BYTES:
@@ -150,19 +150,19 @@ class ExactProtocol(HttpToolsProtocol):
                 raise
 
     def _decline_upgrade(self) -> None:
-        """Parses the head of the same request again, without the offer."""
+        """Parse the head of the same request again, without the offer."""
         kept = [header for header in self.headers if header[0] != b"upgrade"]
         if len(kept) == len(self.headers):  # CONNECT
             raise RequestRefused(HTTPStatus.BAD_REQUEST, "This is not a proxy to elsewhere.")
         line = b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())
-        # A parser that has reported an upgrade takes no more data.
+        # A parser that has reported an upgrade accepts no more data.
         self.parser = httptools.HttpRequestParser(self)
         self.parser.feed_data(b"\r\n".join([line, *[b"%s: %s" % header for header in kept], b"\r\n"]))
 
     # --- how long it takes ---
 
     def _watch_head(self) -> None:
-        """The clock runs while a head is awaited that has begun, or that nothing but blank lines came of."""
+        """Run the timer while a head is unfinished, or while nothing but blank lines has come."""
         is_awaited = self._is_in_head or not (self._is_in_message or self._is_answering())
         if is_awaited and self._head_timer is None:
             self._set_head_timer()
@@ -180,7 +180,7 @@ class ExactProtocol(HttpToolsProtocol):
     def _end_wait(self) -> None:
         self._head_timer = None
         if self._is_answering():
-            self._set_head_timer()  # reading may be paused until that is done, so the client may not be to blame
+            self._set_head_timer()  # reading may be paused until the answer is sent: not the client's fault
             return
         HEAD_TIME.count_bite()
         if self._is_in_head:
@@ -200,7 +200,7 @@ class ExactProtocol(HttpToolsProtocol):
         self._body_timer = self.loop.call_later(BODY_S, self._check_body)
 
     def _check_body(self) -> None:
-        # While reading is paused, whoever is to take the body is slow, and not the client.
+        # While reading is paused, the receiver of the body is slow, not the client.
         if self._body_bytes >= BODY_MIN_BYTES or self.flow.read_paused:
             self._set_body_timer()
             return
@@ -221,12 +221,12 @@ class ExactProtocol(HttpToolsProtocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _refuse(self, status: HTTPStatus, error: str) -> None:
-        """Answers with the error, and closes; nothing more is read."""
+        """Answer with the error, and close; nothing more is read."""
         self._is_refused = True
         self._cancel_timers()
         is_in_body = self._is_in_message and not self._is_in_head
         if self._is_answering() and not is_in_body:
-            # Earlier requests are answered first, the last of which now ends the connection.
+            # Earlier requests are answered first; the last of them now ends the connection.
             self.cycle.keep_alive = False
             return
         if is_in_body and (self.pipeline or self.cycle.response_started):
@@ -237,7 +237,7 @@ class ExactProtocol(HttpToolsProtocol):
         content = json.dumps({"error": error}).encode()
         head = b"content-type: application/json; charset=utf-8\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
         self.transport.write(STATUS_LINE[status] + head % len(content) + content)
-        # Closed while data is still arriving, the connection would be reset, and the client not see why.
+        # If it were closed while data still arrives, the connection would be reset, and the client would not see why.
         self.transport.write_eof()
         self.loop.call_later(LINGER_S, self.transport.close)
 
@@ -248,8 +248,9 @@ def refuse_headers() -> None:
 
 
 def end_by_closing(app: Application, cycle: RequestResponseCycle) -> Application:
-    """For a client of HTTP/1.0, which knows no chunks: an answer of unknown length ends with its connection (RFC 9112
-    section 6.3). Where the answer breaks off, that is reset, or it would look whole."""
+    """Wrap the application for a client of HTTP/1.0, which does not know chunks: an answer of unknown length ends with
+    its connection (RFC 9112 section 6.3). If the answer breaks off, the connection is reset, or the answer would look
+    whole."""
 
     async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
         is_unframed = False
@@ -260,7 +261,7 @@ def end_by_closing(app: Application, cycle: RequestResponseCycle) -> Application
                 is_unframed = all(name.lower() != b"content-length" for name, _ in message["headers"])
                 cycle.chunked_encoding = False if is_unframed else None
             elif is_unframed:
-                cycle.expected_content_length = len(message.get("body", b""))  # whatever comes is expected
+                cycle.expected_content_length = len(message.get("body", b""))  # any length is expected
             await send(message)
 
         try:

@@ -1,4 +1,4 @@
-"""Log lines with an event and its facts: ``2026-01-02T03:04:05 INFO recall.done concepts=3 ms=0.4``."""
+"""Formats log lines with an event and its facts: ``2026-01-02T03:04:05 INFO recall.done concepts=3 ms=0.4``."""
 
 import json
 import logging
@@ -11,20 +11,23 @@ import psycopg
 from memory import request_ids
 from memory.db.connections import first_line, is_lost
 
-# No line shows these, and collecting them would take most of its time (the logging how-to, "Optimization").
+# No line shows these, and collecting them would take most of the time (the logging how-to, "Optimization").
 for flag in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks"):
     setattr(logging, flag, False)
 logging._srcfile = None
 
-# What every record has; all else came from ``extra``. Asked of a record: newer Pythons add attributes.
+# The attributes of every record; all others came from ``extra``. Read from a record: newer Pythons add some.
 STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 VALUE_MAX = 2_000  # characters
-INTEGER_END = 2**53  # beyond it readers of JSON round
+INTEGER_END = 2**53  # JSON readers round larger numbers
 
 
 class FactsFormatter(logging.Formatter):
-    """The event, then every ``extra`` as ``key=value`` in the order given. Nothing that is logged makes a line, or a
-    fact, of its own: strangers choose the names of models and agents, and have a part in the texts of errors."""
+    """Writes the event, then every ``extra`` as ``key=value`` in the order given.
+
+    A logged value never makes a line, or a fact, of its own: strangers choose the names of models and agents, and parts
+    of the texts of errors.
+    """
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
@@ -39,13 +42,13 @@ class FactsFormatter(logging.Formatter):
         for error in chain_of(info[1]):  # type: ignore[index]
             if isinstance(error, psycopg.Error | django.db.Error):
                 text = text.replace(str(error), first_line(error))  # the detail below it quotes the row
-        # An error may quote what a client wrote.
+        # An error may quote a client's text.
         lines = text.splitlines()
         return "\n".join(f"  {escape(line)}" for line in lines)
 
 
 class JsonFormatter(FactsFormatter):
-    """The same as one object a line, whose texts are written as they are there; an error is one text."""
+    """Writes the same as one JSON object a line, with texts escaped as there; a traceback is one text."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -62,7 +65,7 @@ class JsonFormatter(FactsFormatter):
 
 
 class NameRequest(logging.Filter):
-    """Adds the id of the request on whose account something is logged."""
+    """Adds the id of the request that caused the record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if request := request_ids.current():
@@ -71,7 +74,7 @@ class NameRequest(logging.Filter):
 
 
 class InALine(logging.Filter):
-    """That Postgres is away is told without a traceback."""
+    """Removes the traceback of errors because Postgres is away."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1] is not None and is_lost(record.exc_info[1]):
@@ -81,7 +84,7 @@ class InALine(logging.Filter):
 
 
 class TaskInALine(logging.Filter):
-    """What Celery says of a task that failed: its name; the traceback tells of the error."""
+    """Reduces Celery's message about a failed task to its name; the traceback describes the error."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(facts := record.__dict__.pop("data", None), dict):
@@ -91,7 +94,7 @@ class TaskInALine(logging.Filter):
 
 
 def chain_of(error: BaseException | None) -> Iterator[BaseException]:
-    """The error, and what it was raised from or while handling."""
+    """Yield the error, and the errors that it was raised from or while handling."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -102,7 +105,7 @@ def cut(text: str) -> str:
 
 
 def clean_value(value: object) -> object:
-    """A value that JSON has, without what is not printed as it is."""
+    """Return a value that JSON can hold, without unprintable characters."""
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < INTEGER_END):
         return value
     if isinstance(value, list | tuple):
@@ -113,7 +116,7 @@ def clean_value(value: object) -> object:
 
 
 def write_value(value: object) -> str:
-    """In quotes where it could be taken for more than one value."""
+    """Quote a value if it could be taken for more than one."""
     text = cut(str(value))
     if text.isprintable() and not any(sign in text for sign in ' "=\\'):
         return text
@@ -121,7 +124,7 @@ def write_value(value: object) -> str:
 
 
 def escape(text: str) -> str:
-    """Without line breaks, and whatever else is not printed as it is."""
+    """Escape line breaks and other unprintable characters."""
     if text.isprintable():
         return text
     return "".join(

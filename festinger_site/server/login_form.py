@@ -11,12 +11,12 @@ from proxy.login_throttle import Login, LoginRefused
 
 
 class LoginForm(AuthenticationForm):
-    """Looks at no password too soon after failed ones, nor at many at once."""
+    """Refuses to check a password too soon after failed ones, or too many at once."""
 
     def clean(self) -> dict[str, Any]:
         name = self.cleaned_data.get("username")
         if not name or not self.cleaned_data.get("password"):
-            return self._authenticate()  # which asks for what is missing
+            return self._authenticate()  # reports what is missing
         cookie = self.request.COOKIES.get(BROWSER_COOKIE, "")
         login = Login(name, self.request.META["REMOTE_ADDR"], login_throttle.recognise_browser(cookie, name))
         try:

@@ -1,4 +1,4 @@
-"""The handler for prompts, which wait for the database only as long as proxy/enrichment/prompt_search.py lets them."""
+"""The handler for prompts, which wait for the database only as long as proxy/enrichment/prompt_search.py allows."""
 
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -26,13 +26,13 @@ Respond = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
 class LeanHandler(ASGIHandler):
-    """No middleware, no signals, no threads; a client that leaves stops the upstream."""
+    """Handles prompts without middleware, signals and threads; a client that leaves stops the upstream."""
 
     # Django's own handler hands each request to a thread four times (signals that open and close database connections,
     # ``response.close()``, a thread pool per request). That costs more than the rest of the proxy.
 
     def load_middleware(self, is_async: bool = False) -> None:
-        # None: what they do is for the admin, and Django would run those that are not async in threads.
+        # No middleware: it is for the admin, and Django would run what is not async in threads.
         self._respond = cast(Respond, convert_exception_to_response(self._call_view))
         # Not bounded: festinger_site/asgi.py sends six paths here and no other.
         self._resolve = cache(resolve)
@@ -49,11 +49,11 @@ class LeanHandler(ASGIHandler):
         current = runtime.current()
         limit = current.settings_file.rules.limits.max_body_bytes
         try:
-            # Before the body: nobody without the right token makes this process read, or keep, 64 MiB.
+            # Before the body, so that a caller without a token cannot make this process read, or keep, 64 MiB.
             scope["upstream_headers"] = build_upstream_headers(current.cache, scope)
             body = await read_body(share.count(limit_body(receive, limit), max(ROOM_BYTES, 2 * limit)))
         except ClientGone:
-            # Nobody is there to answer, and no upstream has been opened yet.
+            # There is nobody to answer, and no upstream has been opened yet.
             return
         except ProxyError as error:
             ANSWERED.labels(scope["path"], error.status).inc()
@@ -79,9 +79,9 @@ class LeanHandler(ASGIHandler):
 
 
 class Share:
-    """What the body of one request takes of the room for large ones, until it is answered."""
+    """The share of the room for large bodies that one request takes, until it is answered."""
 
-    taken = 0  # bytes, by all
+    taken = 0  # bytes, by all requests
 
     def __init__(self) -> None:
         self._bytes = 0
@@ -94,7 +94,7 @@ class Share:
             Share.taken -= self._bytes
 
     def count(self, receive: Receive, room: int) -> Receive:
-        """The same messages. TooMuchAtOnce where their bodies are large, and find no room beside the others'."""
+        """Wrap ``receive`` to raise TooMuchAtOnce if the bodies are large and exceed ``room`` together with others'."""
 
         async def count() -> Event:
             message = await receive()
@@ -111,8 +111,8 @@ class Share:
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The whole body. Raises ClientGone if the client leaves before."""
-    body = BytesIO()  # joining a thousand chunks at the end would keep all streams waiting
+    """Return the whole body. Raises ClientGone if the client leaves before its end."""
+    body = BytesIO()  # joining a thousand chunks at the end would make all streams wait
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":

@@ -18,7 +18,7 @@ BACKLOG = 2048
 
 
 def main(words: list[str]) -> None:
-    """Serves until a signal, and returns, or ends the process, when all requests are answered."""
+    """Serve until a signal; return, or end the process, when all requests are answered."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("application", nargs="?", default=APPLICATION)
     parser.add_argument("--host", default=settings.FESTINGER_HOST)
@@ -26,7 +26,7 @@ def main(words: list[str]) -> None:
     parser.add_argument("--workers", type=int, default=settings.FESTINGER_WORKERS)
     asked = parser.parse_args(words)
     try:
-        # However it is started.
+        # Checked here, too, however the server is started.
         preflight.check_exposure(settings.ENVIRONMENT, asked.host)
     except preflight.LaunchFailed as failed:
         sys.exit(str(failed))
@@ -36,21 +36,21 @@ def main(words: list[str]) -> None:
         loop="uvloop",
         http=ExactProtocol,
         ws="none",
-        # With "auto", a start that fails would count as an application without a lifespan, and be served.
+        # With "auto", a failed start would count as an application without a lifespan, and be served.
         lifespan="on",
         backlog=BACKLOG,
         # The proxy logs a line of its own for each prompt.
         access_log=False,
         log_config=settings.LOGGING,
-        # uvicorn would add its own to the upstream's answers, which are passed on as they are.
+        # uvicorn would add its own to the upstream's answers, which must stay as they are.
         server_header=False,
-        # Not believed: who counts as local is decided on the real peer.
+        # Not trusted: only the real peer decides who counts as local.
         proxy_headers=False,
         # Longer than clients keep an idle connection: they close it, and no request is lost on a closed one.
         timeout_keep_alive=120,
-        # Less than the supervisor waits before it kills (launcher/programs.py): what is buffered is written after it.
+        # Less than the supervisor waits before it kills (launcher/programs.py): buffered rows are written afterwards.
         timeout_graceful_shutdown=5,
-        # A worker that only has to wait for the processor is not to be replaced.
+        # Do not replace a worker that only waits for the processor.
         timeout_worker_healthcheck=30,
     )
     sockets = bind_sockets(asked.host, asked.port)
@@ -68,7 +68,7 @@ class Configuration(uvicorn.Config):
 
 
 def bind_sockets(host: str, port: int) -> list[socket.socket]:
-    """A bound socket for each address of the host; the server listens when it is ready. Ends the process where an
+    """Return a bound socket for each address of the host; the server listens when it is ready. Ends the process if an
     address cannot be used."""
     found = []
     try:
@@ -76,10 +76,10 @@ def bind_sockets(host: str, port: int) -> list[socket.socket]:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         ):
             tcp = socket.socket(family, socket.SOCK_STREAM)
-            # Else a restart would wait until the kernel forgets the connections of the process before.
+            # Else a restart would wait until the kernel forgets the previous process's connections.
             tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
-                # IPv4 has a socket of its own: one that takes both would leave no address for it.
+                # IPv4 has a separate socket: one for both would leave no address for it.
                 tcp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             notice_vanished(tcp)
             tcp.bind(address)

@@ -1,4 +1,4 @@
-"""Bounds what somebody without a login can make the admin keep: Django stores a body before it looks at the session."""
+"""Bounds what somebody without a login can make the admin store: Django stores a body before it checks the session."""
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -27,14 +27,14 @@ class BoundStrangers:
 
 
 def limit_without_session(scope: AsgiScope, receive: Receive) -> Receive:
-    """The same messages; BodyTooLarge where they become too large, and nobody is logged in."""
+    """Wrap ``receive`` to raise BodyTooLarge if a body is too large and nobody is logged in."""
     size, has_session = 0, False
 
     async def count() -> Event:
         nonlocal size, has_session
         message = await receive()
         size += len(message.get("body", b""))
-        # Asked for once, and only of large bodies: that is a query.
+        # Check once, and only for large bodies, because it is a query.
         if size > STRANGER_BODY_MAX_BYTES and not has_session:
             has_session = await sync_to_async(is_logged_in, thread_sensitive=False)(scope)
             if not has_session:
@@ -46,7 +46,7 @@ def limit_without_session(scope: AsgiScope, receive: Receive) -> Receive:
 
 
 def is_logged_in(scope: AsgiScope) -> bool:
-    """Whether the request has the cookie of a session in which somebody is logged in."""
+    """True if the request has the cookie of a session in which somebody is logged in."""
     sent = b"; ".join(value for name, value in scope["headers"] if name == b"cookie").decode("latin-1")
     key = parse_cookie(sent).get(settings.SESSION_COOKIE_NAME)
     try:
@@ -54,4 +54,4 @@ def is_logged_in(scope: AsgiScope) -> bool:
     except DatabaseError:
         return False
     finally:
-        connection.close()  # of this thread, which no request ends
+        connection.close()  # this thread's connection, which no end of a request closes

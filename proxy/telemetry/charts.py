@@ -42,8 +42,8 @@ def together(hours: Sequence[Figures]) -> Figures:
         for name in STANDING
     }
     known |= {name: sum(getattr(one, name) for one in hours) for name in COUNTED}
-    # Percentiles do not add up. Take the mean of the medians, weighted by the prompts of each hour, and the worst of the
-    # 99th percentiles, which overstates rather than hides.
+    # Percentiles do not add up. Take the mean of the medians, weighted by the prompts of each hour, and the worst of
+    # the 99th percentiles, which overstates rather than hides.
     timed = [(one.enrich_ms_p50, one.requests) for one in hours if one.enrich_ms_p50 is not None]
     requests = sum(count for _, count in timed)
     p50 = sum(median * count for median, count in timed) / requests if requests else None

@@ -121,8 +121,8 @@ class Modelfiles:
         finally:
             await answer.aclose()
         now = time.monotonic()
-        # A server with only the prompt endpoints has no Modelfiles: its models have no SYSTEM. Ollama itself answers 404
-        # for a model that is not there yet, so ask again soon.
+        # A server with only the prompt endpoints has no Modelfiles: its models have no SYSTEM. Ollama itself answers
+        # 404 for a model that is not there yet, so ask again soon.
         if answer.status_code in (404, 405, 501):
             return KnownSystem("", now + RETRY_S)
         if answer.status_code != 200:

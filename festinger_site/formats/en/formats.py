@@ -1,4 +1,4 @@
-"""As Django reads them: https://docs.djangoproject.com/en/5.2/topics/i18n/formatting/#creating-custom-format-files"""
+"""Formats for Django: https://docs.djangoproject.com/en/5.2/topics/i18n/formatting/#creating-custom-format-files"""
 
 DATE_FORMAT = SHORT_DATE_FORMAT = "Y-m-d"
 TIME_FORMAT = "H:i"

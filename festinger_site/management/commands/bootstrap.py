@@ -1,4 +1,4 @@
-"""``manage.py bootstrap``: what a migrated database needs before the first request."""
+"""``manage.py bootstrap``: adds what a migrated database needs before the first request."""
 
 import time
 from argparse import ArgumentParser
@@ -31,9 +31,9 @@ class Command(BaseCommand):
             self.stdout.write(f"operator: {bootstrap.OPERATOR}, password: {password} (shown this once)")
 
     def fill_database(self, dictionary_floor: float | None = None) -> str | None:
-        """The password of the first operator, if this made the account."""
+        """Fill the database; return the password of the first operator if this created the account."""
         if dictionary_floor is not None or not bootstrap.has_dictionary():
-            # It takes seconds: whoever waits should see for what.
+            # It takes seconds: show what is happening.
             self.stdout.write("dictionary: loading English words", ending=" ... ")
             self.stdout.flush()
             started = time.monotonic()
@@ -53,13 +53,13 @@ class Command(BaseCommand):
 
 
 def install_pgmq() -> bool:
-    """Installs Celery's broker where it is used and its schema is absent; True if it did."""
+    """Install Celery's broker if it is used and its schema is absent; return True if it did."""
     if not settings.CELERY_BROKER_URL.startswith("pgmq"):
         return False
     with psycopg.connect(settings.DATABASE_URL) as connection:
         if connection.execute("SELECT to_regnamespace('pgmq')").fetchone() != (None,):
             return False
-        # The wheel's Postgres lacks the extension, and a server of the operator's may forbid to install one.
+        # The wheel's Postgres lacks the extension, and an operator's server may forbid installing it.
         install_pgmq_sql(get_embedded_install_sql(), conn=connection)
         # Plain SQL has no other place for the installed version.
         connection.execute(f"COMMENT ON SCHEMA pgmq IS 'PGMQ {get_embedded_sql_version()}'")

@@ -43,23 +43,23 @@ HTTP_TIMEOUT_S = 10
 STORED, CONFLICT = 0, 3  # gutask's exit statuses
 
 
-# Only an agent that can answer is asked: by a tool it can run gutask.
+# Only an agent that can answer is asked: with a tool it can run gutask.
 SHELL = {"type": "function", "function": {"name": "shell", "parameters": {"type": "object"}}}
 
 
 class NotShown(Exception):
-    """A step does not show what it should. The message says what was expected, and what came."""
+    """A step did not show what it should. The message says what was expected, and what came."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The stand-in's model ``echo``, asked through Festinger at ``url``."""
+    """The stand-in's model ``echo``, behind Festinger at ``url``."""
 
     http: httpx.Client
     url: str
 
     def hears(self, message: str) -> str:
-        """What reached the model of this message of a user, with all that was added to it."""
+        """Send a user's message, and return what reached the model of it, with everything that was added."""
         answer = self.http.post(f"{self.url}/api/chat", json=as_request(message))
         answer.raise_for_status()
         system, user = json.loads(answer.json()["message"]["content"])
@@ -68,7 +68,7 @@ class Model:
         return str(user["content"])
 
     def wait_until_known(self, word: str) -> float:
-        """Seconds until the word can be recalled or asked about. Asking that counts nothing."""
+        """Wait until the word can be recalled or asked about; return the seconds. These requests count nothing."""
         started = time.monotonic()
         while time.monotonic() < started + ID_TIMEOUT_S:
             told = self.http.post(f"{self.url}/recollect", json={"text": f"Where is {word}?"}).json()
@@ -84,7 +84,7 @@ def as_request(message: str) -> dict[str, Any]:
 
 
 def as_curl(url: str, message: str) -> str:
-    """The request as a person would type it, the messages on lines of their own."""
+    """Return the request as a person would type it, with the messages on separate lines."""
     body = (
         json.dumps(as_request(message))
         .replace('"messages"', '\n    "messages"')
@@ -96,7 +96,7 @@ def as_curl(url: str, message: str) -> str:
 
 class Command(BaseCommand):
     help = "Shows Festinger at work: on free ports, with a stand-in for Ollama, nothing is left behind."
-    # There is no Festinger to check yet: the one that is shown has a home and settings of its own.
+    # There is no Festinger to check yet: the demo's has a home and settings of its own.
     requires_system_checks: list[str] = []
 
     def handle(self, **_: Any) -> None:
@@ -107,7 +107,7 @@ class Command(BaseCommand):
             say("Interrupted; everything is stopped and removed.")
             sys.exit(stopped.status)
         except BrokenPipeError:
-            # As below ``| head``. Python flushes stdout at its end, and would complain about the same pipe again.
+            # As with ``| head``. Python flushes stdout at its end, and would complain about the same pipe again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except (ScratchFailed, NotShown, httpx.HTTPError) as failed:
@@ -186,7 +186,7 @@ class Command(BaseCommand):
             raise NotShown(f"the decision should be taken, and is answered: {answer.text}")
 
     def prompt(self, model: Model, message: str, *, expected: tuple[str, ...]) -> None:
-        """Sends it, shows what the model received, and raises NotShown where an expected line is missing."""
+        """Send a prompt and show what the model received. Raises NotShown if an expected line is missing."""
         heard = model.hears(message)
         self.show_command(as_curl(model.url, message))
         self.line("The model received the system message unchanged, and this message of the user:")
@@ -224,5 +224,5 @@ class Command(BaseCommand):
 
     def line(self, text: str) -> None:
         self.stdout.write(text)
-        # Into a pipe, Python would keep half a minute's lines back.
+        # Into a pipe, Python would buffer half a minute of lines.
         self.stdout.flush()

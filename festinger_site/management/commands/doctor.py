@@ -1,4 +1,4 @@
-"""``festinger doctor``: looks for what is wrong with this installation."""
+"""``festinger doctor``: finds out what is wrong with this installation."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""``manage.py migrate``: Django's, which would go on with a database of another version without a word."""
+"""``manage.py migrate``: refuses databases of other versions, which Django's own command would silently migrate."""
 
 from typing import Any
 

@@ -1,5 +1,6 @@
 """``manage.py prepare``: brings the database to this version, by migrations and bootstrap, and puts the first
-config.yaml in the home. Whoever starts the programs themselves runs it first; the launcher does at each start."""
+config.yaml into the home. Operators who start the programs themselves run it first; the launcher runs it at each
+start."""
 
 import json
 import os
@@ -25,14 +26,14 @@ from memory.db.locks import hold_preparation_lock
 from memory.models import InstalledVersion
 from memory.semantic.vectors.schema import make_tables
 
-UPGRADES_KEPT = 3  # backups from before
-FIRST_VERSION = "0.1.0"  # which did not note itself
+UPGRADES_KEPT = 3  # backups before upgrades
+FIRST_VERSION = "0.1.0"  # it did not record itself
 EXAMPLE = settings.PROJECT / "config.example.yaml"
 
 
 class Command(BaseCommand):
     help = "Migrations, then bootstrap. Shows the first operator's password, once."
-    # They would import every page of the admin, and each start waits for this command.
+    # System checks would import every page of the admin, and each start waits for this command.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -42,7 +43,7 @@ class Command(BaseCommand):
 
     def handle(self, *, as_json: bool, **_: Any) -> None:
         try:
-            # Also here, for containers: it runs once and its message is found; a proxy would start over and over.
+            # Also checked here, for containers: this runs once and its message is found; a proxy would keep restarting.
             preflight.check_exposure(settings.ENVIRONMENT, settings.FESTINGER_HOST)
             preflight.check_config(settings.CONFIG_FILE)
             preflight.check_database(settings.DATABASE_URL)
@@ -59,7 +60,8 @@ class Command(BaseCommand):
 
 
 def prepare() -> dict[str, str | None]:
-    """Reports to stderr. Returns the operator, and the password if the account is new, else None."""
+    """Prepare the database and the home; report to stderr. Return the operator, and the password if the account is new,
+    else None."""
     homes.mark(homes.ensure())
     if not settings.ENVIRONMENT.FESTINGER_CONFIG:
         offer_config(settings.CONFIG_FILE)
@@ -72,9 +74,9 @@ def prepare() -> dict[str, str | None]:
 
 
 def offer_config(file: Path) -> None:
-    """Puts the example, with every key commented out, where nothing is yet. Where that fails, it only says so."""
+    """Create a config.yaml with every key commented out, if there is none. A failure is only reported."""
     try:
-        # O_EXCL: what is there is never overwritten, and a link, even a broken one, is not followed.
+        # O_EXCL never overwrites a file, and does not follow a link, even a broken one.
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as config:
             config.write(EXAMPLE.read_bytes())
     except FileExistsError:
@@ -84,9 +86,9 @@ def offer_config(file: Path) -> None:
 
 
 def back_up_before_upgrade() -> str:
-    """Return the file. Raises LaunchFailed where that fails: there is no other way back."""
+    """Back up, and return the file. Raises LaunchFailed if that fails: there is no other way back."""
     file = backup.name_backup(timezone.localtime(), backup.BEFORE_UPGRADE)
-    # First: of an upgrade that fails again and again not more are left.
+    # Before the backup, so that an upgrade that keeps failing does not leave more.
     backup.delete_old(file.parent, UPGRADES_KEPT - 1, backup.BEFORE_UPGRADE)
     print(f"database: backing up to {file}", file=sys.stderr, flush=True)
     try:
@@ -100,8 +102,9 @@ def back_up_before_upgrade() -> str:
 
 
 def migrate() -> None:
-    """Raises LaunchFailed where the database is not of this version or an earlier one, or cannot be backed up."""
-    # ``migrate`` would compare all permissions and content types even where there is nothing to apply.
+    """Apply the migrations. Raises LaunchFailed if the database has migrations that this version does not know, or
+    cannot be backed up."""
+    # ``migrate`` would compare all permissions and content types even if there is nothing to apply.
     executor = MigrationExecutor(connection)
     adoption.check_known(executor.loader)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
@@ -115,7 +118,7 @@ def migrate() -> None:
 
 
 def note_version(file: str, *, is_new: bool) -> None:
-    """For the home page. ``file``: the backup from before."""
+    """Record the installed version for the home page. ``file`` is the backup before the upgrade."""
     last = InstalledVersion.objects.order_by("-at").values_list("version", flat=True).first()
     before = "" if is_new else last or FIRST_VERSION
     if last != settings.VERSION:
