@@ -20,7 +20,7 @@ def reverse(name: str) -> str:
 
 
 def rows(title: str, icon: str, model: str) -> MenuItem:
-    """A menu item for the list of a model such as memory.soas, for accounts that may view it."""
+    """Return the menu item for the list of a model such as memory.soas, for accounts that may view it."""
     app, name = model.split(".")
     return page(title, icon, f"admin:{app}_{name}_changelist", f"{app}.view_{name}")
 

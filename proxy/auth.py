@@ -160,8 +160,8 @@ def read_slug(caller: Caller, project: str = "") -> str:
 
 
 def may_make_project(cache: Cache, caller: Caller, slug: str) -> bool:
-    """True if there is no such project and the caller may make it by naming it: an operator, an agent that may name
-    any project, or a program on this machine without a token, where those are trusted."""
+    """True if there is no such project and the caller may make it by naming it: an operator, an agent that may name any
+    project, or a program on this machine without a token, if those are trusted."""
     if not slug or slug in cache.projects or cache.loaded_at is None:
         return False
     return caller.token.projects is None if caller.token is not None else may(caller, "agent")

@@ -1,12 +1,12 @@
 """ProxyError
-├── UpstreamUnreachable    502: no answer could be had from the model server
+├── UpstreamUnreachable    502: no answer from the model server
 ├── BadRequest             400
 ├── BodyTooLarge           413
-├── NotFound               404: a route that is not forwarded, or something that is not known
-├── BadValue               422: what Postgres takes in no column, such as NUL in a text
-├── DatabaseAway           503: only what needs Postgres at once; prompts do not
+├── NotFound               404: a route that is not forwarded, or something unknown
+├── BadValue               422: a value that Postgres cannot store, such as NUL in a text
+├── DatabaseAway           503: for requests that need Postgres at once; prompts do not
 ├── ForwardingLoop         508: the upstream leads back to this Festinger
-├── TooMuchAtOnce          503: the large bodies of other requests take all the room there is
+├── TooMuchAtOnce          503: the large bodies of other requests take all the room
 └── NotAllowed             401 or 403: a token is missing, unknown, or of too narrow a scope
 
 Each carries the HTTP status and a message for the caller."""

@@ -158,7 +158,7 @@ def account_key(name: str) -> str:
 
 
 def remember_browser(name: str) -> str:
-    """Return the value of the cookie by which a browser is recognized after a log-in."""
+    """Return the value of the cookie by which a browser is recognised after a log-in."""
     return signing.dumps([account_key(name), token_hex(8)], salt=SALT)
 
 

@@ -45,7 +45,7 @@ def restrict_pages(get_response: GetResponse) -> GetResponse:
 
 
 def remember_browsers(get_response: GetResponse) -> GetResponse:
-    """Middleware that sets the cookie by which the next log-in recognizes this browser, after somebody has logged
+    """Middleware that sets the cookie by which the next log-in recognises this browser, after somebody has logged
     in."""
 
     def middleware(request: HttpRequest) -> HttpResponse:

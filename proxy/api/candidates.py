@@ -30,8 +30,8 @@ class CandidateQuery(PageQuery):
 
 @router.get("/candidates", summary="Facts that only pages, tools or models have stated, or that need an operator")
 async def list_candidates(request: ASGIRequest, query: Query[CandidateQuery]) -> dict[str, Any]:
-    """`evidence`, a sentence in which it was said, is for operators and for who alone has said it. What holds for its
-    speaker alone (`for`) is shown to that speaker, and to operators."""
+    """`evidence`, a sentence in which it was said, is for operators and for a caller who alone has said it. A candidate
+    that holds for its speaker alone (`for`) is shown to that speaker, and to operators."""
     caller = caller_with(request, "agent")
     scope = caller.scope_for({})
     agent, person = scope.speaker if scope is not None else ("", "")

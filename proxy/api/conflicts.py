@@ -98,7 +98,7 @@ class ConflictQuery(ConflictsQuery):
 
 @router.get("/conflicts", summary="What is disputed")
 async def list_conflicts(request: ASGIRequest, wanted: Query[ConflictQuery]) -> JsonResponse:
-    """What contradicts each other, by slot. `members` are values of projects, facts (`edge`, `edge_history`), the
+    """The contradictions, by slot. `members` are values of projects, facts (`edge`, `edge_history`), the
     claims that dispute them (`claim`) and memories, the most trusted layer first, each with who has said so
     (`support`); `slot_kind` follows from them, and `slot_key` is the slot in words.
 

@@ -110,8 +110,8 @@ async def answer_conflict(request: ASGIRequest, conflict_id: int, given: AnswerI
 async def dismiss_conflict(
     request: ASGIRequest, conflict_id: int, given: Annotated[DismissalIn, Body()] = NO_REASON
 ) -> JsonResponse:
-    """It is no conflict: what stands stays, all claims are dropped, and nobody is asked again. With a `member_id` that
-    claim alone is dropped."""
+    """Close it as no conflict: what stands stays, all claims are dropped, and nobody is asked again. With a `member_id`
+    that claim alone is dropped."""
 
     def dismiss(actor: Actor) -> dict[str, Any]:
         if given.member_id is None:
@@ -126,8 +126,8 @@ async def dismiss_conflict(
 async def approve_conflict(
     request: ASGIRequest, conflict_id: int, given: Annotated[MemberIn, Body()] = ONLY_MEMBER
 ) -> JsonResponse:
-    """What is not for the resolver to decide, or nothing is with the setting `resolution_mode` at `propose`, it only
-    proposes; this does what it proposed."""
+    """The resolver only proposes decisions that it may not make; with the setting `resolution_mode` at `propose`, it
+    may make none. This carries out what it proposed."""
 
     def approve(actor: Actor) -> dict[str, Any]:
         return decided_out([resolver.approve(find_claim(conflict_id, given.member_id), actor)])
@@ -139,7 +139,7 @@ async def approve_conflict(
 async def undo_decision(
     request: ASGIRequest, decision_id: int, given: Annotated[ReasonIn, Body()] = NO_REASON
 ) -> JsonResponse:
-    """What it changed and the conflict are as before, however long ago it was; 409 says what is in the way."""
+    """Restores what it changed, and the conflict, however long ago it was; 409 says what is in the way."""
 
     def take_back(actor: Actor) -> dict[str, Any]:
         return decided_out([undo.undo(decision_id, actor, given.reason)])

@@ -53,7 +53,7 @@ async def teach(caller: Caller, words: str) -> Outcome:
 
 @router.get("/facts/{concept}", summary="What is known of a concept")
 async def list_facts(request: ASGIRequest, concept: str, query: Query[PageQuery]) -> dict[str, Any]:
-    """The facts that stand, by dimension, each with its open `conflicts`; of an alias those of its concept."""
+    """The facts that stand, by dimension, each with its open `conflicts`; for an alias, those of its concept."""
     caller_with(request, "agent")
 
     def read() -> dict[str, Any]:

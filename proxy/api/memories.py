@@ -64,7 +64,7 @@ class PersonIn(Schema):
 
 
 class Asked(PersonIn):
-    """In whose name, where one agent speaks for many."""
+    """On whose behalf the agent speaks, if it speaks for many."""
 
     project: str = Field(
         "", max_length=SLUG_MAX, description="Its slug; else that of X-Festinger-Project or the token."
@@ -200,8 +200,8 @@ def _describe_forgotten(
 
 @router.post("/search_memory", summary="Search what was said, what is remembered, and facts")
 async def post_search_memory(request: ASGIRequest, asked: SearchIn) -> dict[str, Any]:
-    """What belongs to the query of what this speaker may be told, the best first, in at most 400 tokens; nothing where
-    nothing does. `kind` is `fact`, `memory` or `episode`; `weak` marks what may well have nothing to do with the query.
+    """The results that this speaker may see, the best first, in at most 400 tokens; empty if nothing belongs to the
+    query. `kind` is `fact`, `memory` or `episode`; `weak` marks those that may well have nothing to do with the query.
     `said_by` tells whose words they are: a model's (`assistant`) and quoted ones are given only here."""
     return await search_for(caller_with(request, "agent"), asked)
 
@@ -221,7 +221,8 @@ async def search_for(caller: Caller, asked: SearchIn) -> dict[str, Any]:
 
 @router.get("/memory", summary="What is remembered")
 async def list_memories(request: ASGIRequest, query: Query[MemoryQuery]) -> dict[str, Any]:
-    """What concerns a person is for whoever said it, the rest for all of the project; operators see everything."""
+    """A memory about a person is for whoever said it, the others are for the whole project; operators see
+    everything."""
     caller = caller_with(request, "agent")
     scope = scope_of(runtime.current().cache, caller, {"user": query.user}, query.project)
 
@@ -264,7 +265,7 @@ async def promote_memory(request: ASGIRequest, memory_id: int) -> JsonResponse:
 
 @router.post("/memory/{int:memory_id}/invalidate", summary="Take a memory back")
 async def invalidate_memory(request: ASGIRequest, memory_id: int, said: ReasonIn = ReasonIn()) -> JsonResponse:  # noqa: B008
-    """It is given no more; its history stays."""
+    """It is no longer given to prompts; its history stays."""
     return await _decide(request, lambda actor: service.invalidate(memory_id, actor, said.reason))
 
 

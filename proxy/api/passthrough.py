@@ -114,7 +114,7 @@ async def _open(scope: AsgiScope, incoming: IncomingBody) -> Relay:
 
 
 def changes_models(scope: AsgiScope) -> bool:
-    # The path is forwarded as it came; normalize it the way servers may.
+    # The path is forwarded as it came; normalise it the way servers may.
     path = normpath("/" + scope["path"].lstrip("/"))
     return scope["method"] not in READING and (path in OF_MODELS or path.startswith(UNBOUNDED))
 

@@ -29,7 +29,7 @@ class ProjectIn(Schema):
 @router.post("/projects", summary="Make a project")
 async def post_project(request: ASGIRequest, said: ProjectIn) -> JsonResponse:
     """Make a project, which requests may name from then on. 201: made. 409: there is one with this slug. 422: the slug
-    is none."""
+    is invalid."""
     caller_with(request, "operator")
     try:
         async with runtime.current().coherence.barrier():
@@ -43,7 +43,7 @@ async def post_project(request: ASGIRequest, said: ProjectIn) -> JsonResponse:
 
 @router.get("/projects", summary="The projects that one may name")
 async def list_projects(request: ASGIRequest, query: Query[PageQuery]) -> dict[str, Any]:
-    """By slug: of an agent its own, those that its settings allow, and the open ones; of operators all."""
+    """Sorted by slug. An agent gets its own, those that its settings allow, and the open ones; operators get all."""
     caller = caller_with(request, "agent")
     rows = Project.objects.filter(pk__in=list_nameable(runtime.current().cache, caller)).order_by("slug")
 

@@ -234,7 +234,7 @@ def _is_told(caller: Caller, event: Mapping[str, Any], user: str) -> bool:
 
 @api.post("/reload", summary="Read the cache anew", tags=["operating"])
 async def post_reload(request: ASGIRequest) -> dict[str, Any]:
-    """Every process reads its whole cache anew."""
+    """Make every process reload its whole cache."""
     current = runtime.current()
     require(caller_of(current.cache, request.scope), "operator")
     try:

@@ -22,7 +22,7 @@ CLAIM_TRUST = ConflictMember.TRUST[ConflictMember.Kind.CLAIM]
 
 
 def conflicts_out(rows: QuerySet[Conflict]) -> list[dict[str, Any]]:
-    """Return the conflicts with all that speaks for each side, in a bounded number of queries."""
+    """Return the conflicts with the support of each side, in a bounded number of queries."""
     decided = Decision.objects.select_related("claim", "undone_by").defer("before", "after").order_by("id")
     related = Claim.objects.select_related("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
     claims = conflict_list.with_support(related).prefetch_related(Prefetch("decisions", decided)).order_by(*IN_ORDER)

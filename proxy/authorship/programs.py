@@ -1,7 +1,7 @@
-"""Recognizes the prompts that programs write on their own account: to name a conversation, to tag it, to digest, sort,
+"""Recognises the prompts that programs write on their own account: to name a conversation, to tag it, to digest, sort,
 grade or translate something. Nobody has said what is in them, or it was said before, in the conversation itself.
 
-They are recognized by their form: one system text, made for one task, that names nobody to talk with and wants an
+They are recognised by their form: one system text, made for one task, that names nobody to talk with and wants an
 answer for a program to read; one message; no tools. If there is only a message, it must also hold the record of a
 conversation.
 """

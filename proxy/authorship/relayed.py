@@ -18,7 +18,7 @@ from proxy.domain.loops.tool_calls import without_thinking
 logger = logging.getLogger(__name__)
 
 ANSWERS_MAX: Final = 20_000  # at some 150 bytes
-WRITTEN_S: Final = 120  # for so long a message may repeat what a model has written
+WRITTEN_S: Final = 120  # a message that repeats a model's text within this time is nobody's
 WRITTEN_MIN: Final = 20  # characters: people say shorter texts word for word, too
 WRITTEN_MAX: Final = 64 * 1024  # characters of an answer that are looked at
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.){20,}"', re.DOTALL)

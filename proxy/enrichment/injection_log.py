@@ -13,7 +13,7 @@ from proxy.domain.prefixes import SIZE
 from proxy.enrichment.conversations import Conversations, Injection
 from proxy.telemetry.write_behind import RowQueue, WriteBehind
 
-GATHER_S = 0.05  # rows of this time are written together; a client's next turn takes longer
+GATHER_S = 0.05  # rows that come within this time are written together; a client's next turn takes longer
 LOADED_MAX = 200_000  # rows, the newest
 
 READ = "SELECT conversation, keys, place, block, content, system, extract(epoch FROM at)::float8 FROM"

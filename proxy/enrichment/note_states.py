@@ -1,5 +1,5 @@
-"""Keeps this process in step with the memories and episodes that its conversations show: which of them are
-superseded."""
+"""Keeps this process in step with the memories and episodes that its conversations show: which of them no longer
+hold."""
 
 from typing import Final
 

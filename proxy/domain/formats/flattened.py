@@ -1,5 +1,5 @@
-"""A conversation flattened into one prompt: as LiteLLM does it, ``### System:\n...\n\n### User:\n...``, or by the
-marks with which a model was trained to tell turns apart."""
+"""Reads and edits conversations flattened into one prompt: either as by LiteLLM, with the headers ``### System:``,
+``### User:`` and ``### Assistant:``, or with the turn markers that a model was trained on."""
 
 import re
 from collections.abc import Sequence

@@ -90,7 +90,7 @@ def mitigate(loop: Loop, mitigations: Mitigations, *, takes_note: bool, seed: in
 
 
 def trip_breaker(loop: Loop, left_s: float) -> Intervention:
-    """Return the circuit breaker's answer; the model rests for ``left_s`` more seconds."""
+    """Return the circuit breaker's intervention; the model rests for ``left_s`` more seconds."""
     # The seconds also make answers differ: Agent Zero refuses an answer that equals the one before.
     text = _BREAKER.format(
         mark=BREAKER, what=describe_loop(loop), excerpts=quote_excerpts(loop), left_s=max(1, round(left_s))
@@ -109,7 +109,7 @@ def write_note(loop: Loop) -> str:
 
 def write_json_call(text: str) -> str:
     """Write the text as a call of Agent Zero's ``response`` tool, with which an agent ends its turn and shows it to its
-    human. ``outputs.is_made_up`` recognizes it by its beginning."""
+    human. ``outputs.is_made_up`` recognises it by its beginning."""
     said = {
         "thoughts": [text.partition("\n")[0]],
         "headline": "Stopped by Festinger",

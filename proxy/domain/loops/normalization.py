@@ -1,4 +1,4 @@
-"""Normalizes texts and arguments of calls for comparison: without white space, case, volatile ids and times."""
+"""Normalises texts and arguments of calls for comparison: without white space, case, volatile ids and times."""
 
 import marshal
 import re
