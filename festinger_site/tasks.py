@@ -15,7 +15,6 @@ logger = logging.getLogger(__name__)
 
 @shared_task(name="festinger_site.tasks.back_up")
 def back_up_nightly() -> None:
-    """Back up every night."""
     kept = Config.tuning().backups_kept
     with try_job_lock("backup") as is_alone:
         if not is_alone or not kept:

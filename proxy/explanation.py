@@ -227,7 +227,6 @@ def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> E
 
 
 def _describe_place(run: DryRun) -> str:
-    """Describe where the new block goes."""
     if run.placed is None or run.prompt is None or not run.placed.text:
         return ""
     edit = run.placed.edit

@@ -152,7 +152,6 @@ class Runtime:
 
 
 def read_trip(told: str) -> Trip:
-    """Parse the message of another process."""
     conversation, until, count = told.split()
     return Trip(bytes.fromhex(conversation), float(until), int(count))
 

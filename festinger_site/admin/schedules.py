@@ -61,8 +61,6 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at 
 
 
 def make_switch(word: str, *, to: bool) -> Callable[[Page, HttpRequest, QuerySet[PeriodicTask]], None]:
-    """Return an action of the list."""
-
     @admin.action(description=f"Switch {word}", permissions=["change"])
     def switch(page: Page, request: HttpRequest, queryset: QuerySet[PeriodicTask]) -> None:
         # Only tasks that change: the log must not say that a task was switched on when it was on already.

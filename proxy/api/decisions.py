@@ -68,7 +68,7 @@ ONLY_MEMBER = MemberIn(member_id=None)
 
 @router.post("/conflicts/{conflict_id}/resolve", summary="Decide a conflict")
 async def resolve_conflict(request: ASGIRequest, conflict_id: int, given: VerdictIn) -> JsonResponse:
-    """What an operator decides about a whole conflict, of any kind, in one decision:
+    """Decide a whole conflict, of any kind, in one decision:
 
     - `action` = `supersede_others`: the member that `winner_member_id` names is right. It holds, and so does what says
       the same; the others do not any more, and claims are dropped. What is of its kind points to it, and the decision

@@ -122,7 +122,6 @@ class _Speakers:
 
 
 def _list_tools(payload: Payload) -> set[str]:
-    """Return the names of the request's tools."""
     tools = payload.get("tools")
     known = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     functions = [tool["function"] if isinstance(tool.get("function"), dict) else tool for tool in known]

@@ -101,7 +101,6 @@ class LoopGuard:
             self._rests.popitem(last=False)
 
     def _forget(self, conversation: bytes, now: float) -> None:
-        """Note that the loop is over."""
         # Not while the model rests: this prompt may be from another conversation that began alike.
         rest = self._rests.get(conversation)
         if rest is not None and now >= rest.until:

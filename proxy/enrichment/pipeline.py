@@ -320,7 +320,6 @@ class Enricher:
     def _look_for_loop(
         self, prompt: Prompt, conversation: bytes, asked: RequestInfo, done: Enriched
     ) -> Intervention | None:
-        """Return what is to be done against a loop."""
         try:  # an error here costs neither the answer nor the recollection, so it is not caught with all others
             intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
             if intervention is not None:

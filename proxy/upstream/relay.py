@@ -81,7 +81,6 @@ class Relay(HttpResponseBase):
         self._listener = listener if answer.status_code == 200 else None
 
     async def send_to(self, send: Send) -> None:
-        """Send status, headers and chunks."""
         headers = filter_for_client(self._answer.headers.raw, self.status_code) + self._more_headers
         await send(start(self.status_code, headers))
         try:

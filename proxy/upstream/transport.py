@@ -205,7 +205,6 @@ class HttpExchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
 
 
 def head(request: httpx.Request) -> bytes:
-    """Return request line and headers."""
     line = b"%s %s HTTP/1.1" % (request.method.encode(), request.extensions["target"])
     host = b"host: " + request.url.netloc
     return b"\r\n".join([line, host, *[b"%s: %s" % header for header in request.headers.raw], b"\r\n"])

@@ -50,8 +50,6 @@ class LoopDetector:
 
 
 class _Search:
-    """The search for loops in one history."""
-
     def __init__(self, memo: TextMemo, parts: Sequence[Part], rules: Detector) -> None:
         self._memo = memo
         self._parts = parts
@@ -96,7 +94,7 @@ class _Search:
         texts = last.result.texts
         length = 1
         while (turn := self._turns.get(length)) is not None:
-            # A human has sent a new message: the outputs before it belong to another task.
+            # A human has sent a new message: what came before was another task, and repeating it then was not a loop.
             if turn.result.is_person != last.result.is_person:
                 break
             # An output without a result of its own matches any result.

@@ -99,7 +99,6 @@ def trip_breaker(loop: Loop, left_s: float) -> Intervention:
 
 
 def write_note(loop: Loop) -> str:
-    """Write the note that forbids to repeat the action."""
     done = "answer" if loop.may_be_person else "action"
     forbidden = f"This exact {done} is" if loop.period == 1 else f"Each of these exact {done}s is"
     # Escaped, so that no text of a model ends the note early.
@@ -124,7 +123,6 @@ def describe_loop(loop: Loop) -> str:
 
 
 def quote_excerpts(loop: Loop) -> str:
-    """Return a line for each repeated output."""
     return "\n".join(f"- {cut_excerpt(text)}" for text in loop.repeated[:EXCERPTS_MAX])
 
 

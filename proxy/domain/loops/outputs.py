@@ -124,7 +124,6 @@ def _split(parts: Sequence[Part], start: int, end: int) -> list[tuple[int, int]]
 
 
 def read_text(text: str) -> Output:
-    """Read an output that is one text."""
     said = without_thinking(text)
     found = read_calls(said)
     if found.calls:
@@ -169,7 +168,6 @@ def _read_called(found: Calls, text: str) -> Output:
 
 
 def join_outputs(outputs: Sequence[Output]) -> Output:
-    """Join several texts and calls into one output."""
     # Texts beside calls are thoughts; blank ones say nothing.
     calls = [output for output in outputs if not output.is_text]
     outputs = calls or [output for output in outputs if output.excerpt] or outputs[:1]
