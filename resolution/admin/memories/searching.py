@@ -1,4 +1,4 @@
-"""The page *Search*: what a search in somebody's name brings home, as an agent gets it."""
+"""The page *Search*: runs a search in an agent's name and shows what the agent would get."""
 
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -55,7 +55,7 @@ class SearchForm(forms.Form):
 
 @require_http_methods(["GET", "POST"])
 def search_page(request: HttpRequest) -> HttpResponse:
-    # Posted although nothing changes: what people said belongs into no log.
+    # POST although nothing changes: the query must not end up in access logs.
     types = [(kind, label) for kind, (label, rights) in TYPES.items() if request.user.has_perms(rights)]
     if not types:
         raise PermissionDenied
