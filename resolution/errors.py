@@ -8,7 +8,7 @@ class DecisionError(Exception):
     ├── UnknownId        no such conflict, decision or run
     ├── InvalidDecision  impossible whatever the graph holds, such as a name that is no token
     ├── Outdated         the claim is against another fact now
-    └── CannotPutBack    the place of a retired fact is taken
+    └── CannotPutBack    a retired fact has no place any more
     """
 
 
@@ -25,4 +25,4 @@ class Outdated(DecisionError):
 
 
 class CannotPutBack(DecisionError):
-    """The retired fact cannot return, because its place is taken or its words have changed."""
+    """The retired fact has no place any more, has changed names, or has returned already."""

@@ -139,7 +139,7 @@ def learn_messages() -> None:
 
 
 def look_for_observations() -> None:
-    """Settle observations. What is left at the end of a task's time is sent on with the next message."""
+    """Settle observations. Whatever is left when the task's time is over is left to the next message."""
     with report_interruption("learning.interrupted"):
         settle_due()
         if leases.due(leases.ObservationKind.TRIPLE).exists():
@@ -152,5 +152,5 @@ def wake(task: Any) -> None:
     """Send the task. If the broker fails, the next sweep does the work."""
     try:
         task.delay()
-    except Exception as error:  # whatever the broker is
+    except Exception as error:  # the type depends on the broker
         logger.warning("wake.failed", extra={"task": task.name, "error": first_line(error)})

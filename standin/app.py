@@ -134,7 +134,7 @@ async def wait_for_disconnect(receive: Receive) -> None:
 
 
 class Responder:
-    """Sends one answer."""
+    """The sender of one answer."""
 
     def __init__(self, request: Request, send: Send) -> None:
         self._request = request

@@ -20,7 +20,7 @@ COOL = 0.8  # Ollama's default temperature
 
 
 class Fault(Enum):
-    """What goes wrong, and when."""
+    """A fault and its moment."""
 
     HANG_BEFORE = auto()  # before the status
     HANG_HEADERS = auto()  # after the headers

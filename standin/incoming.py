@@ -14,7 +14,7 @@ from standin.wire import Json, Refusal
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 KEPT_REQUESTS = 1000
-KEPT_BODY_BYTES = 1024 * 1024  # a request, enough for a prompt of 200,000 tokens
+KEPT_BODY_BYTES = 1024 * 1024  # per request, enough for a prompt of 200,000 tokens
 KEPT_TOTAL_BYTES = 64 * 1024 * 1024  # for all requests, so that memory stays bounded in long runs
 
 GO_TYPES = {str: "string", list: "array", dict: "object", bool: "bool", int: "number", float: "number"}

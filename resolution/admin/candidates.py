@@ -35,7 +35,7 @@ WHY = {
 
 
 class StateFilter(ListFilter):
-    """Show open candidates unless another state is selected."""
+    """A filter that shows open candidates unless another state is selected."""
 
     title = "state"
     parameter_name = "state"

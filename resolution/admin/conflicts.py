@@ -44,7 +44,7 @@ from resolution.views.phrases import describe_decision
 NONE_OPEN = "No conflict is open."
 LIST = "admin:resolution_conflict_changelist"
 PAGE = "admin:resolution_conflict_change"
-UNDOING_S = 20.0  # a request may spend on undoing
+UNDOING_S = 20.0  # time limit for undoing in one request
 REASONS_TOLD = 5  # reasons shown for skipped conflicts
 # Bulk decisions.
 BULK_BUTTONS = {
@@ -131,7 +131,7 @@ class ConflictAdmin(ReadOnly, Page):
         if (whole := conflict_members.unseal(given.get("seen", ""))) is not None and whole[0] == conflict_id:
             return self._decide_whole(request, *whole)
         seen = conflict_list.unseal(given.get("seen", ""))
-        # Without it, a conflict that has changed since it was shown would be decided.
+        # Without this check, a conflict could be decided that has changed since it was shown.
         if seen is None or not Claim.objects.filter(pk=seen.pk, conflict_id=conflict_id).exists():
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
             return self._page(request, conflict_id, typed=given)
@@ -235,8 +235,8 @@ class ConflictAdmin(ReadOnly, Page):
         if back:
             return redirect(back)
         decided = decision.claim.conflict_id if decision.claim is not None else decision.conflict_id
-        after = Conflict.objects.filter(pk=decided or 0).first()  # as it is by now
-        if after is not None and after.status == Conflict.Status.OPEN:  # another of its claims waits
+        after = Conflict.objects.filter(pk=decided or 0).first()  # its current state
+        if after is not None and after.status == Conflict.Status.OPEN:  # another of its claims is open
             return redirect(f"{after.get_absolute_url()}{Filters.read(request.GET).query}")
         return self._onwards(request, after)
 

@@ -23,7 +23,7 @@ from resolution.views.phrases import describe_decision
 
 
 class EffectFilter(ListFilter):
-    """Show decisions that superseded something."""
+    """A filter for decisions that superseded something."""
 
     title = "effect"
     parameter_name = "effect"

@@ -29,7 +29,7 @@ SAYS = {True: "what a thing is", False: "what it is in, on or of"}
 
 
 class FactsFilter(ListFilter):
-    """Hide dimensions without facts unless the filter or a search asks for them."""
+    """A filter that hides dimensions without facts unless the filter or a search asks for them."""
 
     title = "facts"
     parameter_name = "facts"

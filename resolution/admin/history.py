@@ -21,7 +21,7 @@ from resolution.views.phrases import describe_history, names_in
 
 
 class HistoryList(ChangeList):
-    """Describes the rows of the page, and finds which can be put back, in two queries for all."""
+    """A list that describes the rows of the page and finds which can be put back, in two queries for all."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)

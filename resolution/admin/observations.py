@@ -31,7 +31,7 @@ OUTCOMES = dict(Observation.Outcome.choices)
 
 
 class BecomeFilter(ListFilter):
-    """Filters by state and outcome together, so that one index answers it."""
+    """A filter by state and outcome together, so that one index answers it."""
 
     title = "what became of it"
     parameter_name = "became"

@@ -1,4 +1,4 @@
-"""What the admin pages about the graph share: the actor, permissions, links to rows, and read-only pages."""
+"""Shared parts of the admin pages about the graph: the actor, permissions, links to rows, and read-only pages."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -82,8 +82,7 @@ def render_origin(origin: Origin) -> SafeString | str:
 
 
 class ReadPage(Page):
-    """Shows each row on a page without a form. The template checks the account's other permissions through
-    ``perms``."""
+    """A page without a form for each row. The template checks the account's other permissions through ``perms``."""
 
     template: str
     missing: str  # the message for a missing row, with a placeholder for its key

@@ -18,7 +18,7 @@ from resolution.decisions.suspects import find_suspects
 from resolution.models import Run
 from resolution.views.phrases import describe_history, names_in
 
-SHOWN = 50  # of each: facts, claims, memories, retractions
+SHOWN = 50  # rows of each: facts, claims, memories, retractions
 NAMES_OFFERED = 200
 
 

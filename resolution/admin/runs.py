@@ -33,7 +33,7 @@ from resolution.views.conflict_list import RELATED
 PAGE = 50  # decisions
 LEFT_SHOWN = 20  # conflicts that the run did not decide
 REFUSED_TOLD = 5
-UNDOING_S = 20.0  # a request may spend on undoing; the next request undoes the rest
+UNDOING_S = 20.0  # time limit for undoing in one request; the next request undoes the rest
 ENDED = "run-ended"  # the HTMX event that the progress fragment triggers in the page
 
 BADGE = '<span class="fst-badge fst-badge-{}">{}</span>'

@@ -10,7 +10,7 @@ from resolution.memories.templates import keep
 
 
 class StateFilter(ListFilter):
-    """Show openings of templates unless the others are selected."""
+    """A filter that shows openings of templates unless the others are selected."""
 
     title = "state"
     parameter_name = "state"

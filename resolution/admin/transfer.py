@@ -73,7 +73,7 @@ def list_urls() -> list[URLPattern]:
 
 
 def upload_of(request: HttpRequest) -> Upload:
-    assert request.user.pk is not None  # whoever has a permission has an account
+    assert request.user.pk is not None  # only stored accounts have permissions
     return Upload(request.user.pk)
 
 
@@ -165,7 +165,7 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
 
 
 class FileParts:
-    """Reads a file in a thread, BYTES_AT_ONCE at a time. The response closes it."""
+    """A file that is read in a thread, BYTES_AT_ONCE at a time. The response closes it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

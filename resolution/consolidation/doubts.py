@@ -17,8 +17,8 @@ from resolution.layers.memories import drop_settled
 from resolution.models import Run
 from resolution.resolver import run_records
 
-PAIRS_MAX: Final = 40  # a call; the others wait for the next night
-COLLECTED_MAX: Final = 2_000  # pairs a night
+PAIRS_MAX: Final = 40  # per call; the others wait for the next night
+COLLECTED_MAX: Final = 2_000  # pairs per night
 
 MemoryPair = tuple[Memory, Memory]
 

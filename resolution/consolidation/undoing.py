@@ -18,7 +18,7 @@ from resolution.layers.memories import dispute_rivals
 from resolution.memories.service import lock_memory
 from resolution.models import Conflict, Run
 
-TIERS: Final = (Conflict.Tier.OPPOSITION, Conflict.Tier.MODEL)  # of conflicts that a consolidation opens
+TIERS: Final = (Conflict.Tier.OPPOSITION, Conflict.Tier.MODEL)  # of conflicts that consolidations open
 
 
 @dataclass(slots=True)

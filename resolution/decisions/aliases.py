@@ -97,7 +97,7 @@ def refuse_doubtful(alias: str, concept: str, said: Attribution) -> None:
         raise DecisionError(f"{alias} is a word of the dictionary: an operator can make an alias of it.")
     if (doubt := find_doubt(concept, alias, TYPE, said.evidence)) is not None:
         raise DecisionError(f"{doubt.name} is {doubt.why}: an operator can make an alias of it.")
-    counted = Assertion(Triple(concept, alias, TYPE, True), said)  # as much as a fact
+    counted = Assertion(Triple(concept, alias, TYPE, True), said)  # counts like a fact
     quotas = Quotas({})
     quotas.read([counted])
     if (excess := quotas.find_excess(counted)) is not None:

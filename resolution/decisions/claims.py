@@ -46,7 +46,7 @@ class Dispute:
     is_placed: bool
     verdict: Verdict
     actor: Actor
-    dim_ids: dict[str, int]  # of the dimensions that the verdict names
+    dim_ids: dict[str, int]  # by the names of the dimensions in the verdict
 
     @property
     def attribution(self) -> Attribution:
@@ -257,7 +257,7 @@ def _refuse_cycle(ids: TripleIds, error: type[DecisionError] = DecisionError) ->
 
 
 def _ensure_dimension(dim_id: int, *, is_isa: bool, split_from_id: int | None = None) -> None:
-    if not Dimension.objects.filter(soas_id=dim_id).exists():  # one that exists keeps the lineage it has
+    if not Dimension.objects.filter(soas_id=dim_id).exists():  # an existing one keeps its lineage
         store.ensure_dimension(dim_id, is_isa=is_isa)
         Dimension.objects.filter(soas_id=dim_id).update(split_from_id=split_from_id)
 

@@ -104,7 +104,8 @@ def find_only_claim(conflict_id: int, seen: str) -> Claim:
 
 
 def find_newest(conflict_id: int) -> MemberKey:
-    """Return the memory that was said last. Raises DecisionError if the conflict has members other than memories."""
+    """Return the key of the memory that was said last. Raises DecisionError if the conflict has members other than
+    memories."""
     rows = sides.read_rows(list(ConflictMember.objects.filter(conflict=conflict_id)))
     holding = [one.row for one in rows if one.holds]
     asks = Conflict.objects.filter(pk=conflict_id).exclude(question="").exists()

@@ -119,7 +119,7 @@ def _record(actor: Actor, note: str, memory: Memory, before: Surroundings, after
         actor=actor.signature,
         source=actor.source,
         reason=note,
-        arguments={"memory": memory.pk},  # not its text, which somebody may have forgotten
+        arguments={"memory": memory.pk},  # not its text, which may be forgotten later
         before=before,
         after=after,
     )

@@ -44,7 +44,7 @@ from resolution.models import Claim, ConflictMember, DecidedTriple, Decision, Ru
 
 logger = logging.getLogger(__name__)
 
-FACTS_MAX: Final = 5_000  # a merge: its transaction blocks statements, for some milliseconds a fact
+FACTS_MAX: Final = 5_000  # per merge: its transaction blocks statements, for some milliseconds per fact
 SEEDS: Final = frozenset(name for name, *_ in SEED_DIMENSIONS)
 # The counts of a run by the outcome of a fact. Facts that are left out only stay in the history.
 COUNTED: Final = {"inserted": "moved", "superseded": "moved", "confirmed": "united", "conflict": "collided"}
@@ -60,7 +60,7 @@ class Moved(NamedTuple):
 
 @dataclass(slots=True)
 class Merge:
-    """The result of a merge. ``is_rename`` if nothing was known about the other name."""
+    """The result of a merge. ``is_rename`` is True if nothing was known about the other name."""
 
     concept: str
     into: str

@@ -23,7 +23,7 @@ from resolution.intake.candidates import CandidateBook
 from resolution.intake.quotas import Quotas
 from resolution.models import Candidate
 
-TWO_NAMES: Final = "two names"  # why a candidate waits
+TWO_NAMES: Final = "two names"  # the reason of such candidates
 RENAMED_MAX: Final = 100  # facts that an agent's renaming may change
 
 

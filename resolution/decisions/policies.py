@@ -12,7 +12,7 @@ NAMED_MAX: Final = 5  # concepts that a refusal names
 
 
 def explain_refusal(dim_id: int) -> str:
-    """Return why the dimension cannot go back to one fact a slot, or "" if it can. The caller holds its lock."""
+    """Return why the dimension cannot go back to one fact per slot, or "" if it can. The caller holds its lock."""
     facts = Edge.objects.filter(dim_id=dim_id).exclude(concept=F("parent")).order_by()
     crowded = facts.values_list("concept__token").annotate(count=Count("pk")).filter(count__gt=1)
     total = crowded.count()

@@ -17,7 +17,7 @@ from resolution.errors import CannotPutBack
 from resolution.intake.open_claims import OPEN, rebase
 from resolution.models import Claim, CollisionType, DecidedTriple
 
-# Facts a transaction, which locks their dimensions until its end and makes statements wait.
+# Facts per transaction. It locks their dimensions until its end, which makes statements wait.
 PORTION = 100
 
 

@@ -70,7 +70,8 @@ class DisputedRow:
 
     @property
     def state(self) -> str:
-        """What a decider saw besides the text: whether the row is in force or, for a claim, its status and proposal."""
+        """The state that a decider saw besides the text: whether the row is in force or, for a claim, its status and
+        proposal."""
         if isinstance(self.row, Claim):
             return f"{self.row.status} {(self.row.proposal or {}).get('at', '')} {self.row.against}"
         return str(int(self.holds))

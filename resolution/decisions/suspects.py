@@ -52,9 +52,9 @@ class Suspect:
 
 @dataclass(slots=True)
 class Suspects:
-    """What a quarantine finds. ``facts`` with a voucher stay, with the voucher's confidence; the same is true of
-    ``memories``. ``retracted`` are the rows of the history, newest first, in which the agent retracted facts of others:
-    these return. ``names`` are aliases that the agent gave."""
+    """The result of looking for suspects. ``facts`` with a voucher stay, with the voucher's confidence; the same is
+    true of ``memories``. ``retracted`` are the rows of the history, newest first, in which the agent retracted facts of
+    others: these return. ``names`` are aliases that the agent gave."""
 
     facts: list[Suspect] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
@@ -81,7 +81,8 @@ class Suspects:
 
 
 def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
-    """Find the facts and open claims that exist because this agent said them, optionally only since then."""
+    """Find what is there because this agent said it, optionally only since then: facts, open claims, retractions,
+    aliases, memories."""
     edges = Edge.objects.filter(agent=agent).exclude(source__in=[Source.OPERATOR, Source.FESTINGER])
     said = Claim.objects.filter(agent=agent, status__in=OPEN).exclude(incoming_source=Source.OPERATOR)
     if since is not None:
@@ -183,13 +184,13 @@ def _suspect(
     heard = statements[_key(edge)]
     own = [one for one in heard if one.agent == edge.agent]
     if since is not None and own and own[0].at < since:
-        return None  # it was there before, and only repeated
+        return None  # the fact was there before and was only repeated
     vouchers = [one for one in heard if is_independent(one)]
     strongest = vouchers[0] if vouchers else None
     for other in vouchers[1:]:
         strongest = other if strongest is None or is_weaker(strongest.channel, other.channel) else strongest
     replaced = next((one.replaced for one in own if one.replaced), None)
-    while replaced is not None and _is_of(replaced, edge.agent, since):  # then it goes as well
+    while replaced is not None and _is_of(replaced, edge.agent, since):  # that one is quarantined, too
         before = statements.get((edge.concept_id, replaced["parent_id"]), ())
         replaced = next((one.replaced for one in before if one.agent == edge.agent and one.replaced), None)
     is_corroborated = len({voice_of(one.agent) for one in vouchers}) > 1

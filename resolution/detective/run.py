@@ -31,15 +31,15 @@ logger = logging.getLogger(__name__)
 NIGHT: Final = timedelta(days=1)
 BATCHES_AT_ONCE: Final = 4  # concurrent calls of the model
 DELAYS_MAX: Final = 6  # after so many delays it reads even while somebody is still writing
-QUESTIONS_MAX: Final = 20  # a story and run: a model that sees confusion everywhere must not flood the conflicts desk
+QUESTIONS_MAX: Final = 20  # per story and run: a model that sees confusion everywhere must not flood the conflicts desk
 SETTING: Final = "detective_model_id"
 SHARED: Final = "what belongs to no project"
 
 
 @dataclass(slots=True)
 class Read:
-    """What was found in a story. ``findings`` are those that nobody was asked about before, ``lack`` is the reason why
-    no model read it, and ``failures`` are the errors in words."""
+    """The result of reading a story. ``findings`` are those that nobody was asked about before, ``lack`` is the reason
+    why no model read it, and ``failures`` are the errors in words."""
 
     lines: int
     batches: int
@@ -78,7 +78,7 @@ def read_now(project: Project | None, actor: str = "") -> Run | None:
 
 
 def rehearse(project: Project | None) -> Read:
-    """Return what would be asked. The model is really called, and its calls count."""
+    """Return what would be asked. The model is called for real, and its calls count."""
     now = timezone.now()
     changed = changes.find_changes_since(now - NIGHT).get(project.pk if project is not None else None, set())
     return Detective(now, now.isoformat(), "rehearsal, ").read(project, changed)
@@ -121,7 +121,7 @@ def work(run: Run, detective: "Detective", stories: ByStory) -> list[str]:
 
 
 class Detective:
-    """Reads stories as of a point in time, with the rules and, if one is chosen, a language model."""
+    """A reader of stories as of a point in time, with the rules and, if one is chosen, a language model."""
 
     def __init__(self, now: datetime, seed: str, subject: str) -> None:
         self.now = now

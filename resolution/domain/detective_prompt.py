@@ -11,8 +11,8 @@ from memory.domain.recall.notes import find_content_words, make_harmless
 from resolution.domain.story import DECISION, StoryBatch, StoryLine, is_same_session
 
 QUESTION_CHARACTERS: Final = 400
-ROWS_MAX: Final = 12  # a question: nobody can weigh more
-FINDINGS_MAX: Final = 20  # a batch
+ROWS_MAX: Final = 12  # per question: nobody can weigh more
+FINDINGS_MAX: Final = 20  # per batch
 
 SYSTEM: Final = """\
 You are a narrative coherence detective for a team's shared AI memory. Read the chronological story and identify where \
@@ -82,7 +82,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 _FRAMING: Final = frozenset(content_stems(PROMPT))
 _ID: Final = re.compile(r"[0-9a-f]{8}")
-_BETWEEN: Final = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+(?=[\"'“‘(]*[A-Z])")  # two sentences
+_BETWEEN: Final = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+(?=[\"'“‘(]*[A-Z])")  # the gap between two sentences
 _ASKS: Final = re.compile(
     r"(?:^|[,;:–—]\s+)[\"'“‘(]*(?:is|are|was|were|am|do|does|did|has|have|had|can|could|should|shall|will|would|may|must)"
     r"(?:n['’]t)?\b",

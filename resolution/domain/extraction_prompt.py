@@ -14,7 +14,7 @@ from memory.semantic.domain.extraction import keep_private
 from resolution.domain.llm_prompt import ModelQuestion, quote_json
 
 CATEGORIES: Final = ("identity", "preference", "project", "episodic")  # not "other": that is for what all should know
-MEMORIES_MAX: Final = 10  # an answer
+MEMORIES_MAX: Final = 10  # per answer
 TEXT_MAX: Final = 300  # characters of a memory, as a prompt shows it
 GROUNDED_LEAST: Final = 0.5  # share of the content words
 _WRITER_WORDS: Final = frozenset({"user", "team", "assistant"})  # how a memory refers to the speakers

@@ -11,7 +11,7 @@ from resolution.domain.story import StoryRow
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
-LINES_MAX: Final = 2_000  # a story: about ten batches, which bounds the model's calls
+LINES_MAX: Final = 2_000  # per story: about ten batches, which bounds the model's calls
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,8 @@ class QuotedStatement:
 
 @dataclass(frozen=True, slots=True)
 class CaseSide:
-    """A fact and the statements that support it, newest first. ``is_gone`` if it was taken out of the graph after the
-    conflict arose."""
+    """A fact and the statements that support it, newest first. ``is_gone`` is True if it was taken out of the graph
+    after the conflict arose."""
 
     fact: Triple
     confidence: float

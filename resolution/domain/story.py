@@ -93,7 +93,7 @@ def render_lines(named: Mapping[str, StoryLine]) -> list[str]:
     conversations: dict[bytes, int] = {}
     rendered = []
     for name, line in named.items():
-        scope = make_harmless(line.scope).translate(_UNBRACKETED)  # has the name that a client gives a person
+        scope = make_harmless(line.scope).translate(_UNBRACKETED)  # may contain a name that a client gave a person
         if line.conversation:
             scope += f", conversation {conversations.setdefault(line.conversation, len(conversations) + 1)}"
         says_more = line.words.rstrip(" .").lower() not in line.text.lower()

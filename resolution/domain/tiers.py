@@ -32,7 +32,7 @@ _SAYS_ROUGHLY: Final = re.compile(changing.SAYS_ROUGHLY, re.IGNORECASE)
 
 @dataclass(slots=True)
 class RuleFindings:
-    """What the rules found. ``doubts`` are pairs of lines that a rule noticed but is unsure about."""
+    """The findings of the rules. ``doubts`` are pairs of lines that a rule noticed but is unsure about."""
 
     findings: list[Finding] = field(default_factory=list)
     doubts: list[tuple[StoryLine, StoryLine]] = field(default_factory=list)

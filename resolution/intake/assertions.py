@@ -162,7 +162,8 @@ def wait(
 
 
 def _put_off(book: CandidateBook, quotas: Quotas, assertion: Assertion, excess: OverLimit) -> Outcome:
-    """Refuse the statement if its speaker waits for an answer; let what a prompt states wait for an operator."""
+    """Refuse a retraction, or a statement whose speaker waits for an answer. Let what a prompt states wait for an
+    operator."""
     if assertion.attribution.channel == Channel.GUTASK or assertion.manner.kind is SpeechAct.RETRACTS:
         return Outcome("over_quota", assertion.triple, reason=str(excess), excess=excess)
     return wait(book, quotas, assertion, excess.setting)
@@ -182,7 +183,7 @@ def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Asse
             book.settle(assertion)
         if quotas is not None and outcome.status in ("inserted", "superseded", "retired"):
             quotas.count("facts", assertion.attribution)
-        elif quotas is not None and outcome.claim is not None and outcome.claim.pk is None:  # a new one
+        elif quotas is not None and outcome.claim is not None and outcome.claim.pk is None:  # a new claim
             quotas.count("conflicts", assertion.attribution)
         outcomes.append(outcome)
     settlement.write()

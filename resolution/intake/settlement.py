@@ -48,10 +48,10 @@ class Outcome:
 
 
 class Settlement:
-    """Statements on their way into the graph, whose places are locked for them. Nothing is stored before ``write``."""
+    """Statements on their way into the graph, with their places locked. Nothing is stored before ``write``."""
 
     def __init__(self, triples: Iterable[Triple], *, is_plain: bool = True) -> None:
-        """``is_plain`` if no statement corrects or retracts what is current."""
+        """``is_plain`` is True if no statement corrects or retracts what is current."""
         self._slots = SlotSet(triples)
         ids = set(self._slots.ids.values())
         # Read claims before rulings: if a claim is decided in between, at least its ruling is seen.

@@ -87,8 +87,8 @@ SETTLED: Final = """
 
 class Member(NamedTuple):
     """A side of a conflict: a row, its text, and the (agent, channel) pairs that have said so. ``against`` is the kind
-    and id of the member of a higher layer that it contradicts. ``is_asked`` if the conflict's question is whether it
-    still holds."""
+    and id of the member of a higher layer that it contradicts. ``is_asked`` is True if the conflict's question is
+    whether it still holds."""
 
     kind: str
     object_id: int

@@ -157,7 +157,7 @@ def note_slots(kind: str, object_id: int, keys: Collection[str]) -> list[str]:
 
 def update_conflicts(keys: Collection[str], facts: Facts | None = None) -> dict[str, int]:
     """Open, continue and close the conflicts for these words, and return the open ones by the words. If the caller
-    gives ``facts``, only they are compared and nothing is closed."""
+    gives ``facts``, no others are looked at and nothing is closed."""
     known = find_facts(keys) if facts is None else facts
     found = {}
     for key, rows in _read_rows(keys, known).items():

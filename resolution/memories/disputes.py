@@ -25,8 +25,8 @@ def settle_rivals(
 ) -> Settled:
     """Supersede or dispute the memory's rivals; it may itself be superseded by a later statement.
 
-    The caller has locked the memory's places. ``is_new`` if nobody can have decided about it yet. ``speaker`` is who
-    says it now, if that is not who said it first.
+    The caller has locked the memory's places. ``is_new`` is True if nobody can have decided about it yet. ``speaker``
+    is who says it now, if that is not who said it first.
     """
     speaker = speaker or Speaker(memory.agent, memory.person)
     superseded: list[Memory] = []

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 BATCH = 200  # episodes that one claim takes
 CORRECTED_CONFIDENCE = 0.9  # the same as for "remember that ..."
-RUN_S = 20.0  # a task, so that other tasks get their turn
+RUN_S = 20.0  # per task, so that other tasks get their turn
 CLAIM = claim_statement("episode", "read_at IS NULL")
 
 

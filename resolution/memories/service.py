@@ -196,7 +196,7 @@ def promote(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
 
 @_decides
 def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
-    """Stop giving the memory; its history stays. Raises UnknownId, Outdated."""
+    """Take the memory back: it is no longer injected, but its history stays. Raises UnknownId, Outdated."""
     memory = lock_memory(memory_id)
     if memory.status == Status.INVALID:
         raise Outdated(f"memory {memory_id} is taken back already")
@@ -207,7 +207,7 @@ def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
 
 @_decides
 def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
-    """Mark the memory as too uncertain to be given until somebody says it again. Raises UnknownId, Outdated."""
+    """Mark the memory as too uncertain to be injected until somebody says it again. Raises UnknownId, Outdated."""
     memory = lock_memory(memory_id)
     if memory.status != Status.ACTIVE:
         raise Outdated(f"memory {memory_id} does not hold: it is {memory.status}")
@@ -218,7 +218,7 @@ def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
 
 @_decides
 def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
-    """Make the memory active again, beside what contradicts it. Raises UnknownId, InvalidDecision."""
+    """Make the memory active again, disputed with what contradicts it. Raises UnknownId, InvalidDecision."""
     memory, by = lock_memory(memory_id), change_by(actor, reason)
     if memory.status in (Status.ACTIVE, Status.CANDIDATE):
         raise InvalidDecision(f"memory {memory_id} is {memory.status}: there is nothing to restore")

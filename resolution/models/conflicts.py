@@ -361,5 +361,5 @@ class Claim(models.Model):
 
     @property
     def against(self) -> tuple[int | None, int | None, str]:
-        """What the claim collides with, and how. If this changes, the question to decide is another one."""
+        """The fact that the claim collides with, and how. If this changes, there is another question to decide."""
         return self.existing_parent_id, self.blocking_concept_id, self.collision_type

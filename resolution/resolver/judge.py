@@ -17,7 +17,7 @@ from resolution.models import Claim, CollisionType
 from resolution.views import conflict_facts
 from resolution.views.phrases import STATING
 
-STATEMENTS_MAX = 3  # a fact
+STATEMENTS_MAX = 3  # per fact
 OTHER_FACTS_MAX = 30
 DIMENSIONS_MAX = 40  # most used first
 

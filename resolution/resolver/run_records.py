@@ -24,7 +24,7 @@ DEAD_AFTER = timedelta(minutes=2)  # without a sign of life
 SIGN_OF_LIFE_S = 15.0
 TRIES = 3
 ACTOR_MAX = 120  # characters
-DEATHS_AT_MOST = 3  # of processes at one conflict, before the conflict must wait
+DEATHS_AT_MOST = 3  # of processes at one conflict, after which it must wait
 PAUSE_AFTER_DEATHS = timedelta(hours=20)
 DIED_AT_IT = "The resolver's process died, or was stopped, while a language model was asked about it."
 DIED = "The process that carried it out died, or was stopped. The next run goes on where it stopped."

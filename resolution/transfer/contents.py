@@ -51,7 +51,7 @@ class Contents:
         self.words: set[str] = set()
         self.muted: set[str] = set()
         self.labels: dict[str, str] = {}
-        self.dimensions: dict[str, DimensionLine] = {}  # those with a line of their own, by name
+        self.dimensions: dict[str, DimensionLine] = {}  # dimensions with their own line, by name
         self.is_isa: dict[str, bool] = {}  # by dimension of facts and conflicts, as its first fact says
         self._file = file
         self._importer = importer

@@ -49,7 +49,7 @@ class Some(list[Listed]):
 
 
 class HistoryEntry(NamedTuple):
-    """A row of the history, in words. ``can_return`` if it retired a fact whose place is free."""
+    """A row of the history, in words. ``can_return`` is True if it retired a fact whose place is free."""
 
     row: EdgeHistory
     what: str
@@ -100,7 +100,7 @@ class Portrait:
 
     @cached_property
     def members(self) -> Some[KnownFact]:
-        # Annotate the count, so that pages need no query of its own for it.
+        # Annotate the count, so that pages need no separate query.
         counted = RawSQL(MEMBERS, [self.concept.pk, COUNTED_MAX + 1], IntegerField())
         members = _facts().filter(parent=self.concept).annotate(counted=counted)
         return _know(_first(members.order_by("-last_confirmed", "pk"), MEMBERS_MAX))

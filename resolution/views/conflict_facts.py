@@ -22,7 +22,7 @@ RING = """
     SELECT edge_id FROM step
 """
 
-# Facts other than the root, which every dimension has. Dimensions without facts are leftovers or unused: not offered.
+# Facts besides the root, which every dimension has. Dimensions without them are leftovers or unused: not offered.
 HOLDS_FACTS = Exists(Edge.objects.filter(dim=OuterRef("pk")).exclude(concept=OuterRef("pk")))
 
 # The number of facts in a dimension, up to a limit: dimensions whose order matters have fewer.

@@ -111,7 +111,7 @@ def _given(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Conflict]:
-    """Return the conflicts that match the filters. ``is_whole`` if the words are a whole name (see
+    """Return the conflicts that match the filters. ``is_whole`` is True if the words are a whole name (see
     ``too_many_are_like``)."""
     since = timezone.now() - SPANS[filters.age] if filters.age else None
     rows = find_conflicts(

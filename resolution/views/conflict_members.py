@@ -34,7 +34,7 @@ from resolution.views.phrases import (
 
 Kind = ConflictMember.Kind
 STORY_MAX: Final = 40  # lines
-QUOTES_MAX: Final = 3  # a member
+QUOTES_MAX: Final = 3  # per member
 IN_LIST: Final = 3  # members named in a row of the list
 KEYS: Final = "123456789"  # keyboard shortcuts of the desk
 
@@ -100,7 +100,7 @@ class WholeConflict:
 
     @property
     def yes(self) -> str:
-        """What happens to the members if the question is answered by yes."""
+        """The effect on the members of the answer yes."""
         gone = [member.words for member in self.members if member.holds and not member.is_asked]
         [asked] = [member.words for member in self.members if member.is_asked] or [""]
         return f"{quote([asked])} holds{f', no longer {quote(gone)}' if gone else ''}."

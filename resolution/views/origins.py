@@ -17,7 +17,7 @@ ORIGINS_MAX: Final = 10
 
 class Origin(NamedTuple):
     """The origin of a statement. ``request`` is the address of a page that leads to the request, or "" if there was
-    none; ``is_kept`` if the request is still stored, which it is for some days."""
+    none; ``is_kept`` is True if the request is still stored, which it is for some days."""
 
     sentence: str = ""
     agent: str = ""

@@ -69,7 +69,7 @@ class Side:
 
     @property
     def line(self) -> str:
-        """Who said it, when, and with which confidence."""
+        """The speaker, the time and the confidence."""
         return ", ".join(filter(None, (self.by, ago(self.at) if self.at else "", self.confidence)))
 
 

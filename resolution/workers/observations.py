@@ -35,8 +35,8 @@ from resolution.workers import leases
 
 logger = logging.getLogger(__name__)
 
-BATCH = 200  # statements a transaction
-RUN_S = 20.0  # a task, so that other tasks get their turn and stopping the worker does not take long
+BATCH = 200  # statements per transaction
+RUN_S = 20.0  # per task, so that other tasks get their turn and stopping the worker does not take long
 
 # The pause before a concept is asked about again, by the number of attempts.
 EXPLAIN_AGAIN_AFTER = (timedelta(0), timedelta(days=1), timedelta(days=7), timedelta(days=30))

@@ -48,7 +48,7 @@ PAGE = "admin:memory_soas_change"
 
 
 class KindFilter(ListFilter):
-    """Hide the 29,000 dictionary words unless the filter or a search asks for them."""
+    """A filter that hides the 29,000 dictionary words unless the filter or a search asks for them."""
 
     title = "kind"
     parameter_name = "kind"
@@ -83,7 +83,7 @@ class KindFilter(ListFilter):
 
 
 class ConceptList(ChangeList):
-    """Counts the facts of the concepts on the page in one query."""
+    """A list that counts the facts of the concepts on the page in one query."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -117,7 +117,7 @@ class SoasAdmin(Fixed, ReadPage):
     search_fields = ("token",)
     search_help_text = "How the concept begins, or a part of it."
     sortable_by = ("token",)
-    ordering = ("-saliency", "-id")  # as the index has it
+    ordering = ("-saliency", "-id")  # matches the index
     actions = ("mute", "unmute", "mark_common", "mark_names")
     own_views = {
         "marks/": "set_marks",
@@ -224,7 +224,7 @@ class SoasAdmin(Fixed, ReadPage):
         told = format_html("{} {}.", link(concept), become)
         own = reverse(PAGE, args=[concept_id])
         back = next_page(request) or own
-        if is_muted and back != own:  # which has a button for it
+        if is_muted and back != own:  # whose page has a button for it
             told = with_button(request, told, "Unmute", request.path, muted="false", next=back)
         self.message_user(request, told, messages.SUCCESS)
         return redirect(back)

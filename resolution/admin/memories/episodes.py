@@ -21,7 +21,7 @@ NEIGHBOURS = 3  # messages of the conversation shown before and after
 
 
 class TextSearch:
-    """Adds a full-text search to a page: it finds texts that contain all words, in any form."""
+    """A full-text search for pages, which finds texts that contain all words, in any form."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]  # ModelAdmin's

@@ -19,7 +19,7 @@ from memory.semantic.forgetting import ForgetScope, Forgotten, forget
 
 
 class Forgets:
-    """Adds forgetting to the list and the pages of a model."""
+    """A mixin that adds forgetting to the list and the pages of a model."""
 
     change_form_outer_after_template = "resolution/forget_one.html"
 
@@ -57,7 +57,7 @@ def make_forgetting(description: str) -> Callable[[Page, HttpRequest, QuerySet[A
         keys = [key for text in request.POST["keys"].split(",") if (key := whole_number(text)) is not None]
         if keys:
             what = _count(forget(ForgetScope(kind=kind, ids=tuple(keys[:ACTION_MAX]))))
-            # One entry without texts: Django's own, one a row, would keep what was forgotten.
+            # One entry without texts: Django's own entries, one per row, would keep what was forgotten.
             table = ContentType.objects.get_for_model(queryset.model)
             LogEntry.objects.create(
                 user_id=request.user.pk or 0, content_type=table, object_repr=f"{what} forgotten", action_flag=DELETION

@@ -50,7 +50,7 @@ WORDS = {
 
 
 class StatusFilter(ListFilter):
-    """Show active memories unless another status is selected."""
+    """A filter that shows active memories unless another status is selected."""
 
     title = "status"
     parameter_name = "status"
@@ -132,7 +132,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     }
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # it is taken back, or forgotten
+        return False  # memories are taken back or forgotten instead
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -73,7 +73,7 @@ class ProjectStateAdmin(Page):
     has_take_back_permission = requires("memory.change_projectstate")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # it is replaced or taken back
+        return False  # values are replaced or taken back instead
 
     def has_change_permission(self, request: HttpRequest, obj: ProjectState | None = None) -> bool:
         return super().has_change_permission(request, obj) and (obj is None or obj.status == "active")

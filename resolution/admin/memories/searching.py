@@ -23,7 +23,7 @@ from resolution.views.phrases import percent
 
 LIMIT: Final = 20
 NOBODY: Final = "anonymous@127.0.0.1"
-GIVEN: Final = 5  # where an agent names no limit
+GIVEN: Final = 5  # the default limit for agents
 TYPES: Final[dict[Types, tuple[str, tuple[str, ...]]]] = {
     "both": ("facts, memories and episodes", ("memory.view_edge", "memory.view_memory", "memory.view_episode")),
     "memories": ("memories", ("memory.view_memory",)),

@@ -22,8 +22,8 @@ class ProjectQuestion:
 
 
 def describe_conflicts(conflicts: Iterable[Conflict]) -> list[ProjectQuestion]:
-    """Describe the conflicts in order. The number of queries does not depend on theirs. Concept and dimension must be
-    selected with them."""
+    """Describe the conflicts in order. The number of queries is the same for one and for hundreds. Concept and
+    dimension must be selected with them."""
     found = list(conflicts)
     members: defaultdict[int, list[DisputedRow]] = defaultdict(list)
     for row in read_rows(list(ConflictMember.objects.filter(conflict__in=found))) if found else ():

@@ -53,7 +53,7 @@ CONCEPTS: Final = """
 @dataclass(frozen=True, slots=True)
 class Field:
     """Something shown on the page. ``conflict`` is the id of an open conflict about it, ``dispute`` describes that, and
-    ``is_changed`` if it has changed since the given date."""
+    ``is_changed`` is True if it has changed since the given date."""
 
     row: Any
     conflict: int | None
