@@ -18,7 +18,6 @@ from resolution.models import Claim, ConflictMember, DecidedTriple, Decision
 
 
 def find_rulings(triples: Iterable[TripleIds]) -> dict[TripleIds, DecidedTriple]:
-    """Return the rulings about these triples."""
     triples = set(triples)
     rows = _rulings_near(triples).select_related("decision__claim")
     return {ids: row for row in rows if (ids := row.ids) in triples}
@@ -142,7 +141,6 @@ def forget(ids: TripleIds) -> None:
 
 
 def forget_rows(rulings: Iterable[DecidedTriple]) -> None:
-    """Delete these rulings."""
     DecidedTriple.objects.filter(pk__in=[row.pk for row in rulings]).delete()
 
 

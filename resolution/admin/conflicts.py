@@ -158,7 +158,6 @@ class ConflictAdmin(ReadOnly, Page):
 
     @changes("resolution.change_conflict")
     def undo_bulk(self, request: HttpRequest) -> HttpResponse:
-        """Undo the decisions of a bulk action."""
         keys = [key for key in map(whole_number, request.POST.get("decisions", "").split(",")) if key is not None]
         report = undo.undo_all(keys, actor_of(request), within_s=UNDOING_S)
         if report.undone:

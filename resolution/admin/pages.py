@@ -59,7 +59,6 @@ def render_conflicts(conflicts: Iterable[Conflict]) -> SafeString | str:
 def with_button(
     request: HttpRequest, sentence: str, button: str, address: str, *, css: str = "", **fields: str
 ) -> SafeString:
-    """Return a message with a button that posts the fields."""
     hidden = (("csrfmiddlewaretoken", get_token(request)), *fields.items())
     return format_html(
         '<form method="post" action="{}" class="fst-row"><span>{}</span>{}'

@@ -221,7 +221,6 @@ def describe_last_runs() -> dict[str, dict[str, Any]]:
 
 
 def describe_run(run: Run) -> dict[str, Any]:
-    """Return the template context of a run."""
     now = timezone.now()
     is_running = run.status == Run.Status.RUNNING
     return {

@@ -289,7 +289,6 @@ def _find_at_or_below(ids: TripleIds, moving: Edge) -> Edge | None:
 
 
 def _insert_incoming(dispute: Dispute) -> None:
-    """Put the incoming fact in the disputed slot."""
     # If nothing was in the way any more and it still closes a cycle, another edge was added meanwhile.
     insert(dispute.claim, DecisionError if dispute.existing is not None else Outdated)
 

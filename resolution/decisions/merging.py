@@ -209,7 +209,6 @@ def _lock(source: Soas, target: Soas) -> _Scope:
 
 
 def _find_concerned(scope: _Scope, source: Soas, target: Soas) -> set[int]:
-    """Return the concepts about which something changes."""
     decided = DecidedTriple.objects.filter(Q(dim=source) | Q(parent=source) | Q(moved_to=source))
     return {
         source.pk,

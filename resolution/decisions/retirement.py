@@ -49,7 +49,6 @@ def _retire(edges: Collection[Edge], actor: str, reason: str) -> list[EdgeHistor
 
 
 def _close_retractions(edges: Collection[Edge]) -> None:
-    """Close the open retractions of these facts."""
     slots = {(edge.concept_id, edge.dim_id) for edge in edges}
     waiting = Claim.objects.filter(
         concept_id__in={slot[0] for slot in slots},

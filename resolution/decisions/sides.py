@@ -254,7 +254,6 @@ def retire(losers: Sequence[DisputedRow], actor: Actor, reason: str) -> None:
 
 
 def dismiss_claims(rows: Iterable[DisputedRow], actor: Actor) -> None:
-    """Dismiss the open claims among the rows."""
     waiting = [one.row for one in rows if one.waits]
     for claim in waiting:
         claims.remember(claim, DecidedTriple.Kind.DISMISSED)
@@ -303,7 +302,6 @@ def _make_hold(row: ProjectState) -> None:
 
 
 def confirm(winner: DisputedRow, actor: Actor, reason: str) -> None:
-    """Confirm the winner in the actor's name."""
     if isinstance(winner.row, Memory):
         memories.confirm(winner.row, change_of(actor, reason), is_other_voice=True)
     elif isinstance(winner.row, Edge):

@@ -76,7 +76,6 @@ def take_names(words: Iterable[Soas]) -> Surroundings:
 
 
 def take_remembered(memories: Iterable[int], states: Iterable[int]) -> Surroundings:
-    """Take a snapshot of these memories and values of project state."""
     return {
         "memories": _take_all("memories", Memory.objects.filter(pk__in=set(memories)).defer("lexemes")),
         "states": _take_all("states", ProjectState.objects.filter(pk__in=set(states))),
@@ -111,7 +110,6 @@ def find_changed_slots(before: Surroundings, after: Surroundings) -> list[Slot]:
 
 
 def read_key(key: str) -> tuple[int, ...]:
-    """Split a key into its ids."""
     return tuple(map(int, key.split(":")))
 
 

@@ -37,7 +37,6 @@ def fact_key(concept: str, dimension: str) -> str:
 
 
 def state_key(project: str, category: str, key: str) -> str:
-    """Return the key of a state's slot."""
     return meeting_key(project, category, key) or f"{project} {category}.{key}"
 
 

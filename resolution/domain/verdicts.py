@@ -32,7 +32,6 @@ AROUND = " \t\r\n.,;:!?'\"`\u2019"
 
 
 def classify_collision(existing_is_isa: bool, incoming_is_isa: bool) -> str:
-    """Return the type of a collision in one slot."""
     # Two kinds: the dimension is too coarse. Two places: one is wrong. One of each: the dimension is wrong.
     if existing_is_isa != incoming_is_isa:
         return "misclassification"
@@ -57,7 +56,6 @@ class Verdict:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """The dimensions that the decision names."""
         return tuple(value for value in self.arguments.values() if isinstance(value, str))
 
     @property

@@ -158,7 +158,6 @@ class Quotas:
         return excess
 
     def count(self, name: str, said: Attributed) -> None:
-        """Count what became of a statement."""
         self._new[self._group_of(said)][name] += 1
 
     def write(self) -> None:

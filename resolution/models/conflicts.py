@@ -142,7 +142,6 @@ class Conflict(models.Model):
 
     @property
     def slot(self) -> Slot:
-        """The disputed slot of the graph."""
         assert self.concept_id is not None
         assert self.dim_id is not None
         return self.concept_id, self.dim_id
@@ -312,7 +311,6 @@ class Claim(models.Model):
 
     @property
     def slot(self) -> Slot:
-        """The disputed slot."""
         return self.concept_id, self.dim_id
 
     @property
@@ -321,7 +319,6 @@ class Claim(models.Model):
 
     @property
     def fact(self) -> Triple:
-        """The claimed fact."""
         return Triple(self.concept.token, self.incoming_parent.token, self.dim.token, self.incoming_is_isa)
 
     @property
@@ -353,7 +350,6 @@ class Claim(models.Model):
 
     @property
     def attribution(self) -> Attribution:
-        """The attribution of the statement that collided."""
         return Attribution(
             agent=self.agent, source=Source(self.incoming_source), confidence=self.incoming_confidence, at=self.said_at,
             evidence=self.evidence, role=self.role, conversation=bytes(self.conversation), channel=self.channel,

@@ -141,8 +141,6 @@ class ConceptLine(_Line):
 
 
 class AliasLine(_Line):
-    """Another name of a concept."""
-
     kind: Literal["alias"] = "alias"
     alias: Concept
     concept: Concept

@@ -205,7 +205,6 @@ def _edges(triples: Collection[TripleIds]) -> dict[Place, Edge]:
 
 
 def _find_settled(triples: Collection[TripleIds], edges: Mapping[Place, Edge]) -> set[TripleIds]:
-    """Return the triples that are facts or have rulings."""
     facts = {edge.ids for edge in edges.values()}
     return rulings.find_rulings(triples).keys() | (facts & set(triples))
 

@@ -39,8 +39,6 @@ SENTENCES_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """An entry in a slot's history."""
-
     at: datetime
     what: str
     by: str
@@ -49,8 +47,6 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True)
 class DecisionInWords:
-    """A decision about the conflict, in words."""
-
     decision: Decision
     what: str
 

@@ -57,7 +57,6 @@ def changes(decision: Decision) -> list[DiffLine]:
 
 
 def _read_remembered(keys: Collection[tuple[str, int]]) -> dict[tuple[str, str], str]:
-    """Return the texts of memories and values of project state."""
     found: dict[tuple[str, str], str] = {}
     models: dict[str, type[Memory] | type[ProjectState]] = {"memories": Memory, "states": ProjectState}
     for part, model in models.items():
@@ -69,7 +68,6 @@ def _read_remembered(keys: Collection[tuple[str, int]]) -> dict[tuple[str, str],
 
 
 def _name(part: str, key: str, words: Mapping[int, str]) -> str:
-    """Name what the key stands for."""
     names = [words[number] for number in read_key(key)]
     match part:
         case "edges":
@@ -82,7 +80,6 @@ def _name(part: str, key: str, words: Mapping[int, str]) -> str:
 
 
 def _describe(part: str, snapshot: Snapshot | None, words: Mapping[int, str]) -> str:
-    """Describe a snapshot."""
     if snapshot is None:
         return {"edges": "nothing", "triples": "not decided about", "aliases": "a word of its own"}.get(
             part, "not there"

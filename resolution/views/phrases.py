@@ -221,7 +221,6 @@ def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:
 
 
 def describe_history(row: EdgeHistory, tokens: Mapping[int, str]) -> str:
-    """Describe a row of the history in one line."""
     before, after = (in_words(shown, tokens) if shown else "" for shown in (row.before, row.after))
     match row.action:
         case EdgeHistory.Action.INSERT:

@@ -63,8 +63,6 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class DimensionFacts:
-    """The facts about a concept in one dimension."""
-
     dimension: Soas
     facts: list[Field]
 
