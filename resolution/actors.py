@@ -1,4 +1,4 @@
-"""Who decides, teaches and retires."""
+"""The actors: who decides, teaches and retires."""
 
 from dataclasses import dataclass
 
@@ -21,9 +21,10 @@ class Actor:
 
     @property
     def signature(self) -> str:
-        """The name as far as the records have room for it."""
+        """The name, cut to the length that the records have room for."""
         return self.name[:SIGNATURE_MAX]
 
     def attribute(self, evidence: str) -> Attribution:
-        """What the actor states, or the reason of a change, as of now; an actor is sure of it."""
+        """Return the attribution of the actor's own statement, or of a change they make: full confidence, dated now.
+        ``evidence`` is the sentence or the reason."""
         return Attribution(self.signature, self.source, 1.0, timezone.now(), evidence)

@@ -6,7 +6,7 @@ class ResolutionConfig(AppConfig):
     verbose_name = "Resolution"
 
     def ready(self) -> None:
-        """Has new facts looked at for what they contradict, and what holds for a speaker alone forgotten with it."""
+        """Register conflict detection for new facts, and the candidates that are forgotten with their speaker."""
         from memory.graph import store
         from memory.semantic import forgetting
         from resolution.layers.detection import note_facts

@@ -1,13 +1,13 @@
-"""What can go wrong with a decision, an undo or a fact that is put back."""
+"""Errors of decisions, of undoing them, and of putting facts back."""
 
 
 class DecisionError(Exception):
-    """It cannot be decided, or undone, like this; the text says why, in whole sentences.
+    """The decision or undo is not possible; the message says why, in whole sentences.
 
     DecisionError
-    ├── UnknownId        there is no such conflict, decision or run
-    ├── InvalidDecision  it would be impossible whatever the graph holds: a name is no token, say
-    ├── Outdated         the conflict is against another fact by now
+    ├── UnknownId        no such conflict, decision or run
+    ├── InvalidDecision  impossible whatever the graph holds, such as a name that is no token
+    ├── Outdated         the claim is against another fact now
     └── CannotPutBack    a retired fact has no place any more
     """
 
@@ -17,12 +17,12 @@ class UnknownId(DecisionError):
 
 
 class InvalidDecision(DecisionError):
-    """It would be impossible whatever the graph holds."""
+    """The decision would be impossible whatever the graph holds."""
 
 
 class Outdated(DecisionError):
-    """The graph has changed since the conflict was queued: it is against another fact now."""
+    """The graph has changed since the claim was queued: it is against another fact now."""
 
 
 class CannotPutBack(DecisionError):
-    """The retired fact has no place any more."""
+    """The retired fact has no place any more, has changed names, or has returned already."""

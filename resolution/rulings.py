@@ -1,5 +1,5 @@
-"""What was decided about triples, so that a statement of one does not open its conflict again. Only this module, and an
-import, writes the table of DecidedTriple."""
+"""Rulings about triples, so that repeating a decided statement does not reopen its conflict. Only this module and
+imports write the table of DecidedTriple."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -18,14 +18,13 @@ from resolution.models import Claim, ConflictMember, DecidedTriple, Decision
 
 
 def find_rulings(triples: Iterable[TripleIds]) -> dict[TripleIds, DecidedTriple]:
-    """Those about these triples."""
     triples = set(triples)
     rows = _rulings_near(triples).select_related("decision__claim")
     return {ids: row for row in rows if (ids := row.ids) in triples}
 
 
 def find_moves(triples: Iterable[TripleIds]) -> dict[Slot, set[int]]:
-    """Where triples of these slots were moved: the dimensions, by slot."""
+    """Return the dimensions to which triples of these slots were moved, by slot."""
     slots = {ids.slot for ids in triples}
     rows = DecidedTriple.objects.filter(
         concept_id__in={slot[0] for slot in slots}, dim_id__in={slot[1] for slot in slots}, moved_to__isnull=False
@@ -37,7 +36,7 @@ def find_moves(triples: Iterable[TripleIds]) -> dict[Slot, set[int]]:
 
 
 def find_claim(ruling: DecidedTriple) -> Claim | None:
-    """Return the claim that was decided about: alone, or with the whole conflict."""
+    """Return the claim that the ruling is about, whether it was decided alone or with its whole conflict."""
     if ruling.decision is None or ruling.decision.claim is not None:
         return ruling.decision.claim if ruling.decision is not None else None
     same = Claim.objects.filter(concept=ruling.concept_id, dim=ruling.dim_id, incoming_parent=ruling.parent_id)
@@ -45,7 +44,7 @@ def find_claim(ruling: DecidedTriple) -> Claim | None:
 
 
 def reopens(attribution: Attribution, ruling: DecidedTriple) -> bool:
-    """Whether a statement of the triple disputes it anew. An operator is never stopped."""
+    """True if a statement of the triple disputes it again. Operators are never stopped."""
     return attribution.source == Source.OPERATOR or is_reopened(
         ruling.agents,
         bytes(ruling.conversation),
@@ -57,7 +56,7 @@ def reopens(attribution: Attribution, ruling: DecidedTriple) -> bool:
 
 
 def explain(ruling: DecidedTriple) -> str:
-    """For people: what was decided, when, and for which reason."""
+    """Say what was decided, when and why, for people."""
     text = f"It was {ruling.get_kind_display().lower()} on {timezone.localtime(ruling.decided_at):%Y-%m-%d}"
     if ruling.decision is not None and ruling.decision.reason:
         return f"{text}: {ruling.decision.reason}"
@@ -65,9 +64,8 @@ def explain(ruling: DecidedTriple) -> str:
 
 
 def find_speakers(edges: Collection[Edge]) -> dict[TripleIds, set[str]]:
-    """The agents that stated these facts, as far as the history has them, by triple."""
-    # After a bulk load the history does not name the author, but the edge does. Whoever imported a fact has not stated
-    # it.
+    """Return the agents that stated these facts, as far as the history knows, by triple."""
+    # After a bulk load, only the edge names the author, not the history. Importing a fact is not stating it.
     agents = {edge.ids: {edge.agent} for edge in edges}
     statements = EdgeHistory.objects.filter(
         concept_id__in={edge.concept_id for edge in edges},
@@ -80,8 +78,8 @@ def find_speakers(edges: Collection[Edge]) -> dict[TripleIds, set[str]]:
 
 
 def find_disputants(claim: Claim) -> set[str]:
-    """The agents that stated it or supported it, now and before."""
-    # Also before: an agent whose word was decided about once does not become a new one when another reopens it.
+    """Return the agents that stated or supported the claim, including earlier claims to the same triple."""
+    # Include earlier claims: an agent whose statement was decided once does not count as new when another reopens it.
     same = Claim.objects.filter(
         concept_id=claim.concept_id, dim_id=claim.dim_id, incoming_parent_id=claim.incoming_parent_id
     )
@@ -101,9 +99,9 @@ def remember(
     conversation: bytes = b"",
     moved_to_id: int | None = None,
 ) -> None:
-    """Notes what was decided about triples, each with the agents that have said it, besides those of an earlier ruling.
-    The caller holds the locks of their dimensions."""
-    # Where the newer wins nothing is decided for good, and nothing is noted.
+    """Store rulings about triples, with the agents that said them, added to those of earlier rulings. The caller holds
+    the locks of their dimensions."""
+    # Store no rulings in dimensions where the newer statement wins.
     superseding = Dimension.objects.filter(
         soas_id__in={ids.dim_id for ids in agents}, on_collision=Dimension.OnCollision.SUPERSEDE
     )
@@ -132,23 +130,22 @@ def remember(
 
 
 def link(triples: Iterable[TripleIds], decision: Decision) -> None:
-    """Notes by which decision the rulings came about."""
+    """Store the decision that the rulings come from."""
     for ids in triples:
         DecidedTriple.objects.filter(**ids._asdict()).update(decision=decision)
 
 
 def forget(ids: TripleIds) -> None:
-    """A triple that is placed again is no longer decided about."""
+    """Delete the ruling about a triple that is placed again."""
     DecidedTriple.objects.filter(**ids._asdict()).delete()
 
 
 def forget_rows(rulings: Iterable[DecidedTriple]) -> None:
-    """The same for rulings that were read."""
     DecidedTriple.objects.filter(pk__in=[row.pk for row in rulings]).delete()
 
 
 def rename_word(old_id: int, new_id: int) -> None:
-    """What was decided about facts with the one word was decided about those with the other."""
+    """Make the rulings about one word rulings about the other."""
     naming = Q(concept=old_id) | Q(dim=old_id) | Q(parent=old_id) | Q(moved_to=old_id)
     for row in DecidedTriple.objects.select_for_update(of=("self",)).filter(naming).order_by("pk"):
         for name in ("concept_id", "dim_id", "parent_id", "moved_to_id"):
@@ -162,7 +159,7 @@ def rename_word(old_id: int, new_id: int) -> None:
 
 
 def take_back(ids: TripleIds, decision: Decision, before: Snapshot | None, after: Snapshot | None) -> None:
-    """Puts the ruling about a triple back as it was before the decision, unless it was written anew since."""
+    """Restore the ruling about a triple from before the decision, unless it was changed since."""
     rows = DecidedTriple.objects.filter(**ids._asdict())
     if after is not None:
         as_left = Q(decision_id=after["decision_id"], decided_at=after["decided_at"])
@@ -173,6 +170,6 @@ def take_back(ids: TripleIds, decision: Decision, before: Snapshot | None, after
 
 
 def _rulings_near(triples: Collection[TripleIds]) -> QuerySet[DecidedTriple]:
-    # Also of some near them: three sets of ids are one query with an index, however many triples there are.
+    # Returns some others, too: three sets of ids make one indexed query, however many triples there are.
     concepts, dims, parents = (set(ids) for ids in zip(*triples, strict=True)) if triples else (set(), set(), set())
     return DecidedTriple.objects.filter(concept_id__in=concepts, dim_id__in=dims, parent_id__in=parents)

@@ -1,5 +1,5 @@
-"""Background work on what was said and what is disputed. A message is only a wake-up, which may be lost or come twice:
-every task looks into the tables for what is due."""
+"""Background tasks on statements and conflicts. A message is only a wake-up, which may be lost or doubled: every task
+looks up in the tables what is due."""
 
 import logging
 import time
@@ -29,15 +29,15 @@ from resolution.workers.observations import explain_due, settle_due
 
 logger = logging.getLogger(__name__)
 
-MAY_WAKE_EXPLAINER = LogThrottle(2.0)  # every so many seconds of this process: wake-ups can come ten times a second
+MAY_WAKE_EXPLAINER = LogThrottle(2.0)  # seconds between wake-ups by this process, which may be due ten times a second
 
 
-MAY_WAKE_EMBEDDER = LogThrottle(1.0)  # the same; what is left to beat waits for two seconds
+MAY_WAKE_EMBEDDER = LogThrottle(1.0)  # seconds; beat makes up for skipped wake-ups within two seconds
 
 
 @contextmanager
 def report_interruption(event: str) -> Iterator[None]:
-    # Where Postgres is away, no task is to blame: the tables keep what is due, and the next wake-up finds it there.
+    # If Postgres is away, the task is not to blame: the tables keep what is due, and the next wake-up finds it.
     try:
         yield
     except (Error, psycopg.Error, OSError) as error:  # TimeoutError is an OSError
@@ -46,7 +46,7 @@ def report_interruption(event: str) -> Iterator[None]:
 
 @shared_task
 def learn() -> None:
-    """Sent when something was said: reads it, places what it states, and takes in what is to be remembered of it."""
+    """Read new messages, place what they state, and take in memories. Sent when something was said."""
     learn_messages()
     look_for_observations()
     read_episodes()
@@ -54,15 +54,15 @@ def learn() -> None:
 
 @shared_task
 def sweep() -> None:
-    """Sent every few seconds, and when a worker starts: takes what no wake-up came for, and what a worker that died
-    had claimed."""
+    """Process what no wake-up came for, and what a dead worker had claimed. Sent every few seconds, and when a worker
+    starts."""
     learn_messages()
     look_for_observations()
 
 
 @shared_task
 def read_episodes() -> None:
-    """Sent every few seconds. What is read is embedded next, with what is remembered of it."""
+    """Read due episodes for memories, then wake the embedder. Sent every few seconds."""
     with report_interruption("memories.interrupted"):
         if read_due() and MAY_WAKE_EMBEDDER.is_due(time.monotonic()):
             wake(embed)
@@ -72,7 +72,7 @@ def read_episodes() -> None:
 
 @shared_task
 def explain_concepts() -> None:
-    # Slow, and so for one process at a time: the other workers are there for what is said.
+    # One process at a time, because it is slow: the other workers must stay free for new messages.
     with report_interruption("explaining.interrupted"):
         with try_job_lock("explaining") as is_alone:
             if is_alone:
@@ -83,15 +83,15 @@ def explain_concepts() -> None:
 
 @shared_task
 def resolve() -> None:
-    """Sent by beat on the resolver's schedule. Takes as long as the run: a second or more a conflict."""
+    """Carry out a scheduled resolver run. Sent by beat. Takes as long as the run: a second or more per conflict."""
     with report_interruption("resolution.interrupted"):
         schedule.start_on_schedule()
 
 
 @shared_task
 def resolve_due() -> None:
-    """Sent every minute, and when somebody asks for a run; takes as long as a run, if one is due. Also ends the wait of
-    old candidates, and forgets what no quota asks for any more."""
+    """Carry out a resolver run if one is due; also expire old candidates and prune the counts for quotas. Sent every
+    minute, and when somebody requests a run."""
     with report_interruption("resolution.interrupted"):
         expire(timezone.now())
         quotas.prune(timezone.now())
@@ -100,36 +100,35 @@ def resolve_due() -> None:
 
 @shared_task
 def consolidate() -> None:
-    """Sent every night."""
+    """Run the consolidation. Sent every night."""
     with report_interruption("consolidation.interrupted"):
         night.consolidate()
 
 
 @shared_task
 def detect() -> None:
-    """Sent every night."""
+    """Read the stories of the last day. Sent every night."""
     with report_interruption("detective.interrupted"):
         detective.read_at_night()
 
 
 @shared_task
 def detect_due() -> None:
-    """Sent every minute: reads what has changed some minutes after the last change."""
+    """Read what has changed, some minutes after the last change. Sent every minute."""
     with report_interruption("detective.interrupted"):
         detective.read_again()
 
 
 @shared_task
 def sweep_conflicts() -> None:
-    """Sent every night."""
+    """Sweep the layers. Sent every night."""
     with report_interruption("conflicts.interrupted"):
         sweep_layers()
 
 
 @shared_task
 def keep_schedule() -> None:
-    """Sent every minute: the setting may have been changed elsewhere than in the admin, whose changes beat's row
-    follows at once."""
+    """Update beat's schedule in case the setting was changed outside the admin. Sent every minute."""
     with report_interruption("schedule.interrupted"):
         schedule.keep()
 
@@ -140,7 +139,7 @@ def learn_messages() -> None:
 
 
 def look_for_observations() -> None:
-    """Whatever is not done by the end of a task's time is left to the next message."""
+    """Settle observations. Whatever is left when the task's time is over is left to the next message."""
     with report_interruption("learning.interrupted"):
         settle_due()
         if leases.due(leases.ObservationKind.TRIPLE).exists():
@@ -150,8 +149,8 @@ def look_for_observations() -> None:
 
 
 def wake(task: Any) -> None:
-    """Where the broker does not take it, the next sweep does the work."""
+    """Send the task. If the broker fails, the next sweep does the work."""
     try:
         task.delay()
-    except Exception as error:  # whatever the broker is
+    except Exception as error:  # the type depends on the broker
         logger.warning("wake.failed", extra={"task": task.name, "error": first_line(error)})

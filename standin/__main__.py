@@ -1,4 +1,4 @@
-"""``python -m standin``: the stand-in without Django, so that it starts at once."""
+"""``python -m standin``: starts the stand-in without Django, which is faster."""
 
 import argparse
 import socket

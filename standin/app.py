@@ -1,4 +1,4 @@
-"""The ASGI application: its routes, and how an answer is sent."""
+"""The ASGI application: routes requests and sends answers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
@@ -14,7 +14,7 @@ from standin.wire import ConnectionCut, Headers, Refusal, Reply, Stream, json_re
 VERSION = "0.33.0"
 BLOBS = "/api/blobs/"
 REQUESTS = "/standin/requests"
-GO_BUFFER_BYTES = 2048  # net/http computes Content-Length only for what fits its buffer
+GO_BUFFER_BYTES = 2048  # net/http only computes Content-Length for bodies that fit its buffer
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
@@ -57,11 +57,12 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/v1/models/:model": {"GET": translate_refusals(openai.model)},
     "/v1/audio/transcriptions": {"POST": translate_refusals(transcriptions)},
 }
-NAMED = {"/api/blobs": "/api/blobs/:digest", "/v1/models": "/v1/models/:model"}  # with one more segment
+NAMED = {"/api/blobs": "/api/blobs/:digest", "/v1/models": "/v1/models/:model"}  # routes with one more segment
 
 
 class StandInOllama:
-    """``checks_host``: refuse foreign Host headers, as Ollama does where it listens on loopback."""
+    """The application. With ``checks_host``, it refuses foreign Host headers, as Ollama does when it listens on
+    loopback."""
 
     def __init__(self, *, echoes: bool = False, checks_host: bool = True) -> None:
         self.shelf = Shelf(echoes=echoes)
@@ -84,13 +85,13 @@ class StandInOllama:
         self.log.close(request, disconnected=left)
 
     def inspect(self, request: Request) -> Reply:
-        """What arrived so far, for tests; real Ollama has no such path."""
+        """Return the requests received so far, for tests. Ollama has no such path."""
         if request.method == "DELETE":
             self.log.clear()
         return json_reply(self.log.as_json())
 
     async def handle(self, request: Request) -> Reply | Stream:
-        """Raises Refusal and ConnectionCut."""
+        """Answer the request. Raises Refusal and ConnectionCut."""
         refusal = guard.refuse_stranger(request, checks_host=self.checks_host)
         if refusal is not None:
             return refusal
@@ -112,7 +113,7 @@ def methods_at(path: str) -> dict[str, Handler]:
 
 
 async def run_until_client_leaves(answering: Coroutine[Any, Any, None], receive: Receive) -> bool:
-    """Carry the answer out, unless the client leaves first: then stop it and return True."""
+    """Run the answer. Returns True if the client leaves first, which cancels it."""
     answer = asyncio.ensure_future(answering)
     departure = asyncio.ensure_future(wait_for_disconnect(receive))
     try:
@@ -133,7 +134,7 @@ async def wait_for_disconnect(receive: Receive) -> None:
 
 
 class Responder:
-    """Sends one answer."""
+    """The sender of one answer."""
 
     def __init__(self, request: Request, send: Send) -> None:
         self._request = request
@@ -159,7 +160,8 @@ class Responder:
         await self._send({"type": "http.response.body", "body": reply.body})
 
     async def stream(self, stream: Stream) -> None:
-        """Status and headers leave with the first part: a refusal until then has its own status."""
+        """Send the stream. Status and headers go out with the first part, so that a refusal before it has its own
+        status."""
         first = b"" if stream.headers_first else await anext(stream.parts, b"")
         await self._start(200, (("content-type", stream.content_type), *stream.headers))
         async for part in prepend(first, stream.parts):
@@ -167,7 +169,7 @@ class Responder:
         await self._send({"type": "http.response.body"})
 
     async def _cut(self, cut: ConnectionCut) -> None:
-        """Leave the answer unfinished; uvicorn then closes the connection."""
+        """Leave the answer unfinished, upon which uvicorn closes the connection."""
         if not self._started:
             await self._start(200, (("content-type", cut.content_type),))
         await self._send({"type": "http.response.body", "body": cut.torn, "more_body": True})

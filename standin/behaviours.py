@@ -1,4 +1,4 @@
-"""The models of the stand-in: each name is a way to behave."""
+"""The models of the stand-in: each name is a behaviour."""
 
 import re
 from dataclasses import dataclass, replace
@@ -10,31 +10,35 @@ SAME_TEXT = "Let me look at the folder once more."
 SAME_CALL = '{"thoughts": ["I look again."], "tool_name": "look", "tool_args": {"path": "/nowhere"}}'
 BABBLE = "I will look at it once more, and then I will look at it again. " * 400
 AGENT_CALL = '{"thoughts": ["I know this."], "tool_name": "response", "tool_args": {"text": "It is blue."}}'
-# Letters of two and three bytes, to be torn apart. No two sentences are the same: it is no loop.
+# Has letters of two and three bytes, to be torn apart. No two sentences are equal, so that it is no loop.
 EUROS = "".join(f"Ein Haus für {price} € steht in Köln. " for price in range(300_000, 303_000))
 
 MAX_SLOWNESS_MS = 600_000
 
-NOTE = "<loop_warning>"  # what a looping model is told by whoever notices
+NOTE = "<loop_warning>"  # in prompts that warn a looping model
 COOL = 0.8  # Ollama's default temperature
 
 
 class Fault(Enum):
-    """What goes wrong, and when."""
+    """A fault and its moment."""
 
     HANG_BEFORE = auto()  # before the status
     HANG_HEADERS = auto()  # after the headers
-    HANG = auto()  # this and the rest: after the first chunk
-    ERROR = auto()
-    CUT = auto()
+    HANG = auto()  # after the first chunk
+    ERROR = auto()  # after the first chunk
+    CUT = auto()  # after the first chunk
     NO_DONE = auto()  # after the last word
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """``says`` comes in chunks of ``chunk_chars`` (0: at most 64 chunks), each after ``delay_ms``;
-    its lines leave in pieces of ``piece_bytes`` (0: whole). ``context_tokens`` pads generate's context.
-    ``gives_way_with`` is said instead, and no tool called, once the prompt has the note or the temperature is up."""
+    """A behaviour.
+
+    - ``says`` is sent in chunks of ``chunk_chars`` (0: at most 64 chunks), each after ``delay_ms``
+    - the lines are sent in pieces of ``piece_bytes`` (0: whole)
+    - ``context_tokens`` pads the context that generate returns
+    - ``gives_way_with`` is said instead, without tool calls, once the prompt has the note or the temperature is raised
+    """
 
     about: str
     says: str = SKY
@@ -107,12 +111,12 @@ CATALOGUE = "models (llama3 and llama3:latest are the same):\n" + "\n".join(
 
 
 def bare_name(name: str) -> str:
-    """``name`` as the shelf knows it: lower case, without the default registry and tag."""
+    """Return the name as the shelf has it: lower case, without the default registry and tag."""
     return name.lower().removeprefix("registry.ollama.ai/").removeprefix("library/").removesuffix(":latest")
 
 
 def slow_model(bare: str) -> Model | None:
-    """The model of a name such as ``slow-200ms``, None for every other name."""
+    """Return the model of a name such as ``slow-200ms``, or None for other names."""
     match = re.fullmatch(r"slow-(\d{1,6})ms", bare)
     if not match or int(match[1]) > MAX_SLOWNESS_MS:
         return None

@@ -1,4 +1,4 @@
-"""The endpoints that list, show, copy, make and drop models."""
+"""The endpoints that list, show, copy, create and delete models."""
 
 import hashlib
 from collections.abc import AsyncIterator
@@ -65,7 +65,7 @@ async def show(shelf: Shelf, request: Request) -> Reply:
 
 
 def require_name(asked: Json) -> str:
-    """The model's name; ``name`` is what older clients call the field. Raises Refusal where there is none."""
+    """Return the model's name; older clients send it as ``name``. Raises Refusal if it is missing."""
     name = asked.get("model") or asked.get("name")
     if not name:
         raise Refusal(400, "model is required")
@@ -104,7 +104,7 @@ async def delete(shelf: Shelf, request: Request) -> Reply:
 
 
 async def create(shelf: Shelf, request: Request) -> Reply | Stream:
-    """A model made ``from`` another one behaves like it, with the ``system`` text given."""
+    """Create a model. One made ``from`` another behaves like it, with the given ``system`` text."""
     asked = request.json("CreateRequest", model=str, name=str, system=str, stream=bool, **{"from": str})
     name = require_name(asked)
     base = shelf.find(asked["from"]) if asked.get("from") else MODELS["llama3"]
@@ -114,7 +114,7 @@ async def create(shelf: Shelf, request: Request) -> Reply | Stream:
 
 
 async def pull(shelf: Shelf, request: Request) -> Reply | Stream:
-    """Every name can be pulled; one that was not there behaves like llama3."""
+    """Pull a model. Any name works; a new one behaves like llama3."""
     asked = request.json("PullRequest", model=str, name=str, stream=bool)
     name = require_name(asked)
     shelf.models.setdefault(bare_name(name), shelf.get(name) or MODELS["llama3"])
@@ -133,14 +133,14 @@ async def push(shelf: Shelf, request: Request) -> Reply | Stream:
 
 
 def build_layer_steps(verb: str, name: str) -> list[Json]:
-    """Three progress reports about the one layer of a model, from nothing to all of it."""
+    """Return three progress reports about the model's only layer, from nothing to complete."""
     digest = digest_of(bare_name(name))
     status = {"status": f"{verb} {digest[:12]}", "digest": f"sha256:{digest}", "total": SIZE_BYTES}
     return [status, {**status, "completed": SIZE_BYTES // 2}, {**status, "completed": SIZE_BYTES}]
 
 
 def report_progress(asked: Json, steps: list[Json]) -> Reply | Stream:
-    """The steps as NDJSON, or only the last one where the request says ``stream: false``."""
+    """Stream the steps as NDJSON, or return only the last one if the request says ``stream: false``."""
     if asked.get("stream") is not False:
         return Stream(stream_lines(steps))
     if "error" in steps[-1]:
@@ -154,7 +154,7 @@ async def stream_lines(steps: list[Json]) -> AsyncIterator[bytes]:
 
 
 async def blob(shelf: Shelf, request: Request) -> Reply:
-    """HEAD: is it here? POST: take it, if its bytes are what the path says."""
+    """HEAD tells if the blob is here. POST stores it if its digest matches the path."""
     digest = request.path.removeprefix("/api/blobs/")
     if request.method == "HEAD":
         if digest not in shelf.blobs:

@@ -1,4 +1,4 @@
-"""``/v1/chat/completions`` and ``/v1/completions``."""
+"""The endpoints ``/v1/chat/completions`` and ``/v1/completions``."""
 
 from standin import openai
 from standin.completion import Prompt, answer
@@ -59,7 +59,7 @@ def includes_usage(asked: Json) -> bool:
 
 
 def check_message(message: Json) -> None:
-    """Raises Refusal for what Ollama cannot translate."""
+    """Raise Refusal for what Ollama cannot translate."""
     content = message.get("content")
     if isinstance(content, list):
         for part in content:
@@ -87,7 +87,7 @@ def usage(end: Json) -> Json:
 
 
 class ChatCompletion(Shape):
-    """A chat completion; in a stream its role, its chunks, its end, its usage where asked for."""
+    """A chat completion; as a stream: the role, the chunks, the end, and the usage if requested."""
 
     stream_type = SSE_TYPE
 
@@ -112,7 +112,7 @@ class ChatCompletion(Shape):
         return opening + self._ending(chunk.end) if is_done else opening
 
     def failure(self, message: str) -> bytes:
-        """An empty chunk without a model: Ollama reads the error as one, and loses its message."""
+        """Return an empty chunk without a model: Ollama reads the error as a chunk and loses its message."""
         return data(self._chunk([{"index": 0, "delta": {"content": ""}, "finish_reason": None}], model=""))
 
     def _delta(self, chunk: Chunk) -> bytes:
@@ -145,7 +145,7 @@ def delta_fields(chunk: Chunk) -> Json:
 
 
 class TextCompletion(Shape):
-    """A text completion; thinking is left out of it."""
+    """A text completion, without thinking."""
 
     stream_type = SSE_TYPE
 
@@ -167,7 +167,7 @@ class TextCompletion(Shape):
         return event + (data(numbers) if self._includes_usage else b"") + DONE
 
     def failure(self, message: str) -> bytes:
-        """An empty chunk without a model, as in a chat."""
+        """Return an empty chunk without a model, as in a chat."""
         return data(self._chunk([text_choice(Chunk())], model=""))
 
     def _chunk(self, choices: list[Json], model: str) -> Json:

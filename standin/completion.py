@@ -1,4 +1,4 @@
-"""``/api/generate`` and ``/api/chat``, and what every prompt goes through: the checks, loading, the answer."""
+"""The endpoints ``/api/generate`` and ``/api/chat``, and the path of every prompt: checks, loading, the answer."""
 
 import re
 from collections.abc import Callable
@@ -19,9 +19,8 @@ LOAD_NS = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A request for an answer, whatever its format.
-
-    ``heard`` is what the model reads; with nothing in it (``is_empty``) the model is only loaded."""
+    """A prompt in any format. ``heard`` is what the model reads; if it is empty (``is_empty``), the model is only
+    loaded."""
 
     model: str
     heard: object
@@ -36,7 +35,7 @@ class Prompt:
 
 
 class Lines(Shape):
-    """The native API's: one JSON object, or one for each chunk."""
+    """The native API's format: one JSON object, or one for each chunk."""
 
     stream_type = NDJSON_TYPE
 
@@ -115,7 +114,7 @@ def chat_form(name: str) -> Callable[[Chunk], Json]:
 
 
 async def answer(shelf: Shelf, prompt: Prompt, shape: Shape) -> Reply | Stream:
-    """Raises Refusal and ConnectionCut."""
+    """Answer the prompt. Raises Refusal and ConnectionCut."""
     if not prompt.model and prompt.verb == "chat":
         raise Refusal(400, "model is required")
     model = shelf.find(prompt.model)
@@ -135,12 +134,13 @@ async def answer(shelf: Shelf, prompt: Prompt, shape: Shape) -> Reply | Stream:
 
 
 def is_zero(keep_alive: object) -> bool:
-    """``0`` and ``"0s"`` mean: unload at once. Anything else, and none given, does not."""
+    """True for ``0`` and ``"0s"``, which mean that the model is unloaded at once."""
     return re.fullmatch(r"0+(\.0+)?(ns|us|ms|s|m|h)?", str(keep_alive)) is not None
 
 
 async def load(shelf: Shelf, model: Model, prompt: Prompt) -> None:
-    """Raises Refusal for what Ollama finds before the first byte: a missing capability, no place, a crash."""
+    """Load the model. Raises Refusal for what Ollama detects before the first byte: a missing capability, a full queue,
+    a crash."""
     if prompt.think and "thinking" not in model.capabilities:
         raise Refusal(400, f'"{prompt.model}" does not support thinking')
     if "completion" not in model.capabilities:
@@ -157,7 +157,7 @@ def reply_at_once(shape: Shape, reason: str) -> Reply:
 
 
 def metrics(heard: object, words: list[Chunk]) -> dict[str, int]:
-    """Counts and durations (nanoseconds) that follow from lengths alone, one token a chunk."""
+    """Return counts and durations (nanoseconds) that only depend on lengths, with one token per chunk."""
     asked = tokens_in(heard)
     prompt_ns, answer_ns = asked * NS_PER_PROMPT_TOKEN, len(words) * NS_PER_TOKEN
     return {
@@ -175,6 +175,6 @@ def tokens_in(heard: object) -> int:
 
 
 def context_ids(model: Model, numbers: dict[str, int]) -> list[int]:
-    """One id for each token of prompt and answer, or as many as the model is made to return."""
+    """Return one id for each token of prompt and answer, or as many as the model is configured to return."""
     length = model.context_tokens or numbers["prompt_eval_count"] + numbers["eval_count"]
     return [position * 7919 % VOCABULARY for position in range(length)]

@@ -1,5 +1,5 @@
-"""``/api/embed`` and ``/api/embeddings``: vectors that carry words. Texts are alike where they have words in common, or
-words with the same beginning."""
+"""The endpoints ``/api/embed`` and ``/api/embeddings``. Texts have similar vectors if they share words, or words with
+the same beginning."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ from standin.shelf import Shelf
 from standin.wire import Refusal, Reply, json_reply
 
 DIMENSIONS = 256
-STEM = 5  # letters: so many of its beginning stand for a word
+STEM = 5  # first letters that represent a word
 NOT_PULLED = 'model "{}" not found, try pulling it first'
 
 
@@ -28,9 +28,8 @@ async def embed(shelf: Shelf, request: Request) -> Reply:
 
 
 def vectors(shelf: Shelf, name: str, texts: object, dimensions: int | None) -> tuple[list[list[float]], int]:
-    """A vector of length 1 for each text, and how many tokens they have. ``dimensions``: not more than these.
-
-    Raises Refusal."""
+    """Return a unit vector for each text, and the number of tokens. ``dimensions`` is the maximum length of the
+    vectors. Raises Refusal."""
     shelf.find(name)
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
@@ -39,7 +38,7 @@ def vectors(shelf: Shelf, name: str, texts: object, dimensions: int | None) -> t
 
 
 async def embeddings(shelf: Shelf, request: Request) -> Reply:
-    """The older endpoint: one text, and a vector that is not normalised."""
+    """Answer the older endpoint: one text, and a vector that is not normalised."""
     asked = request.json("EmbeddingRequest", model=str, prompt=str)
     name = asked.get("model") or ""
     if not name:
@@ -50,7 +49,7 @@ async def embeddings(shelf: Shelf, request: Request) -> Reply:
 
 
 def vector(text: str) -> list[float]:
-    """Never all 0, also where there is no word in the text."""
+    """Return a vector that is never zero, even for a text without words."""
     directions = [direction(word[:STEM]) for word in re.findall(r"\w+", text.lower())]
     components = [math.fsum(column) for column in zip(*directions, strict=True)]
     return components if any(components) else [1.0] + [0.0] * (DIMENSIONS - 1)
@@ -58,7 +57,7 @@ def vector(text: str) -> list[float]:
 
 @lru_cache(10_000)
 def direction(stem: str) -> tuple[int, ...]:
-    """Of a word: 1 or -1 for each dimension, as good as at right angles to that of any other."""
+    """Return a direction for a word, 1 or -1 in each dimension: nearly orthogonal to that of any other word."""
     bits = int.from_bytes(hashlib.shake_128(stem.encode()).digest(DIMENSIONS // 8), "big")
     return tuple(1 if bits >> at & 1 else -1 for at in range(DIMENSIONS))
 
@@ -69,5 +68,5 @@ def unit(components: list[float]) -> list[float]:
 
 
 def pack_base64(components: list[float]) -> str:
-    """The vector as OpenAI's base64: 32-bit floats, the lowest byte first."""
+    """Encode the vector as OpenAI's base64: 32-bit floats, little-endian."""
     return base64.b64encode(struct.pack(f"<{len(components)}f", *components)).decode()

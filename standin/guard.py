@@ -9,7 +9,7 @@ from standin.wire import Reply
 
 LOCAL_NAMES = ("", "localhost", socket.gethostname().lower())
 LOCAL_SUFFIXES = (".localhost", ".local", ".internal")
-# What Go's netip.Addr.IsPrivate means; Python's is_private has the documentation networks too.
+# The networks of Go's netip.Addr.IsPrivate. Python's is_private includes the documentation networks, too.
 PRIVATE = [ipaddress.ip_network(net) for net in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")]
 ORIGINS = re.compile(
     r"https?://(localhost|127\.0\.0\.1|0\.0\.0\.0)(:.*)?"
@@ -26,7 +26,7 @@ FORBIDDEN = Reply(status=403)
 
 
 def refuse_stranger(request: Request, *, checks_host: bool) -> Reply | None:
-    """The answer to a request that goes no further, None for one that may pass."""
+    """Return the answer to a request that is refused or is a preflight, or None for one that may pass."""
     origin = foreign_origin(request)
     if origin and not ORIGINS.fullmatch(origin):
         return FORBIDDEN
@@ -38,7 +38,7 @@ def refuse_stranger(request: Request, *, checks_host: bool) -> Reply | None:
 
 
 def cors_headers(request: Request) -> tuple[tuple[str, str], ...]:
-    """What lets a page of an allowed origin read the answer; a preflight's answer has its own."""
+    """Return the headers that let a page of an allowed origin read the answer. A preflight's answer has its own."""
     origin = foreign_origin(request)
     if request.method == "OPTIONS" or not ORIGINS.fullmatch(origin):
         return ()
@@ -46,14 +46,14 @@ def cors_headers(request: Request) -> tuple[tuple[str, str], ...]:
 
 
 def foreign_origin(request: Request) -> str:
-    """The Origin header, empty where there is none or it is this very server."""
+    """Return the Origin header, or "" if it is missing or is this server."""
     origin = request.header("origin")
     _, _, host = origin.partition("://")
     return "" if host == request.header("host") else origin
 
 
 def hostname(host: str) -> str:
-    """``Host`` without its port and brackets, as Go's ``net.SplitHostPort``."""
+    """Return ``Host`` without its port and brackets, like Go's ``net.SplitHostPort``."""
     match = re.fullmatch(r"\[(.*)\]:\d*|([^:]*):\d*", host)
     return (match[1] or match[2] or "") if match else host
 

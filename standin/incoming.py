@@ -1,4 +1,4 @@
-"""Requests as they arrived: what the handlers read, and what ``GET /standin/requests`` shows of the past."""
+"""Requests as they arrived, for the handlers and for ``GET /standin/requests``."""
 
 import base64
 import hashlib
@@ -14,8 +14,8 @@ from standin.wire import Json, Refusal
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 KEPT_REQUESTS = 1000
-KEPT_BODY_BYTES = 1024 * 1024  # of one request, enough for a prompt of 200,000 tokens
-KEPT_TOTAL_BYTES = 64 * 1024 * 1024  # of all requests, so that a long run stays small
+KEPT_BODY_BYTES = 1024 * 1024  # per request, enough for a prompt of 200,000 tokens
+KEPT_TOTAL_BYTES = 64 * 1024 * 1024  # for all requests, so that memory stays bounded in long runs
 
 GO_TYPES = {str: "string", list: "array", dict: "object", bool: "bool", int: "number", float: "number"}
 
@@ -26,7 +26,8 @@ class ClientLeft(Exception):
 
 @dataclass(slots=True)
 class Request:
-    """One request. ``body`` may be cut short (see ``read``), ``size`` and ``digest`` never are."""
+    """A request. ``body`` may be truncated (see ``read``); ``size`` and ``digest`` are always those of the whole
+    body."""
 
     method: str
     path: str
@@ -56,9 +57,7 @@ class Request:
         return next((value for key, value in self.headers if key == name), "")
 
     async def read(self, receive: Receive, *, limit: int | None = None) -> None:
-        """Read the body to its end and keep its first ``limit`` bytes (None: all).
-
-        Raises ClientLeft."""
+        """Read the body to its end and keep its first ``limit`` bytes (None: all). Raises ClientLeft."""
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
@@ -73,9 +72,8 @@ class Request:
         self.body += part if limit is None else part[: max(0, limit - len(self.body))]
 
     def json(self, go_type: str, **types: type) -> Json:
-        """The body as an object whose fields, where given, have these types.
-
-        Raises Refusal in the words of Go's decoder, ``go_type`` being its name for the request."""
+        """Return the body as an object whose fields, if given, have these types. Raises Refusal in the words of Go's
+        decoder, which calls the request ``go_type``."""
         if not self.body.strip():
             raise Refusal(400, "missing request body")
         try:
@@ -115,17 +113,17 @@ def decoder_message(error: orjson.JSONDecodeError) -> str:
 
 
 class RequestLog:
-    """The last requests, oldest first; bounded in number and in bytes."""
+    """The last requests, oldest first; bounded in number and bytes."""
 
     def __init__(self) -> None:
         self._requests: deque[Request] = deque(maxlen=KEPT_REQUESTS)
 
     def open(self, request: Request) -> None:
-        """Show the request from its first byte on, so that a test can watch an upload grow."""
+        """Add the request when its first byte arrives, so that a test can watch an upload grow."""
         self._requests.append(request)
 
     def close(self, request: Request, *, disconnected: bool) -> None:
-        """Note how the request ended, and drop what is more than we keep."""
+        """Store how the request ended, and drop what exceeds the bounds."""
         request.disconnected = disconnected
         del request.body[KEPT_BODY_BYTES:]
         while sum(len(kept.body) for kept in self._requests) > KEPT_TOTAL_BYTES:

@@ -1,4 +1,4 @@
-"""``/v1/messages``: Anthropic's format, blocks of content, streamed as named events."""
+"""The endpoint ``/v1/messages``: Anthropic's format, content blocks streamed as named events."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def error(refusal: Refusal) -> Json:
 
 
 def check(asked: Json) -> None:
-    """Raises Refusal for what Ollama cannot translate."""
+    """Raise Refusal for what Ollama cannot translate."""
     if not asked.get("model"):
         raise Refusal(400, "model is required")
     if (asked.get("max_tokens") or 0) <= 0:
@@ -73,14 +73,14 @@ def to_native_tool(tool: Json) -> Json:
 
 
 def thinking(shelf: Shelf, asked: Json) -> bool | None:
-    """Whether the model is to think; a model that cannot is not asked to, instead of refused."""
+    """Return the request's wish for thinking, or None for a model that cannot think: such a request is not refused."""
     model = shelf.get(asked["model"])
     wanted = THINKING.get((asked.get("thinking") or {}).get("type", ""))
     return wanted if model is not None and "thinking" in model.capabilities else None
 
 
 def stop_reason(end: Json, *, calls: bool) -> Json:
-    """``stop_reason`` as a field, left out where the answer has no end."""
+    """Return the field ``stop_reason``, or no field if the answer has no end."""
     if calls:
         return {"stop_reason": "tool_use"}
     reason = end.get("done_reason")
@@ -92,7 +92,7 @@ def usage(end: Json) -> Json:
 
 
 class Message(Shape):
-    """A message; in a stream the events in which its blocks grow, one after the other."""
+    """A message; as a stream: the events by which its blocks grow, one after the other."""
 
     stream_type = SSE_TYPE
     stream_headers = openai.KEPT_OPEN
@@ -102,8 +102,8 @@ class Message(Shape):
         self._prompt_tokens = prompt_tokens
         self._has_begun = False
         self._has_called = False
-        self._growing = ""  # the type of the block that grows
-        self._index = 0  # its place, or that of the next one
+        self._growing = ""  # the type of the growing block
+        self._index = 0  # the index of the growing or next block
 
     def whole(self, chunk: Chunk) -> Reply:
         content = [{"type": "thinking", "thinking": chunk.thinking}] if chunk.thinking else []
@@ -123,7 +123,7 @@ class Message(Shape):
         return events + self._end(chunk.end) if chunk.end["done"] else events
 
     def failure(self, message: str) -> bytes:
-        """Nothing: Ollama reads the error as a chunk that says nothing, and the stream just ends."""
+        """Return nothing: Ollama reads the error as an empty chunk, and the stream just ends."""
         return b""
 
     def _begin(self) -> bytes:

@@ -1,4 +1,4 @@
-"""What OpenAI's endpoints have in common, in Ollama's translation of them (its openai/ and middleware/)."""
+"""Common parts of OpenAI's endpoints, as Ollama translates them (its openai/ and middleware/)."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ from standin.wire import Headers, Json, Refusal, Reply, Stream, go_json, line
 
 CREATED = 1_767_268_800  # the shelf's NOW, in Unix seconds
 TRANSLATED_TYPE = "application/json"  # without a charset, unlike gin's own
-KEPT_OPEN: Headers = (("cache-control", "no-cache"), ("connection", "keep-alive"))  # with named events only
+KEPT_OPEN: Headers = (("cache-control", "no-cache"), ("connection", "keep-alive"))  # for streams of named events only
 MODELS = "/v1/models/"
 IMAGE_PREFIXES = ("data:;base64,", *(f"data:image/{kind};base64," for kind in ("jpeg", "jpg", "png", "webp")))
 EFFORTS = ("high", "medium", "low", "max")
@@ -33,7 +33,7 @@ def error(refusal: Refusal) -> Json:
 
 
 def translate_refusals(handler: Handler, shape: Callable[[Refusal], Json] = error) -> Handler:
-    """The handler, with its refusals in the ``shape`` of another API."""
+    """Wrap the handler so that its refusals have the ``shape`` of another API."""
 
     async def handle(shelf: Shelf, request: Request) -> Reply | Stream:
         try:
@@ -77,7 +77,7 @@ async def embeddings(shelf: Shelf, request: Request) -> Reply:
 
 
 def tool_calls(calls: tuple[Json, ...]) -> list[Json]:
-    """The model's calls, their arguments as a string."""
+    """Return the model's calls, with their arguments as strings."""
     return [
         {
             "id": call["id"],
@@ -94,7 +94,7 @@ def arguments(call: Json) -> str:
 
 
 def objects(items: object, where: str) -> list[Json]:
-    """The items of a list that may be missing. Raises Refusal for one that is no object."""
+    """Return the items of a list, which may be missing. Raises Refusal for an item that is no object."""
     listed = items if isinstance(items, list) else []
     for item in listed:
         if not isinstance(item, dict):
@@ -103,7 +103,7 @@ def objects(items: object, where: str) -> list[Json]:
 
 
 def think(effort: object) -> object:
-    """``effort`` as the native API's ``think``; None where it is not given. Raises Refusal."""
+    """Convert ``effort`` to the native API's ``think``; None if it is not given. Raises Refusal."""
     if not effort:
         return None
     if effort == "none":
@@ -114,7 +114,7 @@ def think(effort: object) -> object:
 
 
 def check_image(url: object) -> None:
-    """Raises Refusal for what is not a data URL of an image."""
+    """Raise Refusal if this is not a data URL of an image."""
     prefix = next((prefix for prefix in IMAGE_PREFIXES if str(url).startswith(prefix)), None)
     if prefix is None:
         raise Refusal(400, "invalid image input")
@@ -122,7 +122,7 @@ def check_image(url: object) -> None:
 
 
 def check_base64(text: str, complaint: str) -> None:
-    """Raises Refusal in the words of ``complaint``."""
+    """Raise Refusal with the message ``complaint`` if the text is not base64."""
     try:
         base64.b64decode(text, validate=True)
     except binascii.Error as error:
@@ -130,7 +130,7 @@ def check_base64(text: str, complaint: str) -> None:
 
 
 def check_arguments(text: str, complaint: str) -> None:
-    """Raises Refusal in the words of ``complaint`` where a call's arguments are no JSON."""
+    """Raise Refusal with the message ``complaint`` if the arguments are not JSON."""
     try:
         orjson.loads(text)
     except orjson.JSONDecodeError as error:

@@ -1,4 +1,4 @@
-"""``/v1/responses``: OpenAI's later format, a list of items, streamed as named events."""
+"""The endpoint ``/v1/responses``: OpenAI's later format, a list of items streamed as named events."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ async def responses(shelf: Shelf, request: Request) -> Reply | Stream:
 
 
 def check_input(given: object) -> None:
-    """Raises Refusal for what Ollama cannot translate."""
+    """Raise Refusal for what Ollama cannot translate."""
     if not isinstance(given, str | list | None):
         raise Refusal(400, "input must be a string or array")
     for index, item in enumerate(openai.objects(given, "ResponsesRequest.input")):
@@ -66,7 +66,7 @@ def check_content(content: Json, where: str) -> None:
 
 
 class Response(Shape):
-    """A response; in a stream the events in which its items grow, one after the other."""
+    """A response; as a stream: the events by which its items grow, one after the other."""
 
     stream_type = SSE_TYPE
     stream_headers = openai.KEPT_OPEN
@@ -74,10 +74,10 @@ class Response(Shape):
     def __init__(self, asked: Json) -> None:
         self._asked = asked
         self._sent = 0
-        self._growing = ""  # the type of the item that grows
+        self._growing = ""  # the type of the growing item
         self._thought = ""
         self._said = ""
-        self._items: list[Json] = []  # the complete ones
+        self._items: list[Json] = []  # complete items
 
     def whole(self, chunk: Chunk) -> Reply:
         items = [reasoning_item(chunk.thinking)] if chunk.thinking else []
@@ -95,7 +95,7 @@ class Response(Shape):
         return events + self._end(chunk.end) if chunk.end["done"] else events
 
     def failure(self, message: str) -> bytes:
-        """Nothing: Ollama reads the error as a chunk that says nothing, and the stream just ends."""
+        """Return nothing: Ollama reads the error as an empty chunk, and the stream just ends."""
         return b""
 
     def _begin(self) -> bytes:
@@ -137,7 +137,7 @@ class Response(Shape):
         return self._item_event("response.output_item.added", item=item)
 
     def _finish(self) -> bytes:
-        """The events that complete the thoughts or the message, whichever of them grows."""
+        """Return the events that complete the growing item."""
         if self._growing == "reasoning":
             events = self._item_event("response.reasoning_summary_text.done", **IN_REASONING, text=self._thought)
             return events + self._done(reasoning_item(self._thought))
@@ -157,13 +157,13 @@ class Response(Shape):
         return self._event(kind, output_index=len(self._items), **fields)
 
     def _event(self, kind: str, **fields: Any) -> bytes:
-        """The next event, its keys sorted as Go sorts those of a map."""
+        """Return the next event, with sorted keys, as Go sorts those of a map."""
         unsorted = {**fields, "type": kind, "sequence_number": self._sent}
         self._sent += 1
         return event(kind, orjson.loads(orjson.dumps(unsorted, option=orjson.OPT_SORT_KEYS)))
 
     def _response(self, items: list[Json], end: Json | None) -> Json:
-        """The response with these items; with no ``end``, one that has only begun."""
+        """Return the response with these items; without ``end``, as one in progress."""
         asked = self._asked
         return {
             "id": RESPONSE_ID,
@@ -229,7 +229,7 @@ def call_items(chunk: Chunk) -> list[Json]:
 
 
 def number(given: float | None) -> float:
-    """1 where none is given; whole numbers without a fraction, as Go writes them."""
+    """Format a number like Go: whole numbers have no fraction. Defaults to 1."""
     given = 1 if given is None else given
     return int(given) if given == int(given) else given
 

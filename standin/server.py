@@ -1,4 +1,4 @@
-"""Serving the stand-in with uvicorn, and the command line that both entry points share."""
+"""Serves the stand-in with uvicorn, and defines the command line that both entry points share."""
 
 import argparse
 import contextlib
@@ -12,8 +12,8 @@ from standin.app import StandInOllama
 from standin.behaviours import CATALOGUE
 
 OLLAMA_PORT = 11434
-SHUTDOWN_S = 1  # for answers under way; a hanging one never ends by itself
-# Go keeps idle connections open for ever; a client's pool must not find ours closed.
+SHUTDOWN_S = 1  # for answers in progress; a hanging one never ends by itself
+# Go keeps idle connections open forever, so clients' pools must not find ours closed.
 KEEP_ALIVE_S = 24 * 3600
 
 DESCRIPTION = "A stand-in for Ollama: its whole API, with answers that never change, and faults on demand."
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises OSError where the address is taken or not ours."""
+    """Return a listening socket. Raises OSError if the address is taken or not local."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=1024)
 
@@ -57,5 +57,5 @@ def serve(listener: socket.socket, *, echoes: bool) -> None:
 
 
 def is_not_our_cut(record: logging.LogRecord) -> bool:
-    """An answer left unfinished is how the model ``cut`` cuts, and no error of the application."""
+    """False for uvicorn's error about unfinished answers, which the model ``cut`` causes on purpose."""
     return "without completing response" not in record.getMessage()

@@ -1,16 +1,16 @@
-"""The stand-in's model store: models, which of them are loaded, uploaded blobs."""
+"""The stand-in's model store: the models, which are loaded, and uploaded blobs."""
 
 from dataclasses import replace
 
 from standin.behaviours import MODELS, Model, bare_name, slow_model
 from standin.wire import Refusal
 
-# Time stands still here, so that two answers to one request are equal to the byte.
+# A constant time, so that two answers to one request are equal to the byte.
 NOW = "2026-01-01T12:00:00.123456789Z"
 
 
 class Shelf:
-    """``echoes``: every model answers as ``echo`` does."""
+    """The model store. With ``echoes``, every model behaves like ``echo``."""
 
     def __init__(self, *, echoes: bool = False) -> None:
         self.echoes = echoes
@@ -24,7 +24,7 @@ class Shelf:
         return replace(model, echoes=True) if model and self.echoes else model
 
     def find(self, name: str, *, missing: str = "model '{}' not found") -> Model:
-        """Raises Refusal 404 in the words of ``missing`` where there is no such model."""
+        """Return the model. Raises Refusal 404 with the message ``missing`` if there is none."""
         model = self.get(name)
         if model is None:
             raise Refusal(404, missing.format(name))

@@ -1,4 +1,4 @@
-"""What a model answers: its chunks, their pace, and where it breaks off."""
+"""A model's answer: its chunks, their pace, and where it fails."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -12,12 +12,12 @@ from standin.wire import ConnectionCut, Headers, Json, Refusal, Reply, Stream
 
 MAX_CHUNKS = 64
 MIN_CHUNK_CHARS = 4  # about one token
-PIECE_PAUSE_S = 0.001  # lets the reader see each piece of a line by itself
+PIECE_PAUSE_S = 0.001  # lets the reader receive each piece of a line separately
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one chunk says, and its fields from ``done`` on."""
+    """The content of a chunk, and its fields from ``done`` on."""
 
     content: str = ""
     thinking: str = ""
@@ -26,28 +26,28 @@ class Chunk:
 
 
 class Shape(ABC):
-    """The format of one answer; its stream is made in order, so it may remember what went before."""
+    """The format of one answer. Its stream is written in order, so it may keep state."""
 
     stream_type: str
     stream_headers: Headers = ()
 
     @abstractmethod
     def whole(self, chunk: Chunk) -> Reply:
-        """The answer that is not streamed."""
+        """Return the answer without streaming."""
 
     @abstractmethod
     def part(self, chunk: Chunk) -> bytes:
-        """What one chunk adds to the stream."""
+        """Return the bytes that a chunk adds to the stream."""
 
     @abstractmethod
     def failure(self, message: str) -> bytes:
-        """What an error adds to the stream that it ends."""
+        """Return the bytes that an error adds to the stream that it ends."""
 
 
 def write_script(
     model: Model, heard: object, *, tools: list[Json], thinks: bool = True, temperature: object = None
 ) -> list[Chunk]:
-    """All that the model will say to ``heard``, chunk by chunk."""
+    """Return everything the model will say to ``heard``, chunk by chunk."""
     gives_way = bool(model.gives_way_with) and (is_warm(temperature) or NOTE in orjson.dumps(heard).decode())
     if model.calls_tools and tools and not gives_way:
         return [Chunk(tool_calls=(call_of(tools[0]),))]
@@ -66,7 +66,7 @@ def chunks(text: str, size: int) -> list[str]:
 
 
 def call_of(tool: Json) -> Json:
-    """A call of the tool, with ``"stand-in"`` for each argument that it requires."""
+    """Build a call of the tool, with ``"stand-in"`` for each required argument."""
     function = tool.get("function") or {}
     required = (function.get("parameters") or {}).get("required") or []
     arguments = dict.fromkeys(required, "stand-in")
@@ -77,9 +77,8 @@ def call_of(tool: Json) -> Json:
 async def build_answer(
     model: Model, words: list[Chunk], last: Chunk, shape: Shape, *, streamed: bool
 ) -> Reply | Stream:
-    """The answer made of these words and the ``last`` chunk.
-
-    Raises Refusal and ConnectionCut where nothing is streamed; a stream raises while it is read."""
+    """Build the answer from these words and the ``last`` chunk. Without streaming, raises Refusal and ConnectionCut; a
+    stream raises while it is read."""
     answer = speak(model, words, last)
     if streamed or model.fault is Fault.HANG_HEADERS:
         parts = tear(write_stream(answer, shape, cuts=model.fault is Fault.CUT), model.piece_bytes)
@@ -106,12 +105,13 @@ async def speak(model: Model, words: list[Chunk], last: Chunk) -> AsyncIterator[
 
 
 async def hang() -> None:
-    """Never returns; ends when the client leaves and the answer is cancelled."""
+    """Wait until the client leaves, which cancels the answer."""
     await asyncio.Event().wait()
 
 
 async def write_stream(answer: AsyncIterator[Chunk], shape: Shape, *, cuts: bool) -> AsyncIterator[bytes]:
-    """The stream; a refusal that comes this late is its last part. ``cuts``: it ends within the second one."""
+    """Yield the stream. A refusal while it runs is its last part. With ``cuts``, it ends in the middle of the second
+    part."""
     has_begun = False
     try:
         async for chunk in answer:
@@ -125,7 +125,7 @@ async def write_stream(answer: AsyncIterator[Chunk], shape: Shape, *, cuts: bool
 
 
 async def tear(whole: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
-    """The same bytes in pieces of at most ``size`` (0: as they are), each sent by itself."""
+    """Yield the same bytes in pieces of at most ``size`` (0: as they are), each sent separately."""
     async for part in whole:
         if not size:
             yield part
@@ -136,7 +136,7 @@ async def tear(whole: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
 
 
 def join_chunks(parts: list[Chunk]) -> Chunk:
-    """One chunk that says it all, with the end of the last one."""
+    """Join the chunks into one, with the end of the last."""
     return Chunk(
         content="".join(one.content for one in parts),
         thinking="".join(one.thinking for one in parts),

@@ -1,4 +1,4 @@
-"""``/v1/audio/transcriptions``: a form with a file; the model is asked to write down what it hears."""
+"""The endpoint ``/v1/audio/transcriptions``: a form with a file, which the model is asked to transcribe."""
 
 import email.policy
 from email.message import MIMEPart
@@ -27,7 +27,7 @@ async def transcriptions(shelf: Shelf, request: Request) -> Reply | Stream:
 
 
 def fields_of(request: Request) -> dict[str, bytes]:
-    """The fields of a form by their names. Raises Refusal where the body is none."""
+    """Return the form's fields by name. Raises Refusal if the body is no form."""
     content_type = request.header("content-type")
     if not content_type.startswith("multipart/form-data"):
         message = "request Content-Type isn't multipart/form-data"
@@ -46,7 +46,7 @@ def text(form: dict[str, bytes], name: str) -> str:
 
 
 class Transcription(Shape):
-    """What the model says, as JSON or as plain text; never streamed."""
+    """The model's words as JSON or plain text; never streamed."""
 
     stream_type = NDJSON_TYPE
 
@@ -55,7 +55,7 @@ class Transcription(Shape):
 
     def whole(self, chunk: Chunk) -> Reply:
         if not chunk.end["done"]:
-            return Reply(content_type=NDJSON_TYPE)  # it is sent with the last chunk, which did not come
+            return Reply(content_type=NDJSON_TYPE)  # the text is sent with the last chunk, which is missing
         if self._is_text:
             return Reply(chunk.content.strip().encode(), content_type="text/plain")
         return openai.reply_translated({"text": chunk.content.strip()})

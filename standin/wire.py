@@ -1,4 +1,4 @@
-"""Answers, and their bytes as Ollama writes them: Go's JSON, gin's replies, NDJSON lines."""
+"""Answers and their bytes as Ollama writes them: Go's JSON, gin's replies, NDJSON lines."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ SSE_TYPE = "text/event-stream"
 
 Headers = tuple[tuple[str, str], ...]
 
-# encoding/json escapes these in every string, so that its output may stand inside HTML.
+# encoding/json escapes these in every string, to make its output safe inside HTML.
 HTML_ESCAPES = (
     (b"<", b"\\u003c"),
     (b">", b"\\u003e"),
@@ -25,7 +25,7 @@ HTML_ESCAPES = (
 
 
 class StandInError(Exception):
-    """Something the stand-in does instead of answering.
+    """Raised to do something else than answer.
 
     StandInError
     ├── Refusal        a status and a message
@@ -34,7 +34,7 @@ class StandInError(Exception):
 
 
 class Refusal(StandInError):
-    """Answered with this status and message, in the API's own shape; once a stream runs, as its last part."""
+    """Answered with this status and message in the API's own shape or, once a stream has begun, as its last part."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -43,9 +43,8 @@ class Refusal(StandInError):
 
 
 class ConnectionCut(StandInError):
-    """The connection closes here, after ``torn``: the first half of the bytes that were due.
-
-    ``content_type`` is that of an answer that has not begun."""
+    """Closes the connection after ``torn``, the first half of the bytes to be sent. ``content_type`` is for an answer
+    that has not begun."""
 
     def __init__(self, torn: bytes, content_type: str = "") -> None:
         super().__init__("connection cut")
@@ -55,7 +54,7 @@ class ConnectionCut(StandInError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer known as a whole."""
+    """An answer that is sent as a whole."""
 
     body: bytes = b""
     status: int = 200
@@ -65,7 +64,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """An answer in parts. Status and headers wait for the first one, unless ``headers_first``."""
+    """An answer in parts. Status and headers wait for the first part, unless ``headers_first``."""
 
     parts: AsyncIterator[bytes]
     content_type: str = NDJSON_TYPE
@@ -74,7 +73,7 @@ class Stream:
 
 
 def go_json(value: object) -> bytes:
-    """Compact JSON, byte for byte what Go's ``json.Marshal`` makes of the same strings and whole numbers."""
+    """Return compact JSON, byte for byte what Go's ``json.Marshal`` writes for the same strings and whole numbers."""
     encoded = orjson.dumps(value)
     for plain, escaped in HTML_ESCAPES:
         encoded = encoded.replace(plain, escaped)
@@ -86,12 +85,12 @@ def line(value: object) -> bytes:
 
 
 def data(value: object) -> bytes:
-    """A server-sent event without a name."""
+    """Format a server-sent event without a name."""
     return b"data: " + go_json(value) + b"\n\n"
 
 
 def event(name: str, value: object) -> bytes:
-    """A server-sent event."""
+    """Format a server-sent event."""
     return b"event: " + name.encode() + b"\n" + data(value)
 
 

@@ -1,4 +1,4 @@
-"""The graph, what is disputed in it, and what was decided, in the admin."""
+"""Admin pages for the graph, its conflicts and the decisions about them."""
 
 from memory.admin import settings_audit
 from resolution.admin import (
@@ -36,5 +36,5 @@ __all__ = [
     "transfer",
 ]
 
-# Beat's row follows the setting at once; what changes it elsewhere than in the admin is noticed within a minute.
+# Beat's row follows the setting at once. Changes made outside the admin are noticed within a minute.
 settings_audit.followers[schedule.SETTING] = schedule.keep

@@ -1,5 +1,5 @@
-"""The candidates, to be promoted or dismissed: what only pages, tools and models have stated, and what has a name that
-only an operator can vouch for."""
+"""Admin page on which operators promote or dismiss candidates: triples that only pages, tools and models have stated,
+or whose names only an operator can vouch for."""
 
 from collections import Counter
 
@@ -35,7 +35,7 @@ WHY = {
 
 
 class StateFilter(ListFilter):
-    """Those that wait, unless others are asked for."""
+    """A filter that shows open candidates unless another state is selected."""
 
     title = "state"
     parameter_name = "state"
@@ -98,7 +98,7 @@ class CandidateAdmin(ReadOnly, Page):
 
     @admin.display(description="against")
     def against(self, row: Candidate) -> str:
-        """The fact that stands in its place."""
+        """Return the current fact in the candidate's place, or "-"."""
         standing = find_standing({row.triple}).get(row.triple)
         return str(standing) if standing is not None and standing != row.triple else "-"
 

@@ -1,5 +1,4 @@
-"""The conflicts desk: the list, one conflict with both claims side by side or with all its members, and what operators
-decide there."""
+"""The conflicts desk: the list of conflicts, the page of one conflict, and the decisions that operators make there."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
@@ -45,9 +44,9 @@ from resolution.views.phrases import describe_decision
 NONE_OPEN = "No conflict is open."
 LIST = "admin:resolution_conflict_changelist"
 PAGE = "admin:resolution_conflict_change"
-UNDOING_S = 20.0  # of one request
-REASONS_TOLD = 5  # of conflicts that were skipped
-# What can be done with several at once.
+UNDOING_S = 20.0  # time limit for undoing in one request
+REASONS_TOLD = 5  # reasons shown for skipped conflicts
+# Bulk decisions.
 BULK_BUTTONS = {
     "dismiss": "Dismiss", "update": "Use new fact", "newer": "Take the newer memory", "approve": "Approve proposals",
 }  # fmt: skip
@@ -56,7 +55,7 @@ BULK = {
     "approve": "decided as proposed",
 }  # fmt: skip
 CLAIM_DECISIONS = ("update", "approve")  # for conflicts with one claim
-# The fields as the page names them.
+# The names of the fields on the page.
 FIELDS = {"existing_dimension": "dimension of what stands", "new_dimension": "dimension of the new"}
 
 
@@ -71,7 +70,7 @@ class ConflictAdmin(ReadOnly, Page):
         "<int:conflict_id>/decide/": "decide",
     }
 
-    # --- what is shown ---
+    # --- pages ---
 
     @method_decorator(require_GET)
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -118,13 +117,13 @@ class ConflictAdmin(ReadOnly, Page):
 
     @method_decorator(require_GET)
     def next(self, request: HttpRequest) -> HttpResponse:
-        """Leads to the open conflict that comes after the one named by ``after``."""
+        """Redirect to the open conflict that follows the one named by ``after``."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         after = whole_number(request.GET.get("after", "")) or 0
         return self._onwards(request, Conflict.objects.filter(pk=after).first())
 
-    # --- what is decided ---
+    # --- decisions ---
 
     @changes("resolution.change_conflict")
     def decide(self, request: HttpRequest, conflict_id: int) -> HttpResponse:
@@ -132,7 +131,7 @@ class ConflictAdmin(ReadOnly, Page):
         if (whole := conflict_members.unseal(given.get("seen", ""))) is not None and whole[0] == conflict_id:
             return self._decide_whole(request, *whole)
         seen = conflict_list.unseal(given.get("seen", ""))
-        # Without it, a conflict that has changed since it was shown would be decided.
+        # Without this check, a conflict could be decided that has changed since it was shown.
         if seen is None or not Claim.objects.filter(pk=seen.pk, conflict_id=conflict_id).exists():
             messages.error(request, "Nothing was decided: the form does not say what you saw. Look at it again.")
             return self._page(request, conflict_id, typed=given)
@@ -148,7 +147,7 @@ class ConflictAdmin(ReadOnly, Page):
 
     @changes("resolution.change_conflict")
     def bulk(self, request: HttpRequest) -> HttpResponse:
-        """Decides all that are selected, each in a transaction of its own."""
+        """Decide all selected conflicts, each in its own transaction."""
         kind, selected = request.POST.get("decision", ""), request.POST.getlist("selected")
         seen = [one for one in map(conflict_members.unseal, selected) if one is not None]
         if kind not in BULK or not seen:
@@ -159,7 +158,6 @@ class ConflictAdmin(ReadOnly, Page):
 
     @changes("resolution.change_conflict")
     def undo_bulk(self, request: HttpRequest) -> HttpResponse:
-        """Takes back what was decided together."""
         keys = [key for key in map(whole_number, request.POST.get("decisions", "").split(",")) if key is not None]
         report = undo.undo_all(keys, actor_of(request), within_s=UNDOING_S)
         if report.undone:
@@ -185,12 +183,13 @@ class ConflictAdmin(ReadOnly, Page):
             self.message_user(request, text, messages.WARNING if no_model else messages.SUCCESS)
         return redirect(next_page(request) or LIST)
 
-    # --- the parts of them ---
+    # --- internals ---
 
     def _page(
         self, request: HttpRequest, conflict_id: int, member: int | None = None, typed: dict[str, str] | None = None
     ) -> HttpResponse:
-        """``member`` is the claim in view; ``typed``: what could not be decided like that, and is to be corrected."""
+        """Render a conflict. ``member`` is the claim in view; ``typed`` holds the fields of a refused decision, to be
+        corrected."""
         conflict = Conflict.objects.select_related("concept", "dim").filter(pk=conflict_id).first()
         is_of_facts = conflict is not None and conflict.slot_kind == Conflict.Kind.EDGE_SLOT
         found = dossier(conflict_id, member) if is_of_facts or member is not None else None
@@ -215,7 +214,7 @@ class ConflictAdmin(ReadOnly, Page):
         return self._render(request, "page", context)
 
     def _decide_whole(self, request: HttpRequest, conflict_id: int, seen: str) -> HttpResponse:
-        """``decision`` is an action, or the key of the member that is right."""
+        """Decide a conflict as a whole. The field ``decision`` is an action or the key of the member that is right."""
         given = request.POST.dict()
         try:
             decision = _resolve(conflict_id, given.get("decision", ""), actor_of(request), given, seen)
@@ -235,8 +234,8 @@ class ConflictAdmin(ReadOnly, Page):
         if back:
             return redirect(back)
         decided = decision.claim.conflict_id if decision.claim is not None else decision.conflict_id
-        after = Conflict.objects.filter(pk=decided or 0).first()  # as it is by now
-        if after is not None and after.status == Conflict.Status.OPEN:  # another of its claims waits
+        after = Conflict.objects.filter(pk=decided or 0).first()  # its current state
+        if after is not None and after.status == Conflict.Status.OPEN:  # another of its claims is open
             return redirect(f"{after.get_absolute_url()}{Filters.read(request.GET).query}")
         return self._onwards(request, after)
 
@@ -263,14 +262,14 @@ class ConflictAdmin(ReadOnly, Page):
 
 
 def _take(claim_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: Claim | None) -> Decision:
-    """Decide about a claim what a form says. Raises DecisionError."""
+    """Decide about a claim as the form says. Raises DecisionError."""
     if kind == "approve":
         return resolver.approve(claim_id, actor, given.get("reason", ""), seen=seen)
     return decisions.decide(claim_id, actor, _verdict({**given, "decision": kind}), seen=seen)
 
 
 def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str], seen: str) -> Decision:
-    """Decide what a form says about a conflict as a whole. Raises DecisionError."""
+    """Resolve a conflict as a whole, as the form says. Raises DecisionError."""
     if not kind:
         raise DecisionError("Choose one of the decisions.")
     try:
@@ -287,7 +286,7 @@ def _resolve(conflict_id: int, kind: str, actor: Actor, given: Mapping[str, str]
 def _decide_all(
     seen: Iterable[tuple[int, str]], kind: str, actor: Actor, given: Mapping[str, str]
 ) -> tuple[list[Decision], list[str]]:
-    """Return what was decided, and why the rest was not."""
+    """Return the decisions made, and the reasons why other conflicts were skipped."""
     done, skipped = [], []
     for conflict_id, digest in seen:
         try:
@@ -316,13 +315,13 @@ def _verdict(given: Mapping[str, str]) -> Verdict:
 
 
 def _decided(request: HttpRequest, decision: Decision, back: str) -> SafeString:
-    """Tell what was decided, with a button that takes it back and stays on the page."""
+    """Return a message about the decision, with a button that undoes it and stays on the page."""
     told = f"Decided. {describe_decision(decision.kind, decision.arguments, decision.claim)}."
     address = f"{reverse('admin:resolution_decision_undo', args=[decision.pk])}{Filters.read(request.GET).query}"
     return with_button(request, told, "Undo", address, css="desk-undo", **({"next": back} if back else {}))
 
 
 def _in_list(request: HttpRequest) -> str:
-    """The end of the list's address: the filters, and the page."""
+    """Return the query string of the list: the filters and the page number."""
     query, page = Filters.read(request.GET).query, request.GET.get("p", "")
     return f"{query}{'&' if query else '?'}p={page}" if page.isascii() and page.isdigit() else query

@@ -1,4 +1,4 @@
-"""What was decided about conflicts, in the admin, and taking it back."""
+"""Admin pages for decisions about conflicts, and their undo."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from resolution.views.phrases import describe_decision
 
 
 class EffectFilter(ListFilter):
-    """Those by which something superseded something else."""
+    """A filter for decisions that superseded something."""
 
     title = "effect"
     parameter_name = "effect"
@@ -58,7 +58,7 @@ class DecisionAdmin(ReadOnly, ReadPage):
     ) -> tuple[QuerySet[Decision], bool]:
         if not (words := search_term.strip()):
             return queryset, False
-        # One after the other, as no index has both: either alone is found without reading all decisions.
+        # Two queries, because no index covers both. Each alone is answered without reading all decisions.
         of_words = Q(claim__concept_id__in=word_ids(as_token(words)))
         about = queryset.filter(of_words | Q(conflict__in=Conflict.objects.filter(touching(words.lower()))))
         return (about if about.exists() else queryset.filter(actor__istartswith=words)), False
@@ -97,7 +97,8 @@ class DecisionAdmin(ReadOnly, ReadPage):
 
     @changes("resolution.change_conflict")
     def undo(self, request: HttpRequest, decision_id: int) -> HttpResponse:
-        """Leads back to the conflict, which is open again; where it is refused, to where it was asked for."""
+        """Undo a decision and redirect to the reopened conflict or, if it is refused, to the page it was requested
+        from."""
         try:
             done = undo.undo(decision_id, actor_of(request), request.POST.get("reason", ""))
         except UnknownId as error:
@@ -131,7 +132,7 @@ class DecidedTripleAdmin(WordSearch, ReadOnly, Page):
 
 
 def _list_linked(arguments: dict[str, Any]) -> list[tuple[str, list[Any]]]:
-    """The members of a conflict that was decided as a whole, by what became of them."""
+    """Return the members of a conflict that was decided as a whole, grouped by outcome."""
     winner = arguments.get("winner")
     if "superseded" not in arguments:
         return []

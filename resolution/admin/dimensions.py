@@ -1,4 +1,4 @@
-"""The dimensions in the admin: their questions, and what they do on a collision."""
+"""Admin pages for dimensions: their questions, and their policies on a collision."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -29,7 +29,7 @@ SAYS = {True: "what a thing is", False: "what it is in, on or of"}
 
 
 class FactsFilter(ListFilter):
-    """Hides the dimensions without facts, unless it is asked or searched for them."""
+    """A filter that hides dimensions without facts unless the filter or a search asks for them."""
 
     title = "facts"
     parameter_name = "facts"
@@ -37,7 +37,7 @@ class FactsFilter(ListFilter):
     options = [("none", "Without facts"), ("all", "All")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Dimension]) -> QuerySet[Dimension]:
-        # Whoever types a dimension's name wants that one, used or not.
+        # A search for a dimension's name should find it, used or not.
         if self.value() == "all" or (self.value() is None and request.GET.get(SEARCH_VAR)):
             return queryset
         return queryset.filter(~HOLDS_FACTS if self.value() == "none" else HOLDS_FACTS)
@@ -50,7 +50,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at ru
 
     def clean_on_collision(self) -> str:
         policy: str = self.cleaned_data["on_collision"]
-        # Until the page's transaction ends nobody fills a slot of it: what is found here still holds when it is saved.
+        # Nobody can fill a slot of the dimension until the page's transaction ends, so this check still holds on save.
         store.lock_dimensions([self.instance.pk])
         is_single = self.instance.is_additive and policy != Dimension.OnCollision.KEEP_ALL
         if is_single and (refusal := policies.explain_refusal(self.instance.pk)):
@@ -90,7 +90,7 @@ class DimensionAdmin(NamesChanges, Fixed, Page):
                 messages.info(request, f"{what} settled: nothing is in the way any more.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dimension]:
-        # Subqueries, not joins: as the counts take no part in the order, Postgres makes them for the page's rows alone.
+        # Subqueries, not joins: the counts do not affect the order, so Postgres computes them for the page's rows only.
         edges = Edge.objects.filter(dim=OuterRef("pk")).order_by().values("dim")
         disputed = Claim.objects.filter(dim=OuterRef("pk"), status__in=OPEN).order_by().values("dim")
         rows = super().get_queryset(request).select_related("soas", "split_from__soas")

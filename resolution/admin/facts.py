@@ -1,4 +1,4 @@
-"""The facts in the admin."""
+"""Admin pages for facts."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ from resolution.views.concept_detail import last_sentence, open_conflict, sheet
 from resolution.views.phrases import by_whom, dated, percent
 
 LIST = "admin:memory_edge_changelist"
-SENTENCE_MAX = 160  # characters of one in the list
+SENTENCE_MAX = 160  # characters of a sentence in the list
 
 
 class FlavourFilter(ListFilter):
@@ -63,7 +63,7 @@ class DisputedFilter(SimpleListFilter):
         same_slot = Claim.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
         if not self.value():
             return queryset
-        # Their keys first: with the page's words in the same query, every fact is compared with every conflict.
+        # Fetch the keys first: in one query with the search words, Postgres compares every fact with every conflict.
         between = ConflictMember.objects.filter(kind=ConflictMember.Kind.EDGE, conflict__status=Conflict.Status.OPEN)
         in_slots = Edge.objects.filter(Exists(same_slot)).order_by("-pk").values_list("pk", flat=True)
         disputed = {

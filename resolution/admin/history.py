@@ -1,4 +1,4 @@
-"""The history of the facts in the admin: a line in words for each change, and putting back what was retired."""
+"""Admin pages for the history of facts: each change as a sentence, and a button that puts back what was retired."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ from resolution.views.phrases import describe_history, names_in
 
 
 class HistoryList(ChangeList):
-    """Puts the rows of the page into words, and knows which could be put back: two queries for all."""
+    """A list that describes the rows of the page and finds which can be put back, in two queries for all."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        rows: list[Any] = list(self.result_list)  # and the list page shows these very ones
+        rows: list[Any] = list(self.result_list)  # the list page shows these same objects
         tokens = names_in(picture for row in rows for picture in (row.before, row.after))
         retired = [row for row in rows if row.action == EdgeHistory.Action.RETIRE]
         slots = Q(concept__in=[row.concept_id for row in retired], dim__in=[row.dim_id for row in retired])
@@ -77,7 +77,7 @@ class EdgeHistoryAdmin(WordSearch, ReadOnly, Page):
 
     @admin.display(description="put back")
     def return_button(self, row: EdgeHistory) -> SafeString | str:
-        """A button of the list's own form, which has the CSRF token."""
+        """Return a button of the list's own form, which carries the CSRF token."""
         if not getattr(row, "can_return", False):
             return ""
         return format_html(

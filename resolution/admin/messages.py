@@ -1,4 +1,4 @@
-"""Messages that wait to be learned from, in the admin. Their texts are nobody's but their speakers'."""
+"""Admin page for messages that wait for the learner. Their texts are never shown: they belong to their speakers."""
 
 from functools import partial
 

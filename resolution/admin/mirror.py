@@ -1,4 +1,4 @@
-"""The page Mirror: what is known of a project, for people to read."""
+"""The page *Mirror*: what is known of a project, for people to read."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,7 +17,7 @@ from memory.admin.base import add_pages
 from memory.models import Project
 from resolution.views.mirror.sheet import make_mirror
 
-# It shows all of these in one.
+# The page shows all of these, so it needs all permissions.
 PERMISSIONS: Final = tuple(f"memory.view_{name}" for name in ("project", "projectstate", "edge", "memory"))
 PROJECTS_MAX: Final = 500
 CHANGES_SHOWN: Final = 25  # the others are folded away
@@ -66,7 +66,7 @@ def show_mirror(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def read_date(text: str) -> datetime | None:
-    """When that day began here; None for no day."""
+    """Return the start of that day in local time, or None if the text is not a date."""
     try:
         return timezone.make_aware(datetime.strptime(text, "%Y-%m-%d"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What was said, on its way into the graph, in the admin."""
+"""Admin page for observations: statements on their way into the graph."""
 
 from datetime import datetime
 from functools import partial
@@ -31,7 +31,7 @@ OUTCOMES = dict(Observation.Outcome.choices)
 
 
 class BecomeFilter(ListFilter):
-    """State and outcome are one question, so that one index answers it."""
+    """A filter by state and outcome together, so that one index answers it."""
 
     title = "what became of it"
     parameter_name = "became"
@@ -106,7 +106,7 @@ class ObservationAdmin(ReadOnly, Page):
 
     @admin.display(description="said at")
     def read_at(self, row: Observation) -> datetime:
-        """Of what was said before its conversation was read, when that was."""
+        """Return when it was said or, if that was before its conversation was first read, when it was stored."""
         return dated(row.said_at) or row.created_at
 
     @admin.display(description="as it was said")
@@ -140,5 +140,5 @@ class ObservationAdmin(ReadOnly, Page):
 
 
 def word(token: str, concept_id: int | None) -> SafeString | str:
-    """A link to the concept, as far as the word is in the vocabulary yet."""
+    """Link the word to its concept if the vocabulary already has it."""
     return token if concept_id is None else link(Soas(pk=concept_id), token)

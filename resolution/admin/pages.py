@@ -1,4 +1,4 @@
-"""What the pages about the graph have in common: who acts, who may, links to rows, and the page of a row."""
+"""Shared parts of the admin pages about the graph: the actor, permissions, links to rows, and read-only pages."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -28,12 +28,12 @@ def actor_of(request: HttpRequest) -> Actor:
 
 
 def changes(permission: str) -> Any:
-    """For a page's method that changes something: nothing is changed by looking, nor without the permission."""
+    """Return a decorator for a page's method that changes something: it requires POST and the permission."""
     return method_decorator([require_POST, permission_required(permission, raise_exception=True)])
 
 
 def link_to(field: str, description: str = "", text: str | None = None) -> Callable[[Any, Any], SafeString | str]:
-    """A column with a link to the row that the field refers to."""
+    """Return a column that links to the row in the field."""
 
     @admin.display(description=description or field)
     def column(page: Any, row: Any) -> SafeString | str:
@@ -43,7 +43,7 @@ def link_to(field: str, description: str = "", text: str | None = None) -> Calla
 
 
 def link_to_claim(claim: Claim, text: str | None = None) -> SafeString:
-    """To its conflict's page."""
+    """Return a link to the page of the claim's conflict."""
     return format_html('<a href="{}" class="{}">{}</a>', claim.get_absolute_url(), LINK, text or str(claim))
 
 
@@ -59,7 +59,6 @@ def render_conflicts(conflicts: Iterable[Conflict]) -> SafeString | str:
 def with_button(
     request: HttpRequest, sentence: str, button: str, address: str, *, css: str = "", **fields: str
 ) -> SafeString:
-    """A message with a button that posts the fields."""
     hidden = (("csrfmiddlewaretoken", get_token(request)), *fields.items())
     return format_html(
         '<form method="post" action="{}" class="fst-row"><span>{}</span>{}'
@@ -73,7 +72,7 @@ def with_button(
 
 
 def render_origin(origin: Origin) -> SafeString | str:
-    """The way to the request in which something was said."""
+    """Render a link to the request in which something was said, or say why there is none."""
     if not origin.request:
         return "no request: it was not said in a prompt"
     if not origin.is_kept:
@@ -82,13 +81,13 @@ def render_origin(origin: Origin) -> SafeString | str:
 
 
 class ReadPage(Page):
-    """Each row has a page to read, not a form. What an account may view of it, the template asks ``perms``."""
+    """A page without a form for each row. The template checks the account's other permissions through ``perms``."""
 
     template: str
-    missing: str  # what is said of a row that is not there, with a place for its key
+    missing: str  # the message for a missing row, with a placeholder for its key
 
     def describe(self, request: HttpRequest, key: int) -> dict[str, Any] | None:
-        """What the template shows; None where there is no such row."""
+        """Return the template's context, or None if there is no such row."""
         raise NotImplementedError
 
     @method_decorator(require_safe)

@@ -1,4 +1,4 @@
-"""The page that takes out of the graph what one agent has stated, beside the runs."""
+"""The quarantine page: takes an agent's statements out of the graph."""
 
 from datetime import datetime
 
@@ -18,7 +18,7 @@ from resolution.decisions.suspects import find_suspects
 from resolution.models import Run
 from resolution.views.phrases import describe_history, names_in
 
-SHOWN = 50  # facts, and conflicts
+SHOWN = 50  # rows of each: facts, claims, memories, retractions
 NAMES_OFFERED = 200
 
 
@@ -40,7 +40,7 @@ class QuarantineForm(forms.Form):
 @permission_required("resolution.change_conflict", raise_exception=True)
 @permission_required("memory.delete_edge", raise_exception=True)
 def quarantine_page(request: HttpRequest) -> HttpResponse:
-    """First what it would take out, for GET; then it does, for POST."""
+    """Preview the quarantine on GET; carry it out on POST."""
     given = request.POST or request.GET
     form = QuarantineForm(given) if given.get("agent") else QuarantineForm()
     context = {**admin.site.each_context(request), "title": "Quarantine an agent", "form": form}

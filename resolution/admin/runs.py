@@ -1,5 +1,4 @@
-"""The runs of the resolver and of those beside it in the admin: what each did, how far one is, and how all of it is
-taken back."""
+"""Admin pages for runs of the resolver and of other jobs: what each did, its progress, and its undo."""
 
 from functools import partial
 from typing import Any
@@ -34,8 +33,8 @@ from resolution.views.conflict_list import RELATED
 PAGE = 50  # decisions
 LEFT_SHOWN = 20  # conflicts that the run did not decide
 REFUSED_TOLD = 5
-UNDOING_S = 20.0  # of one request; what is left is undone by the next
-ENDED = "run-ended"  # told to the page by the fragment that says so
+UNDOING_S = 20.0  # time limit for undoing in one request; the next request undoes the rest
+ENDED = "run-ended"  # the HTMX event that the progress fragment triggers in the page
 
 BADGE = '<span class="fst-badge fst-badge-{}">{}</span>'
 BADGES = {Run.Status.RUNNING: "info", Run.Status.DONE: "good", Run.Status.SKIPPED: "warn", Run.Status.FAILED: "bad"}
@@ -51,9 +50,9 @@ WAYS = {
     Run.Trigger.SWEEP: "a search across the layers",
     Run.Trigger.DETECT: "the detective",
 }
-# What they look at, where it is not conflicts.
+# What a run looks at, if not conflicts.
 LOOKED_AT = {Run.Trigger.CONSOLIDATE: "memories", Run.Trigger.DETECT: "stories"}
-# What became of a conflict, as runs count it.
+# The keys of ``Run.counts``, in words.
 OUTCOMES = {
     "update": "updated",
     "decompose": "decomposed",
@@ -111,7 +110,7 @@ class RunAdmin(ReadOnly, Page):
         run = kwargs["obj"]
         decided = run.decisions.select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS).order_by("id")
         undoable = run.decisions.filter(undone_by=None).exclude(kind=Decision.Kind.UNDO)
-        # What the run tried or proposed, and nobody has decided since.
+        # What the run tried or proposed, and is still undecided.
         left = run.claims.filter(status__in=OPEN).select_related(*RELATED).order_by("id")
         more = {
             "shown": describe_run(run),
@@ -148,7 +147,7 @@ class RunAdmin(ReadOnly, Page):
 
     @method_decorator(require_GET)
     def progress(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        """How far it is, as a piece of a page that asks again by itself until the run has ended."""
+        """Render the run's progress as a fragment that polls until the run has ended."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         run = get_object_or_404(Run, pk=run_id)
@@ -201,7 +200,7 @@ class RunAdmin(ReadOnly, Page):
 
 
 def describe_memories(run: Run) -> dict[str, Any] | None:
-    """What a consolidation changed, and how much of it can be put back; None for other runs."""
+    """Return what a consolidation changed and how much of it can be put back, or None for other runs."""
     if run.trigger != Run.Trigger.CONSOLIDATE:
         return None
     rows = MemoryHistory.objects.filter(run=run.pk).select_related("memory__merged_into").defer("memory__lexemes")
@@ -213,7 +212,8 @@ def describe_memories(run: Run) -> dict[str, Any] | None:
 
 
 def describe_last_runs() -> dict[str, dict[str, Any]]:
-    """Of the resolver, which is the empty one, and by their trigger those beside it; those that there were."""
+    """Return the last run of each kind by its trigger; the resolver's has the key "". Kinds that never ran are
+    missing."""
     newest = Run.objects.order_by("-started_at", "-id")
     beside = [newest.filter(trigger=trigger)[:1] for trigger in Run.BESIDE]
     found = newest.exclude(trigger__in=Run.OTHERS)[:1].union(*beside, all=True)
@@ -221,7 +221,6 @@ def describe_last_runs() -> dict[str, dict[str, Any]]:
 
 
 def describe_run(run: Run) -> dict[str, Any]:
-    """A run as its pieces of pages show it."""
     now = timezone.now()
     is_running = run.status == Run.Status.RUNNING
     return {
@@ -245,12 +244,12 @@ def describe_run(run: Run) -> dict[str, Any]:
 
 
 def outcomes(run: Run) -> str:
-    """As in "3 updated, 1 failed"."""
+    """Return the counts in words, such as "3 updated, 1 failed"."""
     return ", ".join(f"{run.counts[name]:,} {words}" for name, words in OUTCOMES.items() if run.counts.get(name))
 
 
 def price(run: Run) -> str:
-    """Empty where no model was asked."""
+    """Return the cost in US dollars, or the tokens if the cost is unknown; "" if no model was asked."""
     tokens = run.input_tokens + run.output_tokens
     if not tokens:
         return ""
@@ -258,7 +257,7 @@ def price(run: Run) -> str:
 
 
 def report_undo(run: Run, report: UndoReport) -> list[tuple[int, str]]:
-    """What the operator is told of the undoing, with the level of each sentence."""
+    """Return the messages about an undo, each with its level."""
     done, refused = len(report.undone), len(report.refused)
     found: list[tuple[int, str]] = []
     if done:

@@ -1,4 +1,4 @@
-"""Templates that programs fill in, in the admin: what was kept of them is hidden, and put back with one click."""
+"""Admin page for templates that programs fill in. What was learned from them is hidden; one click puts it back."""
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -10,7 +10,7 @@ from resolution.memories.templates import keep
 
 
 class StateFilter(ListFilter):
-    """Those that hide something, unless others are asked for."""
+    """A filter that shows openings of templates unless the others are selected."""
 
     title = "state"
     parameter_name = "state"

@@ -1,4 +1,4 @@
-"""The page Export and import: downloads the graph and the memories, and previews and imports an uploaded file."""
+"""The page *Export and import*: downloads the graph and the memories; previews and imports an uploaded file."""
 
 import asyncio
 import tempfile
@@ -27,7 +27,7 @@ from resolution.transfer.uploads import Busy, Upload, folder
 CONTENT_TYPE: Final = "application/x-ndjson"
 BYTES_AT_ONCE: Final = 256 * 1024
 NAME_MAX: Final = 100  # characters of a file's name
-# An account has to be allowed to see all that an export contains.
+# An account must be allowed to view everything in an export.
 OF_GRAPH: Final = ("memory.view_edge", "resolution.view_conflict", "resolution.view_decidedtriple")
 OF_MEMORIES: Final = (*OF_GRAPH, "memory.view_project", "memory.view_projectstate", "memory.view_memory")
 EXPORT_PERMISSIONS: Final[dict[Extent, tuple[str, ...]]] = {
@@ -48,7 +48,7 @@ CHOICES: Final[dict[str, str]] = {
     "keep": "are left out: what is here is kept",
     "take": "replace what is here, which goes to the history",
 }
-# What becomes of one contradiction, and the colour of its badge.
+# The outcome of a contradiction in words, and the colour of its badge.
 OUTCOMES: Final = {
     "different": ("becomes a conflict", "warn"),
     "ring": ("becomes a conflict: it would close a cycle", "warn"),
@@ -73,7 +73,7 @@ def list_urls() -> list[URLPattern]:
 
 
 def upload_of(request: HttpRequest) -> Upload:
-    assert request.user.pk is not None  # whoever has a permission has an account
+    assert request.user.pk is not None  # only stored accounts have permissions
     return Upload(request.user.pk)
 
 
@@ -83,7 +83,7 @@ def upload_of(request: HttpRequest) -> Upload:
 @require_GET
 @permission_required("memory.view_edge", raise_exception=True)
 def overview(request: HttpRequest) -> HttpResponse:
-    """Export and upload; once there is a file, its preview, or how far its import is."""
+    """Show export and upload; once a file is uploaded, its preview or the progress of its import."""
     uploaded, may_import = upload_of(request), request.user.has_perm("memory.add_edge")
     context = admin.site.each_context(request) | {
         "title": "Export and import",
@@ -103,7 +103,7 @@ def overview(request: HttpRequest) -> HttpResponse:
         except (UnreadableFile, NotPermitted) as error:
             context |= {"upload": uploaded, "unreadable": str(error)}
         else:
-            if anew:  # or it would be made anew whenever the page is loaded again
+            if anew:  # redirect, so that a reload does not make the preview again
                 return redirect(f"{reverse('admin:resolution_transfer')}?differences={differences}")
             context |= {
                 "upload": uploaded,
@@ -120,13 +120,13 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 def read_choice(fields: QueryDict) -> Differences:
-    """What is to become of contradictions; a conflict each, unless the operator chose otherwise."""
+    """Return what to do with contradictions; by default each becomes a conflict."""
     choice = fields.get("differences")
     return choice if choice in CHOICES else "queue"  # type: ignore[return-value]  # one of them
 
 
 def announce(request: HttpRequest, name: str, report: Report) -> None:
-    """What an import came to."""
+    """Report the result of an import."""
     if not report.changes:
         messages.info(request, f"Everything in {name} is already here; nothing was changed.")
         return
@@ -141,7 +141,7 @@ def announce(request: HttpRequest, name: str, report: Report) -> None:
 
 
 def find_extent(request: HttpRequest) -> Extent | None:
-    """The most that the account may export without the episodes, which have to be asked for."""
+    """Return the largest extent that the account may export. Episodes are never included by default."""
     may: tuple[Extent, ...] = ("memories", "graph")
     return next((extent for extent in may if request.user.has_perms(EXPORT_PERMISSIONS[extent])), None)
 
@@ -153,7 +153,7 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
         raise SuspiciousOperation("no such extent")
     if not request.user.has_perms(EXPORT_PERMISSIONS[extent]):
         raise PermissionDenied
-    # In a file first: a client that is slow to take it must not keep a transaction open.
+    # Write a file first: a slow client must not keep a transaction open.
     file = tempfile.TemporaryFile(dir=folder())  # noqa: SIM115  closed with the response
     file.writelines(transfer.export(extent=extent))
     file.seek(0)
@@ -165,7 +165,7 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
 
 
 class FileParts:
-    """A file, read in a thread, BYTES_AT_ONCE. The response closes it."""
+    """A file that is read in a thread, BYTES_AT_ONCE at a time. The response closes it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -204,15 +204,15 @@ def discard(request: HttpRequest) -> HttpResponse:
             messages.success(request, "The uploaded file was discarded; nothing was imported.")
     except Busy as error:
         messages.error(request, f"{error} It cannot be discarded.")
-    return redirect("admin:resolution_transfer")  # which says what was imported, if anything was meanwhile
+    return redirect("admin:resolution_transfer")  # which reports an import that finished meanwhile
 
 
 @require_POST
 @for_importers
 def import_upload(request: HttpRequest) -> HttpResponse:
-    """Imports what was previewed."""
-    # In this request, and not by a worker: a browser that leaves does not stop it, and a worker may run on a machine
-    # that has another home, without the file.
+    """Import the file as previewed."""
+    # Import in this request, not in a worker: closing the browser does not stop it, and a worker may run on a machine
+    # whose home does not have the file.
     uploaded, differences = upload_of(request), read_choice(request.POST)
     if differences == "take" and not request.user.has_perm("memory.delete_edge"):
         raise PermissionDenied
@@ -230,13 +230,13 @@ def import_upload(request: HttpRequest) -> HttpResponse:
             uploaded.import_it(actor_of(request), differences, skip_invalid=skip_invalid, may=may)
         except (UnreadableFile, ImportRefused, NotPermitted, Busy) as error:
             messages.error(request, str(error))
-    return redirect("admin:resolution_transfer")  # which says what was imported
+    return redirect("admin:resolution_transfer")  # which reports the import
 
 
 @require_GET
 @for_importers
 def progress(request: HttpRequest) -> JsonResponse:
-    """How far the import of the account's file is; null if there is none."""
+    """Return the progress of the account's import as JSON, or null if there is none."""
     return JsonResponse({"progress": upload_of(request).progress})
 
 

@@ -1,1 +1,1 @@
-"""Puts the memories in order: what supports them, what contradicts them, which say the same, what has faded."""
+"""Nightly consolidation of memories: evidence, contradictions, duplicates, decay."""

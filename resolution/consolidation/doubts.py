@@ -1,5 +1,5 @@
-"""Pairs of memories that no rule decides, put to a language model: all that contradict each other perhaps in one call,
-and all that say the same perhaps in another."""
+"""Asks a language model about pairs of memories that no rule decides: one call for possible contradictions, another for
+possible duplicates."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ from resolution.layers.memories import drop_settled
 from resolution.models import Run
 from resolution.resolver import run_records
 
-PAIRS_MAX: Final = 40  # of one call; the others wait for the next night
-COLLECTED_MAX: Final = 2_000  # of a night
+PAIRS_MAX: Final = 40  # per call; the others wait for the next night
+COLLECTED_MAX: Final = 2_000  # pairs per night
 
 MemoryPair = tuple[Memory, Memory]
 
 
 class Doubts:
-    """Those of one night, without those of which a model decided that both hold, unless one was edited or put back
-    since."""
+    """The undecided pairs of one night. Pairs that a model has decided to keep apart are skipped, unless one memory was
+    edited or put back since."""
 
     def __init__(self) -> None:
         self.opposed: list[MemoryPair] = []
@@ -35,14 +35,14 @@ class Doubts:
     def add(self, pair: MemoryPair, *, is_opposed: bool) -> None:
         one, other = pair
         doubted = self.opposed if is_opposed else self.alike
-        # What is disputed waits for a person, and what people wrote on purpose no model takes out.
+        # Disputed memories wait for a person, and no model may remove what people wrote on purpose.
         is_for_people = any(each.is_disputed for each in pair) or all(each.channel in LASTING_CHANNELS for each in pair)
         if not is_for_people and other.pk not in self._kept[one.pk] and len(doubted) < COLLECTED_MAX:
             doubted.append(pair)
 
 
 def find_kept() -> defaultdict[int, set[int]]:
-    """By memory, those beside which a model has kept it."""
+    """Return, for each memory, those that a model decided to keep beside it."""
     history = MemoryHistory.objects.filter(action__in=(Action.KEEP, Action.EDIT, Action.UNDO)).order_by("id")
     kept: defaultdict[int, set[int]] = defaultdict(set)
     for memory, action, beside in history.values_list("memory_id", "action", "after__beside").iterator():
@@ -55,7 +55,8 @@ def find_kept() -> defaultdict[int, set[int]]:
 
 
 def find_open(pairs: Sequence[MemoryPair]) -> list[MemoryPair]:
-    """Those that both hold still, but for those of which people have decided that."""
+    """Return the pairs whose memories are both still active and undisputed, except those that people decided to
+    keep."""
     keys = {each.pk for pair in pairs for each in pair}
     holding = set(find_memories().filter(pk__in=keys, is_disputed=False).values_list("pk", flat=True))
     return [
@@ -64,7 +65,7 @@ def find_open(pairs: Sequence[MemoryPair]) -> list[MemoryPair]:
 
 
 def ask(pairs: Sequence[MemoryPair], run: Run, model: LanguageModel) -> dict[int, PairVerdict]:
-    """What the model decides, by the index of the pair. Raises LlmError, VerdictMistake."""
+    """Return the model's verdicts by the index of the pair. Raises LlmError, VerdictMistake."""
     question = build_question([(quote(one, run), quote(other, run)) for one, other in pairs])
     subject = run_records.subject(run, f"{len(pairs)} pairs of memories")
     answer = llm.ask(

@@ -1,6 +1,9 @@
-"""Concludes new memories from what people said. Messages of one speaker in one project that are about the same go to a
-language model together, never with those of others; what it concludes counts as explained: it holds where nothing else
-stands there, and waits as a candidate where something does."""
+"""Concludes new memories from what people said.
+
+Messages of one speaker in one project that are about the same thing go to a language model together, never with those
+of other speakers. A conclusion has the channel *explained*: it becomes active if nothing contradicts it, else a
+candidate.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -47,17 +50,17 @@ from resolution.models import Run
 from resolution.resolver import run_records
 
 ACTOR: Final = "consolidation"
-RELATED_COSINE: Final = 0.6  # of messages that are about the same
-NEW_AGE: Final = timedelta(days=7)  # of messages that nobody has looked at: what was not reached until then never is
-NEW_MAX: Final = 300  # of one speaker, the newest
-EARLIER_MAX: Final = 2_000  # messages with which those are compared
-GROUP_MAX: Final = 12  # messages, the newest
+RELATED_COSINE: Final = 0.6  # at which messages count as about the same thing
+NEW_AGE: Final = timedelta(days=7)  # older messages are skipped, even if no run has reached them
+NEW_MAX: Final = 300  # messages of one speaker, newest first
+EARLIER_MAX: Final = 2_000  # messages that the new ones are compared with
+GROUP_MAX: Final = 12  # messages, newest first
 WORDS_MAX: Final = 600  # characters of one message
-PROMPT_MAX: Final = 12_000  # characters of all that are shown in one prompt
-KNOWN_MAX: Final = 30  # memories that are shown beside them, the newest
+PROMPT_MAX: Final = 12_000  # characters of all messages in one prompt
+KNOWN_MAX: Final = 30  # known memories in the prompt, newest first
 EMBEDDING_S: Final = 10.0
 
-# Whoever was looked at longest ago first; whoever never was, before all.
+# Speakers who were read longest ago come first, those never read before all others.
 DUE: Final = """
     SELECT episode.agent, episode.person, episode.project_id, coalesce(max(mark.episode), 0)
     FROM episode LEFT JOIN extraction_mark mark ON mark.agent = episode.agent AND mark.person = episode.person
@@ -69,7 +72,7 @@ DUE: Final = """
 
 
 class DueSpeaker(NamedTuple):
-    """A speaker in a project who said something new. ``after``: the newest message that was looked at."""
+    """A speaker in a project who said something new since the message ``after``."""
 
     scope: Scope
     after: int
@@ -77,7 +80,7 @@ class DueSpeaker(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """A message as the model is shown it."""
+    """A message as the prompt shows it."""
 
     episode: Episode
     words: str
@@ -87,7 +90,7 @@ MessageGroups = list[list[ShownMessage]]
 
 
 class Extraction:
-    """Of one night. ``notes``: what was in its way."""
+    """The extraction of one night. ``notes`` say what prevented parts of it."""
 
     def __init__(self, run: Run, model: LanguageModel) -> None:
         self.run = run
@@ -116,7 +119,7 @@ class Extraction:
                 self.extract(due, groups)
             except (llm.Unreadable, llm.Refused) as error:
                 self.notes.append(f"Nothing was concluded from what {due.scope.speaker.agent} said: {error}")
-            except llm.LlmError as error:  # it would be the same with the next
+            except llm.LlmError as error:  # the next call would fail, too
                 self.notes.append(f"What was said waits for the next night: {error}")
                 break
             finally:
@@ -124,7 +127,7 @@ class Extraction:
                 on_progress()
 
     def extract(self, due: DueSpeaker, groups: MessageGroups) -> None:
-        """Raises LlmError."""
+        """Ask the model about the groups and store its conclusions. Raises LlmError."""
         newest = newest_of(due)
         shown = [each for group in groups for each in group]
         known = Memory.objects.filter(
@@ -159,7 +162,8 @@ class Extraction:
         concluded: Sequence[Conclusion],
         vectors: Sequence[Sequence[float]],
     ) -> Counter[str]:
-        """Nothing at all where a message was forgotten since: who knows what of it is in the answer."""
+        """Store the conclusions and return the counts of what they became. Stores nothing if a message was forgotten
+        meanwhile: its words may be in the answer."""
         outcomes: Counter[str] = Counter()
         drafts = [self.draft(due.scope, each) for each in concluded]
         lock_places(drafts)
@@ -197,11 +201,11 @@ class Extraction:
         )
 
 
-# --- what is read ---
+# --- selecting messages ---
 
 
 def find_due(tuning: Tuning) -> Iterator[DueSpeaker]:
-    """Of those alone whose words are kept by now."""
+    """Yield the speakers with new messages whose episodes are currently kept."""
     kept = dict(Agent.objects.exclude(episodes=Agent.Episodes.DEFAULT).values_list("name", "episodes"))
     is_on = tuning.episodes in ("on", "all")
     rows = fetch_rows(DUE, {"since": timezone.now() - NEW_AGE})
@@ -219,7 +223,7 @@ def messages_of(due: DueSpeaker) -> Any:
 
 
 def newest_of(due: DueSpeaker) -> int:
-    """The newest message that can be looked at: before the first that is still to get its vector, if it gets one."""
+    """Return the newest message that can be read now: the one before the first that still waits for its vector."""
     new = messages_of(due).filter(pk__gt=due.after)
     waiting = PendingEmbedding.objects.filter(kind=TextKind.EPISODE, attempts__lte=1, row__in=new.values("pk"))
     first = waiting.order_by("row").values_list("row", flat=True).first()
@@ -237,8 +241,8 @@ def mark(due: DueSpeaker, episode: int) -> None:
 
 
 def choose_groups(due: DueSpeaker) -> MessageGroups:
-    """Messages that are about the same, of which one at least is new and behind no memory yet; the largest groups
-    first, as many as one prompt has room for."""
+    """Return groups of related messages, largest first, as many as fit into one prompt. Each group has at least one new
+    message that no memory is based on."""
     rows = {episode.pk: episode for episode in messages_of(due)[:EARLIER_MAX]}
     words = {key: read_own_words(episode) for key, episode in rows.items()}
     told = [key for key in rows if words[key]]
@@ -258,16 +262,16 @@ def choose_groups(due: DueSpeaker) -> MessageGroups:
 
 
 def read_own_words(episode: Episode) -> str:
-    """Empty where the message says nothing of its own, or only asks."""
+    """Return the speaker's own words, or "" if the message has none or only asks."""
     words = " ".join(cut_out(episode.text, episode.quoted).split())[:WORDS_MAX]
     return words if says_something(words) and not asks_only(words) else ""
 
 
-# --- what becomes of it ---
+# --- storing conclusions ---
 
 
 def embed(texts: Sequence[str]) -> list[list[float]]:
-    """Raises LlmError."""
+    """Return the texts' vectors; empty ones if there is no current embedder. Raises LlmError."""
     current = Embedder.objects.filter(is_current=True).first()
     if not texts or current is None:
         return [[] for _ in texts]
@@ -275,8 +279,8 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 
 
 def judge(draft: Draft, by: Change, vector: Sequence[float]) -> Memory.Status | None:
-    """True if it may hold beside what there is, or waits; None where it is known, or was taken back: also in other
-    words."""
+    """Return the status that the draft should get: active, or candidate if something contradicts it. None if the same
+    is already known or was taken back, even in other words."""
     if store.find_same(draft.scope, draft.text):
         return None
     seen = store.visible_to(draft.scope)

@@ -1,4 +1,4 @@
-"""What a consolidation looks at: the memories that hold, by whose they are, and what was said since."""
+"""Selects what a consolidation compares: active memories grouped by owner, and the messages since."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,13 +11,13 @@ from memory.models import Episode, GivenNote, Memory, MemoryHistory, MemoryLinea
 from memory.semantic.domain import consolidation as rules
 from memory.semantic.store import Status
 
-EPISODES: Final = 2_000  # that are compared at a time
+EPISODES: Final = 2_000  # compared at a time
 
 Owner = tuple[object, ...]
 
 
 def find_memories() -> QuerySet[Memory]:
-    """Those that hold, but for what an operator has put back last."""
+    """Return the active memories, except those whose last change was an operator's undo."""
     last = MemoryHistory.objects.filter(memory=OuterRef("pk")).order_by("-id").values("action")[:1]
     rows = Memory.objects.filter(status=Status.ACTIVE).alias(last=Subquery(last)).defer("lexemes")
     return rows.filter(Q(last=None) | ~Q(last=MemoryHistory.Action.UNDO))
@@ -32,7 +32,8 @@ def find_groups() -> Iterator[dict[int, Memory]]:
 
 
 def find_own_words(project: int | None, since: datetime) -> Iterator[Episode]:
-    """What users have said themselves: a message that quotes others is left out whole, for it is embedded whole."""
+    """Yield messages that contain only the users' own words. A message with quotes is skipped entirely, because its
+    vector covers the quotes, too."""
     rows = Episode.objects.filter(project=project, role=Episode.Role.USER, said_at__gt=since, quoted=[])
     yield from rows.defer("lexemes").order_by("pk").iterator(EPISODES)
 
@@ -56,7 +57,7 @@ def is_support(memory: Memory, episode: Episode) -> bool:
 
 
 def find_given(pairs: Sequence[tuple[Memory, Episode]]) -> set[tuple[int, bytes]]:
-    """Which memory was given to which conversation: there it would only be its own echo."""
+    """Return which memories were injected into which conversations: repeating one there is an echo, no evidence."""
     rows = GivenNote.objects.filter(
         kind=MemoryLineage.Kind.MEMORY,
         row__in={memory.pk for memory, _ in pairs},
@@ -66,7 +67,7 @@ def find_given(pairs: Sequence[tuple[Memory, Episode]]) -> set[tuple[int, bytes]
 
 
 def find_same_words(memories: Iterable[Memory]) -> list[tuple[int, int]]:
-    """Pairs of memories whose words are the same by the rules: each with the first of them."""
+    """Return pairs of memories whose words have the same base forms; each is paired with the first of its kind."""
     first: dict[tuple[str, ...], int] = {}
     pairs = []
     for memory in memories:
@@ -77,7 +78,7 @@ def find_same_words(memories: Iterable[Memory]) -> list[tuple[int, int]]:
 
 
 def connect(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """The connected components of a graph with these edges."""
+    """Return the connected components of a graph with these edges."""
     of: dict[int, list[int]] = {}
     for one, other in pairs:
         joined = of.get(one, [one])

@@ -1,6 +1,8 @@
-"""The run of the consolidation: new memories, evidence, contradictions, merges, what has faded. A language model, where
-one is chosen, finds the first, and decides what rules do not. Each change is a transaction of its own, so that a run
-that is stopped has done what it counts."""
+"""The consolidation run: new memories, evidence, contradictions, merges, decay.
+
+A language model, if one is chosen, concludes new memories and decides what rules do not. Each change is its own
+transaction, so a run that is stopped has done what it counts.
+"""
 
 import logging
 from collections import Counter, defaultdict
@@ -37,7 +39,7 @@ from resolution.resolver import run_records
 logger = logging.getLogger(__name__)
 
 ACTOR: Final = "consolidation"
-STEP: Final = 100  # memories between two signs of life
+STEP: Final = 100  # memories fetched at a time
 
 Progress = Callable[[Run], None]
 SIGNS: Final = {
@@ -50,11 +52,11 @@ NO_TEXTS: Final[Mapping[int, str]] = {}
 
 
 class Rehearsed(Exception):
-    """Everything was done only to be seen."""
+    """Raised to roll back a dry run."""
 
 
 def consolidate(actor: str = "", *, on_progress: Progress | None = None) -> Run | None:
-    """None where another consolidation is under way."""
+    """Run the consolidation. Returns None if another one is already running."""
 
     def put_in_order(run: Run) -> str:
         night = Night(run, on_progress, find_model())
@@ -70,8 +72,8 @@ def consolidate(actor: str = "", *, on_progress: Progress | None = None) -> Run 
 
 
 def rehearse() -> tuple[Counter[str], list[MemoryHistory]]:
-    """What a run would do without a language model: how many of each, and the changes. It is done in a transaction that
-    is taken back."""
+    """Return the counts and changes of a run without a language model. The run happens in a transaction that is rolled
+    back."""
     try:
         with transaction.atomic():
             run = Run.objects.create(trigger=Run.Trigger.CONSOLIDATE, mode="")
@@ -90,7 +92,7 @@ def find_model() -> LanguageModel | None:
 
 
 def describe_lack() -> str:
-    """Return what kept texts from being compared by their meaning; empty where nothing did."""
+    """Return the reason why texts cannot be compared by meaning, or "" if they can."""
     if not schema.has_tables():
         lack = schema.describe_lack(schema.find_extension())
     elif not Embedder.objects.filter(is_current=True, dimensions__isnull=False).exists():
@@ -101,8 +103,8 @@ def describe_lack() -> str:
 
 
 class Night:
-    """One run over all memories that hold. What an operator has undone is left alone until it changes again.
-    ``notes``: what was in its way."""
+    """One run over all active memories. Memories that an operator has put back are left alone until they change again.
+    ``notes`` say what prevented parts of the run."""
 
     def __init__(self, run: Run, on_progress: Progress | None = None, model: LanguageModel | None = None) -> None:
         self.run = run
@@ -140,7 +142,7 @@ class Night:
             self.on_progress(self.run)
 
     def extract(self, model: LanguageModel) -> None:
-        """New memories, from what people said, asked about one speaker after the other."""
+        """Conclude new memories from what people said, one speaker at a time."""
         extracting = extraction.Extraction(self.run, model)
         extracting.work(lambda: self.note(0))
         self.counts.update(extracting.counts)
@@ -162,7 +164,7 @@ class Night:
                 if inventory.is_support(memories[key], episodes[said])
             ]
             given = inventory.find_given(pairs)
-            # What was given there under other words would be an echo all the same.
+            # A conversation that was given any memory it supports only echoes it, even if in other words.
             echoes = {episode.pk for memory, episode in pairs if (memory.pk, bytes(episode.conversation)) in given}
             for memory, episode in pairs:
                 if episode.pk not in echoes:
@@ -178,7 +180,8 @@ class Night:
     # --- contradictions and merges ---
 
     def compare(self, group: dict[int, Memory]) -> None:
-        """Memories that may say the same: of one project, category and, where it concerns a person, speaker."""
+        """Compare memories that could be duplicates: those of one project and category and, if personal, of one
+        speaker."""
         if self.is_comparing:
             pairs = list(nearness.find_near_pairs(list(group), rules.NEAR_COSINE))
         else:
@@ -226,10 +229,10 @@ class Night:
         uniting.merge(winner, losers, by)
         settle_moot(MemberKind.MEMORY, [loser.pk for loser in losers])
 
-    # --- what the rules do not decide ---
+    # --- pairs that no rule decides ---
 
     def settle_doubts(self, pairs: Sequence[MemoryPair]) -> None:
-        """Asks the model about as many as one call takes. Where that fails, all stays as it was."""
+        """Ask the model about as many pairs as one call takes. If that fails, nothing changes."""
         asked = pairs[: doubts.PAIRS_MAX] if self.model is not None else []
         verdicts: dict[int, PairVerdict] = {}
         if asked and self.model is not None:
@@ -266,8 +269,8 @@ class Night:
         self.counts["apart"] += 1
 
     def merge_judged(self, judged: set[frozenset[int]], *memories: Memory) -> None:
-        """Into the one from the strongest channel, the surest of these, of which the model has said that it says the
-        same."""
+        """Merge the memories into the one from the strongest channel with the highest confidence. Only those merge that
+        the model judged to say the same as that one."""
         order = sorted(
             (memory for memory in memories if not memory.is_disputed),
             key=lambda each: (STRONGEST_FIRST.index(Channel(each.channel)), -self.sureness_of(each), each.pk),
@@ -288,15 +291,15 @@ class Night:
     def because(self, reason: str) -> Change:
         return replace(self.by, reason=reason)
 
-    # --- what has faded ---
+    # --- decay ---
 
     def has_faded(self, memory: Memory) -> bool:
-        """Not what is disputed: that waits for a person."""
+        """True if the confidence has decayed below the limit. Disputed memories never fade: they wait for a person."""
         may_fade = rules.may_fade(memory.channel, memory.evidence_count) and not memory.is_disputed
         return may_fade and self.sureness_of(memory) < rules.DEPRECATED_BELOW
 
     def deprecate(self, memory: Memory) -> None:
-        if not self.has_faded(memory):  # since it was read
+        if not self.has_faded(memory):  # it may have changed since it was read
             return
         reason = f"{self.sureness_of(memory):.0%} sure by now, and nobody has said it"
         store.deprecate(memory, self.because(reason))
@@ -304,8 +307,8 @@ class Night:
         self.counts["deprecated"] += 1
 
     def change(self, keys: Sequence[int], work: Callable[..., None], texts: Mapping[int, str] = NO_TEXTS) -> None:
-        """Does it where all of them still hold, and those with ``texts`` say so still, in the order of their ids, which
-        all writers lock them in."""
+        """Run ``work`` on the memories if all are still active and still have their ``texts``. Locks them in order of
+        their ids, as all writers do."""
 
         def do() -> None:
             rows = list(inventory.find_memories().filter(pk__in=keys).select_for_update(of=("self",)).order_by("pk"))

@@ -1,5 +1,5 @@
-"""The sweep: looks through project state, facts and memories for what contradicts each other, and was not seen when it
-was written, or is only seen by newer rules."""
+"""Sweeps project state, facts and memories for contradictions that were missed when they were written, or that only
+newer rules detect."""
 
 from typing import Final
 
@@ -8,12 +8,12 @@ from resolution.models import Conflict, Run
 from resolution.resolver import run_records
 
 JOB: Final = "sweep of the layers"
-STEP: Final = 10_000  # rows between two signs of progress
+STEP: Final = 10_000  # rows between two progress updates
 
 
 def sweep_conflicts(actor: str = "") -> Run | None:
-    """None where another is under way. ``counts``: how many conflicts it has opened and closed, and how many memories
-    were given another slot."""
+    """Run the sweep. Returns None if another one is already running. The run's ``counts`` say how many conflicts it
+    opened and closed, and how many memories got another slot."""
     with run_records.hold_alone(JOB, Run.Trigger.SWEEP) as is_alone:
         return run_records.carry_out(Run.Trigger.SWEEP, actor, _work, done="opened") if is_alone else None
 

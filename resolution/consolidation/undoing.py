@@ -1,4 +1,4 @@
-"""Takes a whole run of the consolidation back."""
+"""Undoes a whole consolidation run."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,26 +18,27 @@ from resolution.layers.memories import dispute_rivals
 from resolution.memories.service import lock_memory
 from resolution.models import Conflict, Run
 
-TIERS: Final = (Conflict.Tier.OPPOSITION, Conflict.Tier.MODEL)  # of the conflicts that a night opens
+TIERS: Final = (Conflict.Tier.OPPOSITION, Conflict.Tier.MODEL)  # of conflicts that consolidations open
 
 
 @dataclass(slots=True)
 class TakenBack:
-    """How many memories are as before the run, and which have become something else since."""
+    """The number of memories put back, and the memories that were not because they have changed since."""
 
     undone: int = 0
     refused: list[Memory] = field(default_factory=list)
 
 
 def find_changed(run: Run) -> QuerySet[Memory]:
-    """The memories that the run has changed and that nobody has put back."""
+    """Return the memories that the run changed and nobody has put back."""
     rows = MemoryHistory.objects.filter(run=run.pk)
     undone = rows.filter(action=MemoryHistory.Action.UNDO).values("memory")
     return Memory.objects.filter(pk__in=rows.values("memory")).exclude(pk__in=undone)
 
 
 def undo_consolidation(run: Run, actor: Actor, reason: str = "") -> TakenBack:
-    """The newest memories first, each in a transaction of its own; what has become something else since stays."""
+    """Put the memories back, newest first, each in its own transaction. Memories that have changed since stay as they
+    are."""
     report = TakenBack()
     by = Change(actor.signature, Channel.OPERATOR, timezone.now(), reason=reason, run=run.pk)
     for key in list(find_changed(run).order_by("-pk").values_list("pk", flat=True)):
@@ -50,13 +51,13 @@ def undo_consolidation(run: Run, actor: Actor, reason: str = "") -> TakenBack:
 
 
 def _was_open_before(conflict: Conflict) -> bool:
-    """True if a model's finding only joined the conflict: then rules see one there without it."""
+    """True if a model's finding only joined a conflict that rules detect without it."""
     return conflict.tier == Conflict.Tier.MODEL and disagree(conflict)
 
 
 @in_transaction
 def _put_back(memory_id: int, run: Run, by: Change) -> Memory | None:
-    """None where it is as before the run; else the memory, which has become something else."""
+    """Put one memory back. Returns the memory if it has changed since, else None."""
     memory = lock_memory(memory_id)
     held = memory.status == Memory.Status.ACTIVE
     if not uniting.take_back(memory, run.pk, by):

@@ -1,4 +1,4 @@
-"""What operators and the resolver decide about conflicts, and taking it back."""
+"""Decisions of operators and the resolver about conflicts, and their undo."""
 
 from resolution.actors import Actor
 from resolution.decisions.claims import decide

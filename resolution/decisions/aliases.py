@@ -1,5 +1,5 @@
-"""Other names of concepts, as operators and agents give and take them. A name about which there are facts is no alias:
-an operator merges the two (resolution/decisions/merging.py)."""
+"""Adds and removes aliases of concepts for operators and agents. A name that has facts cannot become an alias: an
+operator merges the two concepts (resolution/decisions/merging.py)."""
 
 import logging
 from typing import Literal, NamedTuple
@@ -25,14 +25,14 @@ logger = logging.getLogger(__name__)
 
 
 class NamedConcept(NamedTuple):
-    """``status``: as that of a fact."""
+    """The result of naming a concept. ``status`` has the same values as for a fact."""
 
     status: Literal["inserted", "confirmed", "superseded"]
     alias: Alias
 
 
 def name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
-    """Gives the concept another name. Raises DecisionError."""
+    """Make a name an alias of the concept. Raises DecisionError."""
     named = _name_concept(alias, concept, said)
     logger.info("alias.named", extra={"concept": named.alias.concept_id, "status": named.status})
     return named
@@ -40,7 +40,7 @@ def name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
 
 @in_transaction
 def drop_alias(alias: str, said: Attribution) -> Alias:
-    """Makes it a word of its own again. Raises DecisionError."""
+    """Remove the alias: the name becomes a word of its own again. Raises DecisionError."""
     row = Alias.objects.select_for_update(of=("self",)).select_related("soas", "concept")
     found = row.filter(soas__token=alias).first()
     if found is None:
@@ -58,8 +58,8 @@ def _name_concept(alias: str, concept: str, said: Attribution) -> NamedConcept:
     concept = find_concepts([concept]).get(concept, concept)
     if alias == concept:
         raise InvalidDecision(f"{alias} is the concept's own name.")
-    # In one order: of two that name the same concepts at once, the second waits, and looks at what the first has done.
-    # Before ``ensure_tokens``, which shares its locks: two that share one would each wait for the other to let go.
+    # Lock in one order: of two transactions that name the same concepts, the second waits and sees the first's result.
+    # Lock before ``ensure_tokens``, which takes shared locks: two holders of a shared lock would deadlock on upgrade.
     locked = Soas.objects.select_for_update(of=("self",)).order_by("pk").filter(token__in=[alias, concept])
     list(locked)
     store.ensure_tokens([alias, concept])
@@ -91,12 +91,13 @@ def _refuse_stronger(row: Alias, said: Attribution) -> None:
 
 
 def refuse_doubtful(alias: str, concept: str, said: Attribution) -> None:
-    """What only an operator may say, and what is too much of an agent. Raises DecisionError."""
+    """Raise DecisionError if only an operator may give the concept this name, or if the agent is over its quota. Counts
+    the alias as a fact in the quotas."""
     if Soas.objects.filter(token=alias, is_common=True).exists():
         raise DecisionError(f"{alias} is a word of the dictionary: an operator can make an alias of it.")
     if (doubt := find_doubt(concept, alias, TYPE, said.evidence)) is not None:
         raise DecisionError(f"{doubt.name} is {doubt.why}: an operator can make an alias of it.")
-    counted = Assertion(Triple(concept, alias, TYPE, True), said)  # as much as a fact
+    counted = Assertion(Triple(concept, alias, TYPE, True), said)  # counts like a fact
     quotas = Quotas({})
     quotas.read([counted])
     if (excess := quotas.find_excess(counted)) is not None:

@@ -1,5 +1,5 @@
-"""Decides claims, for the resolver, the API and the admin alike. The row of a decision holds what it changed, before
-and after; resolution/decisions/undo.py needs no more."""
+"""Decides claims, for the resolver, the API and the admin. The row of a decision stores what it changed, before and
+after; resolution/decisions/undo.py needs nothing else."""
 
 import logging
 from collections.abc import Callable
@@ -37,31 +37,32 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """A locked claim, and what is to be done about it."""
+    """A locked claim and the verdict to carry out."""
 
     claim: Claim
-    # Locked, too: the fact in the slot or, for a cycle, the one that closes it. None where it has gone; then the slot
-    # is free, unless the incoming fact itself is in it.
+    # Also locked: the fact in the slot or, for a cycle, the one that closes it. None if it is gone; then the slot is
+    # free, unless it holds the incoming fact itself.
     existing: Edge | None
     is_placed: bool
     verdict: Verdict
     actor: Actor
-    dim_ids: dict[str, int]  # of the dimensions that the verdict names
+    dim_ids: dict[str, int]  # by the names of the dimensions in the verdict
 
     @property
     def attribution(self) -> Attribution:
-        """Who changes what the decision changes, and why."""
+        """The attribution of the decision's changes: the actor and the reason."""
         return self.actor.attribute(self.verdict.reason)
 
 
 def decide(claim_id: int, actor: Actor, verdict: Verdict, *, seen: Claim | None = None) -> Decision:
-    """Does what the verdict says. Raises DecisionError.
+    """Carry out the verdict. Raises DecisionError.
 
-    ``seen`` is the conflict as the decider read it: if it is against something else by now, nothing is done."""
+    ``seen`` is the claim as the decider read it: if it is against something else by now, nothing is done.
+    """
     try:
         decision = _decide(claim_id, actor, verdict, seen)
     except Outdated:
-        # That transaction is lost. Whoever looks at the conflict again sees what it is against now.
+        # That transaction was rolled back. Record what the claim is against now, so that the next reader sees it.
         with transaction.atomic():
             claim = _find(claim_id)
             store.lock_dimensions([claim.dim_id])
@@ -80,7 +81,7 @@ def decide(claim_id: int, actor: Actor, verdict: Verdict, *, seen: Claim | None 
 def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -> Decision:
     claim = _find(claim_id)
     dim_ids = store.ensure_tokens(verdict.dimensions)
-    # First the locks of all dimensions that may be written, then the rows: so no two decisions can deadlock.
+    # Lock all dimensions that may be written first, then the rows, so that no two decisions can deadlock.
     store.lock_dimensions([claim.dim_id, *dim_ids.values()])
     claim = _lock(claim_id, seen)
     existing, is_placed = _lock_existing(claim)
@@ -91,7 +92,7 @@ def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -
     before = take_surroundings(concepts, dim_ids.values())
     CHANGES[verdict.decision](dispute)
     is_mixed = claim.conflict.slot_kind != Conflict.Kind.EDGE_SLOT
-    if is_mixed:  # what other layers dispute of it by now stays in this conflict, which would close without a claim
+    if is_mixed:  # keep what other layers dispute in this conflict, which would close once it has no claim
         placed = Edge.objects.filter(concept_id__in=concepts)
         detect_facts(list(placed.values_list("pk", flat=True)))
     is_dismissed = verdict.decision == "dismiss"
@@ -101,22 +102,22 @@ def _decide(claim_id: int, actor: Actor, verdict: Verdict, seen: Claim | None) -
         run=actor.run,
         claimed_until=None,
     )
-    # What else is open in a slot that changed is against another fact now; where there is room, nobody has chosen it.
+    # Other open claims in a changed slot are against another fact now. A free slot stays free: nobody chose a claim.
     for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids.values())):
         rebase(slot, fill=False)
     after = take_surroundings(concepts, dim_ids.values(), map(int, before["conflicts"]))
     decision = _record(dispute, *find_differences(before, after))
-    if is_mixed:  # what else is disputed there may agree by now
+    if is_mixed:  # the remaining members may agree by now
         close_agreed([claim.conflict_id])
     return decision
 
 
-# --- what it is about ---
+# --- finding and locking ---
 
 
 def _find(claim_id: int, *, is_locked: bool = False) -> Claim:
-    """Raises UnknownId."""
-    # Without a lock only its concept, dimension and incoming parent are sure: they never change.
+    """Find the claim. Raises UnknownId."""
+    # Without a lock, only the concept, dimension and incoming parent are reliable: they never change.
     rows = Claim.objects.select_related("concept", "dim", "incoming_parent")
     if is_locked:
         rows = rows.select_for_update(of=("self",))
@@ -127,7 +128,7 @@ def _find(claim_id: int, *, is_locked: bool = False) -> Claim:
 
 
 def _lock(claim_id: int, seen: Claim | None) -> Claim:
-    """Raises DecisionError if it was decided, or is no longer what was ``seen``."""
+    """Lock the claim. Raises DecisionError if it is already decided or no longer as ``seen``."""
     claim = _find(claim_id, is_locked=True)
     if claim.status not in OPEN:
         about = Q(claim=claim) | Q(conflict=claim.conflict_id)
@@ -143,7 +144,8 @@ def _lock(claim_id: int, seen: Claim | None) -> Claim:
 
 
 def _lock_existing(claim: Claim) -> tuple[Edge | None, bool]:
-    """The fact that the conflict is against, and whether the incoming one is in the graph already. Raises Outdated."""
+    """Return the fact that the claim is against, and True if the incoming fact is already in the graph. Raises
+    Outdated."""
     edge = store.lock_edge(claim.incoming)
     if edge is not None and edge.parent_id == claim.incoming_parent_id and not claim.is_retraction:
         return None, True
@@ -176,18 +178,18 @@ def _refuse_unfit(dispute: Dispute) -> None:
             raise InvalidDecision(f"{name!r} cannot be the dimension: the dispute is about it.")
 
 
-# --- what each decision changes ---
+# --- the decisions ---
 
 
 def _decompose(dispute: Dispute) -> None:
-    """Both are right: the existing fact moves to one dimension, the incoming one goes to the other."""
+    """Keep both facts: the existing one moves to one dimension, the incoming one goes to the other."""
     _refuse_placed(dispute)
     claim, existing, verdict = dispute.claim, dispute.existing, dispute.verdict
     if existing is None:
         raise DecisionError(f"Nothing contradicts {claim.incoming_text} any more: an update puts it in the graph.")
-    # One of the two may be the dimension that they dispute: then that fact has it to itself.
+    # One of the two may be the disputed dimension itself: then that fact has it to itself.
     flavours = {verdict.existing_dimension: existing.is_isa, verdict.new_dimension: claim.incoming_is_isa}
-    # By their ids, as every writer of several dimensions makes them: so no two decisions can deadlock.
+    # Ordered by id, like all writers of several dimensions, so that no two decisions can deadlock.
     for name in sorted(flavours, key=dispute.dim_ids.__getitem__):
         _ensure_dimension(dispute.dim_ids[name], is_isa=flavours[name], split_from_id=claim.dim_id)
 
@@ -205,7 +207,7 @@ def _decompose(dispute: Dispute) -> None:
 
 
 def _update(dispute: Dispute) -> None:
-    """The incoming fact is right: what it is against is retired, and it takes its slot; a retraction empties it."""
+    """Retire the existing fact and put the incoming one in its slot. A retraction leaves the slot empty."""
     _refuse_placed(dispute)
     if dispute.existing is not None:
         rulings.remember(rulings.find_speakers([dispute.existing]), DecidedTriple.Kind.RETIRED)
@@ -215,7 +217,7 @@ def _update(dispute: Dispute) -> None:
 
 
 def _relocate(dispute: Dispute) -> None:
-    """The incoming fact is right, but in another dimension."""
+    """Put the incoming fact in another dimension."""
     _refuse_placed(dispute)
     claim, verdict = dispute.claim, dispute.verdict
     dim_id = dispute.dim_ids[verdict.dimension]
@@ -231,7 +233,7 @@ def _relocate(dispute: Dispute) -> None:
 
 
 def _dismiss(dispute: Dispute) -> None:
-    """The incoming fact is dropped, the graph stays."""
+    """Drop the incoming fact; the graph does not change."""
     if not dispute.is_placed:
         remember(dispute.claim, DecidedTriple.Kind.DISMISSED)
 
@@ -255,20 +257,21 @@ def _refuse_cycle(ids: TripleIds, error: type[DecisionError] = DecisionError) ->
 
 
 def _ensure_dimension(dim_id: int, *, is_isa: bool, split_from_id: int | None = None) -> None:
-    if not Dimension.objects.filter(soas_id=dim_id).exists():  # one that exists keeps the lineage it has
+    if not Dimension.objects.filter(soas_id=dim_id).exists():  # an existing one keeps its lineage
         store.ensure_dimension(dim_id, is_isa=is_isa)
         Dimension.objects.filter(soas_id=dim_id).update(split_from_id=split_from_id)
 
 
 def _move(dispute: Dispute, edge: Edge, dimension: str) -> int | None:
-    """The dimension in which the existing fact is now; None where it stays, because its new slot holds another."""
+    """Move the existing fact and return its new dimension. Returns None if it stays, because its new slot holds another
+    fact."""
     ids = TripleIds(edge.concept_id, dispute.dim_ids[dimension], edge.parent_id)
     if store.lock_edge(ids) is None and _find_at_or_below(ids, edge) is None:
         _refuse_cycle(ids)
         rulings.forget(ids)
         store.move(edge, ids.dim_id, dispute.attribution)
         return ids.dim_id
-    # A collision there is queued, and the fact stays where it is until that is decided.
+    # A collision there is queued; the fact stays in its old slot until it is decided.
     attribution = Attribution(edge.agent, Source(edge.source), edge.confidence, edge.said_at, channel=edge.channel)
     _restate(ids, Triple(edge.concept.token, edge.parent.token, dimension, edge.is_isa), attribution)
     if (there := _find_at_or_below(ids, edge)) is None:
@@ -278,7 +281,7 @@ def _move(dispute: Dispute, edge: Edge, dimension: str) -> int | None:
 
 
 def _find_at_or_below(ids: TripleIds, moving: Edge) -> Edge | None:
-    """Another edge that says the same: in that dimension, or in one that was split from it."""
+    """Find another edge that says the same, in that dimension or in one that was split from it."""
     dim_ids = [ids.dim_id, *sorted({row.pk for row in with_splits([ids.dim_id])} - {ids.dim_id})]
     same = Edge.objects.filter(concept_id=ids.concept_id, parent_id=ids.parent_id, dim_id__in=dim_ids)
     found = same.exclude(pk=moving.pk)
@@ -286,14 +289,13 @@ def _find_at_or_below(ids: TripleIds, moving: Edge) -> Edge | None:
 
 
 def _insert_incoming(dispute: Dispute) -> None:
-    """Into the slot that it disputed."""
-    # Where nothing was in the way any more, another edge has come to close a cycle.
+    # If nothing was in the way any more and it still closes a cycle, another edge was added meanwhile.
     insert(dispute.claim, DecisionError if dispute.existing is not None else Outdated)
 
 
 def insert(claim: Claim, error: type[DecisionError] = DecisionError) -> None:
-    """Put what is claimed in the graph, in its free slot. Raises DecisionError, or ``error`` where it would close a
-    cycle."""
+    """Put the claimed fact in its free slot. Raises DecisionError if the slot is taken, ``error`` if the fact would
+    close a cycle."""
     if (there := store.lock_edge(claim.incoming)) is not None:
         raise DecisionError(f"That place is still taken: {there}.")
     _refuse_cycle(claim.incoming, error)
@@ -310,13 +312,13 @@ def _restate_incoming(dispute: Dispute, dimension: str, *, is_isa: bool) -> None
 
 
 def _restate(ids: TripleIds, triple: Triple, attribution: Attribution) -> None:
-    """Places the fact in a dimension where it was decided to belong, as if it were said now, or queues its collision
+    """Place the fact in the dimension that was decided for it, as if it were stated now, or queue its collision
     there."""
-    rulings.forget(ids)  # an earlier ruling would keep out what is decided to belong here now
+    rulings.forget(ids)  # an earlier ruling would keep the fact out
     (outcome,) = settle([Assertion(triple, attribution)])
     if outcome.status == "invalid":
         raise InvalidDecision(f"{triple} cannot be: {outcome.reason}.")
-    # Whichever is newer or says more, nobody decided about that one.
+    # The decision was not about the fact there, even if that is older or says less.
     if outcome.status in ("superseded", "outdated") or (outcome.status == "candidate" and outcome.existing is not None):
         raise DecisionError(f"That place is taken: {outcome.existing}.")
     if outcome.claim is not None and outcome.claim.collision_type == CollisionType.CYCLE:
@@ -324,8 +326,8 @@ def _restate(ids: TripleIds, triple: Triple, attribution: Attribution) -> None:
 
 
 def remember(claim: Claim, kind: DecidedTriple.Kind, *, moved_to_id: int | None = None) -> None:
-    """Note what was decided about the claim, so that saying it again does not open it again. Of a retraction nothing is
-    noted."""
+    """Store a ruling about the claim, so that repeating it does not open the conflict again. Does nothing for a
+    retraction."""
     if not claim.is_retraction:
         disputants = {claim.incoming: rulings.find_disputants(claim)}
         rulings.remember(disputants, kind, conversation=bytes(claim.conversation), moved_to_id=moved_to_id)

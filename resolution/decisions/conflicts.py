@@ -1,5 +1,5 @@
-"""Decides a conflict as a whole, which is for people only; the trust of a layer orders what they are shown, and decides
-nothing. A language model decides no more than claims (claims.py)."""
+"""Decides conflicts as a whole. Only people do that: a layer's trust orders what they see and decides nothing, and
+language models only decide claims (claims.py)."""
 
 import logging
 from collections.abc import Sequence
@@ -42,10 +42,11 @@ KINDS: Final = {
 
 
 def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str | None = None) -> Decision:
-    """Return what was decided. Raises DecisionError.
+    """Carry out the resolution and return the decision. Raises DecisionError.
 
-    ``seen`` is the conflict as the decider read it (``describe_seen``): if it is another by now, nothing is done. What
-    has only joined since stays open against the member that is right."""
+    ``seen`` is the conflict as the decider read it (``describe_seen``): if it has changed, nothing is done. Members
+    that only joined since stay open against the member that is right.
+    """
     if actor.source != Source.OPERATOR:
         raise DecisionError("Only people decide a conflict as a whole.")
     conflict = Conflict.objects.filter(pk=conflict_id).first()
@@ -60,8 +61,7 @@ def resolve(conflict_id: int, actor: Actor, resolution: Resolution, *, seen: str
 
 
 def describe_seen(rows: Sequence[DisputedRow]) -> str:
-    """Return what a decision is about: the key of the member that joined last, and a digest of all. Where that changes,
-    it is another question."""
+    """Return a token of what the decider sees: the key of the member that joined last, and a digest of all members."""
     last = max((one.member.pk or 0 for one in rows), default=0)
     seen = "|".join(f"{one.member.kind}:{one.member.object_id}:{one.state}:{one.text}" for one in rows)
     return f"{last}-{blake2s(seen.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
@@ -72,13 +72,13 @@ def _changed(conflict_id: int) -> DecisionError:
 
 
 def _find_newcomers(rows: Sequence[DisputedRow], seen: str) -> list[DisputedRow]:
-    """Return the members that joined after a decider has read the conflict."""
+    """Return the members that joined after the decider read the conflict."""
     last = seen.partition("-")[0]
     return [one for one in rows if last.isdigit() and (one.member.pk or 0) > int(last)]
 
 
 def find_winner(members: Sequence[ConflictMember], key: MemberKey | None) -> ConflictMember:
-    """Raises InvalidDecision, UnknownId."""
+    """Find the member with that key. Raises InvalidDecision, UnknownId."""
     if key is None:
         raise InvalidDecision("Name the member that is right.")
     found = [one for one in members if one.object_id == key.id and key.kind in ("", one.kind)]
@@ -91,8 +91,8 @@ def find_winner(members: Sequence[ConflictMember], key: MemberKey | None) -> Con
 
 
 def find_only_claim(conflict_id: int, seen: str) -> Claim:
-    """Return the claim of a conflict of facts, as it was ``seen``. Raises DecisionError where there is not just one, or
-    the conflict is another by now."""
+    """Return the only open claim of a conflict of facts. Raises DecisionError if there is not exactly one, if the
+    conflict has other members, or if it is no longer as ``seen``."""
     rows = sides.read_rows(list(ConflictMember.objects.filter(conflict=conflict_id)))
     if seen != describe_seen(rows):
         raise _changed(conflict_id)
@@ -104,7 +104,8 @@ def find_only_claim(conflict_id: int, seen: str) -> Claim:
 
 
 def find_newest(conflict_id: int) -> MemberKey:
-    """Return the memory that was said last. Raises DecisionError where the conflict has other members."""
+    """Return the key of the memory that was said last. Raises DecisionError if the conflict has members other than
+    memories."""
     rows = sides.read_rows(list(ConflictMember.objects.filter(conflict=conflict_id)))
     holding = [one.row for one in rows if one.holds]
     asks = Conflict.objects.filter(pk=conflict_id).exclude(question="").exists()
@@ -115,7 +116,7 @@ def find_newest(conflict_id: int) -> MemberKey:
 
 
 def find_open(conflict_id: int) -> list[int]:
-    """Return the open claims, in the order in which they are decided."""
+    """Return the keys of the open claims in the order in which they are decided."""
     rows = Claim.objects.filter(conflict_id=conflict_id, status__in=OPEN)
     return list(rows.order_by(*IN_ORDER).values_list("pk", flat=True))
 
@@ -146,8 +147,8 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     sides.retire(losers, actor, resolution.reason)
     if winner is not None:
         sides.accept_claims([one for one in rows if one is winner or sides.says_same(one, winner)], actor)
-    # What is of another place is not decided about. Else the conflict is closed once its claims are decided, and before
-    # the rest: of what is closed, nothing is left to be settled.
+    # Members of another place stay undecided and keep the conflict open. If there are none, close it after its claims
+    # are decided but before the rest, so that the changes below do not settle it a second time.
     left = sides.find_undecided(rows, winner, losers) if winner is not None and resolution.action != "no" else []
     if not left:
         _close(conflict, resolution)
@@ -161,7 +162,7 @@ def _resolve(conflict_id: int, actor: Actor, resolution: Resolution, seen: str |
     if keeps_all:
         held = [one.row for one in rows if isinstance(one.row, Memory) and one.holds]
         memories.reconcile(held, sides.change_of(actor, resolution.reason))
-    # What else is open in a slot that changed is against another fact now; where there is room, nobody has chosen it.
+    # Other open claims in a changed slot are against another fact now. A free slot stays free: nobody chose a claim.
     for slot in find_changed_slots(before, take_surroundings(concepts, dim_ids)):
         rebase(slot, fill=False)
 
@@ -189,7 +190,7 @@ def _refuse_closed(conflict: Conflict) -> None:
 def _choose(
     conflict: Conflict, rows: Sequence[DisputedRow], resolution: Resolution
 ) -> tuple[DisputedRow | None, list[DisputedRow]]:
-    """Return the member that is right, if one is, and those that are to go."""
+    """Return the member that is right, or None, and the members that lose."""
     members = [one.member for one in rows]
     holding = [one for one in rows if one.holds or one.waits]
     if resolution.action in ("no_action", "dismiss"):
@@ -204,18 +205,18 @@ def _choose(
     [winner] = [one for one in rows if one.member is right]
     if isinstance(winner.row, Claim) and not winner.waits:
         raise DecisionError(f"“{winner.text}” was decided about already: {winner.row.get_status_display()}.")
-    if resolution.action == "no":  # also to what says the same
+    if resolution.action == "no":  # denies the members that say the same, too
         denied = [one for one in holding if one is winner or sides.says_same(one, winner)]
         others = [one for one in holding if one not in denied]
         return (others[0] if len(others) == 1 else None), denied
-    # What says the same, in whichever row, is as right.
+    # Members that say the same as the winner are right, too.
     return winner, [one for one in holding if one is not winner and sides.is_rival(one, winner)]
 
 
 def _describe(
     resolution: Resolution, rows: Sequence[DisputedRow], winner: DisputedRow | None, losers: Sequence[DisputedRow]
 ) -> dict[str, object]:
-    """Return the decision's link to all members."""
+    """Return the decision's arguments, which link it to all members."""
     others = [one.reference for one in rows if one is not winner and one not in losers]
     dismissed = [one.reference for one in losers if one.waits]
     answer = {"answer": resolution.action} if resolution.action in ("yes", "no") else {}

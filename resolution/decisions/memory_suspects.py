@@ -1,5 +1,5 @@
-"""The memories that one agent has brought: under quarantine they wait as candidates, and what they had replaced holds
-again where its place is free."""
+"""Finds and quarantines the memories that one agent has brought: they become candidates, and what they replaced holds
+again if its place is free."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,18 +23,18 @@ from resolution.models import Decision
 
 HOLDING: Final = (Memory.Status.ACTIVE, Memory.Status.DEPRECATED)
 Action = MemoryHistory.Action
-# In which somebody says that a memory holds. One may also be restored to what it was before a dispute.
+# Changes by which somebody vouches for a memory. A restore without a status only ends a dispute.
 VOUCHING: Final = Q(action__in=[Action.CONFIRM, Action.PROMOTE, Action.EDIT]) | Q(
     action=Action.RESTORE, after__has_key="status"
 )
 
-IsIndependent = Callable[[str, str], bool]  # of who has said so, and through which channel
+IsIndependent = Callable[[str, str], bool]  # takes the speaker and the channel
 
 
 @dataclass(frozen=True, slots=True)
 class SuspectMemory:
-    """A memory that the agent brought. ``voucher``: the strongest who said so independently; ``replaced``: those of
-    others that gave way to it."""
+    """A memory that the agent brought. ``voucher`` is the strongest independent statement of it; ``replaced`` are
+    memories of others that it replaced."""
 
     memory: Memory
     voucher: MemoryHistory | None = None
@@ -42,12 +42,12 @@ class SuspectMemory:
 
 
 def find_memories(agent: str, since: datetime | None, is_independent: IsIndependent) -> list[SuspectMemory]:
-    """Those that hold because this agent has said them (first since then)."""
+    """Return the memories that hold because this agent said them, optionally only those first said since then."""
     own = Memory.objects.filter(agent=agent).exclude(source=Memory.Source.OPERATOR).defer("lexemes")
     own = own.filter(created_at__gte=since) if since is not None else own
     found = []
     for memory in own.filter(status__in=HOLDING).order_by("pk"):
-        # Not what a consolidation does, or a quarantine.
+        # Changes of a run, such as a consolidation or a quarantine, vouch for nothing.
         said = memory.history.filter(VOUCHING, run=None).exclude(actor=agent).order_by("pk")
         vouchers = [row for row in said if is_independent(row.actor, row.channel)]
         strongest = max(vouchers, key=lambda row: SURE.get(Channel(row.channel), 0.0), default=None)
@@ -56,7 +56,7 @@ def find_memories(agent: str, since: datetime | None, is_independent: IsIndepend
 
 
 def _find_replaced(memory: Memory, own: QuerySet[Memory]) -> list[Memory]:
-    """Also over several steps of its own, which go as well."""
+    """Return what the memory replaced, also through chains of the agent's own memories, which are quarantined, too."""
     found: list[Memory] = []
     steps, seen = [memory.pk], {memory.pk}
     while steps:
@@ -70,10 +70,11 @@ def _find_replaced(memory: Memory, own: QuerySet[Memory]) -> list[Memory]:
 
 @in_transaction
 def take_memories_out(suspects: Iterable[SuspectMemory], actor: Actor, note: str) -> None:
-    """A decision for each: what has become something else since keeps no other from being undone."""
+    """Quarantine the memories with one decision each, so that one that changes later does not block the undo of the
+    others."""
     by = replace(change_of(actor, note), run=actor.run.pk if actor.run is not None else None)
     for one in suspects:
-        # As it is now: what was changed since it was found is left alone.
+        # Read it again: a memory that has changed since it was found is left alone.
         rows = Memory.objects.select_for_update(of=("self",)).filter(pk=one.memory.pk, status__in=HOLDING)
         memory = rows.filter(agent=one.memory.agent, text=one.memory.text).first()
         if memory is None:
@@ -94,14 +95,15 @@ def take_memories_out(suspects: Iterable[SuspectMemory], actor: Actor, note: str
 
 
 def _find_touched(memories: Collection[Memory]) -> set[int]:
-    """They, and those that are disputed beside one of them."""
+    """Return the keys of these memories and of those that are disputed beside one of them."""
     keys = {memory.pk for memory in memories}
     disputes = MemoryHistory.objects.filter(action=Action.DISPUTE, after__beside__in=list(keys))
     return keys | set(disputes.values_list("memory", flat=True))
 
 
 def _put_replaced_back(replaced: Sequence[Memory], by: Change) -> None:
-    """The newest first: where it holds again, its place is free for none that contradicts it."""
+    """Restore what was replaced, newest first: once one holds again, its place is taken for those that contradict
+    it."""
     for old in replaced:
         memory = Memory.objects.select_for_update(of=("self",)).get(pk=old.pk)
         is_gone = memory.status in (Memory.Status.SUPERSEDED, Memory.Status.MERGED_INTO)
@@ -117,7 +119,7 @@ def _record(actor: Actor, note: str, memory: Memory, before: Surroundings, after
         actor=actor.signature,
         source=actor.source,
         reason=note,
-        arguments={"memory": memory.pk},  # not its text, which somebody may have forgotten
+        arguments={"memory": memory.pk},  # not its text, which may be forgotten later
         before=before,
         after=after,
     )

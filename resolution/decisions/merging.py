@@ -1,6 +1,9 @@
-"""Merges one concept into another, and so renames it: what refers to the one refers to the other from then on, and the
-one's name is an alias. Facts are placed as if they had been said of the other. What serves as a dimension takes the
-facts in it along. Each merge is a run with one decision, and is undone like any other."""
+"""Merges one concept into another, or renames it.
+
+Whatever refers to the old concept then refers to the new one, and the old name becomes an alias. Facts are placed as if
+they had been said about the new concept; if the old one is a dimension, its facts move along. Each merge is a run with
+one decision, and is undone like any other run.
+"""
 
 import logging
 from collections import Counter
@@ -41,14 +44,14 @@ from resolution.models import Claim, ConflictMember, DecidedTriple, Decision, Ru
 
 logger = logging.getLogger(__name__)
 
-FACTS_MAX: Final = 5_000  # of one merge: its transaction keeps statements waiting, some milliseconds a fact
+FACTS_MAX: Final = 5_000  # per merge: its transaction blocks statements, for some milliseconds per fact
 SEEDS: Final = frozenset(name for name, *_ in SEED_DIMENSIONS)
-# What becomes of a fact, as runs count it. What is left out goes to the history only.
+# The counts of a run by the outcome of a fact. Facts that are left out only stay in the history.
 COUNTED: Final = {"inserted": "moved", "superseded": "moved", "confirmed": "united", "conflict": "collided"}
 
 
 class Moved(NamedTuple):
-    """What becomes of a fact, or of a statement that waits for a decision."""
+    """The outcome of moving a fact or, if ``is_claim``, an open claim."""
 
     was: Triple
     outcome: Outcome
@@ -57,7 +60,7 @@ class Moved(NamedTuple):
 
 @dataclass(slots=True)
 class Merge:
-    """``is_rename``: nothing was known of the other name."""
+    """The result of a merge. ``is_rename`` is True if nothing was known about the other name."""
 
     concept: str
     into: str
@@ -70,7 +73,7 @@ class Merge:
 
 
 class _Scope(NamedTuple):
-    """What refers to a concept, locked. ``against``: slots whose open claims collide with it."""
+    """The locked rows that refer to a concept. ``against`` are slots whose open claims collide with it."""
 
     edges: list[Edge]
     claims: list[Claim]
@@ -79,7 +82,7 @@ class _Scope(NamedTuple):
 
 
 def preview(concept: str, into: str) -> Merge:
-    """Return what a merge would come to. Raises DecisionError."""
+    """Return what a merge would do, without doing it. Raises DecisionError."""
     with transaction.atomic():
         found = _merge(concept, into, Actor("", Source.OPERATOR), "")
         transaction.set_rollback(True)
@@ -87,7 +90,7 @@ def preview(concept: str, into: str) -> Merge:
 
 
 def merge(concept: str, into: str, actor: Actor, reason: str = "") -> Merge:
-    """Raises DecisionError."""
+    """Merge or rename the concept. Raises DecisionError."""
     done = run_transaction(lambda: _merge(concept, into, actor, reason))
     assert done.run is not None
     logger.info("concept.merged", extra={"run": done.run.pk, **done.counts()})
@@ -126,7 +129,7 @@ def _merge(concept: str, into: str, actor: Actor, reason: str) -> Merge:
 
 @in_transaction
 def delete_dimension(name: str, actor: Actor, reason: str = "") -> Run:
-    """Takes a dimension out that holds nothing; its word stays. Raises DecisionError."""
+    """Delete a dimension that holds nothing; its word stays. Raises DecisionError."""
     dimension = Dimension.objects.select_related("soas").filter(soas__token=name).first()
     if dimension is None:
         raise UnknownId(f"There is no dimension {name}.")
@@ -145,8 +148,8 @@ def delete_dimension(name: str, actor: Actor, reason: str = "") -> Run:
 
 
 def make_alias(word: Soas, concept: Soas, said: Attribution) -> None:
-    """Gives the concept another name, and all that refers to it besides edges and open claims, of which there are none
-    any more."""
+    """Make the word an alias of the concept, and move everything that refers to it. The caller has removed its edges
+    and open claims."""
     Alias.objects.filter(concept=word).update(concept=concept)
     Alias.objects.create(soas=word, concept=concept, channel=said.channel, agent=said.agent)
     rename_word(word.token, concept.token, by=said.agent)
@@ -155,7 +158,7 @@ def make_alias(word: Soas, concept: Soas, said: Attribution) -> None:
     rulings.rename_word(word.pk, concept.pk)
 
 
-# --- what it is about ---
+# --- finding and locking ---
 
 
 def _find(concept: str, into: str) -> tuple[Soas, Soas]:
@@ -171,7 +174,7 @@ def _find(concept: str, into: str) -> tuple[Soas, Soas]:
     if concept == into:
         raise InvalidDecision(f"{concept} cannot be merged into itself.")
     store.ensure_tokens([concept, into])
-    # Whoever is about to state something with the word waits, and states it with the other.
+    # Statements with this word wait for the lock, and then use the other concept.
     Soas.objects.select_for_update(of=("self",)).get(token=concept)
     words = {word.token: word for word in Soas.objects.filter(token__in=[concept, into])}
     return words[concept], words[into]
@@ -206,7 +209,6 @@ def _lock(source: Soas, target: Soas) -> _Scope:
 
 
 def _find_concerned(scope: _Scope, source: Soas, target: Soas) -> set[int]:
-    """The concepts about which something changes."""
     decided = DecidedTriple.objects.filter(Q(dim=source) | Q(parent=source) | Q(moved_to=source))
     return {
         source.pk,
@@ -218,11 +220,11 @@ def _find_concerned(scope: _Scope, source: Soas, target: Soas) -> set[int]:
     }
 
 
-# --- what it changes ---
+# --- changes ---
 
 
 def _move_dimension(source: Soas, target: Soas) -> None:
-    """Its root has gone with its facts."""
+    """Replace the old dimension by the new one. Its root is already deleted, with its facts."""
     old = Dimension.objects.filter(pk=source.pk).first()
     if old is None:
         return
@@ -233,7 +235,7 @@ def _move_dimension(source: Soas, target: Soas) -> None:
     store.ensure_dimension(target.pk, is_isa=old.is_isa, question=old.question)
     if new is None:
         Dimension.objects.filter(pk=target.pk).update(on_collision=old.on_collision, split_from=old.split_from_id)
-    elif source.pk in _find_origins(target.pk):  # what was split from it, by way of others or not, takes its place
+    elif source.pk in _find_origins(target.pk):  # the target was split from it, directly or not, and takes its place
         Dimension.objects.filter(pk=target.pk).update(split_from=old.split_from_id)
     Dimension.objects.filter(split_from=old).update(split_from=target.pk)
     old.delete()
@@ -251,7 +253,7 @@ def _find_origins(dim_id: int) -> set[int]:
 
 
 def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Attribution) -> list[Moved]:
-    """Says all of it anew, of the other concept."""
+    """State all facts and claims anew about the new concept."""
     new = {names.concept: names.into}
     was, claimed = [edge.fact for edge in edges], [claim.fact for claim in claims]
     triples = [rename(triple, new) for triple in (*was, *claimed)]
@@ -288,7 +290,7 @@ def _place(edges: Sequence[Edge], claims: Sequence[Claim], names: Merge, by: Att
 
 
 def _move_support(claims: Iterable[Claim], new_of: Mapping[int, Claim | None]) -> None:
-    """Whoever has said the same as a claim has said the same as the one in its place."""
+    """Carry the support of each claim over to the claim that replaces it."""
     members = ConflictMember.objects.filter(kind=ConflictMember.Kind.CLAIM)
     support = dict(members.filter(object_id__in=new_of).values_list("object_id", "support"))
     for claim in claims:

@@ -1,5 +1,6 @@
-"""Settles statements, also those that give a concept another name: `kvasir, also known as kv`, `skadi was renamed to
-runar`. A name changes all that is said under it, so it needs what a correction of all facts would need."""
+"""Settles statements, including those that name a concept: ``kvasir, also known as kv``, ``skadi was renamed to
+runar``. A name changes everything that is said under it, so it must be vouched for as a correction of all these facts
+must be."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,12 +23,12 @@ from resolution.intake.candidates import CandidateBook
 from resolution.intake.quotas import Quotas
 from resolution.models import Candidate
 
-TWO_NAMES: Final = "two names"  # why a candidate waits
-RENAMED_MAX: Final = 100  # facts that change with a name which an agent states
+TWO_NAMES: Final = "two names"  # the reason of such candidates
+RENAMED_MAX: Final = 100  # facts that an agent's renaming may change
 
 
 def settle(statements: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:
-    """As resolution.intake.assertions.settle; a statement of a name comes alone."""
+    """Settle the statements like resolution.intake.assertions.settle. A statement of a name must come alone."""
     if not any(one.triple.is_naming for one in statements):
         return assertions.settle(statements, is_metered=is_metered)
     [statement] = statements
@@ -36,7 +37,7 @@ def settle(statements: Sequence[Assertion], *, is_metered: bool = False) -> list
 
 @in_transaction
 def promote(candidate_id: int, actor: Actor) -> Outcome | None:
-    """States the candidate as the actor's own; None where it waits no more."""
+    """State the candidate as the actor's own. Returns None if it is no longer open."""
     waiting = Candidate.objects.select_for_update().filter(pk=candidate_id, state=Candidate.State.OPEN)
     row = waiting.first()
     return settle([Assertion(row.triple, actor.attribute(row.evidence))])[0] if row is not None else None
@@ -65,7 +66,7 @@ def _settle_name(statement: Assertion) -> Outcome:
 
 
 def _give_name(statement: Assertion) -> Outcome:
-    """Raises DecisionError; then nothing is changed."""
+    """Name or merge the concepts. Raises DecisionError, and then changes nothing."""
     triple, said = statement.triple, statement.attribution
     names = find_concepts([triple.concept, triple.parent])
     other, own = (names.get(word, word) for word in (triple.concept, triple.parent))
@@ -87,7 +88,7 @@ def _give_name(statement: Assertion) -> Outcome:
 
 
 def _find_facts(word: str) -> list[Edge]:
-    """Some of the facts about a word, or with it."""
+    """Return facts about or with the word, at most RENAMED_MAX + 1."""
     facts = Edge.objects.filter(Q(concept__token=word) | Q(parent__token=word) | Q(dim__token=word))
     return list(facts[: RENAMED_MAX + 1])
 

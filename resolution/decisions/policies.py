@@ -1,4 +1,4 @@
-"""What a dimension does on a collision, once that changes: whether it can, and what becomes of the claims in it."""
+"""Changes of a dimension's collision policy: checks whether it can change, and settles the claims that wait in it."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ NAMED_MAX: Final = 5  # concepts that a refusal names
 
 
 def explain_refusal(dim_id: int) -> str:
-    """Why the dimension cannot go back to one fact a slot; empty where it can. The caller holds its lock."""
+    """Return why the dimension cannot go back to one fact per slot, or "" if it can. The caller holds its lock."""
     facts = Edge.objects.filter(dim_id=dim_id).exclude(concept=F("parent")).order_by()
     crowded = facts.values_list("concept__token").annotate(count=Count("pk")).filter(count__gt=1)
     total = crowded.count()
@@ -24,8 +24,8 @@ def explain_refusal(dim_id: int) -> str:
 
 
 def rebase_claims(dim_id: int) -> int:
-    """Puts the open claims of a dimension against what is in their way now, and what nothing is in the way of into the
-    graph; how many are closed by that. The caller holds its lock."""
+    """Put the dimension's open claims against what is in their way now. Place those that nothing blocks, and return how
+    many were closed. The caller holds the dimension's lock."""
     waiting = Claim.objects.filter(dim_id=dim_id, status__in=OPEN)
     before = waiting.count()
     for slot in sorted(set(waiting.values_list("concept_id", "dim_id"))):

@@ -1,6 +1,6 @@
-"""Takes out of the graph what one agent has stated, and out of force what is remembered of it: it waits among the
-candidates, as if nobody vouched for it. A run with a decision for each concept, and for each memory, keeps what was
-changed, and is undone like any other."""
+"""Quarantines an agent: its facts leave the graph and its memories no longer hold; both become candidates, as if nobody
+vouched for them. A run with one decision for each concept and each memory records the changes, and is undone like any
+other."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -37,7 +37,7 @@ IDS: Final = ("concept_id", "dim_id", "parent_id")
 
 
 def quarantine(found: Suspects, actor: Actor, trigger: Run.Trigger, note: str) -> Run:
-    """Takes them out, in portions, each in a transaction of its own."""
+    """Quarantine what was found, in portions, each in its own transaction."""
     facts, claims = found.facts, found.claims
     run = Run.objects.create(
         trigger=trigger, actor=actor.signature, mode="", status=Run.Status.DONE, note=note,
@@ -66,7 +66,7 @@ def quarantine(found: Suspects, actor: Actor, trigger: Run.Trigger, note: str) -
 
 
 def describe_quarantine(agent: str, since: datetime | None) -> str:
-    """The note of its run, and the reason in the history."""
+    """Return the note of the run, which is also the reason in the history."""
     when = f" since {timezone.localtime(since):%Y-%m-%d %H:%M}" if since is not None else ""
     return f"Quarantine of {agent}{when}"
 
@@ -76,7 +76,7 @@ def _take_out(suspects: Sequence[Suspect], claims: Sequence[Claim], actor: Actor
     edges = [one.edge for one in suspects]
     dim_ids = {edge.dim_id for edge in edges} | {row.dim_id for row in claims}
     store.lock_dimensions(dim_ids)
-    # As they are now: what was changed since it was found is left alone.
+    # Read them again: facts that have changed since they were found are left alone.
     standing = set(Edge.objects.filter(pk__in=[edge.pk for edge in edges]).values_list("pk", "agent", "parent_id"))
     suspects = [one for one in suspects if (one.edge.pk, one.edge.agent, one.edge.parent_id) in standing]
     rows = list(Claim.objects.select_for_update().filter(pk__in=[row.pk for row in claims], status__in=OPEN))
@@ -105,13 +105,13 @@ def _retire(edges: Collection[Edge], attribution: Attribution) -> None:
         for edge in edges
     )
     store.delete_edges(edge.pk for edge in edges)
-    # Whoever brought a fact does not bring it back by saying it again; anybody else does.
+    # The agent cannot bring a fact back by saying it again; anybody else can.
     speakers = {edge.ids: {edge.agent} for edge in edges}
     rulings.remember(speakers, DecidedTriple.Kind.RETIRED)
 
 
 def _keep(suspects: Collection[Suspect], attribution: Attribution) -> None:
-    """What somebody else has said, too, is theirs from now on."""
+    """Attribute facts that somebody else has said, too, to that voucher."""
     history = []
     for one in suspects:
         edge, voucher, before = one.edge, one.voucher, take_snapshot(one.edge)
@@ -132,7 +132,7 @@ def _put_replaced_back(suspects: Iterable[Suspect], attribution: Attribution) ->
 
 
 def _put_back(snapshot: Snapshot, attribution: Attribution) -> bool:
-    """Whether its place was free."""
+    """Put the fact back. Returns False if its place is taken."""
     own = find_own_names(snapshot[name] for name in IDS)
     snapshot = snapshot | {name: own.get(snapshot[name], snapshot[name]) for name in IDS}
     ids = TripleIds(snapshot["concept_id"], snapshot["dim_id"], snapshot["parent_id"])
@@ -145,7 +145,7 @@ def _put_back(snapshot: Snapshot, attribution: Attribution) -> bool:
 
 @in_transaction
 def _put_retracted_back(rows: Sequence[EdgeHistory], actor: Actor, note: str) -> int:
-    """How many of the facts that the agent took back are in the graph again."""
+    """Put back facts that the agent retracted, and return how many it put back."""
     dim_ids, concepts = {row.dim_id for row in rows}, {row.concept_id for row in rows}
     dim_ids |= set(find_own_names(dim_ids).values())
     concepts |= set(find_own_names(concepts).values())
@@ -189,7 +189,7 @@ def _note_candidates(suspects: Iterable[Suspect], claims: Iterable[Claim]) -> No
 
 
 def _record(actor: Actor, note: str, before: Surroundings, after: Surroundings) -> None:
-    """A decision for each concept: what has changed since in one does not keep the others from being undone."""
+    """Store a decision for each concept, so that a later change to one does not block the undo of the others."""
     concept_of = dict(Claim.objects.filter(pk__in=map(int, after["conflicts"])).values_list("pk", "concept_id"))
     keys = [(part, key) for part in after for key in after[part] if part != "dimensions"]
     by_concept: dict[int, list[tuple[str, str]]] = defaultdict(list)

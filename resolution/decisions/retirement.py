@@ -1,4 +1,4 @@
-"""Facts that an operator takes out of the graph, without a conflict about them, and puts back again."""
+"""Retires facts that operators take out of the graph without a conflict, and puts them back."""
 
 from collections.abc import Collection, Iterable
 
@@ -17,21 +17,21 @@ from resolution.errors import CannotPutBack
 from resolution.intake.open_claims import OPEN, rebase
 from resolution.models import Claim, CollisionType, DecidedTriple
 
-# Facts of one transaction: it keeps the locks of their dimensions until its end, and statements wait for them.
+# Facts per transaction. It locks their dimensions until its end, which makes statements wait.
 PORTION = 100
 
 
 def retire(edges: Iterable[Edge], *, actor: str, reason: str) -> int:
-    """Takes the facts out of the graph into the history, in portions, each in a transaction of its own; how many were
+    """Move the facts from the graph to the history, in portions, each in its own transaction. Returns how many were
     still there."""
-    # Neighbours in a dimension come in one portion, which then locks few dimensions.
+    # Facts of one dimension go into the same portion, so that each portion locks few dimensions.
     by_dimension = sorted(edges, key=lambda edge: (edge.dim_id, edge.pk))
     portions = chunks(by_dimension, PORTION)
     return sum(len(_retire(portion, actor, reason)) for portion in portions)
 
 
 def retire_one(edge: Edge, *, actor: str, reason: str) -> EdgeHistory | None:
-    """The same for one fact: the row of the history from which it can be put back, None where it was gone."""
+    """Retire one fact. Returns the row of the history from which it can be put back, or None if it was gone."""
     return next(iter(_retire([edge], actor, reason)), None)
 
 
@@ -40,7 +40,7 @@ def _retire(edges: Collection[Edge], actor: str, reason: str) -> list[EdgeHistor
     store.lock_dimensions(edge.dim_id for edge in edges)
     rows = Edge.objects.filter(pk__in=[edge.pk for edge in edges]).select_for_update(of=("self",)).order_by("pk")
     found = list(rows.select_related("concept", "parent", "dim"))
-    # Whoever has stated one of them does not bring it back by stating it again.
+    # Its speakers cannot bring a fact back by stating it again.
     rulings.remember(rulings.find_speakers(found), DecidedTriple.Kind.RETIRED)
     attribution = Actor(actor, Source.OPERATOR).attribute(reason)
     retired = [store.retire(edge, attribution) for edge in found]
@@ -49,7 +49,6 @@ def _retire(edges: Collection[Edge], actor: str, reason: str) -> list[EdgeHistor
 
 
 def _close_retractions(edges: Collection[Edge]) -> None:
-    """Nobody need decide any more whether these go."""
     slots = {(edge.concept_id, edge.dim_id) for edge in edges}
     waiting = Claim.objects.filter(
         concept_id__in={slot[0] for slot in slots},
@@ -63,7 +62,7 @@ def _close_retractions(edges: Collection[Edge]) -> None:
 
 @in_transaction
 def put_back(row_id: int, *, actor: str, reason: str = "") -> Edge:
-    """The fact that this row of the history took out of the graph, there again as it was. Raises CannotPutBack."""
+    """Put back the fact that this row of the history retired. Raises CannotPutBack."""
     row = EdgeHistory.objects.filter(pk=row_id).first()
     if row is None or row.action != Action.RETIRE or row.before is None:
         raise CannotPutBack("Only a fact that was retired can be put back.")
@@ -76,23 +75,23 @@ def put_back(row_id: int, *, actor: str, reason: str = "") -> Edge:
 
 
 def return_fact(ids: TripleIds, snapshot: Snapshot, attribution: Attribution) -> Edge:
-    """The fact of a snapshot in the graph again, with claims and locks left to the caller. Raises CannotPutBack."""
+    """Return the fact of a snapshot to the graph; the caller handles claims and locks. Raises CannotPutBack."""
     alias = Alias.objects.select_related("soas", "concept").filter(pk__in=set(ids)).first()
     if alias is not None:
         raise CannotPutBack(f"It cannot be put back: {alias.soas} is another name of {alias.concept} by now.")
-    # The history refers to the parent by its id only: nothing keeps the word from being pruned.
+    # The history refers to the parent by its id only, so the word may have been pruned.
     if not Soas.objects.select_for_update(of=("self",), no_key=True).filter(pk=ids.parent_id).exists():
         raise CannotPutBack("It cannot be put back: a word of it is no longer in the vocabulary.")
     if (existing := store.lock_edge(ids)) is not None:
         raise CannotPutBack(f"It cannot be put back, because its place is taken: {existing}.")
     if (closing := store.find_closing_edge(ids)) is not None:
         raise CannotPutBack(f"It cannot be put back, because it would close a cycle with {closing}.")
-    rulings.forget(ids)  # an agent that states it again confirms it
+    rulings.forget(ids)  # so that an agent who states it again confirms it
     return store.put_back(snapshot, attribution)
 
 
 def _refuse_returned(row: EdgeHistory, parent_id: int) -> None:
-    """A fact that has come back since, in whichever way, has a history of its own from there on."""
+    """Raise CannotPutBack if the fact is or was back since, in any way: from then on it has its own history."""
     later = EdgeHistory.objects.filter(
         concept_id=row.concept_id, dim_id=row.dim_id, pk__gt=row.pk, after__parent_id=parent_id
     )

@@ -1,5 +1,5 @@
-"""The members of a conflict, with their rows locked: which of them hold, how one is superseded, and how one is made to
-hold. All functions run inside the caller's transaction."""
+"""The members of a conflict with their locked rows: which hold, how to supersede them, how to make one hold. All
+functions run inside the caller's transaction."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ MODELS: Final[Mapping[str, type[Model]]] = {
     Kind.MEMORY: Memory,
     Kind.PROJECT_STATE: ProjectState,
 }
-# An edge names its words; nobody deletes one while it is decided about.
+# The relations that each kind's text needs. They are not locked: nobody deletes a word while a fact with it is decided.
 RELATED: Final[Mapping[str, tuple[str, ...]]] = {
     Kind.CLAIM: ("concept", "dim__dimension", "incoming_parent", "existing_parent", "blocking_concept"),
     Kind.EDGE: graph.WORDS,
@@ -51,44 +51,45 @@ RELATED: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class DisputedRow:
-    """A member, and what it refers to; None where that is gone."""
+    """A member and the row it refers to, or None if that is gone."""
 
     member: ConflictMember
     row: Any
 
     @property
     def holds(self) -> bool:
-        """True if it is in force. What stands in the history is not, whatever the graph says."""
+        """True if the row is in force. A row of the history never is, whatever the graph says."""
         if isinstance(self.row, Edge):
             return True
         return isinstance(self.row, Memory | ProjectState) and self.row.status == "active"
 
     @property
     def waits(self) -> bool:
-        """True if it is a claim that nobody has decided about."""
+        """True if it is an open claim."""
         return isinstance(self.row, Claim) and self.row.status in OPEN
 
     @property
     def state(self) -> str:
-        """A mark of what is decided about besides its words: if it is in force or, of a claim, what is proposed."""
+        """The state that a decider saw besides the text: whether the row is in force or, for a claim, its status and
+        proposal."""
         if isinstance(self.row, Claim):
             return f"{self.row.status} {(self.row.proposal or {}).get('at', '')} {self.row.against}"
         return str(int(self.holds))
 
     @property
     def project(self) -> int | None:
-        """The project that it belongs to; facts belong to none."""
+        """The project of the row; None for facts."""
         return self.row.project_id if isinstance(self.row, Memory | ProjectState) else None
 
     @property
     def person(self) -> tuple[str, str] | None:
-        """The speaker whom it concerns; None where it concerns all."""
+        """The speaker whom it concerns, or None if it concerns everybody."""
         is_personal = isinstance(self.row, Memory) and self.row.is_personal
         return (self.row.agent, self.row.person) if is_personal else None
 
     @property
     def triple(self) -> TripleIds | None:
-        """The fact that it states, claims, or once stated."""
+        """The fact that the row states, claims or once stated."""
         if isinstance(self.row, Edge):
             return self.row.ids
         if isinstance(self.row, Claim) and not self.row.is_retraction:
@@ -99,14 +100,14 @@ class DisputedRow:
 
     @property
     def slots(self) -> set[tuple[int, int]]:
-        """The slots of a fact, past or present; of a claim the one that it is about, and where a cycle closes."""
+        """The slots of a fact, past or present; for a claim, its slot and, for a cycle, the one where it closes."""
         if isinstance(self.row, Claim):
             return {place.slot for place in self.row.places}
         return {(self.row.concept_id, self.row.dim_id)} if isinstance(self.row, Edge | EdgeHistory) else set()
 
     @property
     def places(self) -> set[tuple[int, ...]]:
-        """The slots of facts and claims or, where all is kept, their own places in them."""
+        """The slots of facts and claims or, if the dimension keeps all, their own places in them."""
         if isinstance(self.row, Edge):
             return {tuple(self.row.place)}
         if not isinstance(self.row, Claim):
@@ -116,7 +117,7 @@ class DisputedRow:
 
     @property
     def value(self) -> str:
-        """The value that it gives the slot; empty where that is all of its text, or that it is so no longer."""
+        """The value that the row gives its slot; "" if its whole text is the value, or if it denies one."""
         if isinstance(self.row, Edge):
             return str(self.row.parent)
         if isinstance(self.row, Claim):
@@ -127,20 +128,20 @@ class DisputedRow:
 
     @property
     def text(self) -> str:
-        """Its words now, or those with which it became a member where these are all that is left."""
+        """The row's current words, or those stored with the member if nothing else is left."""
         if isinstance(self.row, Claim):
             return self.row.words
         return self.member.text if self.row is None or isinstance(self.row, EdgeHistory) else str(self.row)
 
     @property
     def reference(self) -> dict[str, Any]:
-        """As decisions keep it."""
+        """The reference that decisions store."""
         return {"kind": self.member.kind, "id": self.member.object_id, "text": self.text}
 
 
 def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -> list[DisputedRow]:
-    """Return the members with what they refer to, the highest layer first, and before its claims the facts that they
-    dispute; a query for each kind."""
+    """Return the members with their rows: highest layer first, disputed facts before their claims. Runs a query for
+    each kind."""
     found: dict[str, dict[int, Any]] = {}
     for kind, model in MODELS.items():
         keys = [member.object_id for member in members if member.kind == kind]
@@ -154,7 +155,7 @@ def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -
 
 
 def _read_standing(rows: Sequence[DisputedRow], *, is_locked: bool) -> list[DisputedRow]:
-    """Return the facts in the way of claims that are no members themselves."""
+    """Return the facts that block claims but are not members themselves."""
     known = {(one.member.conflict_id, one.row.pk) for one in rows if isinstance(one.row, Edge)}
     disputing = [one for one in rows if isinstance(one.row, Claim)]
     edges = edges_near([one.row for one in disputing], is_locked=is_locked) if disputing else {}
@@ -170,8 +171,8 @@ def _read_standing(rows: Sequence[DisputedRow], *, is_locked: bool) -> list[Disp
 
 
 def is_rival(one: DisputedRow, winner: DisputedRow) -> bool:
-    """True if a member cannot hold beside the one that is right: facts and claims of other places can, what is of
-    another project, and what concerns another person."""
+    """True if the member cannot hold beside the winner. Facts and claims of other places can, and so can members of
+    another project or about another person."""
     if isinstance(winner.row, Claim) and winner.row.is_retraction:
         return isinstance(one.row, Edge) and one.row.ids == winner.row.incoming
     if says_same(one, winner):
@@ -186,14 +187,13 @@ def is_rival(one: DisputedRow, winner: DisputedRow) -> bool:
 def find_undecided(
     rows: Sequence[DisputedRow], winner: DisputedRow, losers: Sequence[DisputedRow]
 ) -> list[DisputedRow]:
-    """Return the members in force, and the open claims, that hold beside the one that is right without saying the
-    same."""
+    """Return the members in force, and the open claims, that neither lose nor say the same as the winner."""
     others = (one for one in rows if (one.holds or one.waits) and one is not winner and one not in losers)
     return [one for one in others if not says_same(one, winner)]
 
 
 def says_same(one: DisputedRow, other: DisputedRow) -> bool:
-    """True if two members give the slot the same value, in whichever layers they are."""
+    """True if both members give the slot the same value, in whichever layers they are."""
     if one.triple is not None and other.triple is not None:
         return one.triple == other.triple
     if isinstance(one.row, Memory) and isinstance(other.row, Memory):
@@ -202,7 +202,7 @@ def says_same(one: DisputedRow, other: DisputedRow) -> bool:
 
 
 def lock_rows(conflict_id: int) -> tuple[Conflict, list[DisputedRow]]:
-    """The conflict and its members, locked in the order in which writers lock: places of memories, dimensions, rows,
+    """Lock the conflict and its members in the order in which all writers lock: places of memories, dimensions, rows,
     then the conflict. Raises UnknownId."""
     members = list(ConflictMember.objects.filter(conflict=conflict_id).order_by("pk"))
     unlocked = read_rows(members)
@@ -218,7 +218,7 @@ def lock_rows(conflict_id: int) -> tuple[Conflict, list[DisputedRow]]:
 
 
 def find_disputing(rows: Iterable[DisputedRow]) -> set[int]:
-    """The memories among them, and those that were disputed beside one of them."""
+    """Return the keys of the memories among the rows, and of those that were disputed beside one of them."""
     own = {one.member.object_id for one in rows if isinstance(one.row, Memory)}
     beside = Q()
     for key in own:
@@ -228,7 +228,7 @@ def find_disputing(rows: Iterable[DisputedRow]) -> set[int]:
 
 
 def supersede(losers: Sequence[DisputedRow], winner: DisputedRow | None, actor: Actor, reason: str) -> None:
-    """Take memories and project state out of force. What is of the winner's kind points to it; the decision links all
+    """Take memories and project state out of force. Losers of the winner's kind point to it; the decision links the
     others."""
     heir = winner.row if winner is not None else None
     for one in losers:
@@ -242,19 +242,18 @@ def supersede(losers: Sequence[DisputedRow], winner: DisputedRow | None, actor: 
 
 
 def retire(losers: Sequence[DisputedRow], actor: Actor, reason: str) -> None:
-    """Take facts out of the graph, and decide against claims."""
+    """Retire the facts and dismiss the claims among the losers."""
     dismiss_claims(losers, actor)
     edges = [one.row for one in losers if isinstance(one.row, Edge)]
     if root := next((edge for edge in edges if edge.is_root), None):
         raise DecisionError(f"{root} is the root of a dimension: it stays as long as that.")
-    # Whoever has stated one of them does not bring it back by stating it again.
+    # Its speakers cannot bring a fact back by stating it again.
     rulings.remember(rulings.find_speakers(edges), DecidedTriple.Kind.RETIRED)
     for edge in edges:
         graph.retire(edge, actor.attribute(reason))
 
 
 def dismiss_claims(rows: Iterable[DisputedRow], actor: Actor) -> None:
-    """Decide against those of the rows that are open claims."""
     waiting = [one.row for one in rows if one.waits]
     for claim in waiting:
         claims.remember(claim, DecidedTriple.Kind.DISMISSED)
@@ -262,8 +261,8 @@ def dismiss_claims(rows: Iterable[DisputedRow], actor: Actor) -> None:
 
 
 def accept_claims(rows: Iterable[DisputedRow], actor: Actor) -> None:
-    """Put the open claims among the rows, all of which say what is right, in the graph; one that says no more than
-    another is closed."""
+    """Put the open claims among the rows in the graph. All of them are right; one that repeats another is only
+    closed."""
     waiting = [one.row for one in rows if one.waits]
     for claim in waiting:
         edge = graph.lock_edge(claim.incoming)
@@ -279,7 +278,7 @@ def _close_claims(rows: Sequence[Claim], status: Claim.Status, actor: Actor) -> 
 
 
 def hold(winner: DisputedRow, actor: Actor, reason: str) -> None:
-    """Makes it hold where it does not any more. Raises DecisionError."""
+    """Make the winner hold if it no longer does. Raises DecisionError."""
     if isinstance(winner.row, Memory) and not winner.holds:
         by = change_of(actor, reason)
         memories.restore(winner.row, by)
@@ -303,7 +302,6 @@ def _make_hold(row: ProjectState) -> None:
 
 
 def confirm(winner: DisputedRow, actor: Actor, reason: str) -> None:
-    """Somebody has said that it is so."""
     if isinstance(winner.row, Memory):
         memories.confirm(winner.row, change_of(actor, reason), is_other_voice=True)
     elif isinstance(winner.row, Edge):
@@ -316,8 +314,8 @@ def change_of(actor: Actor, reason: str) -> Change:
 
 
 def put_back(decision: Decision, actor: Actor, reason: str) -> list[Memory | ProjectState]:
-    """The memories and values of projects that the decision has changed, as before; those that hold again. Raises
-    DecisionError where one has changed since."""
+    """Restore the memories and project state that the decision changed, and return those that hold again. Raises
+    DecisionError if one has changed since."""
     again: list[Memory | ProjectState] = []
     before, after = (side.get("memories", {}) for side in (decision.before, decision.after))
     for memory in Memory.objects.select_for_update(of=("self",)).filter(pk__in=map(int, after)).order_by("pk"):
@@ -329,7 +327,7 @@ def put_back(decision: Decision, actor: Actor, reason: str) -> list[Memory | Pro
             again.append(memory)
     before, after = (side.get("states", {}) for side in (decision.before, decision.after))
     rows = ProjectState.objects.select_for_update(of=("self",)).filter(pk__in=map(int, after))
-    # What it made hold goes first: a place has one value.
+    # Archive the values that the decision put in force first: a category and key has one active value.
     for row in sorted(rows, key=lambda row: before[str(row.pk)]["status"] == "active"):
         was, left = before[str(row.pk)], after[str(row.pk)]
         if row.status != left["status"]:
@@ -343,7 +341,7 @@ def put_back(decision: Decision, actor: Actor, reason: str) -> list[Memory | Pro
 
 
 def look_again(rows: Iterable[Memory | ProjectState], actor: Actor, reason: str) -> None:
-    """Whatever has come to contradict these meanwhile is disputed with them."""
+    """Open disputes with whatever has come to contradict these rows meanwhile."""
     for row in rows:
         row.refresh_from_db()
         if isinstance(row, Memory):

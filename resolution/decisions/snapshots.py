@@ -1,10 +1,9 @@
-"""The surroundings of a decision as JSON, taken before and after it: what differs is what undoing it needs.
+"""Snapshots of a decision's surroundings as JSON, before and after it. Their difference is all that an undo needs.
 
-They are the edges, the rulings and the open conflicts of some concepts, and the dimensions concerned; where names are
-merged, also the aliases, the candidates and the sentences that name them; where a conflict is of memories or of project
-state, these. Each part is a dict of snapshots by key: that
-is "concept:dimension" for edges, "concept:dimension:parent" for those in dimensions that keep all and for rulings, and
-the id for all others.
+The surroundings are the edges, rulings and open conflicts of some concepts, and their dimensions. If names are merged,
+they include the aliases, candidates and sentences with these names; if a conflict is about memories or project state,
+they include those. Each part maps keys to snapshots. The key is "concept:dimension" for edges,
+"concept:dimension:parent" for rulings and for edges in dimensions that keep all, and the row's id for everything else.
 """
 
 from collections.abc import Iterable
@@ -19,10 +18,10 @@ from memory.semantic.store import KEPT
 from resolution.intake.open_claims import OPEN
 from resolution.models import Candidate, Claim, DecidedTriple
 
-# Of a difference, None is a snapshot of what is not there.
+# In a difference, None means that the row does not exist on that side.
 Surroundings = dict[str, dict[str, Snapshot | None]]
 
-# By part: what its keys are made of (an edge's is its place), and what is kept.
+# For each part, the fields of its key (an edge's key is its place), and the fields of its snapshots.
 KEYS: Final = {
     "dimensions": ("pk",),
     "triples": ("concept_id", "dim_id", "parent_id"),
@@ -38,14 +37,14 @@ FIELDS: Final = {
     "dimensions": ("is_isa", "question", "on_collision", "split_from_id"),
     "triples": ("concept_id", "dim_id", "parent_id", "kind", "moved_to_id", "agents", "conversation", "decision_id",
                 "decided_at"),
-    # What a decision changes of a row of the queue.
+    # The fields of a claim that a decision changes.
     "conflicts": ("status", "existing_parent_id", "blocking_concept_id", "collision_type", "proposal", "run_id",
                   "resolution", "attempts", "last_error", "next_attempt_at", "resolved_at"),
     "aliases": ("concept_id", "channel", "agent", "at"),
     "candidates": ("concept", "parent", "dimension", "channel", "confidence", "voices", "conversations", "said_count",
                    "evidence", "state", "resolved_by", "resolved_at", "last_said_at"),
     "evidence": ("concept_id",),
-    # Not the text, which no decision changes: somebody may have it forgotten.
+    # Without the text: no decision changes it, and it may be forgotten later.
     "memories": tuple(name for name in KEPT if name != "text"),
     "states": ("status", "superseded_by_id"),
 }  # fmt: skip
@@ -54,7 +53,7 @@ FIELDS: Final = {
 def take_surroundings(
     concept_ids: Iterable[int], dim_ids: Iterable[int], claim_ids: Iterable[int] = ()
 ) -> Surroundings:
-    """The surroundings as they are; of conflicts the open ones, and those named."""
+    """Take a snapshot of the surroundings: of conflicts, the open ones and those named by ``claim_ids``."""
     concepts = set(concept_ids)
     claims = Q(concept_id__in=concepts, status__in=OPEN) | Q(id__in=set(claim_ids))
     return {
@@ -66,7 +65,7 @@ def take_surroundings(
 
 
 def take_names(words: Iterable[Soas]) -> Surroundings:
-    """What else refers to these words: other names, candidates, sentences."""
+    """Take a snapshot of what else refers to these words: aliases, candidates, sentences."""
     ids, tokens = {word.pk for word in words}, {word.token for word in words}
     naming = Q(concept__in=tokens) | Q(parent__in=tokens) | Q(dimension__in=tokens)
     return {
@@ -77,7 +76,6 @@ def take_names(words: Iterable[Soas]) -> Surroundings:
 
 
 def take_remembered(memories: Iterable[int], states: Iterable[int]) -> Surroundings:
-    """These memories and values of projects."""
     return {
         "memories": _take_all("memories", Memory.objects.filter(pk__in=set(memories)).defer("lexemes")),
         "states": _take_all("states", ProjectState.objects.filter(pk__in=set(states))),
@@ -94,7 +92,7 @@ def _make_key(part: str, row: Model) -> str:
 
 
 def find_differences(before: Surroundings, after: Surroundings) -> tuple[Surroundings, Surroundings]:
-    """Of both, only what differs."""
+    """Return the parts of both that differ."""
     old: Surroundings = {}
     new: Surroundings = {}
     for part in before:
@@ -106,13 +104,12 @@ def find_differences(before: Surroundings, after: Surroundings) -> tuple[Surroun
 
 
 def find_changed_slots(before: Surroundings, after: Surroundings) -> list[Slot]:
-    """The slots that hold another fact, or none any more."""
+    """Return the slots that hold another fact than before, or none any more."""
     old, new = ({key: edge and edge["parent_id"] for key, edge in one["edges"].items()} for one in (before, after))
     return sorted({read_slot(key) for key in old.keys() | new.keys() if old.get(key) != new.get(key)})
 
 
 def read_key(key: str) -> tuple[int, ...]:
-    """The ids that a key is made of."""
     return tuple(map(int, key.split(":")))
 
 

@@ -1,4 +1,4 @@
-"""Finds what one agent has brought into the graph, or taken out of it, and who else vouches for it."""
+"""Finds what one agent has added to the graph or retracted from it, and who else vouches for it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from resolution.decisions.memory_suspects import SuspectMemory, find_memories
 from resolution.intake.open_claims import OPEN
 from resolution.models import Claim, Decision
 
-PORTION: Final = 100  # facts that are read together
+PORTION: Final = 100  # facts read together
 UNDATED: Final = Q(said_at__lt=datetime.fromtimestamp(FIRST_DATED, UTC))
 STATED: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE, EdgeHistory.Action.CONFIRM)
 
@@ -35,13 +35,13 @@ class Heard:
     channel: str
     at: datetime
     words: str
-    replaced: Snapshot | None  # the fact that gave way to it
+    replaced: Snapshot | None  # the fact that it replaced
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A fact that the agent brought. ``voucher``: the strongest who said so independently; ``replaced``: what was there
-    before the agent spoke."""
+    """A fact that the agent brought. ``voucher`` is the strongest independent statement of it; ``replaced`` is the fact
+    that was there before the agent spoke."""
 
     edge: Edge
     words: str
@@ -52,9 +52,9 @@ class Suspect:
 
 @dataclass(slots=True)
 class Suspects:
-    """What a quarantine takes out: ``facts`` that somebody vouches for stay, with that voice's confidence.
-    ``retracted`` are the rows of the history in which the agent took a fact of others back, the newest first: these
-    facts return. ``names`` are aliases that it gave. Of ``memories`` the same holds as of facts."""
+    """The result of looking for suspects. ``facts`` with a voucher stay, with the voucher's confidence; the same is
+    true of ``memories``. ``retracted`` are the rows of the history, newest first, in which the agent retracted facts of
+    others: these return. ``names`` are aliases that the agent gave."""
 
     facts: list[Suspect] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Suspects:
         return [one for one in self.facts if one.voucher is None]
 
     def describe(self) -> str:
-        """What goes to the candidates, as "3 facts and 1 memory"."""
+        """Return what becomes candidates, such as "3 facts and 1 memory"."""
         facts = format_count(len(self.unvouched), "fact")
         count = len(self.unvouched_memories)
         return f"{facts} and {format_count(count, 'memory', 'memories')}" if count else facts
@@ -81,11 +81,12 @@ class Suspects:
 
 
 def find_suspects(agent: str, since: datetime | None = None) -> Suspects:
-    """What is in the graph, and what waits in the queue, because this agent has said it (since then)."""
+    """Find what is there because this agent said it, optionally only since then: facts, open claims, retractions,
+    aliases, memories."""
     edges = Edge.objects.filter(agent=agent).exclude(source__in=[Source.OPERATOR, Source.FESTINGER])
     said = Claim.objects.filter(agent=agent, status__in=OPEN).exclude(incoming_source=Source.OPERATOR)
     if since is not None:
-        # Of what was said before its conversation was first read, when that was.
+        # Statements without a date, from before the conversation was first read, count from when they were read.
         edges = edges.filter(Q(said_at__gte=since) | UNDATED & Q(last_confirmed__gte=since))
         said = said.filter(Q(said_at__gte=since) | UNDATED & Q(created_at__gte=since))
     found = Suspects(
@@ -113,7 +114,8 @@ def _key(edge: Edge) -> tuple[int, int]:
 
 
 def _find_retracted(agent: str, since: datetime | None) -> list[EdgeHistory]:
-    """What was not the agent's own, and about whose slot nobody else has said anything since."""
+    """Return retractions of facts that were not the agent's own, if nobody else has said anything about the slot
+    since."""
     later = EdgeHistory.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), pk__gt=OuterRef("pk"))
     rows = EdgeHistory.objects.filter(
         ~Exists(later.exclude(actor=agent).exclude(action=EdgeHistory.Action.CONFIRM)),
@@ -125,7 +127,8 @@ def _find_retracted(agent: str, since: datetime | None) -> list[EdgeHistory]:
 
 
 def _find_names(agent: str, since: datetime | None) -> list[Alias]:
-    """Those that it gave; not those that are left of a name it changed, which is a run of its own."""
+    """Return the aliases that the agent gave. Aliases left by its renamings are not included: each renaming is its own
+    run."""
     rows = Alias.objects.filter(agent=agent).exclude(channel=Channel.OPERATOR)
     rows = rows.filter(at__gte=since) if since is not None else rows
     merged = Decision.objects.filter(kind=Decision.Kind.MERGE, actor=agent, undone_by=None)
@@ -135,15 +138,16 @@ def _find_names(agent: str, since: datetime | None) -> list[Alias]:
 
 
 def find_own_names(ids: Iterable[int]) -> dict[int, int]:
-    """The concepts, by the ids of all their names that are aliases."""
+    """Map the ids of aliases to their concepts: for these ids, and for all aliases of these concepts."""
     return dict(
         Alias.objects.filter(Q(pk__in=(known := set(ids))) | Q(concept__in=known)).values_list("pk", "concept_id")
     )
 
 
 def _find_statements(edges: Sequence[Edge]) -> Mapping[tuple[int, int], list[Heard]]:
-    """Who stated these facts, by concept and parent, the oldest first; also those of before they were moved."""
-    # What was said under names that have become aliases since, by a merge say, is known by these.
+    """Return who stated these facts, by concept and parent, oldest first. Includes statements from before a fact was
+    moved."""
+    # Include what was said under names that have become aliases since, by a merge for example.
     own = find_own_names(word_id for edge in edges for word_id in _key(edge))
     concepts = {edge.concept_id for edge in edges}
     concepts |= {other for other, concept in own.items() if concept in concepts}
@@ -158,7 +162,7 @@ def _find_statements(edges: Sequence[Edge]) -> Mapping[tuple[int, int], list[Hea
         statement = Heard(row.actor, row.source, row.channel, row.at, row.reason, replaced)
         if row.after is not None:
             add(row.concept_id, row.after["parent_id"], statement)
-    # Whoever decided for a fact has said so.
+    # Operators who decided for a fact vouch for it.
     decided = Decision.objects.filter(
         claim__concept_id__in=concepts,
         source=Source.OPERATOR,
@@ -180,13 +184,13 @@ def _suspect(
     heard = statements[_key(edge)]
     own = [one for one in heard if one.agent == edge.agent]
     if since is not None and own and own[0].at < since:
-        return None  # it was there before, and only repeated
+        return None  # the fact was there before and was only repeated
     vouchers = [one for one in heard if is_independent(one)]
     strongest = vouchers[0] if vouchers else None
     for other in vouchers[1:]:
         strongest = other if strongest is None or is_weaker(strongest.channel, other.channel) else strongest
     replaced = next((one.replaced for one in own if one.replaced), None)
-    while replaced is not None and _is_of(replaced, edge.agent, since):  # then it goes as well
+    while replaced is not None and _is_of(replaced, edge.agent, since):  # that one is quarantined, too
         before = statements.get((edge.concept_id, replaced["parent_id"]), ())
         replaced = next((one.replaced for one in before if one.agent == edge.agent and one.replaced), None)
     is_corroborated = len({voice_of(one.agent) for one in vouchers}) > 1
@@ -200,7 +204,7 @@ def _is_of(fact: Snapshot, agent: str, since: datetime | None) -> bool:
 
 
 def _is_independent(said: Heard, agent: str, registered: Collection[str]) -> bool:
-    """Whether this is another voice: of those without a token, nobody knows who is who."""
+    """True if somebody else said it. Without a token, speakers cannot be told apart."""
     if said.source in (Source.OPERATOR, Source.FESTINGER):
         return True
     return said.agent != agent and _is_voice(agent, registered, said.agent, said.channel)

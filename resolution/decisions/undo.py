@@ -1,4 +1,4 @@
-"""Undoes decisions, singly or a whole run, from what their rows keep."""
+"""Undoes decisions, one by one or a whole run, from what their rows store."""
 
 import logging
 import math
@@ -41,14 +41,14 @@ from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decisi
 logger = logging.getLogger(__name__)
 
 MEMORY: Final = ConflictMember.Kind.MEMORY
-# What statements that confirm an edge change of it.
+# The fields of an edge that a confirming statement changes.
 CONFIRMED_FIELDS = ("confidence", "source", "channel", "agent", "is_corroborated", "said_at", "last_confirmed")
 
 
 @dataclass(slots=True)
 class UndoReport:
-    """The fate of a run's decisions: how they were undone, newest first, which could not be, and why, and how many
-    are left because the time was over."""
+    """The outcome for several decisions, newest first: the undo of each, those refused with the reason, and the number
+    left when time ran out."""
 
     undone: list[Decision] = field(default_factory=list)
     refused: list[tuple[Decision, str]] = field(default_factory=list)
@@ -56,24 +56,23 @@ class UndoReport:
 
 
 def undo(decision_id: int, actor: Actor, reason: str = "") -> Decision:
-    """Puts the graph and the queue back as they were before the decision; new words stay in the vocabulary.
-
-    Raises DecisionError, saying what is in the way."""
+    """Restore the graph and the queue as they were before the decision; new words stay in the vocabulary. Raises
+    DecisionError, which says what prevents it."""
     done = _undo(decision_id, actor, read_reason(reason))
     logger.info("decision.undone", extra={"decision": decision_id, "undo": done.pk})
     return done
 
 
 def undo_run(run_id: int, actor: Actor, reason: str = "", *, within_s: float = math.inf) -> UndoReport:
-    """Undoes what the run decided, newest first, each in a transaction of its own; what cannot be put back is skipped.
-    After ``within_s`` the rest is left as it is. Raises DecisionError if there is no such run."""
+    """Undo the run's decisions, newest first, each in its own transaction; those that cannot be undone are skipped.
+    Stops after ``within_s`` seconds. Raises DecisionError if there is no such run."""
     if not Run.objects.filter(id=run_id).exists():
         raise UnknownId(f"There is no run {run_id}.")
     return _undo_each(Decision.objects.filter(run_id=run_id), actor, reason, within_s)
 
 
 def undo_all(decision_ids: Collection[int], actor: Actor, *, within_s: float = math.inf) -> UndoReport:
-    """The same for decisions that were taken together."""
+    """Undo these decisions in the same way as ``undo_run``."""
     return _undo_each(Decision.objects.filter(pk__in=decision_ids), actor, "", within_s)
 
 
@@ -96,7 +95,7 @@ def _undo_each(decisions: QuerySet[Decision], actor: Actor, reason: str, within_
 def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     decision = _find(decision_id)
     before, after = decision.before, decision.after
-    # All in which it touched an edge or a row of the queue, or which it made.
+    # The dimensions in which the decision touched an edge or a claim, and those that it made.
     disputed = Claim.objects.filter(id__in=map(int, after["conflicts"])).values_list("dim_id", flat=True)
     of_edges = (read_slot(key)[1] for key in after["edges"])
     claim = decision.claim
@@ -106,22 +105,22 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     memory_ids = {*map(int, after.get("memories", ())), *(one.object_id for one in joined if one.kind == MEMORY)}
     lock_places(map(draft_of, Memory.objects.filter(pk__in=memory_ids).defer("lexemes")))
     store.lock_dimensions(dim_ids)
-    # Dimensions, then rows, as all writers lock. The conflict's own row keeps a decision about it out meanwhile.
+    # Lock dimensions, then rows, as all writers do. The lock on the conflict's row blocks other decisions about it.
     if claim is not None:
         Claim.objects.select_for_update().get(id=claim.pk)
     if decision.conflict_id is not None:
         Conflict.objects.select_for_update(of=("self",)).get(pk=decision.conflict_id)
-    # Only now, under the locks: of two who undo the same, the second sees the first.
+    # Check this under the locks: of two who undo the same decision, the second sees the first's undo.
     if (undone_by := Decision.objects.filter(undoes=decision).first()) is not None:
         raise DecisionError(f"Decision {decision.pk} was already undone by {undone_by.actor}.")
     edges: dict[str, Edge | None] = {}
-    for key in after["edges"]:  # the fact that the decision left in this place, or else took out of it
+    for key in after["edges"]:  # the fact that the decision left in this place or, if none, took out of it
         fact = after["edges"][key] or decision.before["edges"][key]
         edges[key] = store.lock_edge(TripleIds(fact["concept_id"], fact["dim_id"], fact["parent_id"]))
     _refuse_changed(edges, after)
     again = [*sides.put_back(decision, actor, reason), *_release(joined)]
 
-    # The conflict's own slot belongs to it even where nothing changed there: what is open in it is looked at again.
+    # Include the conflict's own slot even if nothing changed there, so that its open claims are rebased, too.
     concepts = {concept_id for concept_id, _ in (*of_conflict, *map(read_slot, after["edges"]))}
     old = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
     _put_aliases_back(decision)  # an alias has no facts, a fact has a dimension
@@ -135,15 +134,15 @@ def _undo(decision_id: int, actor: Actor, reason: str) -> Decision:
     _put_conflicts_back(decision)
     _reopen(decision)
     about = decision.conflict or (claim.conflict if claim is not None else None)
-    if about is not None and not about.question:  # others may have been opened about it meanwhile
+    if about is not None and not about.question:  # another conflict may have been opened about the slot meanwhile
         unite_conflicts_of(about)
-    sides.look_again(again, actor, reason)  # only now: what was disputed then is so in the same conflict
+    sides.look_again(again, actor, reason)  # after reopening, so that disputes go into the same conflict
     for slot in {*of_conflict, *find_changed_slots(old, take_surroundings(concepts, dim_ids))}:
         rebase(slot, fill=False)
     if decision.kind == Decision.Kind.QUARANTINE:
         candidates.close_known(concepts, actor)
     _drop_dimensions(decision, dim_ids)
-    # What the undo itself changed is kept in the same way, for whoever reads its row.
+    # Store what the undo itself changed in the same form, for readers of its row.
     new = take_surroundings(concepts, dim_ids, map(int, after["conflicts"]))
     return _record(decision, actor, reason, *find_differences(old, new))
 
@@ -158,8 +157,8 @@ def _find(decision_id: int) -> Decision:
 
 
 def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> None:
-    """Each slot must hold the fact that the decision left there."""
-    # Only which fact it is, not how sure: one that was confirmed since is still the same fact.
+    """Raise DecisionError if a slot no longer holds the fact that the decision left there."""
+    # Compare the fact, not its confidence: one that was confirmed since is still the same fact.
     for key, left in after["edges"].items():
         edge = edges[key]
         if (edge and (edge.parent_id, edge.is_isa)) == (left and (left["parent_id"], left["is_isa"])):
@@ -173,7 +172,7 @@ def _refuse_changed(edges: Mapping[str, Edge | None], after: Surroundings) -> No
 def _find_joined(
     before: Mapping[str, Snapshot | None], after: Mapping[str, Snapshot | None]
 ) -> Sequence[ConflictMember]:
-    """Return the members of open conflicts that are there because of facts that the decision made."""
+    """Return the members of open conflicts that exist because of facts that the decision made."""
     made = [left.get("edge_id") for key, left in after.items() if left and not _is_same_fact(left, before[key])]
     open_ones = ConflictMember.objects.filter(conflict__status=Conflict.Status.OPEN, conflict__tier=Conflict.Tier.SLOT)
     facts = open_ones.filter(kind=ConflictMember.Kind.EDGE, object_id__in=filter(None, made))
@@ -181,8 +180,8 @@ def _find_joined(
 
 
 def _release(joined: Sequence[ConflictMember]) -> list[Memory | ProjectState]:
-    """Take memories and project state out of conflicts, and return them: whether they contradict what is put back is
-    looked at anew."""
+    """Take memories and project state out of conflicts and return them. The caller checks again if they contradict the
+    restored facts."""
     ConflictMember.objects.filter(pk__in=[member.pk for member in joined]).delete()
     still_open = ConflictMember.objects.filter(object_id=OuterRef("pk"), conflict__status=Conflict.Status.OPEN)
     released: list[Memory | ProjectState] = []
@@ -194,7 +193,7 @@ def _release(joined: Sequence[ConflictMember]) -> list[Memory | ProjectState]:
 
 
 def _refuse_aliases(decision: Decision) -> None:
-    """Raise DecisionError where it would put back something about words that are aliases by now."""
+    """Raise DecisionError if the undo would restore something about words that are aliases by now."""
     edges = [snapshot for snapshot in decision.before["edges"].values() if snapshot is not None]
     ids = {snapshot[name] for snapshot in edges for name in ("concept_id", "dim_id", "parent_id")}
     claims = Claim.objects.filter(pk__in=map(int, decision.after["conflicts"]))
@@ -205,15 +204,15 @@ def _refuse_aliases(decision: Decision) -> None:
         raise DecisionError(f"{alias.soas} is another name of {alias.concept} by now: undo that first.")
 
 
-# --- the parts of the surroundings ---
+# --- restoring the surroundings ---
 
 
 def _put_edges_back(decision: Decision, edges: Mapping[str, Edge | None], attribution: Attribution) -> None:
-    """``edges`` are those in the slots that the decision touched, as they are now."""
+    """Restore the edges. ``edges`` are the current ones in the slots that the decision touched."""
     before = decision.before["edges"]
     wanted = [_with_confirmations(decision, key, was, edges) for key, was in before.items() if was is not None]
-    # All are taken out before one is put back: in between, the trigger could meet a cycle that is there neither before
-    # nor after.
+    # Retire all edges before restoring any: in between, the trigger could find a cycle that exists neither before nor
+    # after.
     for edge in edges.values():
         if edge is not None:
             store.retire(edge, attribution, store.Action.UNDO)
@@ -231,8 +230,8 @@ def _put_edges_back(decision: Decision, edges: Mapping[str, Edge | None], attrib
 
 
 def _with_confirmations(decision: Decision, slot: str, was: Snapshot, edges: Mapping[str, Edge | None]) -> Snapshot:
-    """The edge as it was, with what statements have changed of it since the decision."""
-    # Also where the decision had moved it: whoever confirmed it there confirmed the same fact.
+    """Return the edge's old snapshot, updated with what confirming statements have changed since the decision."""
+    # The decision may have moved the edge: statements that confirmed it there confirmed the same fact.
     before, after = decision.before["edges"], decision.after["edges"]
     moved = (key for key in after if not _is_same_fact(was, before[key]))
     place = next((key for key in (slot, *moved) if _is_same_fact(was, after[key])), None)
@@ -264,16 +263,17 @@ def _put_aliases_back(decision: Decision) -> None:
 
 
 def _put_dimensions_back(decision: Decision) -> None:
-    """Those that it has taken out, or changed; what it made goes last, when it is empty."""
+    """Restore the dimensions that the decision deleted or changed. Those that it made are dropped last, once they are
+    empty."""
     gone = {int(key): was for key, was in decision.before["dimensions"].items() if was is not None}
     for dim_id, was in sorted(gone.items()):
         store.ensure_dimension(dim_id, is_isa=was["is_isa"])
-    for dim_id, was in gone.items():  # when all are there to be split from
+    for dim_id, was in gone.items():  # once all exist that others were split from
         Dimension.objects.filter(pk=dim_id).update(**was)
 
 
 def _put_rows_back(model: type[Candidate] | type[Evidence], decision: Decision) -> None:
-    """Those of the rows that nobody has touched since."""
+    """Restore the rows that nobody has changed since."""
     part = "candidates" if model is Candidate else "evidence"
     before, after = decision.before.get(part, {}), decision.after.get(part, {})
     for row in model._default_manager.select_for_update().filter(pk__in=map(int, after)).order_by("pk"):
@@ -282,7 +282,7 @@ def _put_rows_back(model: type[Candidate] | type[Evidence], decision: Decision) 
 
 
 def _put_conflicts_back(decision: Decision) -> None:
-    """Those that nobody has touched since."""
+    """Restore the claims that nobody has changed since."""
     before, after = decision.before["conflicts"], decision.after["conflicts"]
     rows = Claim.objects.select_for_update().filter(id__in=map(int, after))
     for row in rows.order_by("id"):
@@ -295,7 +295,8 @@ def _put_conflicts_back(decision: Decision) -> None:
 
 
 def _reopen(decision: Decision) -> None:
-    """Reopen the conflict that it closed as a whole, whose members know the facts that were put back by new keys."""
+    """Reopen the conflict that the decision closed as a whole. Its members get the new keys of facts that were put
+    back."""
     for key, was in decision.before["edges"].items():
         place = dict(zip(("concept", "dim", "parent"), read_key(key), strict=False))
         edge = Edge.objects.filter(**place).exclude(parent=F("concept")).first()
@@ -309,7 +310,7 @@ def _reopen(decision: Decision) -> None:
     if again is None:
         Conflict.objects.filter(pk=closed.pk).update(status=Conflict.Status.OPEN, resolved_at=None, resolution=None)
         return
-    # Its place was contested again meanwhile: there is one open conflict of it, which all members join.
+    # The slot has another open conflict meanwhile, and can have only one: all members join that.
     for member in closed.members.all():
         ConflictMember.objects.get_or_create(
             conflict=again, kind=member.kind, object_id=member.object_id,
@@ -318,7 +319,7 @@ def _reopen(decision: Decision) -> None:
 
 
 def _withdraw(row: Claim, decision: Decision) -> None:
-    """A collision that the decision caused goes with it, unless it was decided about."""
+    """Delete a collision that the decision caused, or dismiss it if there are decisions about it."""
     if row.status not in OPEN:
         return
     if not row.decisions.exists():
@@ -339,7 +340,7 @@ def _stays_closed(row: Claim) -> bool:
 
 
 def _drop_dimensions(decision: Decision, dim_ids: Iterable[int]) -> None:
-    """Those that this decision made, or one that is undone by now, and that nobody uses."""
+    """Drop unused dimensions that this decision made, or another one that is undone by now."""
     for dim_id in sorted(dim_ids):
         undone = Decision.objects.filter(undone_by__isnull=False, before__dimensions__contains={str(dim_id): None})
         is_made = decision.before["dimensions"].get(str(dim_id), {}) is None or undone.exists()

@@ -1,1 +1,1 @@
-"""Asks where the story of a project would confuse whoever joins it today."""
+"""Asks people about points where the story of a project would confuse somebody who joins it today."""

@@ -1,4 +1,4 @@
-"""What has changed since the detective last looked, and in whose story."""
+"""Finds what has changed since the detective last looked, and in whose story."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,10 @@ from resolution.detective.reading import CHANGED_MAX
 from resolution.domain.story import StoryRow, carries
 from resolution.models import DetectiveMark
 
-# A row that was begun earlier may be committed later, with a lower number: what is as new as this waits.
+# A row may be committed after others with higher ids. Newer rows than this wait, so that none is skipped.
 SETTLED_S: Final = 5.0
 TABLES: Final = {
-    # By table: the column of the time, and what makes somebody look.
+    # The column of each table that holds the time, and the condition for rows that matter.
     "edge_history": ("at", "action <> 'confirm'"),
     "memory_history": ("at", "action IN ('create', 'promote', 'edit', 'restore', 'undo')"),
     "project_state": ("set_at", "true"),
@@ -43,7 +43,7 @@ ByStory = dict[int | None, set[StoryRow]]  # by the id of the project
 
 @dataclass(frozen=True, slots=True)
 class NewRows:
-    """The newest rows since the marks. ``marks``: where they are to be put when these have been read."""
+    """The newest rows since the marks, and the new ``marks`` to set once they have been read."""
 
     rows: ByStory
     first: datetime | None
@@ -52,7 +52,7 @@ class NewRows:
 
 
 def find_changes() -> NewRows:
-    """Where there is no mark yet, nothing is new: what was there before is read when somebody asks for it."""
+    """Find the rows since the marks. Without marks nothing is new: older rows are read only on request."""
     known = dict(DetectiveMark.objects.values_list("source", "row"))
     found: dict[str, list[int]] = {}
     times: list[datetime] = []
@@ -68,7 +68,7 @@ def find_changes() -> NewRows:
             found[table] = [key for key, _ in rows]
             times += [at for _, at in rows]
     if not times or known.keys() != marks.keys():
-        set_marks(marks)  # so that nobody looks at the same repetitions every minute
+        set_marks(marks)  # so that the same confirmations are not scanned every minute
         return NewRows({}, None, None, marks)
     return NewRows(group(found), min(times), max(times), marks)
 
@@ -86,7 +86,7 @@ def find_changes_since(time: datetime) -> ByStory:
 
 
 def group(found: Mapping[str, Sequence[int]]) -> ByStory:
-    """The rows that have changed, by the projects in whose story they are."""
+    """Group the changed rows by the projects whose story they belong to."""
     rows: ByStory = defaultdict(set)
     memories = Memory.objects.filter(history__pk__in=found["memory_history"]).values_list("pk", "project_id")
     for key, project in memories.distinct():
@@ -102,7 +102,7 @@ def group(found: Mapping[str, Sequence[int]]) -> ByStory:
 
 
 def find_projects(history_ids: Sequence[int]) -> dict[int, set[int]]:
-    """In whose story changes of facts are: see ``reading``."""
+    """Map changes of facts to the projects whose story they belong to (see ``reading``)."""
     slugs = list(Project.objects.values_list("pk", "slug"))
     project_of = dict(Agent.objects.exclude(project=None).values_list("name", "project_id"))
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Rows of the tables as lines of a story."""
+"""Turns rows of the tables into lines of a story."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -24,11 +24,11 @@ ENDINGS: Final = {
     ProjectState.Status.SUPERSEDED: "replaced",
 }
 DECISIONS_MAX: Final = 200
-LOOKED_AT_MAX: Final = 20_000  # decisions, the newest
+LOOKED_AT_MAX: Final = 20_000  # newest decisions that are searched
 TOLD_DECISIONS: Final = ("update", "dismiss", "relocate", "decompose", "supersede", "accept", "answer")
-NAMES_MAX: Final = 200  # words of texts that may name concepts
+NAMES_MAX: Final = 200  # words of a text that may name concepts
 
-# The fact that a row has placed is the one that stands if none of its slot came after it.
+# The fact that a row placed is the current one if no later row of its slot placed it.
 EDGE_LINES: Final = """
     SELECT h.id, h.at, h.action, concept.token, dim.token, parent.token,
         ((coalesce(h.after, h.before))->>'is_isa')::bool, h.after IS NULL, h.actor, h.source, h.channel,
@@ -53,7 +53,7 @@ _NAMES: Final = re.compile(r"[^\W_]+(?:[_.'@+-][^\W_]+)*")
 
 
 def load_lines(rows: Collection[StoryRow], project: Project | None) -> list[StoryLine]:
-    """In no order; rows that are gone are left out."""
+    """Return the lines of the rows, in no particular order. Rows that are gone are left out."""
     ids: dict[str, list[int]] = {kind: [] for kind in ("edge_history", "memory", "project_state")}
     for row in rows:
         ids[row.kind].append(row.id)
@@ -123,7 +123,8 @@ def tell_state(state: ProjectState) -> StoryLine:
 
 
 def load_decisions(project: Project | None) -> list[StoryLine]:
-    """The newest about the project's facts, memories and state, or about what belongs to none."""
+    """Return the newest decisions about the project's facts, memories and state, or about those that belong to no
+    project."""
     slugs = [project.slug] if project is not None else list(Project.objects.values_list("slug", flat=True))
     rows = Decision.objects.filter(kind__in=TOLD_DECISIONS, undone_by=None).select_related(*Decision.NAMES, "conflict")
     if project is not None:
@@ -151,7 +152,7 @@ def tell_decision(decision: Decision) -> StoryLine:
     )
 
 
-# --- what is about the same ---
+# --- related rows ---
 
 
 def find_slots(history_ids: Sequence[int]) -> list[tuple[int, int]]:
@@ -159,7 +160,7 @@ def find_slots(history_ids: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def find_memories_of_slots(ids: Sequence[int]) -> set[StoryRow]:
-    """The other memories of the slots of these."""
+    """Return the memories in the same slots as these."""
     slots = Memory.objects.filter(pk__in=ids).exclude(slot="").values_list("project", "category", "slot").distinct()
     found: set[StoryRow] = set()
     for project, category, slot in slots[:DECISIONS_MAX]:
@@ -176,6 +177,6 @@ def find_state_of_slots(ids: Sequence[int]) -> set[StoryRow]:
 
 
 def split_names(text: str) -> Iterable[str]:
-    """The words of a text that may be names of concepts, with and without their joiners."""
+    """Return words and pairs of words that may be names of concepts. Pairs are joined by an underscore."""
     words = [word.lower() for word in _NAMES.findall(text)][:NAMES_MAX]
     return {*words, *(f"{one}_{other}" for one, other in pairwise(words))}

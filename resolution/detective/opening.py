@@ -1,4 +1,4 @@
-"""Opens conflicts about what a story leaves open, each pair of rows once."""
+"""Opens conflicts about what a story leaves open, once for each pair of rows."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -16,7 +16,7 @@ from resolution.layers.conflicts import Member, open_conflict
 from resolution.models import Conflict, ConflictMember
 
 SLOT_ROWS_MAX: Final = 50
-# The conflicts, open or decided, of which one of the rows was a member: with all that they were about.
+# All rows of the conflicts, open or decided, that one of these rows was a member of.
 KNOWN: Final = """
     SELECT conflict_id, kind, object_id FROM conflict_member WHERE conflict_id IN (
         SELECT m.conflict_id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS asked (kind, id)
@@ -35,7 +35,8 @@ IN_DISPUTE: Final = """
 
 
 def drop_known(findings: Iterable[Finding]) -> list[Finding]:
-    """Those with a pair of rows that no conflict has been about, open or decided, nor one of these before it."""
+    """Return the findings with at least one pair of rows that no conflict, open or decided, and no earlier finding is
+    about."""
     found = list(findings)
     pairs = find_known_pairs({row for each in found for line in each.lines for row in line.rows})
     disputed = find_disputed({line.row.id for each in found for line in each.lines if line.row.kind == "edge_history"})
@@ -76,7 +77,7 @@ def find_disputed(history_ids: Collection[int]) -> set[int]:
 
 
 def open_for(finding: Finding, project: Project | None) -> int | None:
-    """The id of the conflict; None where something has changed since the story was read."""
+    """Open a conflict and return its id. Returns None if something has changed since the story was read."""
     with transaction.atomic():
         rows = told.load_lines([line.row for line in finding.lines], project)
         now = {line.row: line for line in rows}
@@ -100,7 +101,7 @@ def open_for(finding: Finding, project: Project | None) -> int | None:
 
 
 def is_reversal(line: StoryLine) -> bool:
-    """Whether it still is one by all that happened in its slot: part of that may have been forgotten."""
+    """True if the line is still a reversal, given all changes of its slot; some may have been forgotten."""
     slots = told.find_slots([line.row.id])
     with connection.cursor() as cursor:
         cursor.execute(
@@ -115,7 +116,8 @@ def is_reversal(line: StoryLine) -> bool:
 
 
 def as_member(line: StoryLine, *, is_asked: bool) -> Member:
-    """By the fact that stands, where it does: that is what a decision changes."""
+    """Return the line as a member of a conflict. If its fact is current, the member is that fact, because decisions
+    change facts."""
     kind, key = next((row for row in line.also if row.kind == ConflictMember.Kind.EDGE), line.row)
     support: Sequence[tuple[str, str]] = [(line.speaker, line.channel)]
     return Member(kind, key, line.text, support, is_asked=is_asked)

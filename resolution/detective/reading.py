@@ -1,8 +1,8 @@
-"""Reads the story of a project out of the tables: of a long one only what the forgetting curve leaves.
+"""Reads the story of a project from the tables; of a long one, only what the forgetting curve leaves.
 
-A project's story is what belongs to it: its memories and its state; the facts whose concept or dimension carries its
-name, that its agents have stated, or that were stated in its conversations; and what was decided about all of these.
-What belongs to no project is a story of its own.
+A project's story consists of its memories and state; of facts whose concept or dimension carries its name, that its
+agents stated, or that were stated in its conversations; and of the decisions about all of these. Everything that
+belongs to no project is a story of its own.
 """
 
 from collections.abc import Collection, Iterable
@@ -18,15 +18,15 @@ from resolution.domain.forgetting import Curve, choose, number_of
 from resolution.domain.story import BATCH_CHARACTERS, StoryLine, StoryRow, measure, sort_lines
 from resolution.views.belongings import Belongings, find_belongings
 
-ROWS_MAX: Final = 50_000  # of one table that are looked at by their age; of more, as many at random
-WHOLE_MAX: Final = 500  # rows that may fit one batch
+ROWS_MAX: Final = 50_000  # rows of a table that are considered; a random sample if there are more
+WHOLE_MAX: Final = 500  # rows that may fit into one batch
 RELATED_MAX: Final = 20  # rows of one slot, or with the words of one row
-LOOKED_AROUND_MAX: Final = 20  # of what has changed, the newest, whose surroundings are read, too
+LOOKED_AROUND_MAX: Final = 20  # newest changes whose related rows are read, too
 CHANGED_MAX: Final = 500
 
 HISTORY, MEMORY, STATE = "edge_history", "memory", "project_state"
 
-# A share of the pages where there are too many rows to look at each: what is read does not grow with the table.
+# Samples a share of the pages if there are too many rows, so that the cost does not grow with the table.
 SHARED_EDGES: Final = """
     FROM edge_history AS h TABLESAMPLE SYSTEM (%(percent)s) REPEATABLE (%(number)s)
     WHERE h.concept_id <> ALL(%(names)s) AND h.dim_id <> ALL(%(names)s) AND h.actor <> ALL(%(agents)s)
@@ -39,7 +39,7 @@ PROJECT_EDGES: Final = """
     WHERE (h.concept_id = ANY(%(names)s) OR h.dim_id = ANY(%(names)s) OR h.actor = ANY(%(agents)s)
       OR h.conversation = ANY(%(conversations)s))
 """
-# How often something about the slot was in conflict.
+# The number of conflicts about each slot.
 FLAGGED_SLOTS: Final = """
     SELECT concept_id, dim_id, count(*) AS conflicts FROM (
         SELECT concept_id, dim_id FROM conflict WHERE concept_id IS NOT NULL
@@ -78,7 +78,7 @@ OF_SLOTS: Final = """
         ORDER BY h.at DESC LIMIT %s
     ) AS near
 """
-# What says something about the same things: the rows with most of its words, and the facts about what it names.
+# Rows about the same things: the memories that share most words, and the facts about the concepts that are named.
 WITH_WORDS: Final = """
     SELECT near.id FROM unnest(%s::text[]) AS changed (text) CROSS JOIN LATERAL (
         SELECT id FROM (
@@ -108,8 +108,8 @@ class SampledRow(NamedTuple):
 def read_story(
     project: Project | None, changed: Collection[StoryRow], *, now: datetime, seed: str, tuning: Tuning
 ) -> list[StoryLine]:
-    """The oldest line first. ``changed``: what has made somebody look, which is never forgotten, and neither is what is
-    about the same."""
+    """Return the story's lines, oldest first. ``changed`` are the rows that triggered the reading; they and the rows
+    related to them are never forgotten."""
     kept = {*changed, *find_related(project, changed)}
     found = list(sample_rows(find_belongings(project), now, seed))
     decisions = told.load_decisions(project)
@@ -147,7 +147,7 @@ def sample_rows(own: Belongings, now: datetime, seed: str) -> Iterable[SampledRo
 
 
 def find_related(project: Project | None, changed: Collection[StoryRow]) -> set[StoryRow]:
-    """The rows of the slots of what has changed, and those with its words."""
+    """Return the rows of the slots of what has changed, and rows with its words."""
     newest = sorted(changed, key=lambda row: row.id, reverse=True)
     lines = told.load_lines(newest[:LOOKED_AROUND_MAX], project)
     slots = told.find_slots([row.id for row in newest if row.kind == HISTORY])

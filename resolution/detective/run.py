@@ -1,5 +1,5 @@
-"""The run of the detective: reads the stories in which something has changed, finds what they leave open, and asks
-people about it. A process that dies leaves what it has asked; the next run reads again."""
+"""The detective's run: reads the stories in which something has changed, finds what they leave open, and asks people
+about it. If the process dies, the conflicts it opened stay, and the next run reads again."""
 
 import logging
 from collections import Counter
@@ -29,17 +29,17 @@ from resolution.resolver import run_records
 logger = logging.getLogger(__name__)
 
 NIGHT: Final = timedelta(days=1)
-BATCHES_AT_ONCE: Final = 4  # that a model is asked about
-DELAYS_MAX: Final = 6  # after so many delays it reads although somebody goes on writing
-QUESTIONS_MAX: Final = 20  # of one story in one run: a model that sees confusion everywhere must not fill the desk
+BATCHES_AT_ONCE: Final = 4  # concurrent calls of the model
+DELAYS_MAX: Final = 6  # after so many delays it reads even while somebody is still writing
+QUESTIONS_MAX: Final = 20  # per story and run: a model that sees confusion everywhere must not flood the conflicts desk
 SETTING: Final = "detective_model_id"
 SHARED: Final = "what belongs to no project"
 
 
 @dataclass(slots=True)
 class Read:
-    """What was found in a story: ``findings`` are those that nobody has been asked about. ``lack``: why no model has
-    read it, and ``failures`` what went wrong, in words."""
+    """The result of reading a story. ``findings`` are those that nobody was asked about before, ``lack`` is the reason
+    why no model read it, and ``failures`` are the errors in words."""
 
     lines: int
     batches: int
@@ -49,7 +49,7 @@ class Read:
 
 
 def read_again(now: datetime | None = None) -> Run | None:
-    """The run some minutes after the last change; None where nothing has changed, or somebody is still writing."""
+    """Run some minutes after the last change. Returns None if nothing has changed or somebody is still writing."""
     now = now or timezone.now()
     found = changes.find_changes()
     if found.first is None or found.last is None:
@@ -64,13 +64,13 @@ def read_again(now: datetime | None = None) -> Run | None:
 
 
 def read_at_night(now: datetime | None = None) -> Run | None:
-    """All that has changed in a day once more, together, and what could not be asked about."""
+    """Read everything that changed within a day once more, together, including what could not be asked about."""
     now = now or timezone.now()
     return carry_out(changes.find_changes_since(now - NIGHT), seed=f"{now:%Y-%m-%d}", now=now)
 
 
 def read_now(project: Project | None, actor: str = "") -> Run | None:
-    """The whole story of one project, or of what belongs to none."""
+    """Read the whole story of one project, or of everything that belongs to none."""
     now = timezone.now()
     found = changes.find_changes_since(now - NIGHT)
     key = project.pk if project is not None else None
@@ -78,14 +78,14 @@ def read_now(project: Project | None, actor: str = "") -> Run | None:
 
 
 def rehearse(project: Project | None) -> Read:
-    """What would be asked. The model is asked for real, and its calls count."""
+    """Return what would be asked. The model is called for real, and its calls count."""
     now = timezone.now()
     changed = changes.find_changes_since(now - NIGHT).get(project.pk if project is not None else None, set())
     return Detective(now, now.isoformat(), "rehearsal, ").read(project, changed)
 
 
 def carry_out(stories: ByStory, *, seed: str, now: datetime, actor: str = "") -> Run | None:
-    """None where another is under way, or there is nothing to read."""
+    """Run the detective. Returns None if another run is in progress or there is nothing to read."""
     if not stories:
         return None
 
@@ -100,7 +100,7 @@ def carry_out(stories: ByStory, *, seed: str, now: datetime, actor: str = "") ->
 
 
 def work(run: Run, detective: "Detective", stories: ByStory) -> list[str]:
-    """Reads each and opens what it leaves open; what went wrong, in words."""
+    """Read each story, open conflicts about what it leaves open, and return the errors in words."""
     counts: Counter[str] = Counter()
     notes: list[str] = []
     model = str(detective.model or "")
@@ -121,7 +121,7 @@ def work(run: Run, detective: "Detective", stories: ByStory) -> list[str]:
 
 
 class Detective:
-    """Reads stories as of a time, with the tiers and, where one is chosen, a language model."""
+    """A reader of stories as of a point in time, with the rules and, if one is chosen, a language model."""
 
     def __init__(self, now: datetime, seed: str, subject: str) -> None:
         self.now = now
@@ -147,7 +147,7 @@ class Detective:
 
 
 def find_near(lines: list[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
-    """The pairs of memories of the story that are near each other in meaning; none without vectors."""
+    """Return the pairs of memories in the story that are close in meaning; none without vectors."""
     memories = {line.row.id: line for line in lines if line.row.kind == "memory" and line.is_active}
     if len(memories) < 2 or not schema.has_tables():
         return []
@@ -156,7 +156,8 @@ def find_near(lines: list[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
 
 
 def ask_about(batches: Sequence[StoryBatch], model: LanguageModel, subject: str) -> tuple[list[Finding], list[str]]:
-    """What the model found, in the order of the story, and what went wrong; a batch that fails stops no other."""
+    """Return the model's findings in the order of the story, and the errors in words. A failed batch does not stop the
+    others."""
 
     def ask(number: int) -> tuple[list[Finding], list[str]]:
         name = f"{subject}, batch {number + 1} of {len(batches)}"

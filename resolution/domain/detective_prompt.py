@@ -1,5 +1,5 @@
-"""Asks a language model where the story of a project would confuse somebody who joins it today, and reads the answer
-strictly: a question to an operator has to be about lines of the story, and has to be answered by yes or no."""
+"""Asks a language model where the story of a project would confuse a newcomer, and validates the answer strictly: a
+question must be about lines of the story and answerable by yes or no."""
 
 import itertools
 import re
@@ -11,8 +11,8 @@ from memory.domain.recall.notes import find_content_words, make_harmless
 from resolution.domain.story import DECISION, StoryBatch, StoryLine, is_same_session
 
 QUESTION_CHARACTERS: Final = 400
-ROWS_MAX: Final = 12  # of one question: nobody can weigh more
-FINDINGS_MAX: Final = 20  # of one batch
+ROWS_MAX: Final = 12  # per question: nobody can weigh more
+FINDINGS_MAX: Final = 20  # per batch
 
 SYSTEM: Final = """\
 You are a narrative coherence detective for a team's shared AI memory. Read the chronological story and identify where \
@@ -82,7 +82,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 _FRAMING: Final = frozenset(content_stems(PROMPT))
 _ID: Final = re.compile(r"[0-9a-f]{8}")
-_BETWEEN: Final = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+(?=[\"'“‘(]*[A-Z])")  # two sentences
+_BETWEEN: Final = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+(?=[\"'“‘(]*[A-Z])")  # the gap between two sentences
 _ASKS: Final = re.compile(
     r"(?:^|[,;:–—]\s+)[\"'“‘(]*(?:is|are|was|were|am|do|does|did|has|have|had|can|could|should|shall|will|would|may|must)"
     r"(?:n['’]t)?\b",
@@ -92,7 +92,8 @@ _ASKS_FOR_MORE: Final = re.compile(r"[\"'“‘(]*(?:who|whom|whose|what|which|w
 
 
 class Finding(NamedTuple):
-    """Lines that leave something open, what found them, the question, and the line that it is about."""
+    """Lines that leave something open, the tier that found them, the question, and the line that the question is
+    about."""
 
     tier: str
     lines: tuple[StoryLine, ...]
@@ -105,7 +106,7 @@ def build_prompt(batch: StoryBatch) -> str:
 
 
 def read_findings(answer: Mapping[str, object], batch: StoryBatch) -> tuple[list[Finding], list[str]]:
-    """Return what the model found that can be asked, and why the rest cannot."""
+    """Return the findings that can be asked, and the reasons why the others cannot."""
     given = answer.get("confusions")
     if not isinstance(given, list):
         return [], ["there is no list of confusions"]
@@ -121,7 +122,7 @@ def read_findings(answer: Mapping[str, object], batch: StoryBatch) -> tuple[list
 
 
 def _read_finding(given: object, lines: Mapping[str, StoryLine]) -> Finding:
-    """Raises ValueError, which says what is wrong with it."""
+    """Validate one finding. Raises ValueError with the reason."""
     if not isinstance(given, dict) or not given.keys() <= {"fact_ids", "question", "asked_id"}:
         raise ValueError("a confusion is no object of fact_ids, question and asked_id")
     names, question, asked = given.get("fact_ids"), given.get("question"), given.get("asked_id", "")
@@ -146,11 +147,11 @@ def _read_finding(given: object, lines: Mapping[str, StoryLine]) -> Finding:
 
 
 def find_lack(members: list[StoryLine]) -> str:
-    """Why nothing is left open by these lines; empty where something may be."""
+    """Return why these lines leave nothing open, or "" if they may."""
     if not 2 <= len(members) <= ROWS_MAX:
         return f"{len(members)} lines leave nothing open that a question could settle"
     active = [line for line in members if line.is_active]
-    # What was replaced is only of interest on the way there and back.
+    # Replaced lines only matter in a change there and back.
     if not active or (len(active) == 1 and len(members) == 2):
         return "what was replaced by the other line is settled"
     if all(is_same_session(one, other) for one, other in itertools.pairwise(members)):
@@ -161,11 +162,11 @@ def find_lack(members: list[StoryLine]) -> str:
 
 
 def find_leak(question: str, members: Iterable[StoryLine], lines: Iterable[StoryLine]) -> str:
-    """A word of the question that it can only have from what concerns one person alone, or from the sentence in which
-    somebody stated a fact; empty where there is none. Whoever sees its own lines gets to read it."""
+    """Return a word that the question can only have from lines about one other person, or from the sentence in which a
+    fact was stated; "" if there is none. Everybody who may see the question's own lines gets to read it."""
     own = list(members)
     owners = {line.owner for line in own}
-    # A line of the story may have asked the model for it.
+    # A line of the story may have told the model to reveal it.
     private = " \n".join([line.text for line in lines if line.owner and line.owner not in owners])
     private += " \n".join(line.words for line in lines)
     told = " \n".join(f"{line.text} {line.slot} {line.value}" for line in own)
@@ -174,7 +175,7 @@ def find_leak(question: str, members: Iterable[StoryLine], lines: Iterable[Story
 
 
 def is_yes_no_question(text: str) -> bool:
-    """True if it is one or two sentences, of which one asks what yes or no answers, and none asks for more."""
+    """True if the text is one or two sentences, at least one asks a yes-or-no question, and none asks an open one."""
     text = " ".join(text.split())
     sentences = _BETWEEN.split(text)
     asking = [sentence for sentence in sentences if sentence.rstrip("\"'”’) ").endswith("?")]
@@ -187,7 +188,7 @@ def is_yes_no_question(text: str) -> bool:
 
 
 def _guess_asked(question: str, members: Iterable[StoryLine]) -> StoryLine:
-    """The line that holds and has most of the question's words; of several the newest."""
+    """Return the active line that shares most words with the question, the newest if there are several."""
     wanted = find_content_words(question)
     active = [line for line in members if line.is_active]
     return max(active, key=lambda line: (len(find_content_words(line.text) & wanted), line.at))

@@ -1,5 +1,5 @@
-"""Asks a language model what is worth remembering of what somebody said, and says which of its answers may be stored:
-those that it has from there."""
+"""Asks a language model what is worth remembering from what somebody said, and filters its answer: only conclusions
+that the messages support may be stored."""
 
 import re
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from memory.semantic.domain.consolidation import is_question
 from memory.semantic.domain.extraction import keep_private
 from resolution.domain.llm_prompt import ModelQuestion, quote_json
 
-CATEGORIES: Final = ("identity", "preference", "project", "episodic")  # other: for what somebody wants all to know
-MEMORIES_MAX: Final = 10  # of one answer
+CATEGORIES: Final = ("identity", "preference", "project", "episodic")  # not "other": that is for what all should know
+MEMORIES_MAX: Final = 10  # per answer
 TEXT_MAX: Final = 300  # characters of a memory, as a prompt shows it
-GROUNDED_LEAST: Final = 0.5  # of its words that say something, as a share
-_WRITER_WORDS: Final = frozenset({"user", "team", "assistant"})  # by which a memory calls those who spoke
+GROUNDED_LEAST: Final = 0.5  # share of the content words
+_WRITER_WORDS: Final = frozenset({"user", "team", "assistant"})  # how a memory refers to the speakers
 _NAME: Final = re.compile(r"(?<=\S )[^\W\d_]*[A-Z][\w.+#'-]*|\d[\w.,:]*\w|\d")
 
 SYSTEM: Final = """\
@@ -64,7 +64,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class QuotedMessage:
-    """A message in the speaker's own words; ``at`` is a day and time to read."""
+    """A message in the speaker's own words; ``at`` is a readable day and time."""
 
     words: str
     at: str
@@ -72,7 +72,7 @@ class QuotedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """``evidence``: indexes of messages, from 0."""
+    """A memory that the model concluded. ``evidence`` holds indexes of messages, from 0."""
 
     text: str
     category: str
@@ -85,7 +85,7 @@ class _RejectedConclusion(ValueError):
 
 
 def build_question(groups: Sequence[Sequence[QuotedMessage]], known: Sequence[str]) -> ModelQuestion:
-    """The messages are numbered from 1 through all groups."""
+    """Build the question. Messages are numbered from 1 across all groups."""
     number = 0
     shown: list[list[dict[str, object]]] = []
     for group in groups:
@@ -98,8 +98,8 @@ def build_question(groups: Sequence[Sequence[QuotedMessage]], known: Sequence[st
 
 
 def read_conclusions(data: object, said: Sequence[str]) -> tuple[list[Conclusion], list[str]]:
-    """What of an answer may be stored, each text once, and why the rest may not. ``said``: the messages in their order.
-    Raises nothing, whatever the answer is."""
+    """Return the conclusions that may be stored, each text once, and the reasons why the others may not. ``said`` holds
+    the messages in their order. Never raises, whatever the answer is."""
     memories = data.get("memories") if isinstance(data, dict) else None
     if not isinstance(memories, list):
         return [], ["the answer has no list of memories"]
@@ -116,7 +116,7 @@ def read_conclusions(data: object, said: Sequence[str]) -> tuple[list[Conclusion
 
 
 def _read_conclusion(memory: object, said: Sequence[str]) -> Conclusion:
-    """Raises _Rejected."""
+    """Validate one conclusion. Raises _RejectedConclusion."""
     if not isinstance(memory, dict) or not isinstance(memory.get("text"), str):
         raise _RejectedConclusion("a memory without a text")
     text = " ".join("".join(sign if sign.isprintable() else " " for sign in memory["text"]).split())
@@ -142,7 +142,7 @@ def _is_number_of(number: object, said: Sequence[str]) -> bool:
 
 
 def is_grounded(text: str, evidence: str) -> bool:
-    """True if all names and numbers of the text, and half of its other words, are in the evidence."""
+    """True if the evidence contains all names and numbers of the text, and half of its other content words."""
     words, stems = set(words_of(evidence)), set(content_stems(evidence))
     if not all(set(words_of(name[0])) <= words for name in _NAME.finditer(text)):
         return False

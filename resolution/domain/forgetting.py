@@ -1,5 +1,5 @@
-"""How much of a long story is left when the detective reads it again: the newer, the more, and more of what has been
-disputed before. The same seed leaves the same."""
+"""The forgetting curve: the shares of a long story that the detective reads again. Newer rows and rows with earlier
+conflicts survive more often. The same seed gives the same selection."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -11,34 +11,34 @@ from resolution.domain.story import StoryRow
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
-LINES_MAX: Final = 2_000  # of a story, some ten batches: of more the model's calls would have no end
+LINES_MAX: Final = 2_000  # per story: about ten batches, which bounds the model's calls
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The share that survives, by age: under a day, up to a week, after that."""
+    """The share of rows that survives, by age: under a day, up to a week, older."""
 
     day: float = 0.3
     week: float = 0.15
     older: float = 0.075
 
     def survival(self, age: timedelta, conflicts: int) -> float:
-        """The chance of a row of this age that was in so many conflicts."""
+        """Return the probability that a row of this age with that many conflicts survives."""
         base = self.day if age < DAY else self.week if age <= WEEK else self.older
         return min(1.0, base * 2.0 ** min(conflicts, 16))
 
 
 def number_of(seed: str) -> int:
-    """The same seed as a number that Postgres takes."""
+    """Hash the seed to a 32-bit number for Postgres."""
     return int.from_bytes(blake2s(seed.encode(), digest_size=4).digest())
 
 
 def choose(
     aged: Mapping[StoryRow, tuple[timedelta, int]], kept: Collection[StoryRow], *, curve: Curve, seed: str
 ) -> set[StoryRow]:
-    """The ``kept`` rows and, of those whose age and conflicts are given, what survives; LINES_MAX in all, if not more
-    are kept."""
-    # How near a row is to be forgotten: where too much survives, what was nearest goes.
+    """Return the ``kept`` rows and the survivors of the aged ones, which are given with their age and number of
+    conflicts. At most LINES_MAX in all, unless more are kept."""
+    # How close each row is to being forgotten. If too many survive, those closest to it go.
     nearness = {
         row: draw(seed, row) / chance
         for row, (age, conflicts) in aged.items()
@@ -49,6 +49,6 @@ def choose(
 
 
 def draw(seed: str, row: StoryRow) -> float:
-    """A number from 0 to 1; a row whose chance is not above it is forgotten."""
+    """Return a number from 0 to 1. A row is forgotten if its chance is not greater."""
     digest = blake2s(f"{seed} {row.kind} {row.id}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64

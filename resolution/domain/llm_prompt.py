@@ -1,4 +1,4 @@
-"""Asks a language model about a conflict: builds the prompt, and the schema of the answer, by the collision's type."""
+"""Asks a language model about a conflict: builds the prompt and the schema of the answer for each collision type."""
 
 import json
 import re
@@ -73,7 +73,7 @@ _NAMES: Final[dict[str, dict[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class QuotedStatement:
-    """Someone's words for a fact; ``at`` is a day and time to read."""
+    """Somebody's words for a fact; ``at`` is a readable day and time."""
 
     by: str
     role: str
@@ -85,8 +85,8 @@ class QuotedStatement:
 
 @dataclass(frozen=True, slots=True)
 class CaseSide:
-    """A fact with what speaks for it, the newest statement first. ``is_gone``: it was taken out of the graph after
-    the conflict arose."""
+    """A fact and the statements that support it, newest first. ``is_gone`` is True if it was taken out of the graph
+    after the conflict arose."""
 
     fact: Triple
     confidence: float
@@ -98,15 +98,15 @@ class CaseSide:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A conflict with all that a decision needs. ``existing`` is None for a cycle: then ``ring`` is the chain of facts
-    from the incoming parent to the concept, the one that closes it last."""
+    """A conflict with everything that a decision needs. For a cycle, ``existing`` is None and ``ring`` is the chain of
+    facts from the incoming parent to the concept, the closing one last."""
 
     collision_type: str
     incoming: CaseSide
     existing: CaseSide | None = None
     ring: tuple[CaseSide, ...] = ()
     other_facts: tuple[Triple, ...] = ()
-    sentences: tuple[tuple[str, str], ...] = ()  # role and words of those that name the concept, the newest first
+    sentences: tuple[tuple[str, str], ...] = ()  # role and words of sentences that name the concept, newest first
     dimensions: tuple[tuple[str, str], ...] = ()  # name, question
     earlier_error: str = ""  # why the last attempt at a decision failed
     now: str = ""
@@ -114,7 +114,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class ModelQuestion:
-    """What is sent: the schema is a JSON schema whose first field is the reasoning."""
+    """A question as it is sent. ``schema`` is a JSON schema whose first field is the reasoning, if it has one."""
 
     system: str
     prompt: str
@@ -137,7 +137,7 @@ def build_question(case: Case) -> ModelQuestion:
 
 
 def build_schema(collision_type: str) -> dict[str, object]:
-    """Every field is required and none may be added: so all three providers can hold the model to it."""
+    """Build the schema. All fields are required and no others allowed, so that all three providers can enforce it."""
     properties: dict[str, object] = {
         "reasoning": {"type": "string", "description": "why, in one to three sentences"},
         "decision": {"type": "string", "enum": [kind for kind in _ORDER if kind in ALLOWED[collision_type]]},
@@ -148,8 +148,8 @@ def build_schema(collision_type: str) -> dict[str, object]:
 
 
 def quote_json(document: Mapping[str, object]) -> str:
-    """JSON in which no text can end its own quotation, begin a line, or pass for a tag."""
-    # What people and programs said must not read as instructions to the model, nor as a mark of its chat template.
+    """Dump JSON in which no text can end its own quotation, begin a line, or pass for a tag."""
+    # Quoted words must not read as instructions to the model or as tokens of its chat template.
     text = json.dumps(document, ensure_ascii=False, indent=1).translate(_ODD)
     return _STRING.sub(lambda string: string[0].translate(_BRACKETS), text)
 
@@ -158,7 +158,7 @@ _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _BRACKETS: Final = {ord(mark): f"\\u{ord(mark):04x}" for mark in "[]"}
 
 
-# Besides what JSON escapes: angle brackets, and what some readers take for the end of a line or cannot show.
+# Characters that JSON does not escape: angle brackets, other line separators, and invisible ones.
 _ODD: Final = {
     code: f"\\u{code:04x}"
     for code in (ord("<"), ord(">"), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F), 0xFEFF)

@@ -1,5 +1,5 @@
-"""Asks a language model about pairs of memories that no rule decides: do they say the same, contradict each other, or
-may both be so."""
+"""Asks a language model about pairs of memories that no rule decides: they say the same, contradict each other, or may
+both hold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class QuotedMemory:
-    """``said_at`` is a day and time to read; ``sure`` from 0 to 1."""
+    """A memory as the prompt quotes it. ``said_at`` is a readable day and time; ``sure`` is from 0 to 1."""
 
     text: str
     sure: float
@@ -64,7 +64,7 @@ class QuotedMemory:
 
 
 def build_question(pairs: Sequence[tuple[QuotedMemory, QuotedMemory]]) -> ModelQuestion:
-    """The pairs are numbered from 1."""
+    """Build the question. Pairs are numbered from 1."""
     document = {
         "pairs": [
             {"pair": number, "one": _describe(one), "other": _describe(other)}
@@ -84,8 +84,8 @@ def _describe(memory: QuotedMemory) -> dict[str, object]:
 
 
 def read_verdicts(data: object, count: int) -> dict[int, PairVerdict]:
-    """By the index of the pair, from 0; pairs that the answer leaves out are missing. Raises VerdictMistake: of an
-    answer that mixes up the pairs nothing can be believed."""
+    """Return the verdicts by the index of the pair, from 0. Pairs that the answer leaves out are missing. Raises
+    VerdictMistake: an answer that mixes up pairs cannot be trusted at all."""
     verdicts = data.get("verdicts") if isinstance(data, dict) else None
     if not isinstance(verdicts, list):
         raise VerdictMistake("the answer has no list of verdicts")

@@ -1,7 +1,7 @@
-"""The story of a project as the detective reads it: what was said and decided, a line each, the oldest first.
+"""The story of a project as the detective reads it: what was said and decided, one line each, oldest first.
 
-A line is ``3f2a9c10 2026-03-04 12:30 [decision, conversation 2] The API is REST-based.``; what does not hold any more
-says so at its end, and stays: a change of mind that was changed back is only seen in what was replaced.
+A line looks like ``3f2a9c10 2026-03-04 12:30 [decision, conversation 2] The API is REST-based.`` Lines that no longer
+hold end with the reason. They stay in the story, because a change there and back is only visible in what was replaced.
 """
 
 import re
@@ -17,14 +17,15 @@ from memory.domain.recall.notes import make_harmless
 BATCH_CHARACTERS: Final = 24_000  # some 6,000 tokens of a model
 OVERLAP_CHARACTERS: Final = BATCH_CHARACTERS // 10
 TEXT_CHARACTERS: Final = 600
-SESSION: Final = timedelta(hours=1)  # between two lines that one conversation has worked on
+SESSION: Final = timedelta(hours=1)  # at most between two lines of one session
 _UNBRACKETED: Final = str.maketrans("[]", "()")
 _JOINTS: Final = re.compile(r"[_.'@+-]")
-DECISION: Final = "decision"  # a row of what was decided: told, but no member of a conflict
+DECISION: Final = "decision"  # the kind of decisions, which are in the story but never members of a conflict
 
 
 class StoryRow(NamedTuple):
-    """A row of the database, by its kind as conflicts name it: memory, edge, edge_history, project_state."""
+    """A row of the database. ``kind`` is memory, edge, edge_history or project_state, as in conflict members, or
+    DECISION."""
 
     kind: str
     id: int
@@ -32,10 +33,15 @@ class StoryRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoryLine:
-    """``ending``: why it holds no more, empty where it does. ``slot``: what there can be one of, or where all is kept;
-    ``value``: what the line says of it, empty where there may be many. ``owner``: the speaker whom alone it concerns;
-    of others it says nothing. ``words``: the sentence in which it was said. ``settles``: whether somebody decided it on
-    purpose."""
+    """A line of a story.
+
+    - ``ending``: why it no longer holds, "" if it does
+    - ``slot``: its slot, also in dimensions that keep all
+    - ``value``: what it says about the slot; "" if the slot can have many values
+    - ``owner``: the only speaker whom it concerns, "" if it concerns all
+    - ``words``: the sentence in which it was said
+    - ``settles``: True if somebody decided it on purpose
+    """
 
     row: StoryRow
     at: datetime
@@ -50,7 +56,7 @@ class StoryLine:
     conversation: bytes = b""
     words: str = ""
     settles: bool = False
-    also: tuple[StoryRow, ...] = ()  # other rows that are the same to a conflict
+    also: tuple[StoryRow, ...] = ()  # other rows that conflicts know it by
 
     @property
     def is_active(self) -> bool:
@@ -62,20 +68,20 @@ class StoryLine:
 
 
 class StoryBatch(NamedTuple):
-    """Part of a story. ``lines``: by the ids that stand before them in the text, in order."""
+    """Part of a story. ``lines`` maps the ids that precede them in the text to the lines, in order."""
 
     lines: Mapping[str, StoryLine]
     text: str
 
 
 def sort_lines(lines: Iterable[StoryLine]) -> list[StoryLine]:
-    """The oldest first, each row once."""
+    """Sort the lines, oldest first, each row once."""
     return sorted({line.row: line for line in lines}.values(), key=lambda line: (line.at, line.row))
 
 
 def name_lines(lines: Iterable[StoryLine]) -> dict[str, StoryLine]:
-    """The lines by ids of 8 characters, in the order given. A row has the same id in every story, unless it shares it
-    with another one there."""
+    """Return the lines by ids of 8 characters, in the order given. A row has the same id in every story, unless it
+    collides with another row there."""
     named: dict[str, StoryLine] = {}
     for line in lines:
         tries = (blake2s(f"{line.row.kind} {line.row.id} {turn}".encode(), digest_size=4) for turn in count())
@@ -87,7 +93,7 @@ def render_lines(named: Mapping[str, StoryLine]) -> list[str]:
     conversations: dict[bytes, int] = {}
     rendered = []
     for name, line in named.items():
-        scope = make_harmless(line.scope).translate(_UNBRACKETED)  # has the name that a client gives a person
+        scope = make_harmless(line.scope).translate(_UNBRACKETED)  # may contain a name that a client gave a person
         if line.conversation:
             scope += f", conversation {conversations.setdefault(line.conversation, len(conversations) + 1)}"
         says_more = line.words.rstrip(" .").lower() not in line.text.lower()
@@ -99,13 +105,14 @@ def render_lines(named: Mapping[str, StoryLine]) -> list[str]:
 
 
 def measure(lines: Iterable[StoryLine]) -> int:
-    """The characters of the story."""
+    """Return the length of the story in characters."""
     return sum(len(each) + 1 for each in render_lines(name_lines(lines)))
 
 
 def split_batches(lines: Sequence[StoryLine], doubts: Iterable[tuple[StoryLine, StoryLine]] = ()) -> list[StoryBatch]:
-    """The story in parts that a model is asked about one by one. They overlap: what contradicts each other may stand on
-    both sides of a border. ``doubts``: pairs of lines that it is to see together, in a further part if need be."""
+    """Split the story into parts that a model is asked about one by one. They overlap, because lines that contradict
+    each other may be on both sides of a border. ``doubts`` are pairs of lines that the model must see together, in an
+    extra part if needed."""
     named = name_lines(lines)
     rendered = dict(zip(named, render_lines(named), strict=True))
     batches = _split(named, rendered)
@@ -126,7 +133,7 @@ def _split(named: Mapping[str, StoryLine], rendered: Mapping[str, str]) -> list[
 
 
 def find_borders(lengths: Sequence[int]) -> list[tuple[int, int]]:
-    """Beginning and end of each part: as long as its room allows, but at least a line more than it shares with the one
+    """Return the start and end of each part: as long as fits, but at least one line more than it shares with the one
     before."""
     borders: list[tuple[int, int]] = []
     start = end = 0
@@ -145,7 +152,8 @@ def find_borders(lengths: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def is_same_session(one: StoryLine, other: StoryLine) -> bool:
-    """Whether both come from one conversation at work on something. Where that is not known: from one speaker."""
+    """True if both lines come from one conversation within an hour or, if the conversation is unknown, from one
+    speaker."""
     if abs(one.at - other.at) > SESSION:
         return False
     if one.conversation and other.conversation:
@@ -154,13 +162,13 @@ def is_same_session(one: StoryLine, other: StoryLine) -> bool:
 
 
 def carries(token: str, slug: str) -> bool:
-    """Whether the name of a project is part of a name: ``p05`` of ``p05.lateral-support``."""
+    """True if the name contains the project's slug as whole parts: ``p05.lateral-support`` carries ``p05``."""
     parts, wanted = _JOINTS.split(token), _JOINTS.split(slug)
     return any(parts[at : at + len(wanted)] == wanted for at in range(len(parts) - len(wanted) + 1))
 
 
 def find_pairs(lines: Iterable[StoryLine]) -> set[frozenset[StoryRow]]:
-    """All unordered pairs of the rows by which conflicts know different lines."""
+    """Return all unordered pairs of rows by which conflicts know different lines."""
     known = list(lines)
     return {
         frozenset((first, second))

@@ -1,9 +1,10 @@
-"""What contradicts itself in a story by rules alone, without a language model: another number of the same thing, two
-sentences that say the opposite, a value that went and came back.
+"""Finds contradictions in a story by rules, without a language model: different numbers for the same thing, sentences
+that say the opposite, values that changed and changed back.
 
-Each rule asks only where nothing settles it. Lines of one conversation at work, lines about different people, and
-lines after somebody has said or decided that it has changed leave nothing open. What a rule is not sure of is a doubt:
-a model may look at it."""
+A rule only asks if nothing settles the question. Lines of one session, lines about different people, and lines after
+somebody said or decided that something changed leave nothing open. Pairs that a rule is unsure about are doubts, which
+a model may judge.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -22,7 +23,7 @@ from memory.semantic.domain.slots import Slots
 from resolution.domain.detective_prompt import Finding
 from resolution.domain.story import StoryLine, is_same_session
 
-WINDOW: Final = timedelta(days=90)  # in which a value has to come back
+WINDOW: Final = timedelta(days=90)  # within which a value must come back
 GROUP_MAX: Final = 50  # lines about one thing that are compared with each other
 
 _SAYS_CHANGE: Final = re.compile(changing.SAYS_CHANGE, re.IGNORECASE)
@@ -31,14 +32,15 @@ _SAYS_ROUGHLY: Final = re.compile(changing.SAYS_ROUGHLY, re.IGNORECASE)
 
 @dataclass(slots=True)
 class RuleFindings:
-    """``doubts``: pairs of lines that a rule has met, and does not vouch for."""
+    """The findings of the rules. ``doubts`` are pairs of lines that a rule noticed but is unsure about."""
 
     findings: list[Finding] = field(default_factory=list)
     doubts: list[tuple[StoryLine, StoryLine]] = field(default_factory=list)
 
 
 def find_all(lines: Sequence[StoryLine], near: Iterable[tuple[StoryLine, StoryLine]]) -> RuleFindings:
-    """``lines``: the story, the oldest first; ``near``: pairs of its lines that are near each other in meaning."""
+    """Apply all rules. ``lines`` is the story, oldest first; ``near`` holds pairs of its lines that are close in
+    meaning."""
     found = RuleFindings(find_reversals(lines))
     pairs = {tuple(sorted(pair, key=lambda line: (line.at, line.row))) for pair in [*_pair_alike(lines), *near]}
     for older, newer in sorted(pairs, key=lambda pair: [line.row for line in pair]):
@@ -53,28 +55,28 @@ def find_all(lines: Sequence[StoryLine], near: Iterable[tuple[StoryLine, StoryLi
 
 
 def may_clash(older: StoryLine, newer: StoryLine) -> bool:
-    """True if both hold, and nothing beside what they say settles which."""
+    """True if both lines hold and nothing except their content settles which is right."""
     return (
         older.row != newer.row
         and older.is_active
         and newer.is_active
-        and older.owner == newer.owner  # what two people prefer does not contradict each other
+        and older.owner == newer.owner  # preferences of two people do not contradict each other
         and not is_same_session(older, newer)
-        and not (older.slot and older.slot == newer.slot)  # its own conflict, or a slot where all is kept
+        and not (older.slot and older.slot == newer.slot)  # the slot has its own conflict, or keeps all
         and not says_change(newer)
     )
 
 
 def says_change(line: StoryLine) -> bool:
-    """True if it says itself that something has changed, or was decided on purpose."""
+    """True if the line itself says that something has changed, or was decided on purpose."""
     return line.settles or _SAYS_CHANGE.search(f"{line.text} {line.words}") is not None
 
 
-# --- there and back ---
+# --- reversals ---
 
 
 def find_reversals(lines: Iterable[StoryLine]) -> list[Finding]:
-    """A, then B, then A again in one slot, and nobody has said that it went back."""
+    """Find slots whose value went from A to B and back to A without anybody saying that it did."""
     slots: dict[tuple[str, str], list[StoryLine]] = defaultdict(list)
     for line in lines:
         if line.slot and line.value:
@@ -83,8 +85,8 @@ def find_reversals(lines: Iterable[StoryLine]) -> list[Finding]:
 
 
 def _judge_arc(said: Sequence[StoryLine]) -> Finding | None:
-    """Of the lines of a slot, the oldest first."""
-    turns: list[StoryLine] = []  # the first line of each value, as long as it stood
+    """Judge the lines of one slot, oldest first."""
+    turns: list[StoryLine] = []  # the first line of each run of equal values
     for line in said:
         if not turns or turns[-1].value != line.value:
             turns.append(line)
@@ -103,11 +105,12 @@ def _judge_arc(said: Sequence[StoryLine]) -> Finding | None:
     return Finding("reversal", (first, away, last), last, question)
 
 
-# --- another number ---
+# --- numbers ---
 
 
 def judge_numbers(older: StoryLine, newer: StoryLine) -> Finding | bool:
-    """A finding where both say the same of the same thing, with other numbers; True where that is in doubt."""
+    """Return a finding if both lines say the same about the same thing with different numbers, True if that is in
+    doubt, else False."""
     first, second = (_read_measure(line) for line in (older, newer))
     if first is None or second is None or first.slot != second.slot:
         return False
@@ -123,7 +126,7 @@ def _read_measure(line: StoryLine) -> Claim | None:
 
 
 def _pair_alike(lines: Iterable[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
-    """The lines that hold and say the same of the same thing, but for numbers or for a word that has an opposite."""
+    """Pair active lines that say the same about the same thing, except for numbers or words that have an opposite."""
     alike: dict[object, list[StoryLine]] = defaultdict(list)
     for line in lines:
         if not line.is_active:
@@ -134,18 +137,19 @@ def _pair_alike(lines: Iterable[StoryLine]) -> list[tuple[StoryLine, StoryLine]]
             alike[line.owner, frozenset(Counter(words).items())].append(line)
     pairs = []
     for group in alike.values():
-        # Whoever has said last that it changed has settled what was said before.
+        # The last line that says that something changed settles everything before it.
         start = max((at for at, line in enumerate(group) if says_change(line)), default=0)
         open_yet = group[start:][-GROUP_MAX:]
         pairs += [(one, other) for at, one in enumerate(open_yet) for other in open_yet[at + 1 :]]
     return pairs
 
 
-# --- the opposite ---
+# --- opposites ---
 
 
 def judge_opposition(older: StoryLine, newer: StoryLine) -> Finding | bool:
-    """Of two lines that are near in meaning: a finding where nothing but a negation or an opposite word parts them."""
+    """Judge two lines that are close in meaning. Returns a finding if they differ only by a negation or an opposite
+    word, True if that is in doubt, else False."""
     sign = find_contradiction(older.text, newer.text, "", (Slots(), Slots()))
     if sign not in (Opposition.NEGATION, Opposition.ANTONYM):
         return sign is not None
@@ -153,7 +157,7 @@ def judge_opposition(older: StoryLine, newer: StoryLine) -> Finding | bool:
         return False
     alone, beside = (Counter(content_stems(line.text)) for line in (older, newer))
     differing = (alone - beside).total(), (beside - alone).total()
-    # An exception says more than the rule: closed on Sundays.
+    # An exception ("closed on Sundays") says more than the rule.
     return _ask("opposition", older, newer) if differing in ((0, 0), (1, 1)) else True
 
 

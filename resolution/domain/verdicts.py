@@ -1,4 +1,5 @@
-"""What may be decided about a conflict, and reading it from what a language model or an operator wrote."""
+"""Verdicts about conflicts: which decisions are allowed, and reading them from what a language model or an operator
+wrote."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,41 +12,40 @@ from memory.domain.text.tokenizer import Token, find_leftovers, tokenise
 DecisionKind = Literal["decompose", "update", "relocate", "dismiss"]
 KINDS: Final[frozenset[str]] = frozenset({"decompose", "update", "relocate", "dismiss"})
 
-# What a language model may decide, by the type of the collision. Operators may decide anything.
+# The decisions that a language model may make, by the type of the collision. Operators may make any.
 ALLOWED: Final[dict[str, frozenset[str]]] = {
     "isa_isa": frozenset({"decompose", "update", "dismiss"}),
     "ispart_ispart": frozenset({"update", "dismiss"}),
     "misclassification": frozenset({"relocate", "dismiss"}),
     "cycle": frozenset({"update", "relocate", "dismiss"}),
-    "retraction": frozenset(),  # what was stated on purpose goes only where a person says so
+    "retraction": frozenset(),  # only people may remove what was stated on purpose
 }
 
-# What people do about a conflict as a whole; a model decides no more than claims.
+# Decisions of people about a conflict as a whole. A model only decides claims.
 ConflictAction = Literal["supersede_others", "no_action", "dismiss", "yes", "no"]
 
-ID_DIGITS = 18  # what is longer is no key
-REASON_MAX = 2_000  # characters; what is longer is cut
-NAME_MAX = 200  # characters as written; a token has 64 at most
-WORDS_MAX = 4  # more words than that are a sentence
+ID_DIGITS = 18  # a longer number is no key
+REASON_MAX = 2_000  # characters; longer reasons are cut
+NAME_MAX = 200  # characters as written; a token has at most 64
+WORDS_MAX = 4  # more words are a sentence
 AROUND = " \t\r\n.,;:!?'\"`\u2019"
 
 
 def classify_collision(existing_is_isa: bool, incoming_is_isa: bool) -> str:
-    """The type of a collision in one slot."""
-    # Two kinds: the dimension is too coarse. Two places: one is wrong. One of each: it is the wrong dimension.
+    # Two kinds: the dimension is too coarse. Two places: one is wrong. One of each: the dimension is wrong.
     if existing_is_isa != incoming_is_isa:
         return "misclassification"
     return "isa_isa" if existing_is_isa else "ispart_ispart"
 
 
 class VerdictMistake(ValueError):
-    """What was written is no verdict; the text says why."""
+    """The text is not a valid verdict; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is to be done about a conflict. The dimensions are tokens; ``is_isa`` of None keeps what was said, which
-    only an operator may correct."""
+    """A decision about a claim. Dimensions are tokens. If ``is_isa`` is None, the statement's own flavour stays; only
+    operators may change it."""
 
     decision: DecisionKind
     reason: str
@@ -56,19 +56,18 @@ class Verdict:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Those that the decision names."""
         return tuple(value for value in self.arguments.values() if isinstance(value, str))
 
     @property
     def arguments(self) -> dict[str, str | bool | None]:
-        """What the decision needs besides its reason."""
+        """The arguments of the decision, besides its reason."""
         if self.decision == "decompose":
             return {"existing_dimension": self.existing_dimension, "new_dimension": self.new_dimension}
         return {"dimension": self.dimension, "is_isa": self.is_isa} if self.decision == "relocate" else {}
 
 
 class MemberKey(NamedTuple):
-    """A member of a conflict as clients name it: ``memory:5``, or ``5`` where no other has this id."""
+    """A member of a conflict as clients name it: ``memory:5``, or ``5`` if no other member has this id."""
 
     id: int
     kind: str = ""
@@ -78,7 +77,7 @@ class MemberKey(NamedTuple):
 
 
 def read_member(text: str) -> MemberKey:
-    """Raises VerdictMistake."""
+    """Parse a member's key. Raises VerdictMistake."""
     kind, _, number = text.strip().rpartition(":")
     if not (number.isascii() and number.isdigit() and len(number) <= ID_DIGITS):
         raise VerdictMistake(f"{text!r} is no member: name it by its id, or by kind and id, as in memory:5")
@@ -87,8 +86,8 @@ def read_member(text: str) -> MemberKey:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What is to be done about a conflict as a whole: one member takes the place of the others, all stay, it was none;
-    or the answer to the question of a story."""
+    """A decision about a conflict as a whole: one member replaces the others, all stay, it was no conflict, or the
+    answer to a story's question."""
 
     action: ConflictAction
     reason: str = ""
@@ -96,10 +95,10 @@ class Resolution:
 
 
 def read_verdict(data: object, collision_type: str | None) -> Verdict:
-    """The verdict in a decoded JSON object; ``collision_type`` of None is an operator's, who may decide anything.
+    """Read the verdict from a decoded JSON object. Raises VerdictMistake.
 
-    The keys are those of Verdict (``reasoning`` is read like ``reason``); what the decision does not need is ignored.
-    Raises VerdictMistake.
+    If ``collision_type`` is None, the verdict is an operator's, who may decide anything. The keys are those of Verdict
+    (``reasoning`` is read as ``reason``). Keys that the decision does not need are ignored.
     """
     if not isinstance(data, Mapping):
         raise VerdictMistake("a verdict is a JSON object")
@@ -121,7 +120,7 @@ def read_verdict(data: object, collision_type: str | None) -> Verdict:
 
 
 def read_dimensions(existing: object, new: object) -> tuple[str, str]:
-    """The two names of a decomposition. Raises VerdictMistake, also if they are the same."""
+    """Read the two names of a decomposition. Raises VerdictMistake, also if they are the same."""
     names = read_dimension(existing, "existing_dimension"), read_dimension(new, "new_dimension")
     if names[0] == names[1]:
         raise VerdictMistake(f"existing_dimension and new_dimension are both {names[0]!r}: they must differ")
@@ -129,10 +128,10 @@ def read_dimensions(existing: object, new: object) -> tuple[str, str]:
 
 
 def read_dimension(name: object, role: str) -> str:
-    """The one token that a dimension's name is. Raises VerdictMistake.
+    """Read a dimension's name as one token. Raises VerdictMistake.
 
-    Capitalised words are one name as everywhere ("Artifact Type": `artifact_type`); other words are joined with a
-    hyphen, as dimensions are named ("artifact type": `artifact-type`).
+    Capitalised words become one name, as everywhere ("Artifact Type": ``artifact_type``); other words are joined with
+    hyphens, as in names of dimensions ("artifact type": ``artifact-type``).
     """
     if not isinstance(name, str) or not name.strip():
         raise VerdictMistake(f"the {role} is missing")
@@ -153,7 +152,7 @@ def read_dimension(name: object, role: str) -> str:
 
 
 def read_reason(reason: object) -> str:
-    """The reason without characters that cannot be stored, cut where it is very long. Raises VerdictMistake."""
+    """Return the reason without characters that Postgres cannot store, cut at REASON_MAX. Raises VerdictMistake."""
     if not isinstance(reason, str):
         raise VerdictMistake("the reason is not a text")
     storable = reason.replace("\x00", "").encode("utf-8", "replace").decode()
@@ -176,6 +175,6 @@ def _flavour(is_isa: object) -> bool | None:
 
 
 def _is_more_than(tokens: list[Token], text: str) -> bool:
-    """Whether the text holds more than its tokens, white space between them and punctuation around."""
+    """True if the text contains more than the tokens, the white space between them and the punctuation around them."""
     before, *between, after = find_leftovers(text, tokens)
     return bool("".join(between).strip() or before.strip(AROUND) or after.strip(AROUND))

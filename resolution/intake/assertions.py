@@ -1,4 +1,4 @@
-"""Takes statements in: they find their places in the graph, or their collisions go to the resolution queue."""
+"""Takes in statements: places them in the graph, queues collisions as claims, or keeps candidates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,8 +28,7 @@ STANDING = ("inserted", "confirmed", "superseded")
 
 
 def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
-    """Places the fact, or queues what it collides with, in a transaction of its own, unless its agent has stated too
-    much."""
+    """Place the fact, or queue its collision, in its own transaction and within its agent's quotas."""
     outcome = run_transaction(lambda: settle([Assertion(fact, attribution)], is_metered=True))[0]
     if outcome.status not in STANDING:
         return outcome
@@ -37,25 +36,26 @@ def assert_fact(fact: Triple, attribution: Attribution) -> Outcome:
 
 
 def find_conflict_of(fact: Triple) -> int | None:
-    """The oldest open conflict in which a fact that stands is disputed."""
+    """Return the oldest open conflict in which a current fact is disputed."""
     rows = Edge.objects.filter(concept__token=fact.concept, dim__token=fact.dimension, parent__token=fact.parent)
     found = list_open_of("edge", rows.values_list("pk", flat=True))
     return min((one["id"] for conflicts in found.values() for one in conflicts), default=None)
 
 
 def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list[Outcome]:
-    """Settles the statements as if one after the other, in the caller's transaction, which settles no others.
-    ``is_metered``: within the quotas of those who state them, and doubtful names wait for an operator; else it is
-    decided that they are to be placed.
+    """Settle the statements in order, in the caller's transaction, which must not settle others.
 
-    Raises GraphChanged, and OperationalError for a deadlock: then the transaction is to be done again."""
+    With ``is_metered``, the speakers' quotas apply and doubtful names wait for an operator; without it, the caller has
+    decided to place the statements. Raises GraphChanged, and OperationalError for a deadlock: then the transaction must
+    be retried.
+    """
     names = find_concepts(
         word
         for one in assertions
         for word in (one.triple.concept, one.triple.parent, one.triple.dimension, one.manner.instead_of)
     )
     assertions = [_rename(one, names) for one in assertions] if names else assertions
-    # Looked for before anything is locked: what is no fact must not add words to the vocabulary.
+    # Check before anything is locked: an invalid fact must not add words to the vocabulary.
     mistakes = {one.triple: find_mistake(one.triple) for one in assertions}
     book = CandidateBook(triple for triple, mistake in mistakes.items() if not mistake)
     quotas = Quotas(book.standing) if is_metered else None
@@ -93,7 +93,7 @@ def settle(assertions: Sequence[Assertion], *, is_metered: bool = False) -> list
 
 
 def _label(assertions: Sequence[Assertion]) -> None:
-    """Notes how their values are typed."""
+    """Store how the values are spelled in the sentences."""
     spelled, by_operators = dict[str, str](), set[str]()
     for triple, said, _ in assertions:
         if (spelling := find_spelling(said.evidence, triple.parent)) and not triple.is_naming:
@@ -111,26 +111,26 @@ def _rename(one: Assertion, names: Mapping[str, str]) -> Assertion:
 
 
 def vouch(book: CandidateBook, assertion: Assertion) -> Assertion | None:
-    """The statement as it may be placed; None where it has to wait."""
+    """Return the statement as it may be placed, or None if it must wait."""
     is_certain = assertion.attribution.channel not in TENTATIVE and not assertion.manner.is_hedged
     return assertion if is_certain else book.vouch(assertion)
 
 
 def _may_be_known(triple: Triple) -> bool:
-    """True if there may be something to take back: what nobody knows must not add words to the vocabulary."""
+    """True if there may be something to retract. Retracting the unknown must not add words to the vocabulary."""
     is_fact = Edge.objects.filter(concept__token=triple.concept).exclude(concept=F("parent"))
     is_claim = Claim.objects.filter(concept__token=triple.concept, status__in=OPEN)
     return (is_fact.exists() or is_claim.exists()) and Dimension.objects.filter(soas__token=triple.dimension).exists()
 
 
 def _withdraw(book: CandidateBook, assertion: Assertion, outcome: Outcome) -> Outcome:
-    """What becomes of a retraction, also where only a candidate says it."""
+    """Withdraw a candidate that says what is retracted, and return the outcome of the retraction."""
     is_withdrawn = book.withdraw(assertion)
     return replace(outcome, status="retired") if is_withdrawn and outcome.status == "needless" else outcome
 
 
 def _find_doubt(book: CandidateBook, assertion: Assertion) -> Doubt | None:
-    """What keeps a statement waiting for an operator, unless one has let it in before."""
+    """Return the reason why the statement must wait for an operator, unless one has accepted it before."""
     triple, said = assertion.triple, assertion.attribution
     if said.channel == Channel.OPERATOR or assertion.manner.kind is SpeechAct.RETRACTS or book.is_known(triple):
         return None
@@ -162,7 +162,8 @@ def wait(
 
 
 def _put_off(book: CandidateBook, quotas: Quotas, assertion: Assertion, excess: OverLimit) -> Outcome:
-    """Whoever waits for an answer is told; what a prompt states waits for an operator."""
+    """Refuse a retraction, or a statement whose speaker waits for an answer. Let what a prompt states wait for an
+    operator."""
     if assertion.attribution.channel == Channel.GUTASK or assertion.manner.kind is SpeechAct.RETRACTS:
         return Outcome("over_quota", assertion.triple, reason=str(excess), excess=excess)
     return wait(book, quotas, assertion, excess.setting)
@@ -182,7 +183,7 @@ def _place(book: CandidateBook, quotas: Quotas | None, assertions: Sequence[Asse
             book.settle(assertion)
         if quotas is not None and outcome.status in ("inserted", "superseded", "retired"):
             quotas.count("facts", assertion.attribution)
-        elif quotas is not None and outcome.claim is not None and outcome.claim.pk is None:  # a new one
+        elif quotas is not None and outcome.claim is not None and outcome.claim.pk is None:  # a new claim
             quotas.count("conflicts", assertion.attribution)
         outcomes.append(outcome)
     settlement.write()

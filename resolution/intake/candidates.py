@@ -1,5 +1,5 @@
-"""Facts that only a page, a tool or a model has stated, or a person in a long message: kept beside the graph until
-somebody vouches for them."""
+"""Candidates: facts that only a page, a tool or a model stated, or a person in a long message. They are kept beside the
+graph until somebody vouches for them."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -23,15 +23,15 @@ from resolution.models import Candidate
 KEPT: Final = timedelta(days=30)  # after it was last said
 EVIDENCE_MAX: Final = 500  # characters
 VOICES_MAX: Final = 20
-QUARANTINED: Final = "quarantined"  # why a candidate waits that was a fact
+QUARANTINED: Final = "quarantined"  # the reason of candidates that were facts
 HEDGED: Final = "only believed"
 
-Holder = tuple[str, str]  # for whom it waits, agent and person; NOBODY for most
+Holder = tuple[str, str]  # agent and person for whom alone it holds; NOBODY for most
 Place = tuple[Triple, Holder]
 
 
 class CandidateBook:
-    """The candidates for some triples, as the statements of one transaction leave them. Nothing is stored before
+    """The candidates for some triples while one transaction's statements are settled. Nothing is stored before
     ``write``."""
 
     def __init__(self, triples: Iterable[Triple]) -> None:
@@ -40,11 +40,11 @@ class CandidateBook:
         self._rows: dict[Place, Candidate] = {(row.triple, row.holder): row for row in rows}
         self.standing = find_standing(wanted)
         self._changed: dict[Place, Candidate] = {}
-        self._said: dict[Place, list[tuple[Attribution, str]]] = {}  # what makes a new row
-        self._known: list[Assertion] = []  # what holds for all now, and was said by somebody with facts of their own
+        self._said: dict[Place, list[tuple[Attribution, str]]] = {}  # statements that make new rows
+        self._known: list[Assertion] = []  # facts for everybody, stated by speakers who may have facts of their own
 
     def is_known(self, triple: Triple) -> bool:
-        """Whether the graph has it: then there is nothing to wait for."""
+        """True if the graph has the triple, so that nothing needs to wait."""
         return self.standing.get(triple) == triple
 
     def is_new(self, assertion: Assertion) -> bool:
@@ -55,9 +55,9 @@ class CandidateBook:
         return row is not None and row.state == Candidate.State.DISMISSED
 
     def vouch(self, assertion: Assertion) -> Assertion | None:
-        """The statement as it may be placed, where a user believes it in another conversation, too, or a person says in
-        other words what waits as unsure; else None. What models and pages say never vouches for anything, however many
-        they are."""
+        """Return the statement as it may be placed, else None. A user vouches by repeating a belief in another
+        conversation, or by saying in other words what waits as unsure. Models and pages never vouch, however many there
+        are."""
         said = assertion.attribution
         if said.channel == Channel.UNSURE:
             return self._confirm(assertion)
@@ -78,7 +78,7 @@ class CandidateBook:
         own = replace(said, channel=Channel.USER)
         if Config.tuning().share_unsure == "all":
             return assertion._replace(attribution=own)
-        # The same paste again is no second voice. What an agent is told at the beginning changes with each day.
+        # The same text pasted again is no second voice. An agent's system text is excluded: it changes every day.
         before = [
             row
             for (triple, holder), row in self._rows.items()
@@ -90,7 +90,7 @@ class CandidateBook:
         return assertion._replace(attribution=own)
 
     def note(self, assertion: Assertion, why: str = "") -> None:
-        """Adds the statement, or its voice to what was said before. What was dismissed stays so."""
+        """Add the statement, or add its voice to an existing candidate. A dismissed candidate stays dismissed."""
         said, place = assertion.attribution, _place_of(assertion)
         row = self._rows.get(place)
         if row is None:
@@ -101,7 +101,7 @@ class CandidateBook:
         self._changed[place] = row
 
     def settle(self, assertion: Assertion) -> None:
-        """The triple was placed, or its conflict opened: it waits here no more, for nobody."""
+        """Close the candidates of the triple for all holders: it was placed, or its conflict was opened."""
         for place, row in self._rows.items():
             if place[0] == assertion.triple and row.state == Candidate.State.OPEN:
                 row.state, row.resolved_by = Candidate.State.PROMOTED, assertion.attribution.agent
@@ -110,12 +110,14 @@ class CandidateBook:
         self.note_known(assertion)
 
     def note_known(self, assertion: Assertion) -> None:
-        """It holds for all: what its speaker has said otherwise before, for themselves alone, is outdated."""
+        """Note that the triple holds for everybody, so that what its speaker said earlier, for themselves alone, is
+        outdated."""
         if assertion.attribution.holder != NOBODY:
             self._known.append(assertion)
 
     def withdraw(self, assertion: Assertion) -> bool:
-        """Whoever may has taken it back: it waits no more, until somebody says it again. Whether it has waited."""
+        """Withdraw the candidate if the speaker may retract it; it waits again when it is said again. Returns True if
+        there was one."""
         said = assertion.attribution
         is_withdrawn = False
         for holder in {NOBODY, said.holder}:
@@ -144,7 +146,7 @@ class CandidateBook:
             _end(_find_slot(said.holder, assertion.triple).filter(last_said_at__lte=_heard_at(said)))
 
     def _add(self) -> None:
-        # Another worker may add the same ones at this moment: whoever is second speaks up in the row of the first.
+        # Another worker may add the same rows at this moment: the second one adds its voice to the first one's rows.
         new = [_new(place, said[0][0]) for place, said in sorted(self._said.items(), key=str)]
         Candidate.objects.bulk_create(new, ignore_conflicts=True)
         triples = {triple for triple, _ in self._said}
@@ -170,7 +172,7 @@ def _place_of(assertion: Assertion) -> Place:
 
 
 def _find_slot(holder: Holder, triple: Triple) -> QuerySet[Candidate]:
-    """What waits of a speaker's own in the slot; nothing where that has room for many."""
+    """Return the speaker's own candidates in the slot; none if the slot keeps all."""
     rows = Candidate.objects.filter(
         for_speaker=holder[0], for_person=holder[1], concept=triple.concept, dimension=triple.dimension,
         state=Candidate.State.OPEN,
@@ -180,7 +182,7 @@ def _find_slot(holder: Holder, triple: Triple) -> QuerySet[Candidate]:
 
 
 def _outdate(row: Candidate) -> None:
-    """Among a speaker's own the newer holds."""
+    """Keep only the newest of a speaker's own candidates in the slot."""
     slot = _find_slot(row.holder, row.triple)
     newest = slot.order_by("-last_said_at", "-id").first()
     if newest is not None:
@@ -198,7 +200,7 @@ CHANGING: Final = (
 
 
 def find_candidates(triples: Collection[Triple]) -> QuerySet[Candidate]:
-    # More than those asked for, but by one index; the caller picks.
+    # Returns more than those asked for, but uses one index. The caller filters.
     return Candidate.objects.filter(
         concept__in={one.concept for one in triples},
         dimension__in={one.dimension for one in triples},
@@ -207,13 +209,14 @@ def find_candidates(triples: Collection[Triple]) -> QuerySet[Candidate]:
 
 
 def find_waiting(concept: str, holder: Holder) -> list[Triple]:
-    """What waits about the concept for this speaker alone."""
+    """Return the triples about the concept that hold for this speaker alone."""
     rows = Candidate.objects.filter(concept=concept, for_speaker=holder[0], for_person=holder[1])
     return [row.triple for row in rows.filter(state=Candidate.State.OPEN).order_by("dimension", "id")]
 
 
 def find_standing(triples: Collection[Triple]) -> dict[Triple, Triple]:
-    """What is in the places of these triples, by each of them: in its slot or, where all is kept, only itself."""
+    """Map the triples to the current facts in their places: in their slot or, if the dimension keeps all, only the same
+    fact."""
     parents = {one.parent for one in triples}
     edges = Edge.objects.filter(
         Q(is_additive=False) | Q(parent__token__in=parents),
@@ -231,7 +234,7 @@ def find_standing(triples: Collection[Triple]) -> dict[Triple, Triple]:
 
 
 def _new(place: Place, said: Attribution) -> Candidate:
-    """A row that nobody has spoken up in."""
+    """Build a row without any voices."""
     triple, holder = place
     return Candidate(
         concept=triple.concept,
@@ -269,18 +272,18 @@ def _say(row: Candidate, said: Attribution, why: str) -> None:
     if is_first or is_weaker(row.channel, said.channel):
         row.channel, row.evidence = said.channel, said.evidence[:EVIDENCE_MAX]
         row.confidence = max(row.confidence, said.confidence)
-    if row.state in (Candidate.State.EXPIRED, Candidate.State.PROMOTED):  # promoted, and taken back since
+    if row.state in (Candidate.State.EXPIRED, Candidate.State.PROMOTED):  # promoted, but retracted since
         row.state, row.resolved_by, row.resolved_at = Candidate.State.OPEN, "", None
 
 
 def dismiss(keys: Collection[int], actor: Actor) -> int:
-    """How many waited. They stay dismissed when they are said again."""
+    """Dismiss the candidates and return how many waited. They stay dismissed when they are said again."""
     rows = Candidate.objects.filter(pk__in=keys, state=Candidate.State.OPEN)
     return rows.update(state=Candidate.State.DISMISSED, resolved_by=actor.signature, resolved_at=timezone.now())
 
 
 def close_known(concept_ids: Collection[int], actor: Actor) -> None:
-    """Those about these concepts that are facts by now wait no more."""
+    """Close the candidates about these concepts that are facts by now."""
     names = Soas.objects.filter(pk__in=concept_ids).values_list("token", flat=True)
     waiting = Candidate.objects.filter(concept__in=list(names), state=Candidate.State.OPEN)
     standing = find_standing({row.triple for row in waiting})
@@ -290,7 +293,7 @@ def close_known(concept_ids: Collection[int], actor: Actor) -> None:
 
 
 def rename_word(old: str, new: str, by: str) -> None:
-    """What was said of the one is said of the other. Where both were said, their voices count together."""
+    """Rename the word in all candidates. If two become the same, their voices are united."""
     naming = Q(concept=old) | Q(parent=old) | Q(dimension=old)
     for row in Candidate.objects.select_for_update().filter(naming).order_by("id"):
         triple = rename(row.triple, {old: new})
@@ -318,6 +321,6 @@ def _unite(row: Candidate, other: Candidate) -> None:
 
 
 def expire(now: datetime) -> int:
-    """Ends the wait of what nobody has said for long; how many."""
+    """Expire candidates that nobody has repeated for long, and return how many."""
     old = Candidate.objects.filter(state=Candidate.State.OPEN, for_speaker="", last_said_at__lt=now - KEPT)
     return old.update(state=Candidate.State.EXPIRED, resolved_at=now)

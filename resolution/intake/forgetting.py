@@ -1,5 +1,5 @@
-"""Takes facts back that somebody wants forgotten, one by one: what is stronger than they are, or what another has
-taught, becomes a conflict."""
+"""Retracts facts that somebody wants forgotten, one by one. Facts with a stronger channel, or that somebody else
+taught, become conflicts instead."""
 
 from functools import partial
 from typing import Final
@@ -17,12 +17,12 @@ from resolution.intake.assertions import settle
 from resolution.intake.candidates import find_waiting
 from resolution.intake.settlement import Outcome
 
-FACTS_MAX: Final = 100  # of one concept at once
+FACTS_MAX: Final = 100  # of one concept at a time
 RETRACTS: Final = Manner(SpeechAct.RETRACTS)
 
 
 def read_facts(text: str, vocabulary: Vocabulary) -> list[FactToForget]:
-    """What a text asks to be forgotten: all of a concept or one fact, in the syntax of gutask, or what a sentence
+    """Return what a text asks to forget: all about a concept or one fact, in gutask's syntax, or whatever a sentence
     states, which may be nothing. Raises FactMistake."""
     if (wanted := parse_forgotten(text)) is not None:
         return [wanted]
@@ -38,14 +38,15 @@ def read_facts(text: str, vocabulary: Vocabulary) -> list[FactToForget]:
 
 
 def forget(wanted: FactToForget, attribution: Attribution) -> list[Outcome]:
-    """What became of each fact; none where nothing is known of the concept. A fact whose dimension is not named is
-    found in any."""
+    """Retract the facts and return the outcome for each; none if nothing is known about the concept. A fact without a
+    dimension is searched for in all dimensions."""
     retractions = [Assertion(fact, attribution, RETRACTS) for fact in _find_facts(wanted, attribution.holder)]
     return [run_transaction(partial(settle, [one], is_metered=True))[0] for one in retractions]
 
 
 def find_known(concept: str, holder: tuple[str, str]) -> list[Triple]:
-    """What stands about the concept, under whichever of its names, by dimension; then what waits for the holder."""
+    """Return the current facts about the concept, under any of its names, by dimension; then the candidates of the
+    holder."""
     concept = find_concepts([concept]).get(concept, concept)
     edges = Edge.objects.filter(concept__token=concept).exclude(parent__token=concept).order_by("dim__token")
     rows = edges.values_list("concept__token", "parent__token", "dim__token", "is_isa")

@@ -1,4 +1,4 @@
-"""The facts that are in the way of claims."""
+"""Finds the facts that are in the way of claims."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,7 +11,7 @@ from resolution.models import Claim
 
 
 def edges_near(claims: Iterable[Claim], *, is_locked: bool = False) -> dict[Place, Edge]:
-    """Return the facts that these claims may be against, by their places, in one query."""
+    """Return the facts that these claims may be against, by their places. Runs one query."""
     places = {place for claim in claims for place in claim.places}
     edges = Edge.objects.filter(
         Q(is_additive=False) | Q(parent_id__in={place.parent_id for place in places}),
@@ -25,10 +25,10 @@ def edges_near(claims: Iterable[Claim], *, is_locked: bool = False) -> dict[Plac
 
 
 def edge_at(ids: TripleIds, edges: Mapping[Place, Edge]) -> Edge | None:
-    """Return, of these facts, the one in the place of the triple: in its slot or, where all is kept, its own."""
+    """Return the fact in the triple's place: in its slot or, if the dimension keeps all, the same fact."""
     return edges.get(ids.slot) or edges.get(ids)
 
 
 def in_the_way(row: Claim, edges: Mapping[Place, Edge]) -> Edge | None:
-    """Return, of these facts, the one that is against the newcomer; None where it was taken out meanwhile."""
+    """Return the fact that the claim is against, or None if it was taken out meanwhile."""
     return next(filter(None, (edge_at(ids, edges) for ids in row.places)), None)

@@ -1,5 +1,5 @@
-"""Opens and closes claims, and with them conflicts, as statements are placed and as decisions change what the claims
-are against."""
+"""Opens and closes claims, and with them conflicts, as statements are placed and decisions change what the claims are
+against."""
 
 import json
 from datetime import datetime
@@ -20,10 +20,10 @@ from resolution.domain.verdicts import classify_collision
 from resolution.layers.conflicts import lock_open, open_for_claims
 from resolution.models import Claim, CollisionType, ConflictMember
 
-PRIORITY = {Source.GUTASK: 1, Source.OPERATOR: 1}  # a person or an agent said it on purpose
+PRIORITY = {Source.GUTASK: 1, Source.OPERATOR: 1}  # said on purpose, by an agent or a person
 EVIDENCE_MAX = 500  # characters
 OPEN = (Claim.Status.PENDING, Claim.Status.PROPOSED)
-IN_ORDER = ("-priority", "created_at", "id")  # in which open conflicts are decided
+IN_ORDER = ("-priority", "created_at", "id")  # the order in which open claims are decided
 
 # The columns of a new row; the others have their defaults.
 TYPES: Final = {
@@ -33,15 +33,15 @@ TYPES: Final = {
     "evidence": "text", "priority": "smallint", "said_at": "timestamptz", "created_at": "timestamptz",
     "conflict_id": "bigint",
 }  # fmt: skip
-# One parameter for each column: with one for each value, as bulk_create has, an import of 10,000 contradictions spent
-# half of its time on them.
+# One parameter for each column: bulk_create has one for each value, which took half of the time of an import with
+# 10,000 contradictions.
 INSERT: Final = f"""
     INSERT INTO resolution_queue ({", ".join(TYPES)})
     SELECT {", ".join(TYPES).replace("created_at", "coalesce(created_at, statement_timestamp())")}
     FROM unnest({", ".join(f"%s::{type}[]" for type in TYPES.values())}) AS new ({", ".join(TYPES)})
     RETURNING concept_id, dim_id, incoming_parent_id, id, created_at
 """
-# Whoever says the same as a claim supports it, once.
+# Adds a voice to a claim's support, once.
 SUPPORT: Final = f"""
     UPDATE conflict_member SET support = support || %(voice)s::jsonb
     WHERE kind = 'claim' AND object_id = %(claim)s AND NOT support @> %(voice)s::jsonb
@@ -50,11 +50,11 @@ SUPPORT: Final = f"""
 
 
 class OpenClaims:
-    """The open claims to some triples, as the statements of one transaction leave them. Nothing is stored before
+    """The open claims to some triples while one transaction's statements are settled. Nothing is stored before
     ``write``."""
 
     def __init__(self, triples: set[TripleIds]) -> None:
-        # In all dimensions: a correction is about the fact where that stands, which may have been moved.
+        # In all dimensions: a correction is about a fact that may have been moved to another one.
         rows = Claim.objects.filter(concept_id__in={ids.concept_id for ids in triples}, status__in=OPEN)
         self._open = {row.incoming: row for row in rows}
         self._new: list[Claim] = []
@@ -70,9 +70,9 @@ class OpenClaims:
     def add(
         self, placement: Placement, attribution: Attribution, *, is_isa: bool, is_retraction: bool = False
     ) -> Claim:
-        """The open claim of this collision: a new one, or the one that is there already, which a repeat supports."""
+        """Return the open claim for this collision: a new one, or the existing one, which the repeat supports."""
         priority = PRIORITY.get(attribution.source, 0)
-        # The claim keeps the first attribution: it is what the decision will be about.
+        # The claim keeps the first attribution: the decision will be about that.
         known = self._open.get(placement.ids)
         if known is None:
             known = self._open[placement.ids] = _build_claim(placement, attribution, is_isa=is_isa)
@@ -86,19 +86,19 @@ class OpenClaims:
         return known
 
     def close(self, ids: TripleIds) -> None:
-        """The triple was placed: it is no longer disputed."""
+        """Close the claim, because its triple was placed."""
         if ids in self._open:
             self._close(ids, Claim.Status.RESOLVED, "It was stated again, and is in the graph now.")
 
     def close_older(self, ids: TripleIds, said_at: datetime) -> None:
-        """The triple was stated where the newest statement wins: what was said before it is outdated."""
-        # Such conflicts were queued before the dimension's policy was changed. A cycle stays a cycle.
+        """Close claims that are older than this statement, in a dimension where the newest statement wins."""
+        # Such claims were queued before the dimension's policy was changed. A cycle stays a cycle.
         for other, row in list(self._open.items()):
             if other.slot == ids.slot and row.collision_type != CollisionType.CYCLE and row.said_at <= said_at:
                 self._close(other, Claim.Status.DISMISSED, "A later statement replaced it.")
 
     def withdraw(self, ids: TripleIds, by: Attribution) -> bool:
-        """Whoever may has taken the claim back; whether there was one."""
+        """Withdraw the claim if the speaker may retract it. Returns True if it was withdrawn."""
         row = self._open.get(ids)
         if row is None or row.is_retraction:
             return False
@@ -108,7 +108,7 @@ class OpenClaims:
         return True
 
     def turn_against(self, edge: Edge, replaced: Edge) -> None:
-        """The edge has taken the place of another: what was claimed against that one is claimed against this."""
+        """Turn the claims against the replaced edge into claims against the edge that took its place."""
         for ids, row in list(self._open.items()):
             if ids.slot != (edge.concept_id, edge.dim_id) or row.collision_type == CollisionType.CYCLE:
                 continue
@@ -130,7 +130,7 @@ class OpenClaims:
             self._changes.setdefault(row.pk, {}).update(values)
 
     def write(self) -> list[Claim]:
-        """Gives the new rows their keys, and returns them."""
+        """Store the claims, and return the new rows with their keys."""
         if self._new:
             self._find_conflicts()
             rows = [[getattr(row, name) for name in TYPES] for row in self._new]
@@ -144,7 +144,7 @@ class OpenClaims:
                     voice = json.dumps([[said.agent, said.channel]])
                     cursor.execute(SUPPORT, {"claim": claim.pk, "voice": voice})
         for key, values in sorted(self._changes.items()):
-            # Only what is open still: a row that somebody decided meanwhile stays as it was decided.
+            # Update open rows only: one that was decided meanwhile stays as it was decided.
             Claim.objects.filter(pk=key, status__in=OPEN).update(**values)
         return self._new
 
@@ -158,11 +158,11 @@ class OpenClaims:
 
 
 def rebase(slot: Slot, *, fill: bool) -> None:
-    """Puts the open conflicts of this slot against what is in their way now. Where nothing is, and the slot is to be
-    filled, the first in the queue's order takes it. The caller holds the dimension's lock."""
+    """Put the slot's open claims against what is in their way now. If nothing is and ``fill`` is set, the first claim
+    in the queue's order takes the slot. The caller holds the dimension's lock."""
     rows = Claim.objects.select_for_update(of=("self",)).filter(concept_id=slot[0], dim_id=slot[1], status__in=OPEN)
     for row in rows.order_by(*IN_ORDER):
-        # Looked at anew for each row: the one before may have filled its place.
+        # Read the edge again for each row: the one before may have filled the place.
         edge = store.lock_edge(row.incoming)
         if row.is_retraction:
             if edge is None or edge.parent_id != row.incoming_parent_id:  # it is gone
@@ -174,7 +174,7 @@ def rebase(slot: Slot, *, fill: bool) -> None:
         elif (closing := store.find_closing_edge(row.incoming)) is not None:
             _turn_against(row, None, closing.concept_id, CollisionType.CYCLE)
         elif fill:
-            # As if it had been said now: nothing contradicts it any more.
+            # Place it as if it had been stated now: nothing contradicts it any more.
             store.insert(store.new_edge(row.incoming, row.incoming_is_isa, row.attribution), row.attribution)
             _resolve(row)
 
@@ -188,8 +188,8 @@ def _turn_against(row: Claim, parent_id: int | None, blocking_id: int | None, co
 
 
 def _renew(parent_id: int | None, blocking_id: int | None, collision_type: str) -> dict[str, Any]:
-    """The columns of a claim that is against something else now."""
-    # What was proposed, or failed, was about another question.
+    """Return the new column values of a claim that is against something else now."""
+    # The proposal and the failed attempts were about another question.
     return {
         "existing_parent_id": parent_id, "blocking_concept_id": blocking_id, "collision_type": collision_type,
         "status": Claim.Status.PENDING, "proposal": None, "attempts": 0, "last_error": "", "next_attempt_at": None,

@@ -33,20 +33,20 @@ _JOINT: Final = re.compile(r"(?:,|\band)\s*\Z", re.IGNORECASE)
 
 
 class NotUnderstood(ValueError):
-    """The statement is no fact about the concept; the text says why, in whole sentences."""
+    """The statement contains no fact about the concept; the message says why, in whole sentences."""
 
 
 def teach(concept: str, text: str, actor: Actor) -> list[Outcome]:
-    """What became of each fact that the statement holds, in its order; at least one. Raises NotUnderstood, and then
-    nothing is stored."""
+    """Assert the facts in the statement and return their outcomes in order; at least one. Raises NotUnderstood, and
+    then stores nothing."""
     facts = read_facts(concept, text)
-    # People paste keys and passwords, and the history keeps every word.
+    # Mask secrets: people paste keys and passwords, and the history keeps every word.
     attribution = actor.attribute(mask_secrets(_clean(text)))
     return [assert_fact(fact, attribution) for fact in facts]
 
 
 def read_facts(concept: str, text: str) -> list[Triple]:
-    """The facts about the concept that the statement holds; the concept itself may be left out. Raises
+    """Return the facts about the concept that the statement contains. The statement may leave the concept out. Raises
     NotUnderstood."""
     if len(text) > STATEMENT_MAX:
         raise NotUnderstood(f"A statement has at most {STATEMENT_MAX:,} characters.")
@@ -91,7 +91,7 @@ def _parse(text: str) -> Triple:
 
 
 def _read_shown(concept: str, text: str) -> list[Triple]:
-    """The one fact in the words in which facts about it are shown, what it is in or on; none for other words."""
+    """Return the one ISPART fact if the text has the words in which pages show such facts; else nothing."""
     for words in (text, f"{concept} {text}"):
         with suppress(FactMistake):
             fact = parse_fact(words)
@@ -101,7 +101,7 @@ def _read_shown(concept: str, text: str) -> list[Triple]:
 
 
 def _read_sentence(concept: str, text: str) -> list[Triple]:
-    """In plain words. A dimension that is named at the end is the last fact's."""
+    """Read facts from plain words. A dimension named at the end belongs to the last fact."""
     text = _PRONOUN.sub("", text, count=1) if _PRONOUN.match(text) else text
     context = _CONTEXT.search(text)
     sentence = text[: context.start()] if context is not None else text
@@ -114,7 +114,7 @@ def _read_sentence(concept: str, text: str) -> list[Triple]:
 
 
 def _clauses(sentence: str) -> Iterator[str]:
-    """ "is a repo and runs on heimdall" is two."""
+    """Split the sentence into clauses: "is a repo and runs on heimdall" has two."""
     start = 0
     for form in find_forms(f" {sentence}"):
         joint = _JOINT.search(sentence, start, form.start - 1)
@@ -125,11 +125,11 @@ def _clauses(sentence: str) -> Iterator[str]:
 
 
 def _read_clause(concept: str, clause: str) -> list[Triple]:
-    """The facts of a clause; at least one. Raises NotUnderstood."""
+    """Return the facts of a clause; at least one. Raises NotUnderstood."""
     first = next(iter(find_forms(f" {clause}")), None)
     sentence = f"{concept} {clause}" if first is not None and first.start == 1 else clause
     common = _find_common_words(sentence)
-    # The second time as if every word could be a subject: a statement about another thing gets an answer that says so.
+    # The second pass accepts any word as the subject, so that a statement about another thing gets a fitting answer.
     for words in (_Words(concept, common), _Words(concept, common, any_subject=True)):
         triples = find_cues(sentence, vocabulary=words, as_typed=True)
         if any(one.kind is SpeechAct.RETRACTS for one in triples):
@@ -143,13 +143,13 @@ def _read_clause(concept: str, clause: str) -> list[Triple]:
 
 def _find_common_words(text: str) -> frozenset[str]:
     words = {token.text for token in tokenise(text)}
-    words |= {part for word in words for part in word.split("_")}  # those that a name of several joins
+    words |= {part for word in words for part in word.split("_")}  # the parts of compound names
     return frozenset(Soas.objects.filter(token__in=words, is_common=True).values_list("token", flat=True))
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The vocabulary for a statement of which one knows what it is about (as noun_phrases.Vocabulary has it)."""
+    """The vocabulary for a statement whose subject is known (implements noun_phrases.Vocabulary)."""
 
     concept: str
     common: frozenset[str]
@@ -162,7 +162,7 @@ class _Words:
         return self.any_subject or token == self.concept
 
     def is_place(self, token: str) -> bool:
-        return True  # whoever types "is in vael" says so
+        return True  # an operator who types "is in vael" means a place
 
     def find_dimension(self, concept: str, parent: str) -> str | None:
         return None

@@ -1,5 +1,5 @@
-"""How much one agent may change in an hour, and how much statements may pile up in one place. Operators, imports and
-decisions are not metered."""
+"""Quotas: how much one agent may change in an hour, and how many statements may pile up in one place. Operators,
+imports and decisions are not metered."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ NamedSlot = tuple[str, str]  # concept and dimension
 
 
 class Attributed(Protocol):
-    """By whom something is said, and through which channel."""
+    """Anything with a speaker and a channel."""
 
     @property
     def agent(self) -> str: ...
@@ -33,14 +33,14 @@ class Attributed(Protocol):
     def channel(self) -> str: ...
 
 
-# By the count that it limits.
+# The setting that limits each count.
 SETTINGS: Final = {
     "facts": "quota_facts_per_hour",
     "conflicts": "quota_conflicts_per_hour",
     "candidates": "quota_candidates_per_hour",
     "memories": "quota_memories_per_hour",
 }
-GUTASK: Final = "quota_gutask_per_hour"  # of facts, and of memories, in place of their own
+GUTASK: Final = "quota_gutask_per_hour"  # replaces the settings for facts and for memories
 OF_GUTASK: Final = ("facts", "memories")
 COUNTS: Final = (*SETTINGS, "exceeded")
 METERED: Final = (Channel.USER, Channel.GUTASK)
@@ -54,7 +54,7 @@ ADD: Final = f"""
 
 @dataclass(frozen=True, slots=True)
 class OverLimit:
-    """Which limit a statement exceeds; ``until`` it does, None where only an operator can make room."""
+    """The limit that a statement exceeds. ``until`` is None if only an operator can make room."""
 
     setting: str
     until: datetime | None
@@ -70,33 +70,33 @@ class OverLimit:
 
 @dataclass(slots=True)
 class Crowding:
-    """What there is of something already in the places that some statements are about."""
+    """The counts in the places that some statements are about."""
 
-    facts: Counter[str] = field(default_factory=Counter)  # of each concept
-    lonely: Counter[str] = field(default_factory=Counter)  # dimensions that hold nothing but this concept's facts
-    dimensions: set[str] = field(default_factory=set)  # of those that are named, which exist
-    additive: set[str] = field(default_factory=set)  # of these, which keep all
-    disputed: Mapping[NamedSlot, set[str]] = field(default_factory=lambda: defaultdict(set))  # open newcomers' parents
+    facts: Counter[str] = field(default_factory=Counter)  # by concept
+    lonely: Counter[str] = field(default_factory=Counter)  # by concept: dimensions that only hold its own facts
+    dimensions: set[str] = field(default_factory=set)  # existing ones among those named
+    additive: set[str] = field(default_factory=set)  # those of them that keep all
+    disputed: Mapping[NamedSlot, set[str]] = field(default_factory=lambda: defaultdict(set))  # parents of open claims
 
 
 class Quotas:
-    """The quotas as the statements of one transaction use them up. Nothing is stored before ``write``, which notices
-    what other transactions of the same moment have used."""
+    """The quotas as the statements of one transaction use them up. Nothing is stored before ``write``, which detects
+    what concurrent transactions have used."""
 
     def __init__(self, standing: Mapping[Triple, Triple]) -> None:
-        """``standing``: what is in the places of the statements."""
+        """``standing`` maps the statements' triples to the facts in their places."""
         self._standing = standing
-        self._placed: dict[NamedSlot | Triple, Triple] = {}  # by slots; where all is kept, by themselves
+        self._placed: dict[NamedSlot | Triple, Triple] = {}  # by slot or, in dimensions that keep all, by triple
         self._tuning = Config.tuning()
         self._hour = hour_of(timezone.now())
         self._agents: frozenset[str] = frozenset()
         self._used: dict[str, Counter[str]] = {}
         self._new: dict[str, Counter[str]] = defaultdict(Counter)
-        self._expected: dict[str, Counter[str]] = defaultdict(Counter)  # of what is not placed yet
+        self._expected: dict[str, Counter[str]] = defaultdict(Counter)  # statements not placed yet
         self._crowding = Crowding()
 
     def read(self, assertions: Iterable[Assertion]) -> None:
-        """Reads what the statements are measured by. Call it before the others."""
+        """Read the counts for the statements. Must be called before the other methods."""
         new = [
             one
             for one in assertions
@@ -108,21 +108,22 @@ class Quotas:
         self._crowding = _find_crowding([one.triple for one in new])
 
     def read_used(self, said: Iterable[Attributed]) -> None:
-        """Reads only what those who say something have used up in this hour."""
+        """Read only what these speakers have used up in this hour."""
         self._agents = frozenset(Agent.objects.values_list("name", flat=True))
         groups = {self._group_of(one) for one in said}
         for row in AgentHour.objects.filter(agent__in=groups, hour=self._hour):
             self._used[row.agent] = Counter({name: getattr(row, name) for name in COUNTS})
 
     def find_excess(self, assertion: Assertion) -> OverLimit | None:
-        """The limit that the statement would exceed in the graph or the queue; where there is none, it counts."""
+        """Return the limit that the statement would exceed in the graph or the queue. If there is none, count the
+        statement."""
         triple, said = assertion.triple, assertion.attribution
         if assertion.manner.kind is SpeechAct.RETRACTS:
             return self._find_retraction_excess(said)
         slot, crowding = (triple.concept, triple.dimension), self._crowding
         place = triple if triple.dimension in crowding.additive else slot
         standing = self._placed.get(place) or self._standing.get(triple)
-        is_concluded = said.channel == Channel.EXPLAINED  # then it fills an empty slot, or waits
+        is_concluded = said.channel == Channel.EXPLAINED  # a conclusion fills an empty slot or becomes a candidate
         if standing == triple or (said.channel not in METERED and not (is_concluded and standing is None)):
             return None
         disputed = crowding.disputed.get(slot, ())
@@ -150,20 +151,20 @@ class Quotas:
         return excess
 
     def find_excess_of(self, count: Literal["candidates", "memories"], said: Attributed) -> OverLimit | None:
-        """The same for one more candidate, or one more memory."""
+        """Return the limit that one more candidate or memory would exceed."""
         excess = self._find_overuse(count, said)
         if excess is not None:
             self._new[self._group_of(said)]["exceeded"] += 1
         return excess
 
     def count(self, name: str, said: Attributed) -> None:
-        """Notes what became of a statement."""
         self._new[self._group_of(said)][name] += 1
 
     def write(self) -> None:
-        """Raises GraphChanged where there was room for a statement only as others of the same moment were not seen."""
+        """Store the counts. Raises GraphChanged if a statement only had room because concurrent transactions were not
+        visible."""
         with connection.cursor() as cursor:
-            # In one order, as the last rows of the transaction: two writers cannot deadlock.
+            # In one order, and as the last rows of the transaction, so that two writers cannot deadlock.
             for agent, counts in sorted(self._new.items()):
                 cursor.execute(ADD, [agent, self._hour, *(counts[name] for name in COUNTS)])
                 total = dict(zip(COUNTS, cursor.fetchone() or (), strict=True))
@@ -175,7 +176,7 @@ class Quotas:
         return new > 0 and used + new < total and used < self._limit(group, count) < total
 
     def _find_overuse(self, count: str, said: Attributed) -> OverLimit | None:
-        if said.channel == Channel.EXPLAINED:  # the calls of the model are limited
+        if said.channel == Channel.EXPLAINED:  # bounded by the limit on the model's calls
             return None
         group = self._group_of(said)
         now = max(self._new[group][count], self._expected[group][count])
@@ -200,7 +201,7 @@ class Quotas:
     def _group_of(self, said: Attributed) -> str:
         if said.agent in self._agents:
             return said.agent
-        # Without a token gutask is answered on this machine only.
+        # Without a token, gutask is only answered on the local machine.
         return AgentHour.LOCAL_GUTASK if said.channel == Channel.GUTASK else AgentHour.STRANGERS
 
 

@@ -1,4 +1,4 @@
-"""Places statements in the graph, or queues what they collide with; what was decided before holds."""
+"""Places statements in the graph or queues their collisions, and respects earlier rulings."""
 
 import logging
 from collections.abc import Iterable
@@ -27,10 +27,15 @@ UNKNOWN = "It is no fact."
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a statement. ``claim`` is the open row of the queue, or the decided one; ``existing`` the fact
-    that it collides with, or that was superseded or retired; ``decided`` the ruling that stopped it; ``reason`` tells
-    people why it was not stored; ``excess`` which limit it exceeds; ``conflict_id`` what the fact, which stands, is
-    disputed in."""
+    """The outcome of a statement.
+
+    - ``claim``: the open claim, or the decided one
+    - ``existing``: the fact that it collides with, or that was superseded or retired
+    - ``decided``: the ruling that stopped it
+    - ``reason``: why it was not stored, for people
+    - ``excess``: the limit that it exceeds
+    - ``conflict_id``: the conflict in which the current fact is disputed
+    """
 
     status: PlacementStatus
     fact: Triple
@@ -43,13 +48,13 @@ class Outcome:
 
 
 class Settlement:
-    """Some statements on their way into the graph, which is locked for them. Nothing is stored before ``write``."""
+    """Statements on their way into the graph, with their places locked. Nothing is stored before ``write``."""
 
     def __init__(self, triples: Iterable[Triple], *, is_plain: bool = True) -> None:
-        """``is_plain``: none of them is said to correct or to take back what stands."""
+        """``is_plain`` is True if no statement corrects or retracts what is current."""
         self._slots = SlotSet(triples)
         ids = set(self._slots.ids.values())
-        # The claims first: of one that is decided in between, at least the ruling is seen.
+        # Read claims before rulings: if a claim is decided in between, at least its ruling is seen.
         self._claims = OpenClaims(ids)
         self._rulings = rulings.find_rulings(ids)
         self._moves = {} if is_plain else rulings.find_moves(ids)
@@ -59,9 +64,9 @@ class Settlement:
         self._slots.read(elsewhere.union(*self._moves.values()))
 
     def settle(self, assertion: Assertion, imported: Imported | None = None) -> Outcome:
-        """``imported``: for a fact that is moved here."""
+        """Settle one statement. ``imported`` is given for a fact that is moved here."""
         ids = self._slots.ids[assertion.triple]
-        # Where the newer wins nothing is decided for good, and the policy may be younger than the ruling.
+        # Ignore rulings in dimensions where the newer statement wins: the policy may be younger than the ruling.
         ruling = None if self._slots.supersedes(ids.dim_id) else self._rulings.get(ids)
         keeps_out = ruling is not None and not rulings.reopens(assertion.attribution, ruling)
         moved_to = ruling.moved_to_id if ruling is not None else None
@@ -79,7 +84,7 @@ class Settlement:
         return self._finish(assertion, placement)
 
     def _finish(self, assertion: Assertion, placement: Placement) -> Outcome:
-        """What the placement means for the open claims."""
+        """Update the open claims to match the placement."""
         fact, attribution = assertion.triple, assertion.attribution
         status, ids, edge = placement.status, placement.ids, placement.edge
         if status == "invalid":
@@ -89,7 +94,7 @@ class Settlement:
         if status in ("candidate", "needless"):
             return Outcome(status, fact, existing=_fact_of(edge))
         if status == "conflict" and is_weaker(attribution.channel, Channel.USER):
-            # What a model concluded fills a gap, but contradicts nobody.
+            # A model's conclusion may fill a gap but contradict nobody.
             return Outcome("candidate", fact, existing=_fact_of(edge or placement.closing))
         if status == "conflict":
             claim = self._claims.add(placement, attribution, is_isa=fact.is_isa)
@@ -117,21 +122,21 @@ class Settlement:
         return Outcome("conflict", fact, claim, _fact_of(edge))
 
     def write(self) -> None:
-        """Raises GraphChanged."""
+        """Store everything. Raises GraphChanged."""
         self._slots.write()
-        # Here and not in OpenClaims: an import may open thousands and is one line in the log, and a preview opens none.
+        # Log here, not in OpenClaims: an import of thousands is one line in the log, and a preview opens none.
         for row in self._claims.write():
             told = {"conflict": row.conflict_id, "type": row.collision_type}
             transaction.on_commit(partial(logger.info, "collision.queued", extra=told))
         if self._forgotten:
             rulings.forget_rows(self._forgotten)
-        # What somebody took back makes room for what was said against it.
+        # A retracted fact makes room for the claims against it.
         for slot in self._emptied:
             rebase(slot, fill=True)
 
 
 def _find_kept(ids: TripleIds, said: Attribution) -> Claim | None:
-    """The retraction of this fact that was dismissed, where saying it again does not reopen it."""
+    """Return the dismissed retraction of this fact, unless saying it again reopens it."""
     concept_id, dim_id, parent_id = ids
     rows = Claim.objects.filter(
         concept_id=concept_id, dim_id=dim_id, incoming_parent_id=parent_id, collision_type=CollisionType.RETRACTION,

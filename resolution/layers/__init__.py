@@ -1,1 +1,1 @@
-"""Conflicts and their members: finding, opening, uniting and closing them, whatever layers they are of."""
+"""Conflicts across layers: finding, opening, uniting and closing them and their members."""

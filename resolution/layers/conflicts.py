@@ -1,5 +1,5 @@
-"""Opens conflicts, joins those that turn out to be about one slot, and closes those that are none any more. Facts,
-memories and project state that are members of an open one are marked as disputed, by triggers (sql/triggers.sql)."""
+"""Opens conflicts, unites those that turn out to be about one slot, and closes moot ones. Triggers (sql/triggers.sql)
+mark the facts, memories and project state in open conflicts as disputed."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from resolution.models import Conflict, ConflictMember
 MemberKind = ConflictMember.Kind
 
 TEXT_MAX: Final = 600  # characters
-# Whoever comes second waits for the first, and joins; if the first was closed meanwhile, they open another.
+# Of two concurrent transactions, the second waits and joins the first's conflict, or opens another if that was closed.
 OPEN: Final = """
     INSERT INTO conflict (slot_kind, owner, key, slot_key, tier, project, question, concept_id, dim_id)
     SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[], %s::text[], %s::text[],
@@ -26,12 +26,12 @@ OPEN: Final = """
     ON CONFLICT (owner, key) WHERE status = 'open' DO UPDATE SET priority = conflict.priority
     RETURNING key, id, xmax = 0
 """
-# Claims against the facts of ``urd``: of their slots or, where all is kept, of their very parents.
+# Claims against the facts of ``urd``: in their slots or, if the dimension keeps all, with the same parent.
 CLAIMED: Final = """
     JOIN resolution_queue AS claim ON (concept_id, claim.dim_id) = (urd.id, urd.dim_id)
         AND claim.status IN ('pending', 'proposed') AND (NOT is_additive OR incoming_parent_id = urd.parent_id)
 """
-# The open conflicts of rows, also of the claims against facts among them; of a story's questions they are no members.
+# The open conflicts of rows, including those of claims against facts among them, but not questions about a story.
 OF_ROWS: Final = f"""
     SELECT conflict.id FROM unnest(%(kinds)s::text[], %(ids)s::bigint[]) AS one (kind, id)
     JOIN conflict_member AS member ON (member.kind, member.object_id) = (one.kind, one.id)
@@ -44,7 +44,7 @@ OF_ROWS: Final = f"""
     SELECT id FROM conflict WHERE (owner, key, status) = (%(owner)s, %(key)s, 'open')
     ORDER BY 1
 """
-# Of slots of facts, the open conflicts in which their facts are members.
+# The open conflicts that facts of these slots are members of.
 OF_FACTS: Final = """
     SELECT urd.id, urd.dim_id, min(conflict.id) FROM unnest(%s::int[], %s::int[]) AS slot (concept_id, dim_id)
     JOIN urd ON (urd.id, urd.dim_id) = (slot.concept_id, slot.dim_id)
@@ -69,12 +69,12 @@ POINT: Final = """
     WHERE (lower.kind, lower.object_id) = (new.kind, new.object_id) AND lower.trust < higher.trust
       AND lower.conflict_id = %s AND higher.conflict_id = %s
 """
-# Of facts, the open conflicts of the claims against them.
+# The open conflicts of claims against these facts.
 AGAINST: Final = f"""
     SELECT DISTINCT edge_id, conflict.id, slot_kind
     FROM urd {CLAIMED} JOIN conflict ON conflict.id = conflict_id WHERE edge_id = ANY(%s)
 """
-# Beside whom people have let a row stand, and what both said then.
+# The rows that people have kept beside a row, and what both said then.
 SETTLED: Final = """
     SELECT other.kind, other.object_id, mine.text, other.text
     FROM conflict_member AS mine
@@ -86,9 +86,9 @@ SETTLED: Final = """
 
 
 class Member(NamedTuple):
-    """A side of a conflict, with what it says and who has said so: pairs of agent and channel. ``against``: the kind
-    and the id of the member of a higher layer that it contradicts. ``is_asked``: the question is whether this one still
-    holds."""
+    """A side of a conflict: a row, its text, and the (agent, channel) pairs that have said so. ``against`` is the kind
+    and id of the member of a higher layer that it contradicts. ``is_asked`` is True if the conflict's question is
+    whether it still holds."""
 
     kind: str
     object_id: int
@@ -112,10 +112,11 @@ def open_conflict(
     tier: str = "slot",
     question: str = "",
 ) -> int:
-    """Return the id of the open conflict of a slot, which the members join; where there is none, it is opened. Open
-    conflicts that have one of the members are about that slot, too, and become one, the oldest; those that ask
-    something about a story are left alone. ``about``: the slot in words. Runs in the caller's transaction, or one of
-    its own."""
+    """Add the members to the slot's open conflict, or open one, and return its id.
+
+    Open conflicts that share a member are about the same slot and are united into the oldest; questions about a story
+    are left alone. ``about`` describes the slot in words. Runs in the caller's transaction, or in its own.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         conflict_id = None if question else _unite_open(members, owner, key)
         if conflict_id is None:
@@ -127,7 +128,7 @@ def open_conflict(
             for m in sorted(members, key=lambda m: (m.kind, m.object_id))
         ]
         cursor.execute(JOIN, [conflict_id, *columns(rows, 6)])
-        if tier == Conflict.Tier.MODEL:  # whatever found it first: rules cannot judge all of it any more
+        if tier == Conflict.Tier.MODEL:  # even if a rule found it first: rules can no longer judge all of it
             Conflict.objects.filter(pk=conflict_id).update(tier=tier)
         if pairs := [(m.kind, m.object_id, *m.against) for m in members if m.against is not None]:
             cursor.execute(POINT, [*columns(pairs, 4), conflict_id, conflict_id])
@@ -135,7 +136,7 @@ def open_conflict(
 
 
 def _open(rows: Sequence[tuple[Any, ...]]) -> dict[str, int]:
-    """Open conflicts, or find those that others have just opened, and notify of the new ones. Return the ids by key."""
+    """Open conflicts, or find those just opened by others, and announce the new ones. Returns the ids by key."""
     ids, notices = {}, []
     abouts = {row[2]: (json.loads(row[3]), row[5]) for row in rows}
     for key, conflict_id, is_new in fetch_rows(OPEN, columns(rows, 9)):
@@ -150,7 +151,7 @@ def _open(rows: Sequence[tuple[Any, ...]]) -> dict[str, int]:
 
 
 def _name_slot(about: Mapping[str, Any]) -> str:
-    """Name the slot of facts or of project state. That of memories is made of words that somebody has said."""
+    """Return a name for the slot of facts or project state, else "": slots of memories consist of people's words."""
     if "concept" in about:
         return f"{about['concept']} [{about['dimension']}]"
     return str(about.get("key", ""))
@@ -166,19 +167,19 @@ def _unite_open(members: Sequence[Member], owner: str, key: str) -> int | None:
 
 
 def unite_conflicts_of(conflict: Conflict) -> None:
-    """Make one of the open conflicts that share a member with this one."""
+    """Unite the open conflicts that share a member with this one."""
     rows = conflict.members.values_list("kind", "object_id")
     _unite_open([Member(kind, object_id, "") for kind, object_id in rows], conflict.owner, conflict.key)
 
 
 def lock_open(conflict_ids: Iterable[int]) -> set[int]:
-    """Return those of the conflicts that are open; nobody closes them before the end of the transaction."""
+    """Lock the conflicts and return those that are open. Nobody can close them before the end of the transaction."""
     rows = Conflict.objects.select_for_update(of=("self",)).filter(pk__in=set(conflict_ids)).order_by("pk")
     return {row.pk for row in rows if row.status == Conflict.Status.OPEN}
 
 
 def open_for_claims(slots: Collection[Slot]) -> dict[Slot, int]:
-    """Return the ids of the open conflicts that new claims to these slots of the graph belong to."""
+    """Return the ids of the open conflicts for new claims to these slots of the graph."""
     found = {(concept, dim): id for concept, dim, id in fetch_rows(OF_FACTS, columns(sorted(slots), 2))}
     still_open = lock_open(found.values())
     found = {slot: conflict_id for slot, conflict_id in found.items() if conflict_id in still_open}
@@ -199,8 +200,8 @@ def open_for_claims(slots: Collection[Slot]) -> dict[Slot, int]:
 
 
 def find_settled(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tuple[str, int]]:
-    """Return those of other rows, given by kind and id with their words, that people have let stand beside this one.
-    While both say what they said, that is asked no more."""
+    """Return the rows, among those given by kind and id with their texts, that people have kept beside this one. The
+    decision only counts while both texts are unchanged."""
     return {
         (kind, object_id)
         for kind, object_id, own_text, text in fetch_rows(SETTLED, [member.kind, member.object_id])
@@ -209,9 +210,9 @@ def find_settled(member: Member, texts: Mapping[tuple[str, int], str]) -> set[tu
 
 
 def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
-    """Return the open conflicts of the rows that are disputed, as answers show them: ``id``, ``kind``, and as
-    ``conflicts_with`` the kind and the id of what it contradicts in a higher layer, or None. Facts also have the
-    conflicts of the claims against them."""
+    """Return the open conflicts of disputed rows as answers show them: ``id``, ``kind`` and ``conflicts_with``, the
+    kind and id of the row in a higher layer that it contradicts, or None. Facts also get the conflicts of the claims
+    against them."""
     found: dict[int, list[dict[str, Any]]] = {}
     rows = ConflictMember.objects.filter(kind=kind, object_id__in=list(ids), conflict__status=Conflict.Status.OPEN)
     for member in rows.select_related("conflict", "conflicts_with").order_by("conflict_id"):
@@ -228,19 +229,19 @@ def list_open_of(kind: str, ids: Collection[int]) -> dict[int, list[dict[str, An
 
 
 def settle_moot(kind: str, ids: Collection[int]) -> None:
-    """Close each open conflict of these rows that has fewer than two current members left; about a story, if what is
-    asked about is superseded. Triggers do so when facts and project state go; for memories the caller does."""
+    """Close the rows' open conflicts that have fewer than two current members left, and questions about a story whose
+    subject is superseded. Triggers do this when facts and project state go; callers must do it for memories."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT conflicts_settle_moot(%s, %s)", [kind, list(ids)])
 
 
 def close_moot(conflict_ids: Collection[int]) -> int:
-    """Close those of them that are open, as their members no longer contradict each other. Return how many."""
+    """Close the open ones among the conflicts, whose members no longer contradict each other. Returns how many."""
     [(count,)] = fetch_rows("SELECT conflicts_close_moot(%s)", [list(conflict_ids)])
     return int(count)
 
 
 def find_open(kind: str, ids: Collection[int]) -> set[int]:
-    """Return the ids of the open conflicts of which one of these rows is a member."""
+    """Return the ids of the open conflicts that have one of these rows as a member."""
     rows = Conflict.objects.filter(status=Conflict.Status.OPEN)
     return set(rows.filter(members__kind=kind, members__object_id__in=list(ids)).values_list("pk", flat=True))

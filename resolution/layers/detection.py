@@ -1,5 +1,5 @@
-"""Finds where project state, facts and memories contradict each other: wherever one of them is written, and at night
-(``sweep``). Nothing is kept from being written, and no layer wins by itself."""
+"""Detects contradictions between project state, facts and memories, at every write and in the nightly sweep. Detection
+never blocks a write, and no layer wins by itself."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ READ_FACTS: Final = """
     JOIN soas AS parent ON parent.id = urd.parent_id
     WHERE NOT urd.is_additive AND urd.id <> urd.parent_id
 """
-# Only where there is anything that a fact could contradict: else placing one costs no more than this question.
+# Returns nothing if there are no slots that a fact could contradict; then placing a fact costs only this query.
 NEW_FACTS: Final = """
     SELECT edge_id, concept.token, dim.token FROM urd
     JOIN soas AS concept ON concept.id = urd.id JOIN soas AS dim ON dim.id = urd.dim_id
@@ -70,13 +70,16 @@ MEMORIES: Final = """
     LEFT JOIN project ON project.id = project_id
     WHERE slot.kind = 'memory' AND words = ANY(%s)
 """
-PREFIX: Final = 2  # letters that a word shares with its stem
+PREFIX: Final = 2  # letters at least that a word shares with its stem
 
 
 class LayerSide(NamedTuple):
-    """A side: what it says of what it is about, and of which project (None for a fact, which names it). ``category``:
-    of a memory with a slot, whose value is all of its text. ``slot``: the key of a state's or a fact's slot, and that
-    in words."""
+    """A row of a layer and the value it gives a slot.
+
+    - ``project``: the project's slug; None for a fact, which names it
+    - ``category``: set for a memory whose whole text is the value
+    - ``slot``: the key of a state's or fact's slot, and the slot in words
+    """
 
     member: Member
     value: str
@@ -92,13 +95,13 @@ class LayerSide(NamedTuple):
 Facts = Mapping[str, Sequence[LayerSide]]  # by the words by which they are met
 
 
-# --- what is written ---
+# --- writes ---
 
 
 def detect_state(state: ProjectState) -> int | None:
-    """The id of the conflict that a new value has come into. In the caller's transaction; after it once more, for what
-    others have written meanwhile."""
-    keys = sorted(state_keys(state.project.slug, state.category, state.key), reverse=True)  # with its category first
+    """Return the id of the conflict that a new value is in. Detects in the caller's transaction, and again after its
+    commit for concurrent writes."""
+    keys = sorted(state_keys(state.project.slug, state.category, state.key), reverse=True)  # first with the category
     note_slots(LayerSlot.Kind.PROJECT_STATE, state.pk, keys)
     if not keys:
         return None
@@ -108,8 +111,8 @@ def detect_state(state: ProjectState) -> int | None:
 
 
 def detect_memory(memory: Memory) -> None:
-    """Looks at what a memory contradicts in other layers, and at what it was about before, when the caller's
-    transaction is over."""
+    """Compare the memory with other layers once the caller's transaction is committed, also in the slots that it had
+    before."""
     slug = memory.project.slug if memory.project is not None else ""
     keys = sorted(memory_keys(slug, memory.category, memory.slot, memory.text))
     keys += note_slots(LayerSlot.Kind.MEMORY, memory.pk, keys)
@@ -118,9 +121,10 @@ def detect_memory(memory: Memory) -> None:
 
 
 def note_facts(edges: Iterable[Edge]) -> None:
-    """The same for facts that are being placed (``memory.graph.store.followers``)."""
+    """Compare facts that are being placed with other layers, after the commit (one of
+    ``memory.graph.store.followers``)."""
     ids = [edge.pk for edge in edges]
-    # No partial: where it fails, Django logs the function's name, and would fail for one that has none.
+    # A lambda, not a partial: on errors Django logs the function's name, which a partial does not have.
     transaction.on_commit(lambda: detect_facts(ids), robust=True)
 
 
@@ -133,7 +137,7 @@ def detect_facts(edge_ids: Sequence[int]) -> None:
         words
         for (words,) in fetch_rows("SELECT DISTINCT words FROM layer_slot WHERE words = ANY(%s)", [[*keys.values()]])
     }
-    if not met:  # as nearly always
+    if not met:  # nearly always
         return
     ids = [edge_id for edge_id, key in keys.items() if key in met]
     for row in fetch_rows(f"{READ_FACTS} AND edge_id = ANY(%s)", [ids]):
@@ -142,18 +146,18 @@ def detect_facts(edge_ids: Sequence[int]) -> None:
 
 
 def note_slots(kind: str, object_id: int, keys: Collection[str]) -> list[str]:
-    """By which words a row meets other layers, from now on; those by which it met them before and does no more."""
+    """Store the words by which a row meets other layers. Returns the words by which it no longer meets them."""
     with connection.cursor() as cursor:
         cursor.execute(NOTE, [kind, object_id, list(keys), kind, object_id, VERSION, list(keys)])
         return [words for (words,) in cursor.fetchall()]
 
 
-# --- what contradicts it ---
+# --- contradictions ---
 
 
 def update_conflicts(keys: Collection[str], facts: Facts | None = None) -> dict[str, int]:
-    """Return the open conflicts by the words by which layers meet there: those that are found, and those that go on.
-    Others are closed, unless the caller says to which ``facts`` it is to look."""
+    """Open, continue and close the conflicts for these words, and return the open ones by the words. If the caller
+    gives ``facts``, no others are looked at and nothing is closed."""
     known = find_facts(keys) if facts is None else facts
     found = {}
     for key, rows in _read_rows(keys, known).items():
@@ -174,15 +178,15 @@ def _find_open_of(rows: Iterable[LayerSide]) -> set[int]:
 
 
 def close_agreed(conflict_ids: Collection[int]) -> None:
-    """Close those of the conflicts whose current members no longer contradict each other. What a model has found, rules
-    cannot judge."""
+    """Close the conflicts whose current members no longer contradict each other. Skips conflicts that a model found,
+    because rules cannot judge them."""
     rows = Conflict.objects.filter(pk__in=conflict_ids, question="", status=Conflict.Status.OPEN)
     rows = rows.exclude(tier=Conflict.Tier.MODEL)
     close_moot([conflict.pk for conflict in rows.order_by("pk") if not disagree(conflict)])
 
 
 def disagree(conflict: Conflict) -> bool:
-    """True if current members of a conflict contradict each other."""
+    """True if current members of the conflict contradict each other."""
     ids: dict[str, list[int]] = defaultdict(list)
     for kind, object_id in conflict.members.values_list("kind", "object_id"):
         ids[kind].append(object_id)
@@ -206,15 +210,15 @@ def disagree(conflict: Conflict) -> bool:
 
 
 def contradict(one: Memory, other: Memory) -> bool:
-    """True if two memories that were taken for rivals still are."""
+    """True if two memories that were rivals still are."""
     if one.project_id != other.project_id:
         return False
     return are_rivals(one, other) or find_contradiction(one, other) is not None
 
 
 def find_facts(keys: Collection[str]) -> dict[str, list[LayerSide]]:
-    """Return the facts that these words meet: in dimensions that have only such words, of concepts that begin like one
-    of them."""
+    """Return the facts that these words meet. Searches dimensions whose words are among them, for concepts that begin
+    like one of them."""
     words = {key: set(key.split()) for key in keys if not key.startswith(BY_KEY)}
     found: dict[str, list[LayerSide]] = defaultdict(list)
     dims = [id for id, token in fetch_rows(DIMENSIONS) if any(words_in(token) <= each for each in words.values())]
@@ -234,8 +238,8 @@ def as_row(edge_id: int, concept: str, parent: str, dim: str, is_isa: bool, agen
 
 
 def _read_rows(keys: Collection[str], facts: Facts) -> dict[str, list[LayerSide]]:
-    """Return the values and the memories, by key; of memories only those that a higher layer meets: in a slot without
-    there may be those of everybody."""
+    """Return the values of project state and the memories, by key. Memories are read only for keys with a row of a
+    higher layer: other slots may hold everybody's memories."""
     found: dict[str, list[LayerSide]] = defaultdict(list)
     for words, row_id, category, name, value, actor, slug in fetch_rows(STATES, [list(keys)]):
         member = Member(MemberKind.PROJECT_STATE, row_id, f"{category}.{name} = {value}", [(actor, "operator")])
@@ -257,14 +261,14 @@ def _open(project: str, pairs: Sequence[tuple[LayerSide, LayerSide]]) -> int:
     key, about = max((higher for _, higher in pairs), key=lambda row: row.member.trust).slot
     with transaction.atomic():
         conflict_id = open_conflict(key, about, list(members.values()), project=project)
-        for kind, object_id in members:  # what has gone since it was read has closed nothing
+        for kind, object_id in members:  # rows that went after they were read did not close this conflict
             settle_moot(kind, [object_id])
     return conflict_id
 
 
 def _find_pairs(rows: Sequence[LayerSide]) -> Iterator[tuple[LayerSide, LayerSide]]:
-    """Yield each row with those of higher layers that it contradicts, the highest first; not what people have let
-    stand."""
+    """Yield each row with the rows of higher layers that it contradicts, highest first, except those that people have
+    kept."""
     in_order = sorted(rows, key=lambda row: (-row.member.trust, row.member.object_id))
     lowest = in_order[-1].member.trust
     above = [row for row in in_order if row.member.trust > lowest]

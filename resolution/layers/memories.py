@@ -1,4 +1,4 @@
-"""Conflicts between memories: of one slot, or near in meaning and opposed."""
+"""Conflicts between memories: of one slot, or close in meaning and opposed."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -22,21 +22,20 @@ def as_member(memory: Memory, against: tuple[str, int] | None = None) -> Member:
 
 
 def drop_settled(memory: Memory, rivals: Sequence[Memory]) -> list[Memory]:
-    """Return the rivals without those that people have let stand beside it."""
+    """Return the rivals, except those that people have kept beside the memory."""
     texts = {(str(MemberKind.MEMORY), rival.pk): rival.text for rival in rivals}
     settled = find_settled(as_member(memory), texts) if rivals else set()
     return [rival for rival in rivals if (MemberKind.MEMORY, rival.pk) not in settled]
 
 
 def dispute_rivals(memory: Memory, by: Change) -> int | None:
-    """Dispute whatever contradicts a memory that has come into its places again. The caller's transaction has locked
-    them."""
+    """Dispute the rivals of a memory that holds again. The caller has locked its places."""
     rivals = drop_settled(memory, find_rivals(memory))
     return dispute(memory, [rival for rival in rivals if not are_in_one(memory.pk, rival.pk)], by)
 
 
 def dispute(memory: Memory, rivals: Sequence[Memory], by: Change) -> int | None:
-    """Dispute the rivals, and whatever other layers say. Return the id of the conflict with the rivals."""
+    """Dispute the rivals, and compare the memory with other layers. Returns the id of the conflict with the rivals."""
     for rival in rivals:
         older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
         store.dispute(older, newer, by)
@@ -46,7 +45,7 @@ def dispute(memory: Memory, rivals: Sequence[Memory], by: Change) -> int | None:
 
 
 def open_between(memory: Memory, rivals: Sequence[Memory], tier: str = Tier.SLOT) -> int | None:
-    """Return the id of the conflict that the memory and its rivals belong to from now on; None without rivals."""
+    """Add the memory and its rivals to a conflict and return its id; None without rivals."""
     slug = memory.project.slug if memory.project is not None else ""
     conflict_id = None
     for rival in rivals:
@@ -57,21 +56,22 @@ def open_between(memory: Memory, rivals: Sequence[Memory], tier: str = Tier.SLOT
 
 
 def settle_memories(ids: Collection[int]) -> None:
-    """Close the conflicts of memories that are superseded or say something else, if the others contradict nobody."""
+    """Close the conflicts of memories that were superseded or changed, if the other members no longer contradict
+    anything."""
     settle_moot(MemberKind.MEMORY, ids)
     close_agreed(find_open(MemberKind.MEMORY, ids))
 
 
 def are_in_one(one: int, other: int) -> bool:
-    """True if two memories are members of one open conflict that asks nothing."""
+    """True if both memories are members of one open conflict that is not a question about a story."""
     rows = ConflictMember.objects.filter(kind=MemberKind.MEMORY, conflict__status=Conflict.Status.OPEN)
     own = rows.filter(object_id=one, conflict__question="").values("conflict")
     return rows.filter(object_id=other, conflict__in=own).exists()
 
 
 def _find_slot(memory: Memory, rival: Memory, slug: str) -> tuple[str, str, dict[str, Any]]:
-    """Return the owner and the key of the slot that two memories share, and the slot in words. Where they share none,
-    they are their own slot."""
+    """Return the owner, the key and the words of the slot that two memories share. If they share none, the pair is its
+    own slot."""
     shared = [slot for slot in (memory.slot, memory.other_slot) if slot and slot in (rival.slot, rival.other_slot)]
     project = {"project": slug} if slug else {}
     if not shared or kind_of(memory.category) != kind_of(rival.category):

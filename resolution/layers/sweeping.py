@@ -1,5 +1,5 @@
-"""The steps of the sweep: what nobody saw when it was written, and what only newer rules see. Each change is a
-transaction of its own, so that a sweep that is stopped has done what it has done."""
+"""The steps of the sweep, which finds what was missed at the time of writing, and what only newer rules find. Each
+change is its own transaction, so a sweep that is stopped keeps what it has done."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from resolution.models import Conflict, ConflictMember, LayerSlot
 ACTOR: Final = "sweep"
 BETTER_RULES: Final = "The rules of slots are better by now."
 BATCH: Final = 500  # rows
-GROUP_MAX: Final = 200  # memories of one slot that are compared with each other, the newest
+GROUP_MAX: Final = 200  # newest memories of one slot that are compared with each other
 REOPEN: Final = """
     SELECT conflicts_follow(array_agg(DISTINCT conflict.id)) FROM conflict
     JOIN resolution_queue AS claim ON claim.conflict_id = conflict.id
@@ -38,7 +38,7 @@ REOPEN: Final = """
 """
 FACTS_AT_ONCE: Final = 5_000
 FACTS: Final = f"{detection.READ_FACTS} AND edge_id > %s ORDER BY edge_id LIMIT %s"
-# Of each place that holds several memories their ids, the newest first.
+# The ids of the memories in each place that holds several, newest first.
 GROUPS: Final = """
     SELECT array_agg(id ORDER BY id DESC) FROM (
         SELECT id, project_id, category, is_personal, agent, person, slot AS place FROM memory
@@ -54,13 +54,13 @@ GROUPS: Final = """
 
 
 def find_slots_again() -> int:
-    """Find the slots of memories again that older rules have found. Return how many have another now."""
+    """Recompute slots of memories that older rules found. Returns how many memories have another slot now."""
     changed = 0
     active = Memory.objects.filter(status=Memory.Status.ACTIVE, slot_version__lt=slots.VERSION)
     while batch := list(active.order_by("pk")[:BATCH]):
         same = []
         for memory in batch:
-            # Of other categories of a person the form has named it, in words that are gone.
+            # Keep the slots of episodic memories: their form named them, in words that are gone.
             named = memory.slot if memory.category == Memory.Category.EPISODIC else ""
             found = slots.find_slots(memory.text, memory.category, named)
             if (memory.slot, memory.other_slot) == found:
@@ -82,8 +82,8 @@ def _put_in_slot(memory_id: int, found: slots.Slots) -> None:
 
 
 def note_slots_again() -> None:
-    """Note again by which words values and memories meet other layers, where older rules did or nobody. The words of
-    superseded rows go."""
+    """Recompute the words by which values and memories meet other layers if they are missing or from older rules.
+    Deletes the words of superseded rows."""
     states = ProjectState.objects.filter(status=ProjectState.Status.ACTIVE)
     memories = Memory.objects.filter(status=Memory.Status.ACTIVE).defer("lexemes")
     _note_slots_of(LayerSlot.Kind.PROJECT_STATE, states)
@@ -109,7 +109,7 @@ def _note_slots_of(kind: str, holding: QuerySet[Any]) -> None:
 def _keys_of(row: Memory | ProjectState) -> set[str]:
     slug = row.project.slug if row.project is not None else ""
     if isinstance(row, Memory):
-        # What meets nothing is noted, too, or each sweep would read it again.
+        # Store a marker if there are no words, so that the next sweep does not read the row again.
         return memory_keys(slug, row.category, row.slot, row.text) or {BY_KEY}
     return state_keys(slug, row.category, row.key)
 
@@ -118,7 +118,7 @@ def _keys_of(row: Memory | ProjectState) -> set[str]:
 
 
 def compare_memories() -> Iterator[int]:
-    """Open conflicts between memories of one slot; yield how many memories were looked at."""
+    """Open conflicts between memories of one slot. Yields how many memories were compared."""
     groups = [ids[:GROUP_MAX] for (ids,) in fetch_rows(GROUPS, [sorted(PERSONAL)])]
     for some in chunks(groups, BATCH):
         memories = Memory.objects.only("text", "category", "slot", "other_slot").in_bulk(
@@ -133,7 +133,7 @@ def compare_memories() -> Iterator[int]:
 
 
 def open_old_disputes() -> None:
-    """Open conflicts of memories that were marked as disputed before that was a conflict."""
+    """Open conflicts for memories that were marked as disputed before disputes were conflicts."""
     members = ConflictMember.objects.filter(
         kind=MemberKind.MEMORY, object_id=OuterRef("pk"), conflict__status=Conflict.Status.OPEN
     )
@@ -159,8 +159,8 @@ def _dispute(one_id: int, other_id: int, tier: str) -> None:
 
 
 def compare_layers() -> Iterator[int]:
-    """Open what is disputed between project state, facts and memories; yield how many facts were looked at."""
-    met: dict[str, set[str]] = defaultdict(set)  # the kinds that meet there
+    """Open conflicts between project state, facts and memories. Yields how many facts were compared."""
+    met: dict[str, set[str]] = defaultdict(set)  # the kinds that meet by these words
     for words, kind in LayerSlot.objects.values_list("words", "kind"):
         met[words].add(kind)
     facts: dict[str, list[LayerSide]] = defaultdict(list)
@@ -176,7 +176,7 @@ def compare_layers() -> Iterator[int]:
 
 def _read_facts() -> Iterator[list[tuple[int, str, str, str, bool, str, str]]]:
     last = 0
-    while True:  # in transactions of their own: nothing waits for the end of millions
+    while True:  # each batch in its own transaction, so that nothing waits for millions of rows
         rows = fetch_rows(FACTS, [last, FACTS_AT_ONCE])
         if not rows:
             return
@@ -185,8 +185,8 @@ def _read_facts() -> Iterator[list[tuple[int, str, str, str, bool, str, str]]]:
 
 
 def settle_open_ones() -> None:
-    """Close the open conflicts of which too little is current, or whose members agree by now, and open those of which a
-    claim waits."""
+    """Close open conflicts with too few current members or whose members agree by now, and reopen closed ones that have
+    an open claim."""
     fetch_rows(REOPEN)
     open_ones = Q(conflict__status=Conflict.Status.OPEN) & ~Q(conflict__slot_kind=Conflict.Kind.EDGE_SLOT)
     members = list(ConflictMember.objects.filter(open_ones).values_list("kind", "object_id").distinct())

@@ -1,1 +1,1 @@
-"""Takes in what is to be remembered, whichever way it comes."""
+"""Intake of memories from all sources."""

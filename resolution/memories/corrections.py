@@ -1,5 +1,5 @@
-"""Reads in a message what puts right a memory that is in force, where no form says so: `Actually the office is in
-Bergen`, `no, it is Nomad`."""
+"""Finds corrections of active memories in messages that match no form: ``Actually the office is in Bergen``, ``no, it
+is Nomad``."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from memory.semantic.domain.rewording import about_user, as_sentence
 from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
 from memory.semantic.rivals import find_reworded
 
-MEMORIES_MAX: Final = 200  # of a speaker, the newest, among which one is looked for that `it` is about
+MEMORIES_MAX: Final = 200  # newest memories of a speaker that are searched for what ``it`` refers to
 # `it's Nomad, not Kubernetes`
 _OF_IT: Final = re.compile(
     r"(?:it|that|this)(?:['’]s| is| was| will be)(?: now)? (?P<value>[^,;]{1,80}?)"
@@ -27,7 +27,7 @@ _OF_IT: Final = re.compile(
 
 
 def find_corrections(row: Episode) -> Iterator[tuple[str, Memory]]:
-    """Yield what the message says that is otherwise than a memory of its speaker, with that memory."""
+    """Yield each corrected sentence with the speaker's memory that it corrects."""
     if row.role != Episode.Role.USER:
         return
     for said in read_corrections(row.text, row.quoted, row.unsure):
@@ -40,8 +40,8 @@ def find_corrections(row: Episode) -> Iterator[tuple[str, Memory]]:
 
 
 def _read_of_it(row: Episode, value: str) -> Iterator[tuple[str, Memory]]:
-    """Yield the memory that the message before was about, with the value that it has now; none where it was about
-    several things."""
+    """Yield the memory that the previous message was about, with its new value; nothing if that was about several
+    things."""
     before = Episode.objects.filter(
         conversation=row.conversation, role=Episode.Role.USER, agent=row.agent, person=row.person, pk__lt=row.pk
     )

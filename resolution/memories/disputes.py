@@ -1,4 +1,4 @@
-"""Supersedes or disputes memories that cannot hold beside each other."""
+"""Supersedes or disputes memories that contradict each other."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from resolution.layers.memories import dispute, drop_settled, settle_memories
 
 
 class Settled(NamedTuple):
-    """Those that a memory has superseded, those with which it is disputed, and the conflict that they are in."""
+    """The memories that one memory superseded, those that dispute it, and the id of their conflict."""
 
     superseded: Sequence[Memory] = ()
     disputed: Sequence[Memory] = ()
@@ -23,10 +23,11 @@ class Settled(NamedTuple):
 def settle_rivals(
     memory: Memory, by: Change, *, is_change: bool, is_new: bool = False, speaker: Speaker | None = None
 ) -> Settled:
-    """Supersede or dispute the others that cannot hold beside it. It may itself be superseded, by what was said later.
+    """Supersede or dispute the memory's rivals; it may itself be superseded by a later statement.
 
-    In the caller's transaction, which has locked the memory's places. ``is_new``: nobody has decided about it yet;
-    ``speaker``: who says it now, where that is not who said it first."""
+    The caller has locked the memory's places. ``is_new`` is True if nobody can have decided about it yet. ``speaker``
+    is who says it now, if that is not who said it first.
+    """
     speaker = speaker or Speaker(memory.agent, memory.person)
     superseded: list[Memory] = []
     disputed: list[Memory] = []
@@ -35,7 +36,7 @@ def settle_rivals(
         known = {rival.pk for rival in rivals}
         rivals += [rival for rival in _find_own_reworded(memory, speaker) if rival.pk not in known]
     is_first = (memory.agent, memory.person) == speaker
-    said_at = max(memory.said_at, by.at) if is_first else by.at  # an older memory may be what is said again
+    said_at = max(memory.said_at, by.at) if is_first else by.at  # the statement may repeat an older memory
     for rival in rivals if is_new else drop_settled(memory, rivals):
         is_own = (rival.agent, rival.person) == speaker
         if is_own and is_change and rival.said_at <= said_at and not is_weaker(memory.channel, rival.channel):
@@ -54,7 +55,7 @@ def settle_rivals(
 
 
 def _find_own_reworded(memory: Memory, speaker: Speaker) -> list[Memory]:
-    """Return what the speaker has said before in the same words but for the value, locked."""
+    """Return the speaker's earlier memories that differ only in the value, locked."""
     own = store.said_by(Scope(speaker, memory.project_id)).exclude(pk=memory.pk)
     held = own.filter(status=Memory.Status.ACTIVE, category__in=list_kindred(memory.category))
     keys = [row.pk for row in find_reworded(held, memory.text)]

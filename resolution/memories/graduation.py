@@ -1,4 +1,4 @@
-"""Makes a fact of a memory: what can be said in three words has a slot, and is recalled with its concept."""
+"""Graduates memories to facts: a fact has a slot, and is recalled with its concept."""
 
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ Status = Memory.Status
 
 @dataclass(frozen=True, slots=True)
 class Graduated:
-    """The memory, which holds no more where its fact stands, and what became of the fact."""
+    """The memory and the outcome of its fact. If the fact is current, the memory is superseded."""
 
     memory: Memory
     outcome: Outcome
@@ -30,11 +30,11 @@ class Graduated:
 def graduate(
     memory_id: int, actor: Actor, *, concept: str, dimension: str, parent: str = "", is_isa: bool | None = None
 ) -> Graduated:
-    """Places the fact that the memory states, as the actor's. ``parent``: by default what the memory says of its slot;
-    ``is_isa``: by default what is usual in the dimension. Where the fact collides, the memory holds until that is
-    decided.
+    """Place the fact that the memory states, as the actor's statement.
 
-    Raises UnknownId, Outdated, InvalidDecision, FactMistake."""
+    ``parent`` defaults to the memory's value, ``is_isa`` to what is usual in the dimension. If the fact collides, the
+    memory holds until that is decided. Raises UnknownId, Outdated, InvalidDecision, FactMistake.
+    """
     done = _graduate(memory_id, actor, concept=concept, dimension=dimension, parent=parent, is_isa=is_isa)
     if done.outcome.status not in STANDING:
         return done

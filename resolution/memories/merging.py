@@ -1,4 +1,4 @@
-"""Memories that an operator makes one, and the undo of it."""
+"""Merges memories for operators, and separates them again."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,15 +14,15 @@ from resolution.layers.memories import settle_memories
 from resolution.memories.disputes import settle_rivals
 from resolution.memories.service import change_by
 
-MERGED_MAX = 20  # memories at once: more do not say the same
+MERGED_MAX = 20  # memories in one merge: more do not say the same
 SHOWN_MAX = 20  # merges into one memory
-IS_MERGE = Q(action=MemoryHistory.Action.MERGE, after__merged__isnull=False)  # the row of a winner
+IS_MERGE = Q(action=MemoryHistory.Action.MERGE, after__merged__isnull=False)  # the winner's row in the history
 
 
 @in_transaction
 def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") -> tuple[Memory, MemoryHistory]:
-    """The winner, which has the evidence of all from now on, and the row of its history that ``separate`` takes. Raises
-    UnknownId, InvalidDecision."""
+    """Merge the memories. Returns the winner, which now has the evidence of all, and the row of its history that
+    ``separate`` takes. Raises UnknownId, InvalidDecision."""
     rows = {memory.pk: memory for memory in _lock(Q(pk__in={winner_id, *ids}))}
     if winner_id not in rows:
         raise UnknownId(f"there is no memory {winner_id}")
@@ -36,7 +36,7 @@ def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") 
 
 @in_transaction
 def separate(merge_id: int, actor: Actor, reason: str = "") -> list[Memory]:
-    """Those that hold again beside the one that they were merged into. Raises UnknownId, Outdated."""
+    """Undo a merge and return the memories that hold again. Raises UnknownId, Outdated."""
     merge = MemoryHistory.objects.filter(IS_MERGE, pk=merge_id).first()
     if merge is None:
         raise UnknownId(f"there is no merge {merge_id}")
@@ -52,11 +52,11 @@ def separate(merge_id: int, actor: Actor, reason: str = "") -> list[Memory]:
 
 
 def find_standing(winner: Memory) -> list[tuple[MemoryHistory, set[int]]]:
-    """The newest merges into a memory that have not been taken back, with the losers of each."""
+    """Return the newest merges into a memory that have not been undone, each with its losers."""
     left = set(winner.merged.values_list("pk", flat=True))
     found: list[tuple[MemoryHistory, set[int]]] = []
     merges = winner.history.filter(IS_MERGE).order_by("-id")[:SHOWN_MAX] if left else ()
-    for merge in merges:  # one that was separated and merged again is of the newer merge
+    for merge in merges:  # a memory that was separated and merged again belongs to the newer merge
         if losers := left & set(merged_by(merge)):
             found.append((merge, losers))
             left -= losers
@@ -68,7 +68,7 @@ def merged_by(merge: MemoryHistory) -> list[int]:
 
 
 def find_obstacle(memories: Sequence[Memory]) -> str:
-    """Why these cannot be one, in words; empty where they can."""
+    """Return why these memories cannot be merged, or "" if they can."""
     if not 2 <= len(memories) <= MERGED_MAX:
         return f"two memories to {MERGED_MAX} can be merged at once"
     for memory in memories:
@@ -85,5 +85,5 @@ def find_obstacle(memories: Sequence[Memory]) -> str:
 
 
 def _lock(which: Q) -> QuerySet[Memory]:
-    """In the order of their ids, which all writers lock them in."""
+    """Lock the memories in the order of their ids, as all writers do."""
     return Memory.objects.filter(which).select_for_update(of=("self",)).order_by("pk")

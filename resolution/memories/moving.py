@@ -1,4 +1,4 @@
-"""Memories that come to belong to another project."""
+"""Moves memories to another project."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,13 +22,13 @@ SHARED: Final = "what all projects share"
 
 
 class _Tried(Exception):
-    """It was done only to be seen."""
+    """Raised to roll back a dry run."""
 
 
 @in_transaction
 def move(memory_id: int, project: Project | None, actor: Actor, reason: str = "") -> Settled:
-    """The memory is of this project from now on (None: of what all share), where it is disputed with what contradicts
-    it; what it contradicted before is as sure as without it. Raises UnknownId, Outdated, InvalidDecision."""
+    """Move the memory to the project (None: the shared one), and dispute it with what contradicts it there. Memories
+    that it contradicted before regain their confidence. Raises UnknownId, Outdated, InvalidDecision."""
     target = project.pk if project is not None else None
     memory, by = lock_memory(memory_id, project=target), change_by(actor, reason)
     if memory.status not in MOVED:
@@ -50,8 +50,8 @@ def move(memory_id: int, project: Project | None, actor: Actor, reason: str = ""
 
 
 def try_to_move(ids: Sequence[int], project: Project | None, actor: Actor) -> dict[int, Settled | str]:
-    """What would become of each, one after the other, or why it cannot be moved; nothing is changed. What it would
-    contradict in other layers is only found when it is there."""
+    """Return the outcome of moving each, one after the other, or the reason why it cannot be moved, without changing
+    anything. Contradictions with other layers are only found by a real move."""
     outcomes: dict[int, Settled | str] = {}
     try:
         with transaction.atomic():

@@ -1,4 +1,4 @@
-"""What is settled for a project, and taken back: the one way in for HTTP, commands and operators."""
+"""Sets and withdraws values of project state, for HTTP, commands and operators."""
 
 import re
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ NAME_RULE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SettledState:
-    """What became of a value. ``conflict_id``: with what it contradicts; ``contested``: the conflicts about its place
-    that were open before."""
+    """The outcome for a value. ``conflict_id`` is the conflict it is in; ``contested`` are conflicts about its place
+    that were already open."""
 
     status: Literal["created", "replaced", "unchanged", "withdrawn"]
     row: ProjectState
@@ -44,8 +44,8 @@ class SettledState:
 
 
 def read_name(given: str, what: str) -> str:
-    """A category or a key as it is stored: ``Lateral support material`` is ``lateral_support_material``. Raises
-    InvalidDecision."""
+    """Return a category or key in its stored form: ``Lateral support material`` becomes ``lateral_support_material``.
+    Raises InvalidDecision."""
     name = "_".join(given.lower().split())
     if not re.fullmatch(NAME, name):
         raise InvalidDecision(NAME_RULE.format(what=what, given=given[:80]))
@@ -53,7 +53,7 @@ def read_name(given: str, what: str) -> str:
 
 
 def read_value(given: str) -> str:
-    """In one line, without secrets. Raises InvalidDecision."""
+    """Return the value in one line, with secrets masked. Raises InvalidDecision."""
     value = " ".join(mask_secrets(given).replace("\0", " ").split())
     if not value:
         raise InvalidDecision("a value says something; to take one back, send none")
@@ -64,7 +64,7 @@ def read_value(given: str) -> str:
 
 @in_transaction
 def settle(project: Project, category: str, key: str, value: str, actor: Actor, reason: str = "") -> SettledState:
-    """The value holds from now on. Raises InvalidDecision."""
+    """Set the value. Raises InvalidDecision."""
     category, key, value = read_name(category, "a category"), read_name(key, "a key"), read_value(value)
     standing = store.lock_standing(project, category, key)
     contested = find_open(STATE, [standing.pk]) if standing is not None else set()
@@ -75,7 +75,7 @@ def settle(project: Project, category: str, key: str, value: str, actor: Actor, 
         )
     detect_state(written.row)
     disputed = find_open(STATE, [written.row.pk])
-    # Others may have contradicted each other about it before there was a value.
+    # Other rows may have been in conflict about it before there was a value.
     older = Conflict.objects.filter(pk__in=disputed, detected_at__lt=Now())
     contested |= set(older.values_list("pk", flat=True))
     written.row.refresh_from_db()
@@ -85,7 +85,7 @@ def settle(project: Project, category: str, key: str, value: str, actor: Actor, 
 
 @in_transaction
 def withdraw(project: Project, category: str, key: str, actor: Actor, reason: str = "") -> SettledState:
-    """No value holds there any more; what held stays in the history. Raises UnknownId, InvalidDecision."""
+    """Withdraw the value; it stays in the history. Raises UnknownId, InvalidDecision."""
     category, key = read_name(category, "a category"), read_name(key, "a key")
     standing = store.lock_standing(project, category, key)
     if standing is None:

@@ -1,5 +1,5 @@
-"""Reads new episodes for what is to be remembered. The table is the queue: whatever is unread and not taken may be
-claimed, and a claim ends by itself when its lease is over."""
+"""Reads new episodes for memories. The table is the queue: a claim takes unread episodes with a lease, and expires with
+it."""
 
 import logging
 import time
@@ -27,8 +27,8 @@ from resolution.memories.service import Remembered, take_in
 logger = logging.getLogger(__name__)
 
 BATCH = 200  # episodes that one claim takes
-CORRECTED_CONFIDENCE = 0.9  # as of what somebody says is to be remembered
-RUN_S = 20.0  # of one task: others wait for their turn
+CORRECTED_CONFIDENCE = 0.9  # the same as for "remember that ..."
+RUN_S = 20.0  # per task, so that other tasks get their turn
 CLAIM = claim_statement("episode", "read_at IS NULL")
 
 
@@ -37,9 +37,8 @@ def due() -> QuerySet[Episode]:
 
 
 def read_due(seconds: float = RUN_S) -> int:
-    """Read the episodes that are due, until there is none or the time is over. Return how many.
-
-    Raises OperationalError or InterfaceError where Postgres is away; what was claimed comes again."""
+    """Read due episodes until there are none or the time is over, and return how many. Raises OperationalError or
+    InterfaceError if Postgres is away; claimed episodes become due again."""
     end, count = time.monotonic() + seconds, 0
     outcomes: Counter[str] = Counter()
     while time.monotonic() < end:
@@ -55,7 +54,8 @@ def read_due(seconds: float = RUN_S) -> int:
 
 @in_transaction
 def foresee(rows: Sequence[Episode]) -> list[tuple[Remark, Remembered]]:
-    """Return what would become of what these messages say, which are no rows yet, in their order. Nothing is stored."""
+    """Return the outcomes of what these messages, which are not stored, would be remembered for, in order. Stores
+    nothing."""
     remarks = [remark for row in rows for remark in _find_remarks(row)]
     outcomes = take_in(remarks, is_metered=True)
     transaction.set_rollback(True)
@@ -63,10 +63,10 @@ def foresee(rows: Sequence[Episode]) -> list[tuple[Remark, Remembered]]:
 
 
 def _read_together(rows: list[Episode]) -> Counter[str]:
-    """Take in what the episodes say. Return how many statements became what, by status."""
+    """Take in what the episodes say, and return the counts of outcomes by status."""
     outcomes: Counter[str] = Counter()
     silent: list[Episode] = []
-    # In the order in which they were said: what was said later is the change.
+    # In the order in which they were said, so that later statements change earlier ones.
     for row in sorted(rows, key=lambda row: (row.said_at, row.pk)):
         try:
             remarks = list(_find_remarks(row))
@@ -74,10 +74,10 @@ def _read_together(rows: list[Episode]) -> Counter[str]:
                 outcomes.update(run_transaction(lambda row=row, remarks=remarks: _take_in(row, remarks)))  # type: ignore[misc]
             else:
                 silent.append(row)
-        except Exception as error:  # one bad row never stops the others
+        except Exception as error:  # one bad row must not stop the others
             outcomes["failed"] += 1
             _put_off(row, error)
-    if silent:  # nearly all of them: in one statement
+    if silent:  # nearly all of them, so in one statement
         claimed = {row.claimed_until for row in silent}  # one claim has one time
         held = Episode.objects.filter(pk__in=[row.pk for row in silent], read_at=None, claimed_until__in=claimed)
         held.update(read_at=Now(), claimed_until=None)
@@ -95,8 +95,8 @@ def _find_remarks(row: Episode) -> Iterator[Remark]:
     for found in read_memories(row.text, row.role, row.quoted, row.unsure):
         channel = Channel.ASSISTANT if row.role == Episode.Role.ASSISTANT else Channel.USER
         channel = Channel.QUOTED if found.is_quoted else channel
-        # An order to act elsewhere waits for an operator, and so does what may tell of somebody else; else what others
-        # may have written is for its speaker alone.
+        # Text that others may have written must not plant memories: orders to act elsewhere, and what may be about
+        # somebody else, wait for an operator; the rest holds for its speaker alone.
         is_planted = found.is_outward or (found.is_unsure and found.category in ("identity", "preference"))
         channel = Channel.UNSURE if is_planted and channel == Channel.USER else channel
         category = found.category if found.category in PERSONAL or not found.is_unsure else Memory.Category.EPISODIC
@@ -118,7 +118,8 @@ def _find_remarks(row: Episode) -> Iterator[Remark]:
 
 
 def _take_in(row: Episode, remarks: list[Remark]) -> Counter[str]:
-    """Nothing where somebody else has claimed the episode since, or it was forgotten."""
+    """Take in the remarks. Raises LeaseLost if the episode was claimed again or forgotten meanwhile, which rolls
+    everything back."""
     outcomes = take_in(remarks, is_metered=True)
     held = _is_held(row).update(read_at=Now(), claimed_until=None)
     if not held:
@@ -127,12 +128,12 @@ def _take_in(row: Episode, remarks: list[Remark]) -> Counter[str]:
 
 
 class LeaseLost(Exception):
-    """The episode was claimed anew, or forgotten, while it was read."""
+    """The episode was claimed again, or forgotten, while it was read."""
 
 
 def _put_off(row: Episode, error: Exception) -> None:
     raise_if_away(error)
-    # A traceback where the mistake is ours; what Postgres complains about would quote what people said.
+    # Log tracebacks of our own mistakes only: those of Postgres would quote what people said.
     is_ours = not isinstance(error, Error)
     logger.warning("episode.unread", exc_info=is_ours, extra={"episode": row.pk, "error": first_line(error)})
     is_last = row.attempts >= len(RETRY_AFTER)

@@ -1,4 +1,4 @@
-"""What is to be remembered, as it comes in: read in a message, posted, or written by an operator."""
+"""Remarks: what is to be remembered, read in a message, posted, or written by an operator."""
 
 import re
 from dataclasses import dataclass
@@ -27,13 +27,18 @@ _OWN: Final = re.compile(r"(?:i|my|we|our)\b(?!/|-)", re.IGNORECASE)
 
 
 class RemarkMistake(Exception):
-    """It cannot be remembered like this; the text says why, in a whole sentence."""
+    """The text cannot be remembered; the message says why, in a whole sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """``slot``: where the form in which it was said names one. ``is_change``: it replaces what the same speaker has
-    said of it; ``is_retracted``: it takes that back. ``actor``: who has written it, if not the speaker's agent."""
+    """Something to be remembered.
+
+    - ``slot``: the slot, if the form of the sentence names one
+    - ``is_change``: it replaces what the same speaker has said about it
+    - ``is_retracted``: it takes that back
+    - ``actor``: who wrote it, if not the speaker's agent
+    """
 
     text: str
     category: str
@@ -64,7 +69,7 @@ class Remark:
 
 
 def clean_text(text: str) -> str:
-    """As it is kept: in one line, without secrets. Raises RemarkMistake."""
+    """Return the text as it is stored: in one line, with secrets masked. Raises RemarkMistake."""
     clean = mask_secrets(" ".join("".join(c if c.isprintable() else " " for c in text).split()))
     if not any(map(str.isalnum, clean)):
         raise RemarkMistake("There is nothing in it to be remembered.")
@@ -76,9 +81,11 @@ def clean_text(text: str) -> str:
 def compose(
     text: str, category: str, scope: Scope, channel: Channel, at: datetime, *, source: Memory.Source, actor: str = ""
 ) -> Remark:
-    """What somebody writes down on purpose: what they say of themselves becomes a sentence about the user, or the team,
-    anything else stands as it is; "forget that" before it takes it back. Without a category it has that of its form.
-    Raises RemarkMistake."""
+    """Compose a remark from what somebody writes down on purpose. Raises RemarkMistake.
+
+    What they say about themselves becomes a sentence about the user or the team; anything else is kept as it is. After
+    "forget that", it is retracted. The category defaults to that of the sentence's form.
+    """
     clean = clean_text(text)
     forgotten = find_forgotten(clean)
     clean = forgotten or clean

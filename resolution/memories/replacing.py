@@ -1,5 +1,5 @@
-"""Takes back what a message said that its client has replaced: the facts that it stated, what waits of them, the
-memories that were made of it, and the message itself. What was said elsewhere as well stays."""
+"""Takes back what a message said that its client has replaced: facts, candidates, memories, and the message itself.
+What was also said elsewhere stays."""
 
 import logging
 from functools import partial
@@ -31,7 +31,7 @@ TAKEN_BACK: Final = (*TOOK_PLACE, Observation.Outcome.CANDIDATE, Observation.Out
 
 
 def take_back_replaced() -> bool:
-    """False where somebody else is at it: what replaces it is not to be placed before."""
+    """Take back replaced messages. Returns False if another process is doing that: then the replacements must wait."""
     if not Episode.objects.exclude(replaced_at=None).exists():
         return True
     with try_job_lock("replacing") as is_alone:
@@ -46,7 +46,7 @@ def take_back_replaced() -> bool:
 
 
 def _find_stated(row: Episode) -> list[Observation]:
-    """What the message stated, the last first."""
+    """Return what the message stated, last first."""
     scope = Scope(Speaker(row.agent, row.person), row.project_id)
     conversation, digest = bytes(row.conversation), bytes(row.digest)
     said = Observation.objects.filter(
@@ -57,7 +57,8 @@ def _find_stated(row: Episode) -> list[Observation]:
 
 
 def take_back_statement(said: Observation) -> bool:
-    """True if it was a fact, or waited, and nobody else has said the same."""
+    """Retract the statement, unless somebody else has said the same. Returns True if a fact or candidate was
+    retracted."""
     triple = Triple(said.concept, said.parent, said.dimension, said.is_isa)
     same = Observation.objects.filter(
         kind=Observation.Kind.TRIPLE, concept=said.concept, parent=said.parent, dimension=said.dimension,
@@ -79,7 +80,7 @@ def take_back_statement(said: Observation) -> bool:
 
 
 def _put_back(said: Observation, by: Attribution) -> None:
-    """The fact whose place it took, where that is empty now."""
+    """Put back the fact that the statement had replaced, if its slot is empty."""
     changes = EdgeHistory.objects.filter(
         concept__token=said.concept, dim__token=said.dimension, action=EdgeHistory.Action.SUPERSEDE,
         conversation=by.conversation,

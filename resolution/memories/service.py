@@ -1,4 +1,4 @@
-"""Remembers, and settles what stands against it: the one way in for messages, HTTP, MCP and operators."""
+"""Stores memories and settles their contradictions, for messages, HTTP, MCP and operators."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ HOLDING = (Status.ACTIVE, Status.DEPRECATED)
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The fate of a remark. ``memory`` is None where there is none: it was dismissed, unknown or over a quota."""
+    """The outcome of a remark. ``memory`` is None if the remark was dismissed, unknown or over a quota."""
 
     status: RememberStatus
     memory: Memory | None = None
@@ -44,12 +44,13 @@ class Remembered:
 
 
 def remember(remarks: Sequence[Remark], *, is_metered: bool = False) -> list[Remembered]:
-    """Each in its order, in a transaction of its own. ``is_metered``: within the quotas of those who make them."""
+    """Take in the remarks in order, in one transaction of their own. With ``is_metered``, the speakers' quotas
+    apply."""
     return [_note_conflict(one) for one in run_transaction(lambda: take_in(remarks, is_metered=is_metered))]
 
 
 def take_in(remarks: Sequence[Remark], *, is_metered: bool = False) -> list[Remembered]:
-    """The same in the caller's transaction, which takes in no others."""
+    """Take in the remarks in the caller's transaction, which must not take in others."""
     if not remarks:
         return []
     lock_places(remark.draft for remark in remarks)
@@ -71,7 +72,7 @@ def _take_in_one(remark: Remark, quotas: Quotas | None) -> Remembered:
     holding = next((memory for memory in same if memory.status in HOLDING), None)
     waiting = next((memory for memory in same if memory.status == Status.CANDIDATE), None)
     if holding is not None and is_tentative:
-        return Remembered("confirmed", holding)  # an echo is no voice
+        return Remembered("confirmed", holding)  # an echo is no independent voice
     if holding is not None:
         return _confirm(holding, remark)
     if waiting is not None and (is_tentative or _is_doubted(waiting, remark.agent)):
@@ -94,7 +95,7 @@ def _take_in_one(remark: Remark, quotas: Quotas | None) -> Remembered:
 
 
 def _is_doubted(waiting: Memory, agent: str) -> bool:
-    """True if it waits because this agent, which brought it, was put under quarantine."""
+    """True if the memory is a candidate because this agent, which brought it, was quarantined."""
     is_own = voice_of(waiting.agent) == voice_of(agent)
     return is_own and waiting.history.filter(action=MemoryHistory.Action.QUARANTINE).exists()
 
@@ -107,15 +108,15 @@ def _confirm(memory: Memory, remark: Remark) -> Remembered:
     if memory.status == Status.DEPRECATED:
         store.restore(memory, remark.change)
     if memory.category == Memory.Category.EPISODIC and remark.category not in PERSONAL:
-        # It was said where others may have written it, and is said again in their own voice.
+        # It came from a text that others may have written, and is now repeated in the speaker's own voice.
         store.edit(memory, remark.change, text=memory.text, category=remark.category)
-    if is_weaker(memory.channel, remark.channel):  # what an operator says too is an operator's
+    if is_weaker(memory.channel, remark.channel):  # the stronger channel counts from now on
         store.promote(memory, remark.change, confidence=remark.confidence)
     return _settle(memory, remark, "confirmed")
 
 
 def was_given_before(memory: Memory, remark: Remark) -> bool:
-    """True if whoever says it had been told so in that conversation: an echo is no evidence."""
+    """True if the memory was injected into that conversation before: an echo is no evidence."""
     return (
         bool(remark.conversation)
         and GivenNote.objects.filter(
@@ -125,7 +126,7 @@ def was_given_before(memory: Memory, remark: Remark) -> bool:
 
 
 def forget(remark: Remark) -> list[Memory]:
-    """Takes back what the same speaker has said of it, in a transaction of its own; returns what that was."""
+    """Retract what the same speaker has said about it, in its own transaction. Returns the memories."""
     return run_transaction(lambda: _retract(remark))
 
 
@@ -155,11 +156,11 @@ def _settle(memory: Memory, remark: Remark, status: RememberStatus) -> Remembere
 
 
 def _note_conflict(outcome: Remembered) -> Remembered:
-    """With a conflict across layers, which is looked for when the memory is stored."""
+    """Add the conflict across layers, which is only detected once the memory is stored."""
     memory = outcome.memory
     if outcome.conflict_id is not None or memory is None:
         return outcome
-    if not memory_keys("", memory.category, memory.slot, memory.text):  # as of nearly all
+    if not memory_keys("", memory.category, memory.slot, memory.text):  # nearly always
         return outcome
     open_ones = list_open_of(ConflictMember.Kind.MEMORY, [memory.pk]).get(memory.pk)
     if not open_ones:
@@ -168,11 +169,11 @@ def _note_conflict(outcome: Remembered) -> Remembered:
     return replace(outcome, conflict_id=open_ones[0]["id"])
 
 
-# --- decided by an operator ---
+# --- decisions of operators ---
 
 
 def _decides(change: Callable[Parameters, Remembered]) -> Callable[Parameters, Remembered]:
-    """In a transaction of its own."""
+    """Run the change in its own transaction."""
 
     @wraps(change)
     def decide(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Remembered:
@@ -183,7 +184,7 @@ def _decides(change: Callable[Parameters, Remembered]) -> Callable[Parameters, R
 
 @_decides
 def promote(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
-    """A candidate holds from now on. Raises UnknownId, Outdated."""
+    """Make a candidate active. Raises UnknownId, Outdated."""
     memory, by = lock_memory(memory_id), change_by(actor, reason)
     if memory.status != Status.CANDIDATE:
         raise Outdated(f"memory {memory_id} waits no more: it is {memory.status}")
@@ -195,7 +196,7 @@ def promote(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
 
 @_decides
 def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
-    """It is given no more; its history stays. Raises UnknownId, Outdated."""
+    """Take the memory back: it is no longer injected, but its history stays. Raises UnknownId, Outdated."""
     memory = lock_memory(memory_id)
     if memory.status == Status.INVALID:
         raise Outdated(f"memory {memory_id} is taken back already")
@@ -206,7 +207,7 @@ def invalidate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
 
 @_decides
 def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
-    """It is too uncertain to be given, until somebody says it again. Raises UnknownId, Outdated."""
+    """Mark the memory as too uncertain to be injected until somebody says it again. Raises UnknownId, Outdated."""
     memory = lock_memory(memory_id)
     if memory.status != Status.ACTIVE:
         raise Outdated(f"memory {memory_id} does not hold: it is {memory.status}")
@@ -217,11 +218,11 @@ def deprecate(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
 
 @_decides
 def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
-    """It holds again, beside what contradicts it. Raises UnknownId, InvalidDecision."""
+    """Make the memory active again, disputed with what contradicts it. Raises UnknownId, InvalidDecision."""
     memory, by = lock_memory(memory_id), change_by(actor, reason)
     if memory.status in (Status.ACTIVE, Status.CANDIDATE):
         raise InvalidDecision(f"memory {memory_id} is {memory.status}: there is nothing to restore")
-    store.restore(memory, by, least=store.GIVEN_LEAST)  # or the next night would find it too uncertain again
+    store.restore(memory, by, least=store.GIVEN_LEAST)  # or the next consolidation would deprecate it again
     settled = settle_rivals(memory, by, is_change=False)
     memory.refresh_from_db()
     return Remembered("promoted", memory, *settled)
@@ -229,20 +230,20 @@ def restore(memory_id: int, actor: Actor, reason: str = "") -> Remembered:
 
 @_decides
 def edit(memory_id: int, actor: Actor, *, text: str, category: str) -> Remembered:
-    """Another text or category. Raises UnknownId."""
+    """Change the text or the category. Raises UnknownId."""
     memory, by = lock_memory(memory_id, text=text, category=category), change_by(actor)
     if (memory.text, memory.category) == (text, category):
         return Remembered("confirmed", memory)
     store.edit(memory, by, text=text, category=category)
     settled = settle_rivals(memory, by, is_change=False) if memory.status == Status.ACTIVE else Settled()
-    settle_memories([memory.pk])  # with others it may agree by now
+    settle_memories([memory.pk])  # it may agree with other memories now
     memory.refresh_from_db()
     return Remembered("confirmed", memory, *settled)
 
 
 def lock_memory(memory_id: int, **changes: Any) -> Memory:
-    """The memory, whose places nobody else writes until the end of the transaction, nor those that the changes bring
-    it to."""
+    """Lock the memory and its places until the end of the transaction, including the places it gets by the changes.
+    Raises UnknownId."""
     memory = Memory.objects.filter(pk=memory_id).first()
     if memory is None:
         raise UnknownId(f"there is no memory {memory_id}")

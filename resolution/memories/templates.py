@@ -1,5 +1,5 @@
-"""Hides what was kept of prompts that turned out to be a program's template, filled in: nobody has said it. It is put
-back where somebody says that it is their own, or goes on with such a conversation."""
+"""Hides what was kept of prompts that turned out to be a program's template: nobody has said it. It is put back if
+somebody says that the words are their own, or continues such a conversation."""
 
 import logging
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ State = PromptOpening.State
 
 
 def settle_templates() -> None:
-    """Hides and puts back what is due."""
+    """Hide and put back whatever is due."""
     due = PromptOpening.objects.filter(
         Q(state=State.TEMPLATE, hidden_at=None) | Q(state=State.OWN, hidden_at__isnull=False)
     )
@@ -40,13 +40,13 @@ def settle_templates() -> None:
 
 
 def keep(keys: Iterable[int]) -> int:
-    """Somebody says that these are their own words; how many were not."""
+    """Mark the openings as somebody's own words, and return how many were templates before."""
     return PromptOpening.objects.filter(pk__in=list(keys), state=State.TEMPLATE).update(state=State.OWN)
 
 
 def _hide(row: PromptOpening) -> None:
     conversations = _conversations_of(row)
-    # What has just been said is not placed at all.
+    # Statements that still wait are never placed.
     _find_stated(conversations, [""]).update(state=Observation.State.DONE, outcome=Observation.Outcome.NEEDLESS)
     for said in _find_stated(conversations, TAKEN_BACK):
         take_back_statement(said)
@@ -82,7 +82,7 @@ def _put_back(row: PromptOpening) -> None:
         for memory in made.select_for_update(of=("self",)).order_by("id"):
             store.restore(memory, _change())
             settle_memories([memory.pk])
-        # What they stated is placed anew.
+        # Place their statements again.
         _find_stated(conversations, (*TAKEN_BACK, Observation.Outcome.NEEDLESS)).update(
             state=Observation.State.PENDING, outcome="", next_attempt_at=Now(), claimed_until=None
         )

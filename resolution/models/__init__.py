@@ -1,5 +1,4 @@
-"""Conflicts, where layers meet, candidates, the decisions about them, the resolver's runs, and what counts against
-quotas."""
+"""The models: conflicts, layer slots, candidates, decisions, runs, and the counts for quotas."""
 
 from resolution.models.candidates import Candidate
 from resolution.models.conflicts import Claim, CollisionType, Conflict, ConflictMember

@@ -1,4 +1,4 @@
-"""Facts that wait beside the graph."""
+"""The model of candidates: facts that wait beside the graph."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,12 +10,13 @@ from memory.models.graph import CHANNELS, IS_CHANNEL
 
 
 class Candidate(models.Model):
-    """A fact that only a page, a tool or a model has stated, or a person in a long message. It stands beside the graph:
-    it fills no slot and contradicts nothing, until somebody who may says so, too. In prompts it is only for the speaker
-    for whom it waits, if there is one.
+    """A fact that only a page, a tool or a model stated, or a person in a long message. It is beside the graph: it
+    fills no slot and contradicts nothing until somebody who may vouch for it says it, too. Prompts only get it for the
+    speaker for whom it holds, if there is one.
 
-    Kept in words, not ids: what is only quoted adds nothing to the vocabulary. ``voices`` are [agent, channel] pairs;
-    of a voice's repeats only ``last_said_at`` and the count are kept."""
+    The words are stored, not ids, because a quotation must not add to the vocabulary. ``voices`` are [agent, channel]
+    pairs; repeats of a voice only change ``last_said_at`` and the count.
+    """
 
     class State(models.TextChoices):
         OPEN = "open", "waits"
@@ -76,7 +77,7 @@ class Candidate(models.Model):
 
     @property
     def holder(self) -> tuple[str, str]:
-        """For whom it holds, agent and person; two empty texts for nobody."""
+        """The agent and person for whom it holds; two empty strings for nobody."""
         return self.for_speaker, self.for_person
 
     @property

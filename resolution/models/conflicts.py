@@ -1,4 +1,4 @@
-"""Conflicts, and the claims that the graph refused."""
+"""The models of conflicts, their members, and the claims that the graph refused."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ class CollisionType(models.TextChoices):
 
 
 class Unjoined(Func):
-    """Texts without what joins or separates their words: `lateral_support-material` is three."""
+    """Texts with their words separated by spaces: ``lateral_support-material`` becomes three words."""
 
     template = r"regexp_replace(%(expressions)s, '[\W_]+', ' ', 'g')"
     arg_joiner = " || ' ' || "
@@ -33,7 +33,7 @@ class Unjoined(Func):
 
 
 class WholeWords(Func):
-    """The words of an unjoined text in their order, to be found by an index."""
+    """The words of an unjoined text, in order, as a search vector that an index can hold."""
 
     template = "to_tsvector('simple'::regconfig, %(expressions)s)"
     output_field = SearchVectorField()
@@ -46,18 +46,18 @@ class ValuesOf(Func):
     output_field = models.TextField()
 
 
-# What a conflict is about, unless that is an edge's slot: then its concept and dimension say so.
+# The words that a conflict is about. Conflicts about an edge's slot have a concept and a dimension instead.
 ABOUT: Final = WholeWords(Unjoined(ValuesOf("slot_key"), "question"))
-SAYS: Final = WholeWords(Unjoined("text"))  # of a member
+SAYS: Final = WholeWords(Unjoined("text"))  # the words of a member
 
 
 class Conflict(models.Model):
-    """Rows that say different things about one slot, of whatever layers they are, or a question about a story. Of each
-    slot one is open at most. It is open while one of its claims is, or two of its other members dispute each other:
-    triggers keep it in step with its members (sql/triggers.sql)."""
+    """Rows of any layers that say different things about one slot, or a question about a story. A slot has at most one
+    open conflict. It is open while one of its claims is open or two of its other members dispute each other; triggers
+    keep its status in step with its members (sql/triggers.sql)."""
 
     class Kind(models.TextChoices):
-        """The layers of its members; a trigger derives it from them."""
+        """The layers of the members; a trigger derives it from them."""
 
         EDGE_SLOT = "edge_slot", "facts"
         MEMORY_SLOT = "memory_slot", "memories"
@@ -65,7 +65,7 @@ class Conflict(models.Model):
         NARRATIVE = "narrative", "a story that is unclear"
 
     class Tier(models.TextChoices):
-        """How it was found."""
+        """The method that found the conflict."""
 
         SLOT = "slot", "the same slot"
         NUMBERS = "numbers", "another number"
@@ -138,20 +138,18 @@ class Conflict(models.Model):
         return self.question or f"{self.get_slot_kind_display()} {self.pk}"
 
     def get_absolute_url(self) -> str:
-        """Its page on the desk."""
         return reverse("admin:resolution_conflict_change", args=[self.pk])
 
     @property
     def slot(self) -> Slot:
-        """The disputed one."""
         assert self.concept_id is not None
         assert self.dim_id is not None
         return self.concept_id, self.dim_id
 
 
 class ConflictMember(models.Model):
-    """One of the sides of a conflict, and who has said so: ``support`` holds pairs of agent and channel, in the order
-    in which they were heard. The fact that a claim disputes is a side without being a member."""
+    """A side of a conflict and the speakers behind it: ``support`` holds pairs of agent and channel, in the order in
+    which they were heard. The fact that a claim disputes is a side without being a member."""
 
     class Kind(models.TextChoices):
         CLAIM = "claim"
@@ -162,7 +160,7 @@ class ConflictMember(models.Model):
 
     TRUST = {Kind.MEMORY: 1, Kind.CLAIM: 2, Kind.EDGE: 2, Kind.EDGE_HISTORY: 2, Kind.PROJECT_STATE: 3}
 
-    SUPPORT_MAX = 50  # voices; of more, one learns nothing
+    SUPPORT_MAX = 50  # voices; more would tell nothing new
 
     conflict = models.ForeignKey(Conflict, models.CASCADE, related_name="members")
     kind = models.CharField(max_length=16, choices=Kind)
@@ -204,7 +202,7 @@ class ConflictMember(models.Model):
 
 class Claim(models.Model):
     """A row of the resolution queue: an incoming fact that the graph refused, and what it collided with. It is a member
-    of the conflict of its slot."""
+    of its slot's conflict."""
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -252,10 +250,10 @@ class Claim(models.Model):
 
     class Meta:
         db_table = "resolution_queue"
-        default_permissions = ()  # those of its conflict count
+        default_permissions = ()  # the permissions for its conflict apply
         indexes = [
             models.Index(fields=["status", "-priority", "created_at"], name="conflict_in_order"),
-            # What is open, whether there is a proposal or not, as it is decided.
+            # Open claims, with or without a proposal, in the order in which they are decided.
             models.Index(
                 fields=["-priority", "created_at", "id"],
                 condition=Q(status__in=["pending", "proposed"]),
@@ -308,12 +306,11 @@ class Claim(models.Model):
         return f"{self.concept} [{self.dim}]: {self.existing_parent} or {self.incoming_parent}"
 
     def get_absolute_url(self) -> str:
-        """Its conflict's page on the desk, with this claim in view."""
+        """Return the address of its conflict's page, with this claim in view."""
         return f"{reverse('admin:resolution_conflict_change', args=[self.conflict_id])}?member={self.pk}"
 
     @property
     def slot(self) -> Slot:
-        """The disputed one."""
         return self.concept_id, self.dim_id
 
     @property
@@ -322,28 +319,27 @@ class Claim(models.Model):
 
     @property
     def fact(self) -> Triple:
-        """The one that is claimed."""
         return Triple(self.concept.token, self.incoming_parent.token, self.dim.token, self.incoming_is_isa)
 
     @property
     def is_retraction(self) -> bool:
-        """True if it takes back what stands: then incoming and existing are the same."""
+        """True if it retracts the current fact: then incoming and existing parent are the same."""
         return self.collision_type == CollisionType.RETRACTION
 
     @property
     def existing_is_isa(self) -> bool:
-        """True if the fact that it collided with in its slot says a kind."""
+        """True if the fact that it collided with in its slot is ISA."""
         return self.incoming_is_isa != (self.collision_type == CollisionType.MISCLASSIFICATION)
 
     @property
     def words(self) -> str:
-        """Its statement, for people."""
+        """The statement in words, for people."""
         fact = format_fact(self.concept.shown, self.incoming_parent.shown, self.dim.token, is_isa=self.incoming_is_isa)
         return f"no longer: {fact}" if self.is_retraction else fact
 
     @property
     def places(self) -> list[TripleIds]:
-        """The places of the facts that may be in its way: its own, and that of the edge that closes a cycle."""
+        """The places of the facts that may be in its way: its own and, for a cycle, that of the edge that closes it."""
         if self.blocking_concept_id is None:
             return [self.incoming]
         return [self.incoming, TripleIds(self.blocking_concept_id, self.dim_id, self.concept_id)]
@@ -354,7 +350,6 @@ class Claim(models.Model):
 
     @property
     def attribution(self) -> Attribution:
-        """The source of the statement that collided."""
         return Attribution(
             agent=self.agent, source=Source(self.incoming_source), confidence=self.incoming_confidence, at=self.said_at,
             evidence=self.evidence, role=self.role, conversation=bytes(self.conversation), channel=self.channel,
@@ -362,5 +357,5 @@ class Claim(models.Model):
 
     @property
     def against(self) -> tuple[int | None, int | None, str]:
-        """The fact that it collides with, and how: where that changes, it is another question."""
+        """The fact that the claim collides with, and how. If this changes, there is another question to decide."""
         return self.existing_parent_id, self.blocking_concept_id, self.collision_type

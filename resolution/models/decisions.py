@@ -1,4 +1,4 @@
-"""What was decided, in which of the resolver's runs, and what it ruled about triples."""
+"""The models of decisions, the runs they were made in, and the rulings about triples."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -11,8 +11,8 @@ from resolution.models.conflicts import Claim, Conflict
 
 
 class Run(models.Model):
-    """One run of the resolver over the queue; or a quarantine, which takes out what an agent has stated; or a merge
-    of two names; or a consolidation of the memories; or a search for conflicts, across the layers or in a story."""
+    """One run of the resolver over the queue, a quarantine, a merge of two names, a consolidation of the memories, or a
+    search for conflicts, across the layers or in a story."""
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -32,9 +32,9 @@ class Run(models.Model):
         SWEEP = "sweep"
         DETECT = "detect"
 
-    # These go on beside a run of the resolver.
+    # Runs that may be in progress at the same time as a run of the resolver.
     BESIDE = (Trigger.CONSOLIDATE, Trigger.SWEEP, Trigger.DETECT)
-    # Runs that do not decide about conflicts: all others are the resolver's.
+    # Runs that are not the resolver's.
     OTHERS = (Trigger.QUARANTINE, Trigger.MERGE, *BESIDE)
 
     trigger = models.CharField(max_length=12, choices=Trigger)
@@ -91,8 +91,8 @@ class Run(models.Model):
 
 
 class Decision(models.Model):
-    """What was decided about a conflict, with its surroundings before and after. Append-only: an undo is a decision of
-    its own."""
+    """A decision about a conflict, with its surroundings before and after. Append-only: an undo is a decision of its
+    own."""
 
     class Kind(models.TextChoices):
         DECOMPOSE = "decompose", "dimension decomposed"
@@ -107,7 +107,7 @@ class Decision(models.Model):
         ANSWER = "answer", "question answered"
         UNDO = "undo", "decision undone"
 
-    # What its name is made of: to be selected with it. What it and its undo changed may be large: lists defer that.
+    # NAMES are the relations that __str__ needs. SNAPSHOTS may be large, so lists defer them.
     NAMES = ("claim__concept", "claim__dim", "claim__existing_parent", "claim__incoming_parent")
     SNAPSHOTS = ("before", "after", "undone_by__before", "undone_by__after")
 
@@ -171,8 +171,8 @@ class Decision(models.Model):
 
 
 class DecidedTriple(models.Model):
-    """A ruling: what was decided about a triple. Stating it again changes nothing, unless another agent with a token
-    does, or anybody in a new conversation after a week."""
+    """A ruling about a triple. Stating the triple again changes nothing, unless another agent with a token states it,
+    or anybody does in a new conversation after a week."""
 
     class Kind(models.TextChoices):
         DISMISSED = "dismissed"

@@ -1,4 +1,4 @@
-"""How far the detective has read."""
+"""The model of the detective's progress."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 
 
 class DetectiveMark(models.Model):
-    """Of a table, the newest row that it has seen: what came after it makes it read again."""
+    """The newest row of a table that the detective has seen. Newer rows make it read again."""
 
     class Source(models.TextChoices):
         EDGE_HISTORY = "edge_history", "changes of facts"

@@ -1,12 +1,12 @@
-"""Where project state and memories meet what other layers say."""
+"""The model of the slots in which project state and memories meet other layers."""
 
 from django.db import models
 from django.db.models import Q
 
 
 class LayerSlot(models.Model):
-    """The words by which a value of project state, or a memory, meets what the other layers say (domain/layer_slots).
-    Facts have no row: of each one that is placed the words are looked up here."""
+    """The words by which a value of project state, or a memory, meets other layers (domain/layer_slots). Facts have no
+    rows here: the words of each new fact are looked up."""
 
     class Kind(models.TextChoices):
         MEMORY = "memory"

@@ -1,4 +1,4 @@
-"""How much each agent has changed, hour by hour."""
+"""The model of hourly counts for quotas."""
 
 from datetime import datetime, timedelta
 
@@ -11,11 +11,11 @@ def hour_of(time: datetime) -> datetime:
 
 
 class AgentHour(models.Model):
-    """What was learned from one agent within an hour, for its quotas. ``agent`` is a registered one, STRANGERS for all
-    others together, or LOCAL_GUTASK."""
+    """The counts of what was learned from one agent within an hour, for its quotas. ``agent`` is a registered agent,
+    LOCAL_GUTASK, or STRANGERS for all others together."""
 
     STRANGERS = ""
-    LOCAL_GUTASK = "@gutask"  # from this machine, without a token; no agent is called so
+    LOCAL_GUTASK = "@gutask"  # gutask on the local machine without a token; no agent can have this name
 
     KEPT = timedelta(days=7)
 

@@ -1,4 +1,4 @@
-"""The nightly run over the queue, in which a language model decides or proposes."""
+"""The resolver: the nightly run over the queue, in which a language model decides or proposes."""
 
 from resolution.resolver.service import AlreadyRunning, approve, carry_out, rehearse, request_run, run
 

@@ -1,4 +1,4 @@
-"""Asks a language model about one conflict: gathers what speaks for both sides, and reads the verdict."""
+"""Asks a language model about one conflict: gathers the evidence for both sides and reads the verdict."""
 
 from collections.abc import Iterable
 
@@ -17,16 +17,17 @@ from resolution.models import Claim, CollisionType
 from resolution.views import conflict_facts
 from resolution.views.phrases import STATING
 
-STATEMENTS_MAX = 3  # of one fact
+STATEMENTS_MAX = 3  # per fact
 OTHER_FACTS_MAX = 30
-DIMENSIONS_MAX = 40  # the most used ones
+DIMENSIONS_MAX = 40  # most used first
 
-# Those whose verdict may name a dimension.
+# The collision types whose verdicts may name a dimension.
 NAMES_DIMENSIONS = (CollisionType.ISA_ISA, CollisionType.MISCLASSIFICATION, CollisionType.CYCLE)
 
 
 def judge(claim: Claim, model: LanguageModel, subject: str) -> Verdict:
-    """What the model decides. Raises LlmError, and VerdictMistake where its answer is no verdict on this conflict."""
+    """Return the model's verdict. Raises LlmError, and VerdictMistake if the answer is no valid verdict on this
+    conflict."""
     asked = build_question(gather(claim))
     answer = llm.ask(
         model, LlmCall.Purpose.RESOLVE, subject, system=asked.system, prompt=asked.prompt, schema=asked.schema
@@ -35,7 +36,7 @@ def judge(claim: Claim, model: LanguageModel, subject: str) -> Verdict:
 
 
 def gather(claim: Claim) -> Case:
-    """All that a decision needs. The conflict comes with what it refers to (RELATED)."""
+    """Gather everything a decision needs. The claim must be selected with its relations (RELATED)."""
     others, is_ring = conflict_facts.other_facts(claim), claim.existing_parent_id is None
     return Case(
         collision_type=claim.collision_type,
@@ -64,14 +65,15 @@ def _incoming(claim: Claim) -> CaseSide:
 
 
 def _name(agent: str, source: str) -> str:
-    """``somebody`` for who speaks under a name of his own choice: it could say anything."""
+    """Return the agent's name, or ``somebody`` if the agent chose the name itself: such a name could contain
+    anything."""
     if is_registered(agent) and (source != Source.INFERRED or Agent.objects.filter(name=agent).exists()):
         return agent
     return "somebody"
 
 
 def _existing(claim: Claim) -> CaseSide:
-    """The fact that stands in the slot; where it was taken out meanwhile, what the queue knows of it."""
+    """Return the current fact in the slot or, if it is gone, what the queue knows about it."""
     edge = edge_at(claim.incoming, edges_near([claim]))
     if edge is not None:
         return _claim(edge)
@@ -91,7 +93,7 @@ def _claim(edge: Edge) -> CaseSide:
 
 
 def _dimensions(claim: Claim) -> Iterable[tuple[str, str]]:
-    """The names and questions of the dimensions that a verdict may choose from, the most used first."""
+    """Return the names and questions of the dimensions that a verdict may choose from, most used first."""
     if claim.collision_type not in NAMES_DIMENSIONS:
         return []
     found = conflict_facts.dimensions().exclude(soas_id=claim.dim_id)

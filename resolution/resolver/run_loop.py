@@ -1,4 +1,4 @@
-"""A run of the resolver under way: one conflict after the other is claimed, asked about, and decided or proposed."""
+"""The loop of a resolver run: claims one conflict after the other, asks the model, and decides or proposes."""
 
 import logging
 from collections import Counter
@@ -29,23 +29,23 @@ from resolution.views.conflict_list import RELATED
 
 logger = logging.getLogger(__name__)
 
-# Longer is of no use: only whoever carries out the one run claims, and a run without signs of life is closed then.
+# No longer than this: only the one running resolver claims conflicts, and without signs of life it is closed by then.
 LEASE = run_records.DEAD_AFTER
-# After so many failed attempts at a conflict, the resolver leaves it alone for so long; people need not.
+# Pauses of the resolver by the number of failed attempts at a conflict. People need not wait.
 PAUSES = ((3, timedelta(hours=1)), (7, timedelta(hours=20)))
 LONG_PAUSE = timedelta(days=6, hours=20)
-# Who asks for a run now means what failed before, too.
+# Runs that people ask for also retry what failed before.
 ON_DEMAND = (Run.Trigger.API, Run.Trigger.COMMAND, Run.Trigger.ADMIN)
-UNANSWERED_AT_MOST = 3  # conflicts in a row; then the model would not answer about the others either
-ERRORS_NOTED = 3  # in the run's note; each conflict has its own
+UNANSWERED_AT_MOST = 3  # conflicts in a row, after which the model is unlikely to answer about others
+ERRORS_NOTED = 3  # in the run's note; each conflict stores its own error
 INTERRUPTED = "It was interrupted. The next run goes on where it stopped."
 FAILED, PROPOSED, OVERTAKEN = "failed", "proposed", "overtaken"
 
-OnConflict = Callable[[Run, Claim, str], None]  # after each conflict: the run so far, and what became of it
+OnConflict = Callable[[Run, Claim, str], None]  # called after each conflict with the run, the claim and the outcome
 
 
 class Over(Exception):
-    """What happened to this conflict would happen to all: the run ends."""
+    """Raised to end the run: what happened to this conflict would happen to all."""
 
     def __init__(self, status: Run.Status, note: str) -> None:
         super().__init__(note)
@@ -54,19 +54,20 @@ class Over(Exception):
 
 
 def pending_now(*, patiently: bool = True) -> QuerySet[Claim]:
-    """The conflicts that a run would claim; ``patiently``: not those whose last attempt failed a short while ago."""
+    """Return the claims that a run would take. With ``patiently``, skip those whose last attempt failed recently."""
     free = pending().filter(Q(claimed_until=None) | Q(claimed_until__lte=Now()))
     return free.filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=Now())) if patiently else free
 
 
 def pending() -> QuerySet[Claim]:
-    """In the order in which they are decided. Those about muted concepts, and retractions, are left to operators."""
+    """Return the pending claims in the order in which they are decided. Retractions, and claims about muted concepts,
+    are left to operators."""
     rows = Claim.objects.filter(status=Claim.Status.PENDING, concept__is_muted=False)
     return rows.exclude(collision_type=CollisionType.RETRACTION).order_by(*IN_ORDER)
 
 
 class Course:
-    """The course of a run."""
+    """A resolver run in progress."""
 
     def __init__(
         self, row: Run, on_progress: OnConflict | None = None, claim_ids: Collection[int] | None = None
@@ -78,10 +79,10 @@ class Course:
         self.counts: Counter[str] = Counter()
         self.treated: list[int] = []
         self.errors: list[str] = []
-        self.unanswered: list[int] = []  # those in a row
+        self.unanswered: list[int] = []  # consecutive claims without an answer
 
     def run(self) -> Run:
-        """Carries it out and closes it, whatever happens."""
+        """Carry out the run, and close it whatever happens."""
         try:
             with run_records.keep_alive(self.row):
                 self.treat_all(self.prepared())
@@ -91,8 +92,8 @@ class Course:
         except RunLost:
             self.row.refresh_from_db()
             logger.warning("resolution.lost", extra={"run": self.row.pk})
-        except BaseException as error:  # also KeyboardInterrupt, and SystemExit where a worker is told to stop
-            with suppress(Error):  # perhaps it is Postgres that is away
+        except BaseException as error:  # includes KeyboardInterrupt, and SystemExit when a worker is stopped
+            with suppress(Error):  # Postgres may be away
                 _release(*self.treated)
                 why = f"Stopped: {first_line(error)}" if isinstance(error, Exception) else INTERRUPTED
                 run_records.close(self.row, Run.Status.FAILED, self.note(why))
@@ -125,7 +126,8 @@ class Course:
             self.give_up()
 
     def give_up(self) -> None:
-        """The model does not answer: that was not these conflicts' fault, so the next run tries them at once."""
+        """End the run because the model does not answer. The next run may retry these claims at once: it was not their
+        fault."""
         pending().filter(pk__in=self.unanswered).update(next_attempt_at=None)
         raise Over(Run.Status.FAILED, "The model cannot be asked: what is left waits for the next run.")
 
@@ -141,7 +143,7 @@ class Course:
 
     def claim(self) -> Claim | None:
         with transaction.atomic():
-            # A conflict that somebody decides in this moment is locked: the run goes on to the next and does not wait.
+            # Skip conflicts that somebody is deciding at this moment instead of waiting for their locks.
             rows = self.waiting().select_for_update(skip_locked=True, of=("self",))
             claim = rows.select_related(*RELATED).first()
             if claim is not None:
@@ -153,7 +155,8 @@ class Course:
         return rows if self.claim_ids is None else rows.filter(pk__in=self.claim_ids)
 
     def treat(self, claim: Claim, model: LanguageModel) -> str:
-        """What became of it. Raises Over, RunLost; nothing else, except where Postgres is away."""
+        """Ask about the claim, decide or propose, and return the outcome. Raises Over and RunLost; other errors only if
+        Postgres is away."""
         try:
             verdict = self.ask(claim, model)
             if self.row.mode == "propose" or not _may_decide(claim, verdict):
@@ -164,7 +167,7 @@ class Course:
         except (Over, RunLost):
             raise
         except Exception as error:
-            # A traceback where the mistake is ours; what Postgres complains about would quote what people said.
+            # Log tracebacks of our own mistakes only: those of Postgres would quote what people said.
             facts = {"run": self.row.pk, "conflict": claim.conflict_id, "error": first_line(error)}
             logger.error("resolution.failed", exc_info=not isinstance(error, Error), extra=facts)
             return self.fail(claim, f"internal error: {type(error).__name__}: {first_line(error)}")
@@ -172,7 +175,7 @@ class Course:
     def ask(self, claim: Claim, model: LanguageModel) -> Verdict:
         try:
             verdict = judge.judge(claim, model, run_records.subject(self.row, f"conflict {claim.conflict_id}"))
-            run_records.note_progress(self.row)  # the answer may have taken long, and the run been closed meanwhile
+            run_records.note_progress(self.row)  # raises RunLost if the run was closed while the model answered
         except RunLost:
             _release(claim.pk)
             raise
@@ -204,7 +207,7 @@ class Course:
         return PROPOSED if done else OVERTAKEN
 
     def fail(self, claim: Claim, error: str) -> str:
-        """The conflict stays pending and says why; where somebody else decided it meanwhile, nothing failed."""
+        """Store the error; the claim stays pending. If somebody else has decided it meanwhile, nothing failed."""
         changed = _as_seen(claim).update(
             attempts=F("attempts") + 1, last_error=error, run=self.row,
             next_attempt_at=Now() + pause(claim.attempts + 1), claimed_until=None,
@@ -219,15 +222,15 @@ class Course:
         return sum(count for outcome, count in self.counts.items() if outcome not in (FAILED, OVERTAKEN))
 
     def note(self, ending: str = "") -> str:
-        """Why it ended, and the first errors, a line each."""
+        """Return the reason why the run ended and the first errors, one per line."""
         more = len(self.errors) - ERRORS_NOTED
         lines = [ending, *self.errors[:ERRORS_NOTED], f"and {more} more" if more > 0 else ""]
         return "\n".join(filter(None, lines))
 
 
 def _may_decide(claim: Claim, verdict: Verdict) -> bool:
-    """Whether a model may do this by itself. A fact that somebody stated on purpose, or that is better vouched for than
-    the newcomer, is taken out by people only: a model can be talked into anything by what it reads."""
+    """True if a model may make this decision alone. Only people remove a fact that was stated on purpose or has a
+    stronger channel than the claim, because a model can be talked into anything by what it reads."""
     if verdict.decision != "update":
         return True
     concept_id = claim.concept_id if claim.existing_parent_id is not None else claim.blocking_concept_id
@@ -238,12 +241,12 @@ def _may_decide(claim: Claim, verdict: Verdict) -> bool:
 
 
 def pause(attempts: int) -> timedelta:
-    """How long a conflict is left alone after so many attempts failed."""
+    """Return how long a conflict is left alone after so many failed attempts."""
     return next((pause for most, pause in PAUSES if attempts <= most), LONG_PAUSE)
 
 
 def _as_seen(claim: Claim) -> QuerySet[Claim]:
-    """The row, as long as it is pending and the same question."""
+    """Return the claim's row if it is still pending and against the same fact."""
     same: dict[str, Any] = {
         name: getattr(claim, name) for name in ("existing_parent_id", "blocking_concept_id", "collision_type")
     }

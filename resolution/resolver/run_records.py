@@ -1,4 +1,5 @@
-"""The row of a run, from its beginning to its end: one at a time, and whoever carries it out gives signs of life."""
+"""The rows of runs, from start to end. Only one resolver run is in progress at a time, and its process gives signs of
+life."""
 
 import logging
 import threading
@@ -23,14 +24,14 @@ DEAD_AFTER = timedelta(minutes=2)  # without a sign of life
 SIGN_OF_LIFE_S = 15.0
 TRIES = 3
 ACTOR_MAX = 120  # characters
-DEATHS_AT_MOST = 3  # of runs at one conflict, before it waits
+DEATHS_AT_MOST = 3  # of processes at one conflict, after which it must wait
 PAUSE_AFTER_DEATHS = timedelta(hours=20)
 DIED_AT_IT = "The resolver's process died, or was stopped, while a language model was asked about it."
 DIED = "The process that carried it out died, or was stopped. The next run goes on where it stopped."
 
 
 class AlreadyRunning(Exception):
-    """The resolver is running already: ``run`` is the one under way."""
+    """The resolver is already running; ``run`` is the run in progress."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(f"the resolver is running already (run {run.pk}, since {run.started_at:%Y-%m-%d %H:%M:%S %Z})")
@@ -38,20 +39,19 @@ class AlreadyRunning(Exception):
 
 
 class RunLost(Exception):
-    """Somebody closed the run while it was under way: whoever carries it out stops."""
+    """The run was closed while it was in progress: its process must stop."""
 
 
 def open_run(trigger: str, actor: str = "", *, mode: str, limit: int | None = None, is_begun: bool) -> Run:
-    """The row of a new run; ``is_begun``: the caller carries it out. One whose process died is closed before.
-
+    """Create the row of a new run. With ``is_begun``, the caller carries it out. Closes a run whose process died first.
     Raises AlreadyRunning."""
-    # The unique index run_is_alone decides who of two may begin. Between its refusal and the look at who was first,
-    # that run may end: then there is room for this one.
+    # The unique index run_is_alone decides which of two may begin. The other run may end between the refusal and the
+    # query for it: then try again.
     for _ in range(TRIES):
         close_dead()
         row = Run(trigger=trigger, actor=actor[:ACTOR_MAX], mode=mode, limit=limit)
         if is_begun:
-            # Any other time than that of its making: see begin().
+            # Must differ from started_at: see begin().
             row.alive_at = Now() + timedelta(microseconds=1)
         try:
             with transaction.atomic():
@@ -72,24 +72,24 @@ def under_way() -> Run | None:
 
 
 def select_running() -> QuerySet[Run]:
-    """The resolver's run; some others go on beside it."""
+    """Select the resolver's run in progress. Other kinds of runs may be in progress at the same time."""
     return Run.objects.filter(status=Run.Status.RUNNING).exclude(trigger__in=Run.BESIDE)
 
 
 def begin(run: Run) -> bool:
-    """Makes the caller the one who carries the run out; False where somebody else is, or it has ended."""
-    # Nobody has begun it as long as its only sign of life is its making: both times are of that statement. The row
-    # count settles who of two is first.
+    """Take over the run. Returns False if another process has it, or if it has ended."""
+    # A run has not begun while alive_at equals started_at: both are set by the INSERT. The row count settles which of
+    # two processes is first.
     return select_unbegun().filter(pk=run.pk).update(alive_at=Now()) == 1
 
 
 def select_unbegun() -> QuerySet[Run]:
-    """The run that was asked for and that nobody carries out yet, if there is one."""
+    """Select the run that was requested but is not carried out yet, if there is one."""
     return select_running().filter(alive_at=F("started_at"))
 
 
 def close_dead() -> Run | None:
-    """Closes the run whose process died; None where there is none, or another closed it."""
+    """Close the run whose process died. Returns None if there is none or another process closed it."""
     dead = select_running().filter(alive_at__lt=Now() - DEAD_AFTER)
     run = dead.first()
     if run is None:
@@ -97,8 +97,8 @@ def close_dead() -> Run | None:
     with transaction.atomic():
         if not _end(dead.filter(pk=run.pk), status=Run.Status.FAILED, note=DIED):
             return None
-        # The conflict at which the process died: perhaps because of it, so that counts as an attempt. After a few it
-        # has to wait, or the next run would die of it, too.
+        # The process may have died because of the conflict it was at, so that counts as an attempt. After a few, the
+        # conflict must wait, or the next run would die of it, too.
         claimed = Claim.objects.filter(status=Claim.Status.PENDING, claimed_until__isnull=False)
         claimed.filter(attempts__gte=DEATHS_AT_MOST - 1).update(next_attempt_at=Now() + PAUSE_AFTER_DEATHS)
         claimed.update(attempts=F("attempts") + 1, last_error=DIED_AT_IT, claimed_until=None)
@@ -108,7 +108,7 @@ def close_dead() -> Run | None:
 
 
 def note_progress(run: Run, **changes: Any) -> None:
-    """Stores how far it is, with a sign of life. Raises RunLost."""
+    """Store the run's progress with a sign of life. Raises RunLost."""
     changes |= {"alive_at": Now()}
     if not Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING).update(**changes):
         raise RunLost
@@ -123,7 +123,7 @@ def close(run: Run, status: Run.Status, note: str) -> None:
 
 
 def _end(runs: QuerySet[Run], **ending: Any) -> bool:
-    """End these runs, and notify if they have failed; False if none was left to end."""
+    """End these runs, and announce failures. Returns False if none was left to end."""
     with transaction.atomic():
         ended = list(runs.select_for_update().order_by("pk"))
         Run.objects.filter(pk__in=[run.pk for run in ended]).update(ended_at=Now(), **ending)
@@ -137,8 +137,8 @@ def _end(runs: QuerySet[Run], **ending: Any) -> bool:
 
 @contextmanager
 def hold_alone(job: str, trigger: Run.Trigger) -> Iterator[bool]:
-    """For runs that go on beside the resolver's: False where another of this trigger is under way. One whose process
-    died is closed: it has lost the lock."""
+    """Lock a job that may run beside the resolver. Yields False if another run of this trigger is in progress. Closes a
+    run whose process died, and with it lost the lock."""
     with try_job_lock(job) as is_alone:
         if is_alone:
             _end(Run.objects.filter(status=Run.Status.RUNNING, trigger=trigger), status=Run.Status.FAILED, note=DIED)
@@ -146,8 +146,8 @@ def hold_alone(job: str, trigger: Run.Trigger) -> Iterator[bool]:
 
 
 def carry_out(trigger: Run.Trigger, actor: str, work: Callable[[Run], str], *, done: str) -> Run:
-    """A run from its beginning to its end; the caller holds it alone. ``work`` returns the note that it ends with;
-    ``done``: what it does, as the note of a run that failed says."""
+    """Create a run, carry it out and close it. The caller holds the job alone. ``work`` returns the run's note;
+    ``done`` is the past participle for the note of a failed run."""
     run = Run.objects.create(trigger=trigger, actor=actor[:ACTOR_MAX], mode="")
     try:
         with keep_alive(run):
@@ -160,12 +160,12 @@ def carry_out(trigger: Run.Trigger, actor: str, work: Callable[[Run], str], *, d
 
 
 def subject(run: Run, what: str) -> str:
-    """What a call of the language model is about, so that the run's calls are found again."""
+    """Return the subject of a language model call, by which the run's calls are found again."""
     return f"{_prefix(run)}{what}"
 
 
 def sum_cost(run: Run) -> dict[str, Any]:
-    """What the run has used so far, failed calls too; the cost as far as it is known."""
+    """Return what the run has used so far, including failed calls; the cost as far as it is known."""
     calls = LlmCall.objects.filter(at__gte=run.started_at, subject__startswith=_prefix(run))
     return calls.aggregate(
         input_tokens=Sum("input_tokens", default=0), output_tokens=Sum("output_tokens", default=0), cost=Sum("cost")
@@ -174,7 +174,7 @@ def sum_cost(run: Run) -> dict[str, Any]:
 
 @contextmanager
 def keep_alive(run: Run) -> Iterator[None]:
-    """Gives signs of life meanwhile, however long a language model takes for its answer."""
+    """Give signs of life from a thread, however long a language model takes to answer."""
     ended = threading.Event()
     thread = threading.Thread(target=_give_signs, args=(run.pk, ended), name="signs of life", daemon=True)
     thread.start()

@@ -1,5 +1,5 @@
-"""When the resolver runs by itself: on its schedule, after a run that was missed or that died, some minutes after a
-collision. Beat only wakes; what the tables say counts, so a wake-up may be lost, late or doubled."""
+"""Starts resolver runs: on schedule, after a missed or dead run, and some minutes after a collision. Beat only wakes
+this up; the tables decide, so a wake-up may be lost, late or doubled."""
 
 import logging
 import time
@@ -25,27 +25,27 @@ TASK = "resolution.tasks.resolve"
 SETTING = "resolution_schedule"
 
 MISSED_AFTER = timedelta(hours=24)
-# A worker that has just started has other things to do, and whoever started it may want to look first.
+# A worker that has just started has other things to do, and the operator may want to look first.
 UP_FOR_S = 300.0
-# A wake-up that comes later than that is no longer for the run it was sent for.
+# A wake-up that comes later than this is not for the run it was sent for.
 LATE = timedelta(hours=1)
-CLOCKS_DIFFER = timedelta(seconds=30)  # at most: beat's, the worker's, Postgres'. Schedules are of whole minutes
-PAUSE_AFTER_TROUBLE = timedelta(minutes=15)  # of runs after collisions
-# A run of these that died is carried on at once; the others' next run comes by itself, or whoever started it sees it.
+CLOCKS_DIFFER = timedelta(seconds=30)  # at most, between beat, worker and Postgres. Schedules have whole minutes
+PAUSE_AFTER_TROUBLE = timedelta(minutes=15)  # between runs after collisions
+# Dead runs that are continued at once. The next run of others comes by itself, or the person who started it sees it.
 CARRIED_ON = (Run.Trigger.SCHEDULE, Run.Trigger.API, Run.Trigger.ADMIN)
 
 LOADED_AT = time.monotonic()  # a worker's children are forked from a process that has loaded this
 
 
 def keep() -> bool:
-    """Puts beat's row in step with the setting; whether anything changed. A row that an operator switched off stays
-    off, one that is missing comes back."""
+    """Update beat's row to match the setting. Returns True if it changed. A row that an operator disabled stays
+    disabled; a missing row is created."""
     schedule = Config.tuning().resolution_schedule
     wanted = cron.columns(schedule)
     task = PeriodicTask.objects.filter(name=NAME).select_related("crontab").first()
     if task is not None and task.crontab and all(getattr(task.crontab, key) == wanted[key] for key in wanted):
         return False
-    # Not unique in django-celery-beat's table: the first of several that say the same will do.
+    # Rows are not unique in django-celery-beat's table: take the first of several equal ones.
     crontab = CrontabSchedule.objects.filter(**wanted).first() or CrontabSchedule(**wanted)
     try:
         crontab.full_clean()
@@ -60,10 +60,11 @@ def keep() -> bool:
 
 
 def start_on_schedule(now: datetime | None = None) -> Run | None:
-    """The run that beat's wake-up stands for; None where it has been, or another is under way."""
+    """Carry out the run that beat's wake-up is for. Returns None if it has already been, or if another run is in
+    progress."""
     now = now or timezone.now()
-    # Beat's message may come late, twice, or after the schedule was changed: only if the schedule has a run in between
-    # is it for one that has not been.
+    # Beat's message may come late, twice, or after the schedule was changed. It is for a new run only if the schedule
+    # has one since the last.
     since = now - LATE
     if (last := _last_started()) is not None:
         since = max(since, last + CLOCKS_DIFFER)
@@ -73,8 +74,8 @@ def start_on_schedule(now: datetime | None = None) -> Run | None:
 
 
 def start_what_is_due() -> Run | None:
-    """Looks whether any run is to start, and carries it out; None where none is. Called every minute."""
-    # In the order of who waits for it: people first, then what was interrupted, then what comes by itself.
+    """Carry out a run if one is due, else return None. Called every minute."""
+    # In order of urgency: runs that people asked for, interrupted runs, automatic runs.
     if (asked := run_records.select_unbegun().first()) is not None:
         return resolver.carry_out(asked)
     if (dead := run_records.close_dead()) is not None and dead.trigger in CARRIED_ON:
@@ -90,8 +91,8 @@ def start_what_is_due() -> Run | None:
 
 
 def is_missed(now: datetime, up_for_s: float) -> bool:
-    """Whether a run should have started more than MISSED_AFTER ago, and none has. What the schedule said before it
-    was set does not count."""
+    """True if a run should have started more than MISSED_AFTER ago and none has. Only counts times since the schedule
+    was set."""
     if up_for_s < UP_FOR_S or not PeriodicTask.objects.filter(name=NAME, enabled=True).exists():
         return False
     set_at = Config.objects.filter(key=SETTING).values_list("updated_at", flat=True).first()
@@ -103,12 +104,12 @@ def is_missed(now: datetime, up_for_s: float) -> bool:
 
 
 def first_after(time: datetime) -> datetime:
-    """When the schedule says that the first run after this time starts."""
+    """Return the time of the first scheduled run after this time."""
     return cron.first_after(Config.tuning().resolution_schedule, time)
 
 
 def _find_undecided() -> list[int]:
-    """The conflicts that are to be decided some minutes after they arose, and have not failed yet: those wait for the
+    """Return the conflicts to decide some minutes after they arose. Those with a failed attempt wait for the
     schedule."""
     tuning = Config.tuning()
     if tuning.resolution_trigger != "on_collision" or _had_trouble():
@@ -123,7 +124,7 @@ def _find_undecided() -> list[int]:
 
 
 def _had_trouble() -> bool:
-    """Whether the last run after a collision ended a short while ago in a way that the next one would, too."""
+    """True if the last run after a collision ended recently, in a way in which the next one would end, too."""
     last = Run.objects.filter(trigger=Run.Trigger.COLLISION).order_by("-started_at").first()
     if last is None or last.ended_at is None or timezone.now() - last.ended_at > PAUSE_AFTER_TROUBLE:
         return False

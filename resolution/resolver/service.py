@@ -1,8 +1,6 @@
-"""The resolver: a run over the queue, in which a language model decides, or proposes, what becomes of each conflict.
-
-One run at a time, one conflict at a time; each is settled in a transaction of its own, so a run that dies loses
-nothing but the answer it was waiting for.
-"""
+"""The resolver: a run over the queue, in which a language model decides or proposes what to do about each conflict.
+There is one run at a time and one conflict at a time, each in its own transaction: a run that dies only loses the
+answer it was waiting for."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -34,31 +32,31 @@ def run(
     on_progress: OnConflict | None = None,
     claim_ids: Collection[int] | None = None,
 ) -> Run:
-    """Goes over the pending conflicts, at most ``limit`` of them, and returns the run as it ended. Blocks: a model
-    takes seconds for each. Not within a transaction. Raises AlreadyRunning."""
+    """Run over the pending conflicts, at most ``limit``, and return the ended run. Blocks for seconds per conflict,
+    while the model answers. Must not be called in a transaction. Raises AlreadyRunning."""
     row = run_records.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=True)
     return Course(row, on_progress, claim_ids).run()
 
 
 def request_run(trigger: str, actor: str = "", *, limit: int | None = None) -> Run:
-    """The row of a run that a worker is about to carry out: which one, and when, is a matter of seconds, or of a
-    minute where the wake-up is lost. Raises AlreadyRunning."""
+    """Create the row of a run that a worker will carry out, within seconds, or within a minute if the wake-up is lost.
+    Raises AlreadyRunning."""
     row = run_records.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=False)
-    # A worker that is woken before the commit would find no row, and go to sleep again for a minute.
+    # A worker that is woken before the commit would find no row and sleep for another minute.
     transaction.on_commit(_waker.ask)
     return row
 
 
 def carry_out(row: Run) -> Run | None:
-    """A run that was asked for, carried out here; None where another does that."""
+    """Carry out a requested run. Returns None if another process does."""
     return Course(row).run() if run_records.begin(row) else None
 
 
 def rehearse(limit: int | None = None) -> Iterator[tuple[Claim, Verdict | str]]:
-    """What the resolver would decide now about each conflict, or why it cannot. Nothing changes, but the model is
-    asked. Raises LlmError where it cannot be asked at all."""
+    """Yield what the resolver would decide now about each conflict, or why it cannot. Nothing is changed, but the model
+    is called. Raises LlmError if the model cannot be asked at all."""
     model = llm.find_chosen("resolve_model_id")
-    has_answered, unanswered = False, 0  # in a row
+    has_answered, unanswered = False, 0  # consecutive failures
     error: Exception | None = None
     for claim in run_loop.pending().select_related(*RELATED)[:limit]:
         try:
@@ -76,8 +74,8 @@ def rehearse(limit: int | None = None) -> Iterator[tuple[Claim, Verdict | str]]:
 
 
 def approve(claim_id: int, actor: Actor, reason: str = "", *, seen: Claim | None = None) -> Decision:
-    """Does what the resolver proposed, for its reason or the operator's own; ``seen`` is the conflict as the operator
-    read it, with the time of the proposal. Raises DecisionError."""
+    """Carry out the resolver's proposal, for its reason or the operator's. ``seen`` is the claim as the operator read
+    it, with the time of the proposal. Raises DecisionError."""
     claim = Claim.objects.filter(pk=claim_id).first()
     if claim is None:
         raise UnknownId(f"There is no claim {claim_id}.")

@@ -1,4 +1,4 @@
-"""Exports the graph and the memories to a file, and imports such a file (docs/interchange.md)."""
+"""Export of the graph and the memories to a file, and import of such files (docs/interchange.md)."""
 
 from memory.graph.placement import Differences
 from resolution.transfer.exporter import export

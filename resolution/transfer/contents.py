@@ -1,4 +1,4 @@
-"""The first reading of a file that is to be imported."""
+"""The first reading of an import file, which validates it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,8 @@ from resolution.transfer.report import Report, ReportProgress
 from resolution.transfer.rights import rights_for
 
 PROGRESS_EVERY: Final = 2_000  # lines
-# Of what a file has one line each, and the keys that say which; of facts in dimensions that keep all, the triple.
+# The kinds of which a file has one line each, and the keys that identify it. Facts in dimensions that keep all are
+# identified by their triple.
 UNIQUE: Final = {
     "dimension": ("dimension", ("dimension",)),
     "alias": ("alias", ("alias",)),
@@ -37,24 +38,24 @@ AnyLine = TypeVar("AnyLine", bound=Line)
 
 
 class Contents:
-    """The first reading of a file: it finds the mistakes, and what an import has to add and lock before the facts."""
+    """The first reading of a file: finds the mistakes, and what an import must add and lock before the facts."""
 
-    # In memory are its words and the few lines about dimensions. The other lines are read from the file again, once for
-    # each kind: a file has no largest size, and reading 10,000 lines twice takes a fifth of a second.
+    # Only the words and the few lines about dimensions are kept in memory. Other lines are read from the file again,
+    # once for each kind: files have no maximum size, and reading 10,000 lines twice takes 0.2 s.
 
     def __init__(self, file: BinaryIO, progress: ReportProgress, importer: str = "") -> None:
-        """Raises UnreadableFile."""
+        """Read the file. Raises UnreadableFile."""
         self.report = Report()  # with the mistakes
-        self.rights: set[str] = set()  # what the importer has to be allowed to do
+        self.rights: set[str] = set()  # permissions that the importer needs
         self.counts: Counter[str] = Counter()  # lines by kind
         self.words: set[str] = set()
         self.muted: set[str] = set()
         self.labels: dict[str, str] = {}
-        self.dimensions: dict[str, DimensionLine] = {}  # those with a line of their own, by name
-        self.is_isa: dict[str, bool] = {}  # of all dimensions of facts and conflicts: what their first fact says
+        self.dimensions: dict[str, DimensionLine] = {}  # dimensions with their own line, by name
+        self.is_isa: dict[str, bool] = {}  # by dimension of facts and conflicts, as its first fact says
         self._file = file
         self._importer = importer
-        self._refused: set[int] = set()  # lines that are a mistake beside others, not by themselves
+        self._refused: set[int] = set()  # lines that are only wrong together with others
         self._read(progress)
 
     @property
@@ -62,7 +63,7 @@ class Contents:
         return any(self.counts[kind] for kind in ("project", "state", "memory", "episode"))
 
     def lines(self, kind: type[AnyLine]) -> Iterator[tuple[int, AnyLine]]:
-        """The lines of one kind, without mistakes, with their numbers."""
+        """Yield the valid lines of one kind with their numbers."""
         if not self.counts[kind.model_fields["kind"].default]:
             return
         for number, line in interchange.read(self._file):
@@ -97,7 +98,7 @@ class Contents:
             self.words.update(line.words())
             if isinstance(line, DimensionLine):
                 dimensions[number] = line
-                if line.on_collision == Dimension.OnCollision.KEEP_ALL:  # here it may not: the second is a conflict
+                if line.on_collision == Dimension.OnCollision.KEEP_ALL:  # if it does not here, a second fact conflicts
                     additive.add(line.dimension)
             elif isinstance(line, ConceptLine):
                 if line.is_muted:
@@ -120,12 +121,12 @@ class Contents:
 
 
 class References:
-    """The projects and the memories that lines name, and those that there are."""
+    """The projects and memories that lines refer to, and those that exist."""
 
     def __init__(self) -> None:
         self._projects = set(Project.objects.values_list("slug", flat=True))
         self._memories: set[str] = set()
-        self._open: list[tuple[int, set[str], str]] = []  # what was not there yet when its line was read
+        self._open: list[tuple[int, set[str], str]] = []  # references to what had not been read yet
 
     def note(self, number: int, line: Line) -> None:
         if isinstance(line, ProjectLine):
@@ -143,7 +144,7 @@ class References:
             self._open.append((number, names, name))
 
     def find_mistakes(self) -> Iterator[Mistake]:
-        """One for a line."""
+        """Yield at most one mistake for each line."""
         told: set[int] = set()
         for number, names, name in self._open:
             if name in names or number in told:
@@ -159,8 +160,8 @@ class References:
 
 
 def find_split_mistakes(dimensions: Mapping[int, DimensionLine], known: Iterable[str]) -> Iterator[Mistake]:
-    """What is wrong with ``split_from`` in the file's dimensions, which are given by line: each is split from one that
-    is ``known`` or in the file, and none from itself by way of others."""
+    """Yield the mistakes in ``split_from`` of the file's dimensions, which are given by line number: a dimension must
+    be split from one that is ``known`` or in the file, and not from itself through others."""
     known = set(known)
     split_from = {line.dimension: line.split_from for line in dimensions.values()}
     for number, line in dimensions.items():

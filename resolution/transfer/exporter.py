@@ -1,4 +1,4 @@
-"""Exports the graph, and what is remembered beside it, as a file (docs/interchange.md), from one snapshot."""
+"""Exports the graph and the memories as a file (docs/interchange.md), from one database snapshot."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal
@@ -13,16 +13,16 @@ from resolution.transfer.interchange import format_header, format_line
 from resolution.transfer.lines import mask_said
 from resolution.transfer.report import ReportProgress, ignore_progress
 
-LINES_AT_ONCE: Final = 500  # some 100 kB
+LINES_AT_ONCE: Final = 500  # about 100 kB
 
-# What each kind of line has, in the order of its keys. The order of the rows is that of the words' code points, so that
-# two exports of one graph are the same bytes on any server.
+# The columns are the keys of each kind of line, in order. Rows are sorted by code points, so that two exports of one
+# graph are the same bytes on any server.
 DIMENSIONS: Final = """
     SELECT word.token, question, is_isa, on_collision, origin.token FROM dimension
     JOIN soas AS word ON word.id = dimension.id LEFT JOIN soas AS origin ON origin.id = split_from_id
     ORDER BY word.token COLLATE "C"
 """
-# Those of which the file tells more than their facts do.
+# Concepts about which the file says more than their facts do.
 CONCEPTS: Final = """
     SELECT token, is_muted, label FROM soas WHERE is_muted OR label <> '' ORDER BY token COLLATE "C"
 """
@@ -31,8 +31,8 @@ ALIASES: Final = """
     JOIN soas AS word ON word.id = alias.id JOIN soas AS concept ON concept.id = concept_id
     ORDER BY word.token COLLATE "C"
 """
-# Of a concept's facts, those in a dimension before those in the ones split from it: read the other way round, the first
-# would be known already.
+# A concept's facts in a dimension come before those in dimensions split from it: in the other order, an import would
+# take the first for known.
 FACTS: Final = """
     WITH RECURSIVE lineage (id, depth) AS (
         SELECT id, 0 FROM dimension WHERE split_from_id IS NULL
@@ -56,7 +56,7 @@ DECIDED: Final = """
                                           = (decided.concept_id, decided.dim_id, decided.parent_id))
     ORDER BY concept.token COLLATE "C", dim.token COLLATE "C", parent.token COLLATE "C"
 """
-# Against what is in its place now, which may not be what it was queued against. Last, whether that is a kind.
+# Against what is in the place now, which may not be what the claim was queued against. The last column is its is_isa.
 CONFLICTS: Final = """
     SELECT concept.token, parent.token, dim.token, incoming_is_isa, collision_type, against.token, blocking.token,
            incoming_confidence, incoming_source, queued.channel, queued.agent, role, encode(conversation, 'hex'),
@@ -77,8 +77,8 @@ STATES: Final = """
     SELECT slug, category, key, value, actor, reason, set_at FROM project_state JOIN project ON project.id = project_id
     WHERE status = 'active' ORDER BY slug COLLATE "C", category COLLATE "C", key COLLATE "C"
 """
-# A memory is named by what it says, who said it and when, so that it has the same name in a later export, and in one of
-# the database that it was imported into.
+# A memory's name is a digest of its text, speaker, project and time, so that later exports, also those of the database
+# it was imported into, give it the same name.
 NAMED: Final = """
     WITH named AS MATERIALIZED (
         SELECT id, slug, digest, number, digest || CASE number WHEN 1 THEN '' ELSE '-' || number END AS name
@@ -106,7 +106,7 @@ NAMED: Final = """
         ) AS pairs GROUP BY memory_id
     )
 """
-# ``said_in`` is empty where the file has no episodes: it could only tell that there were some.
+# ``said_in`` is empty in files without episodes, where it could only tell that there were some.
 SAID_IN: Final = """
     ARRAY(SELECT encode(digest, 'hex') FROM memory_lineage JOIN episode ON episode.id = row
           WHERE memory_id = memory.id AND kind = 'episode' ORDER BY digest)
@@ -127,7 +127,7 @@ EPISODES: Final = """
     SELECT encode(digest, 'hex'), slug, agent, person, encode(conversation, 'hex'), role, text, quoted, said_at
     FROM episode LEFT JOIN project ON project.id = project_id ORDER BY episode.id
 """
-# Each with the name of its count and the kind of its lines.
+# The name of the count, the kind of the lines, and the query.
 GRAPH: Final = (
     ("dimensions", "dimension", DIMENSIONS),
     ("concepts", "concept", CONCEPTS),
@@ -147,16 +147,16 @@ SAID: Final = (
     ("episodes", "episode", EPISODES),
     ("memories", "memory", MEMORIES.format(named=NAMED, said_in=SAID_IN)),
 )
-# How much a file holds, each what is before it, too.
+# How much a file holds; each extent includes the previous ones.
 Extent = Literal["graph", "memories", "episodes"]
 PARTS: Final = {"graph": GRAPH, "memories": (*GRAPH, *REMEMBERED), "episodes": (*GRAPH, *SAID)}
 
 
 def export(progress: ReportProgress = ignore_progress, *, extent: Extent = "memories") -> Iterator[bytes]:
-    """The file, some hundred lines at a time. What is written to the graph meanwhile is not in it. The transaction
-    stays open until the last of them is taken."""
+    """Yield the file, some hundred lines at a time. Concurrent writes are not in it. The transaction stays open until
+    the last part is taken."""
     parts = PARTS[extent]
-    # One snapshot for all parts: else a conflict could be in the file without the fact that it is about.
+    # One snapshot for all parts, or a conflict could be in the file without the fact that it is about.
     with transaction.atomic():
         with connection.cursor() as cursor:
             if not connection.savepoint_ids:  # inside another transaction it is too late to ask for a snapshot
@@ -176,7 +176,7 @@ def export(progress: ReportProgress = ignore_progress, *, extent: Extent = "memo
 
 
 def _turn(row: tuple[Any, ...]) -> list[Any]:
-    """The line of a conflict, as of the collision with what is in its place now."""
+    """Return the line of a claim, turned against what is in its place now."""
     *values, existing_is_isa = row
     is_isa, collision, blocking = 3, 4, 6
     if existing_is_isa is not None and values[collision] != CollisionType.RETRACTION:
@@ -184,7 +184,7 @@ def _turn(row: tuple[Any, ...]) -> list[Any]:
     return values
 
 
-# What was said is masked once more: by rules that may know more secrets than those of the day on which it was stored.
+# Mask secrets again: the rules may know more kinds of secrets now than when the text was stored.
 
 
 def _read_state(row: tuple[Any, ...]) -> list[Any]:

@@ -1,7 +1,7 @@
-"""Imports a file into the graph, or shows what that would come to.
+"""Imports a file into the graph, or previews the import.
 
-An import is one transaction: all of the file or nothing. Meanwhile other writers of its dimensions wait. A preview is
-the same import into a copy of the tables, so that it changes nothing and nobody waits.
+An import is one transaction: the whole file or nothing. Other writers of its dimensions wait meanwhile. A preview is
+the same import into a copy of the tables, so it changes nothing and blocks nobody.
 """
 
 import logging
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 WORDS_AT_ONCE: Final = 10_000
 
-# What an import writes, with the rows that it reads of each.
+# The tables that an import writes, with the condition for the rows that it reads.
 TABLES: Final = {
     "soas": "true",
     "alias": "true",
@@ -60,8 +60,8 @@ TABLES_OF_MEMORIES: Final = {
     "memory": "true",
     "memory_history": "false",
 }
-# A temporary table hides the one of the same name. It has neither triggers nor foreign keys, and its sequences are its
-# own: no number is used up.
+# A temporary table hides the one of the same name. It has no triggers and no foreign keys, and its own sequences, so
+# that no numbers are used up.
 COPY: Final = """
     CREATE TEMP TABLE preview (LIKE {table} INCLUDING ALL) ON COMMIT DROP;
     INSERT INTO preview ({columns}) SELECT {columns} FROM {table} WHERE {rows};
@@ -72,7 +72,7 @@ COPY: Final = """
 """
 
 
-# Those that are not made of others.
+# The columns that are not generated.
 COLUMNS: Final = """
     SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute
     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
@@ -94,8 +94,8 @@ def preview(
     progress: ReportProgress = ignore_progress,
     may: Callable[[str], bool] = lambda _: True,
 ) -> Report:
-    """What an import would come to, without the lines that have mistakes. Raises UnreadableFile, and NotPermitted for
-    whoever would learn from it what they may not view."""
+    """Return the report of an import without the invalid lines. Raises UnreadableFile, and NotPermitted if the report
+    would reveal what the account may not view."""
     by = Attribution("", Source.OPERATOR, 1.0, timezone.now(), role=IMPORTED)
     with transaction.atomic():
         contents = Contents(file, progress)
@@ -109,7 +109,7 @@ def preview(
                 key = "edge_id" if table == "urd" else "id"
                 cursor.execute(COPY.format(table=table, rows=rows, key=key, columns=columns))
         _write(contents, by, differences, progress, is_preview=True)
-        transaction.set_rollback(True)  # also the words that it added
+        transaction.set_rollback(True)  # includes the added words
     return contents.report
 
 
@@ -123,10 +123,11 @@ def import_file(
     progress: ReportProgress = ignore_progress,
     may: Callable[[str], bool] = lambda _: True,
 ) -> Report:
-    """Imports all of the file or, where this raises, nothing. ``name`` is what the history calls the file. ``may``:
-    whether the actor has a permission.
+    """Import the whole file or, if this raises, nothing.
 
-    Raises UnreadableFile, NotPermitted, and ImportRefused for mistakes unless they are to be skipped."""
+    ``name`` is the file's name in the history; ``may`` tells if the actor has a permission. Raises UnreadableFile,
+    NotPermitted, and ImportRefused for mistakes unless they are to be skipped.
+    """
     reason = f"imported from {name or 'a file'}"
     by = Attribution(actor.signature, Source.OPERATOR, 1.0, timezone.now(), reason, IMPORTED)
 
@@ -166,7 +167,7 @@ def _write(
         _remember(contents, by, differences, progress, is_preview=is_preview)
     report.new_words = _add_words(contents.words)
     if not is_preview:
-        # All locks at once, and in the order of all writers: words, dimensions, rows.
+        # Take all locks at once, in the order of all writers: words, dimensions, rows.
         store.lock_dimensions(store.ensure_tokens({*contents.dimensions, *contents.is_isa}).values())
     _add_dimensions(contents)
     writer = Writer(by, differences, report)
@@ -195,7 +196,7 @@ def _remember(
 
 
 def _add_words(words: set[str]) -> int:
-    """How many were not in the vocabulary."""
+    """Add the words to the vocabulary, and return how many were new."""
     new = 0
     for some in chunks(sorted(words), WORDS_AT_ONCE):
         new += len(some) - Soas.objects.filter(token__in=some).count()
@@ -204,7 +205,7 @@ def _add_words(words: set[str]) -> int:
 
 
 def _add_dimensions(contents: Contents) -> None:
-    """Those that are not here. One without a line of its own is like its first fact."""
+    """Add the missing dimensions. One without its own line gets the flavour of its first fact."""
     lines, report = contents.dimensions, contents.report
     rows = Dimension.objects.values_list("soas__token", "question", "is_isa", "on_collision", "split_from__soas__token")
     here = {name: values for name, *values in rows}
@@ -219,7 +220,7 @@ def _add_dimensions(contents: Contents) -> None:
     for name in sorted(report.new_dimensions, key=ids.__getitem__):
         line = lines.get(name) or DimensionLine(dimension=name, is_isa=contents.is_isa[name])
         store.ensure_dimension(ids[name], is_isa=line.is_isa, question=line.question)
-    for name in lines.keys() & set(report.new_dimensions):  # when all are there to be split from
+    for name in lines.keys() & set(report.new_dimensions):  # once all exist that others are split from
         origin = lines[name].split_from
         Dimension.objects.filter(soas_id=ids[name]).update(
             on_collision=lines[name].on_collision, split_from_id=ids[origin] if origin is not None else None

@@ -1,4 +1,4 @@
-"""The exported file, as docs/interchange.md describes it: JSON Lines in UTF-8."""
+"""Reads and writes the exported file: JSON Lines in UTF-8 (docs/interchange.md)."""
 
 import json
 import re
@@ -21,19 +21,19 @@ _SHOWN_MAX: Final = 80  # characters of a wrong value
 
 
 class UnreadableFile(ValueError):
-    """This is not an exported file, or not one that this version reads; the message says why."""
+    """The file is no export, or not one that this version reads; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Miscount:
-    """A file has not as many lines as it says."""
+    """The number of lines differs from the header's count."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What is wrong with a line. Lines count from 1."""
+    """A mistake in a line. Lines count from 1."""
 
     line: int
     reason: str
@@ -49,12 +49,12 @@ _ADAPTER: Final[TypeAdapter[Line]] = TypeAdapter(Annotated[Line, Field(discrimin
 
 
 def format_header(counts: Mapping[str, int]) -> bytes:
-    """The first line. ``counts``: how many lines of each kind follow."""
+    """Format the first line. ``counts`` has the number of lines for each kind."""
     return orjson.dumps({"format": FORMAT, "version": VERSION, "counts": dict(counts)}) + b"\n"
 
 
 def format_line(kind: str, values: Iterable[Any]) -> bytes:
-    """A line of this kind. ``values``: of all its keys in their order, the kind left out."""
+    """Format a line of this kind. ``values`` are those of all its keys except the kind, in order."""
     keys = [key for key in LINES[kind].model_fields if key != "kind"]
     return orjson.dumps({"kind": kind} | dict(zip(keys, values, strict=True)), option=orjson.OPT_UTC_Z) + b"\n"
 
@@ -63,8 +63,8 @@ def format_line(kind: str, values: Iterable[Any]) -> bytes:
 
 
 def read(file: BinaryIO) -> Iterator[tuple[int, Line | Mistake | Miscount]]:
-    """The lines after the header with their numbers, from the beginning of the file on, one by one. If there are more
-    or fewer than it says, a Miscount is last. Raises UnreadableFile."""
+    """Yield the lines after the header with their numbers, from the beginning of the file. A Miscount comes last if the
+    number of lines differs from the header's. Raises UnreadableFile."""
     file.seek(0)
     numbered = _read_numbered(file)
     number, first = next(numbered, (0, b""))
@@ -84,7 +84,7 @@ def read(file: BinaryIO) -> Iterator[tuple[int, Line | Mistake | Miscount]]:
 
 
 def _read_numbered(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
-    """The lines that are not blank; None for one that is too long, which is never in memory as a whole."""
+    """Yield the lines that are not blank. None stands for a line that is too long, which is never fully in memory."""
     number = 0
     while piece := file.readline(LINE_MAX_BYTES):
         number += 1
@@ -105,7 +105,7 @@ def _read_numbered(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
 
 
 def _read_header(text: bytes | None) -> Any:
-    """How many lines follow; None if the header does not say."""
+    """Return how many lines follow, or None if the header does not say."""
     if text == b"":
         raise UnreadableFile("The file is empty.")
     try:
@@ -130,7 +130,7 @@ def _read_header(text: bytes | None) -> Any:
 
 
 def _describe(error: ValidationError) -> str:
-    """The first mistake in words."""
+    """Describe the first mistake in words."""
     first = error.errors(include_url=False)[0]
     what, where = first["type"], first["loc"]  # where: the line's kind, the key, and the place in a list
     if what == "json_invalid":

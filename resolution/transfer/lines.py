@@ -1,5 +1,5 @@
-"""The lines of an exported file, as docs/interchange.md describes them: a model for each kind, with its keys in the
-order in which they are exported."""
+"""The lines of an exported file: a model for each kind, with its keys in the order of the export
+(docs/interchange.md)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -25,10 +25,10 @@ from memory.semantic.domain.slots import SLOT_MAX
 from resolution.memories.remarks import RemarkMistake, clean_text
 from resolution.models import CollisionType, DecidedTriple
 
-EPISODE_KEY: Final = r"^[0-9a-f]{64}$"  # its digest
+EPISODE_KEY: Final = r"^[0-9a-f]{64}$"  # the digest
 
 
-# --- what a key takes ---
+# --- types of values ---
 
 
 @lru_cache(maxsize=20_000)  # most names are in many lines
@@ -47,7 +47,7 @@ def _refuse_grammar(name: str) -> str:
 
 
 def _refuse_null(text: str) -> str:
-    if "\0" in text:  # Postgres stores none
+    if "\0" in text:  # Postgres cannot store it
         raise ValueError("must not contain the character U+0000")
     return text
 
@@ -67,7 +67,7 @@ def _check_remark(text: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(_check_name)]
-Concept = Annotated[Name, AfterValidator(_refuse_grammar)]  # that facts are about
+Concept = Annotated[Name, AfterValidator(_refuse_grammar)]  # a name that facts can be about
 NoNull = AfterValidator(_refuse_null)
 AgentName = Annotated[str, Field(max_length=120), NoNull]
 Digest = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2}){0,32}$")]  # in hexadecimal
@@ -78,8 +78,8 @@ Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Slug = Annotated[str, Field(pattern=SLUG)]
 Person = Annotated[str, Field(max_length=PERSON_MAX), NoNull]
 SlotName = Annotated[str, Field(max_length=SLOT_MAX), NoNull]
-StoredSentence = Annotated[str, AfterValidator(_check_remark)]  # as it is remembered, without secrets
-Key = Annotated[str, Field(min_length=1, max_length=64), NoNull]  # of a memory, in its file only
+StoredSentence = Annotated[str, AfterValidator(_check_remark)]  # as memories store it, with secrets masked
+Key = Annotated[str, Field(min_length=1, max_length=64), NoNull]  # of a memory, only within its file
 Opening = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{32})?$")]  # of a conversation
 
 
@@ -90,7 +90,7 @@ class _Line(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     def words(self) -> Iterator[str]:
-        """All tokens in it."""
+        """Yield all tokens in the line."""
         for key in ("concept", "parent", "dimension", "split_from", "moved_to", "against", "blocking", "alias"):
             if (word := getattr(self, key, None)) is not None:
                 yield word
@@ -111,7 +111,7 @@ class _TripleLine(_Line):
 
 
 class DimensionLine(_Line):
-    """``split_from`` is the dimension that was decomposed into this one and others."""
+    """A dimension. ``split_from`` is the dimension that was decomposed into this one and others."""
 
     kind: Literal["dimension"] = "dimension"
     dimension: Concept
@@ -141,8 +141,6 @@ class ConceptLine(_Line):
 
 
 class AliasLine(_Line):
-    """Another name of a concept."""
-
     kind: Literal["alias"] = "alias"
     alias: Concept
     concept: Concept
@@ -158,13 +156,13 @@ class AliasLine(_Line):
 
 
 class FactLine(_TripleLine):
-    """Without times, it counts as said at the time of the import."""
+    """A fact. Without times, it counts as said at the time of the import."""
 
     kind: Literal["fact"] = "fact"
     is_isa: bool
     confidence: Share = 1.0
     source: Source = Source.OPERATOR
-    channel: Channel | None = None  # by the source where none is given
+    channel: Channel | None = None  # derived from the source if not given
     agent: AgentName = ""
     is_corroborated: bool = False
     said_at: Time | None = None
@@ -187,8 +185,8 @@ class DecidedLine(_TripleLine):
 
 
 class ConflictLine(_TripleLine):
-    """A statement that waits for a decision: against the parent ``against``, which is its own where it takes the fact
-    back; or, as the last step of a cycle, against the fact about ``blocking``."""
+    """An open claim. It is against the parent ``against``, which equals its own parent for a retraction; a claim that
+    closes a cycle is against the fact about ``blocking``."""
 
     kind: Literal["conflict"] = "conflict"
     is_isa: bool
@@ -197,7 +195,7 @@ class ConflictLine(_TripleLine):
     blocking: Name | None = None
     confidence: Share
     source: Source
-    channel: Channel | None = None  # by source and role where none is given
+    channel: Channel | None = None  # derived from source and role if not given
     agent: AgentName = ""
     role: Annotated[str, Field(max_length=16), NoNull] = ""
     conversation: Digest = ""
@@ -229,7 +227,7 @@ class ProjectLine(_Line):
 
 
 class StateLine(_Line):
-    """A value of a project, as it holds."""
+    """An active value of project state."""
 
     kind: Literal["state"] = "state"
     project: Slug
@@ -242,7 +240,7 @@ class StateLine(_Line):
 
 
 class DisputeLine(BaseModel):
-    """Another memory that contradicts the line's, which was so sure before."""
+    """Another memory that disputes the line's memory, and the confidence that the line's memory had before."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -251,8 +249,8 @@ class DisputeLine(BaseModel):
 
 
 class MemoryLine(_Line):
-    """``id`` names it in this file, for other lines. Without a project it is of the one that all share; without slots
-    it has those of its text."""
+    """A memory. ``id`` is its name for other lines of this file. Without a project it belongs to the shared one;
+    without slots it gets those of its text."""
 
     kind: Literal["memory"] = "memory"
     id: Key | None = None
@@ -295,14 +293,14 @@ class MemoryLine(_Line):
         return self.status in (Memory.Status.ACTIVE, Memory.Status.CANDIDATE)
 
     def others(self) -> Iterator[str]:
-        """The memories that it refers to."""
+        """Yield the memories that it refers to."""
         yield from (key for key in (self.superseded_by, self.merged_into) if key is not None)
         yield from (dispute.id for dispute in self.disputed_with)
         yield from self.derived_from
 
 
 class EpisodeLine(_Line):
-    """``quoted``: start and end of each part that passes on the words of others, in characters."""
+    """An episode. ``quoted`` holds the start and end, in characters, of each part that quotes others."""
 
     kind: Literal["episode"] = "episode"
     id: Annotated[str, Field(pattern=EPISODE_KEY)]
@@ -328,7 +326,7 @@ class EpisodeLine(_Line):
 
 
 def mask_said(text: str, quoted: Sequence[int]) -> EpisodeText:
-    """What was said, without secrets. ``quoted``: as an episode's line has it."""
+    """Return the text with its secrets masked. ``quoted`` is as in an episode's line."""
     if mask_secrets(text) == text:
         return EpisodeText(text, tuple(zip(quoted[::2], quoted[1::2], strict=True)))
     pieces = [mask_secrets(text[start:end]) for start, end in pairwise([0, *quoted, len(text)])]

@@ -1,5 +1,5 @@
-"""Takes in what a file has of projects, their state, memories and episodes, in portions. All functions run inside
-the caller's transaction."""
+"""Imports a file's projects, project state, memories and episodes, in portions. All functions run inside the caller's
+transaction."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -25,13 +25,14 @@ from resolution.transfer.lines import EpisodeLine, MemoryLine, ProjectLine, Stat
 from resolution.transfer.report import Report, ReportProgress
 
 LINES_AT_ONCE: Final = 1_000
-OUTCOMES: Final = {"queue": "disputed", "keep": "kept", "take": "taken"}  # of what contradicts a memory here
+OUTCOMES: Final = {"queue": "disputed", "keep": "kept", "take": "taken"}  # for memories that contradict one here
 
 NumberedMemory = tuple[int, MemoryLine]
 
 
 class Remembrance:
-    """``by`` is who imports, as the history names them. What becomes of the lines is counted in ``report``."""
+    """The import of what is remembered. ``by`` is the importer as the history names them; ``report`` counts the
+    outcomes."""
 
     def __init__(self, by: Change, differences: Differences, report: Report, *, is_preview: bool) -> None:
         self._by = by
@@ -39,8 +40,8 @@ class Remembrance:
         self._report = report
         self._is_preview = is_preview
         self._projects: dict[str | None, int | None] = {None: None}
-        self._ids: dict[str, tuple[int, bool]] = {}  # of the file's memories here, and whether they were here before
-        self._last = 0  # the newest memory that was here before
+        self._ids: dict[str, tuple[int, bool]] = {}  # the file's memories: their ids here; True if they existed before
+        self._last = 0  # the newest memory from before the import
 
     def add_projects(self, lines: Iterable[ProjectLine]) -> None:
         here = {project.slug: project for project in Project.objects.all()}
@@ -56,8 +57,8 @@ class Remembrance:
         self._projects |= {slug: project.pk for slug, project in here.items()}
 
     def add_states(self, lines: Iterable[tuple[int, StateLine]]) -> None:
-        """There is one value a place: another in the file replaces what is here where all is taken, else it is left
-        out."""
+        """Add the values. A category and key has one value: if another is here, it is replaced only if all differences
+        are taken."""
         projects = {project.slug: project for project in Project.objects.all()}
         for _, line in lines:
             project, value = projects[line.project], " ".join(mask_secrets(line.value).split())[:VALUE_CHARACTERS]
@@ -121,7 +122,7 @@ class Remembrance:
             self._settle_with(memory, rivals)
 
     def _settle_with(self, memory: Memory, rivals: Sequence[Memory]) -> None:
-        """What was here before and cannot hold beside it is replaced, or disputed."""
+        """Replace or dispute the older memories that contradict the new one."""
         for rival in rivals:
             if self._differences == "take":
                 store.supersede(rival, memory, self._by)
@@ -163,13 +164,14 @@ class Remembrance:
         )
 
     def _find_rivals(self, memory: Memory) -> list[Memory]:
-        """Among the memories that were here before: what stands in the file together is not judged anew."""
+        """Find rivals among the memories from before the import. Memories of one file are not compared with each
+        other."""
         if not self._last or memory.status != Memory.Status.ACTIVE:
             return []
         return [rival for rival in find_rivals(memory) if rival.pk <= self._last]
 
     def tie_memories(self, lines: Iterable[NumberedMemory]) -> None:
-        """Those that are new, to what their lines refer to, when all are there."""
+        """Link the new memories to what their lines refer to, once all are stored."""
         for portion in chunks((line for _, line in lines if self._is_new(line.id)), LINES_AT_ONCE):
             memories = Memory.objects.in_bulk([self._find(line.id) for line in portion])
             said = [bytes.fromhex(digest) for line in portion for digest in line.said_in]
@@ -178,7 +180,7 @@ class Remembrance:
             ties: dict[Memory, Ties] = {}
             for line in portion:
                 memory = memories[self._find(line.id) or 0]
-                # What was here before was judged by what is here, not by the file.
+                # Memories from before the import are judged by what is here, not by the file.
                 others = [other for other in line.disputed_with if self._is_new(other.id)]
                 ties[memory] = Ties(
                     self._find(line.superseded_by),
@@ -194,7 +196,7 @@ class Remembrance:
                 open_between(memory, [*Memory.objects.filter(pk__in=tied.disputes)] if tied.disputes else [])
 
     def _settle(self, memory: Memory, line: MemoryLine) -> None:
-        """All that disputed it in the file was left out."""
+        """Restore a memory if everything that disputed it in the file was left out."""
         if not memory.history.filter(action=Action.DISPUTE).exists():
             sure = max(memory.confidence, *(other.confidence or 0.0 for other in line.disputed_with))
             store.change(memory, Action.RESTORE, self._by, is_disputed=False, confidence=sure)
@@ -203,5 +205,5 @@ class Remembrance:
         return key in self._ids and not self._ids[key][1]
 
     def _find(self, key: str | None) -> int | None:
-        """None also for one that was left out."""
+        """Return the id of the file's memory here, or None if it was left out."""
         return self._ids[key][0] if key in self._ids else None

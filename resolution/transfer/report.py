@@ -1,4 +1,4 @@
-"""What an import, or its preview, comes to."""
+"""The report of an import or its preview."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -18,9 +18,9 @@ DIFFERENCES_MAX: Final = 100
 PLURALS: Final = {"memory": "memories", "value of a project": "values of projects"}
 NAMES_MAX: Final = 20  # dimensions that are named beside their count
 
-ReportProgress = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
+ReportProgress = Callable[[str, int, int], None]  # takes the current step, the amount done, the total
 
-# What becomes of a fact in the file, and what the report calls it.
+# The outcomes of the file's facts, and the report's words for them.
 OUTCOMES: Final = {
     "new": "new",
     "same": "already here",
@@ -32,7 +32,7 @@ OUTCOMES: Final = {
     "decided": "in contradiction to an existing fact, and decided about before: left out",
 }
 
-# The same of a project's state, of a memory, and of an episode.
+# The same for project state, memories and episodes.
 STATE_OUTCOMES: Final = {
     "new": "new",
     "same": "already here",
@@ -55,8 +55,8 @@ def ignore_progress(what: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A fact in the file that is neither new nor here. ``existing`` is the fact in its slot; None if there is none, and
-    it only closes a cycle."""
+    """A fact in the file that is neither new nor already here. ``existing`` is the fact in its slot, or None if it only
+    closes a cycle."""
 
     line: int
     fact: Triple
@@ -89,12 +89,12 @@ class MemoryDifference:
 
 
 class Report(BaseModel):
-    """``facts``, ``states``, ``memories`` and ``episodes`` count them by their outcomes."""
+    """``facts``, ``states``, ``memories`` and ``episodes`` are counts by outcome."""
 
-    # A kept preview that another version of Festinger wrote must not be taken for one of this version.
+    # A stored preview of another version of Festinger must not be read as one of this version.
     model_config = ConfigDict(extra="forbid")
 
-    made_at: datetime | None = None  # of a preview that is kept
+    made_at: datetime | None = None  # for stored previews
     facts: Counter[str] = Counter()
     new_words: int = 0
     new_dimensions: list[str] = []
@@ -127,7 +127,7 @@ class Report(BaseModel):
 
     @property
     def changes(self) -> bool:
-        """Whether the import changes anything."""
+        """True if the import changes anything."""
         placed = self.facts["new"] + self.facts["taken"]
         added = self.newly_muted + self.new_aliases + self.new_conflicts + self.new_decided + len(self.new_dimensions)
         settled = self.states["new"] + self.states["taken"]
@@ -144,7 +144,7 @@ class Report(BaseModel):
             self.mistakes.append(mistake)
 
     def add_difference(self, line: int, fact: Triple, confidence: float, outcome: str, edge: Edge | None) -> None:
-        # An import reads its edges without their words, which are looked up here, one by one: only for what is listed.
+        # Imports read edges without their words. They are looked up here, one by one, only for differences on the list.
         if len(self.differences) < DIFFERENCES_MAX:
             existing = edge.fact if edge else None
             difference = Difference(line, fact, confidence, outcome, existing, edge.confidence if edge else None)
@@ -158,7 +158,7 @@ class Report(BaseModel):
             self.memory_differences.append(difference)
 
     def summarize(self) -> list[tuple[int, str, str]]:
-        """A table: how many, of what, and what becomes of them. Without rows that count nothing."""
+        """Return rows of count, noun and outcome; rows with a count of 0 are left out."""
         named = (self.new_dimensions, self.other_dimensions, self.new_projects, self.other_projects)
         new, other, new_projects, other_projects = (", ".join(names[:NAMES_MAX]) for names in named)
         rows = [

@@ -1,4 +1,4 @@
-"""What an account must be allowed to do for a file to be imported: no file does for it what it could not do by hand."""
+"""The permissions that an account needs to import a file: a file cannot do what the account could not do by hand."""
 
 from collections.abc import Collection, Iterable
 from typing import Final
@@ -20,7 +20,7 @@ from resolution.transfer.lines import (
     StateLine,
 )
 
-# By permission: what such a file does.
+# What a file does that needs the permission.
 RIGHTS: Final = {
     "memory.change_soas": "mutes concepts, or gives them other names",
     "memory.change_dimension": "says what a dimension does on a collision, or from which it was split",
@@ -40,7 +40,7 @@ OF_OPERATORS: Final = frozenset({Source.OPERATOR, Source.FESTINGER})
 
 
 class NotPermitted(Exception):
-    """The account may not do what the file does. The message is for whoever imports it."""
+    """The account lacks permissions for what the file does. The message is for the importer."""
 
     def __init__(self, missing: Iterable[str]) -> None:
         what = "; it also ".join(f"{RIGHTS[right]}, which your account may not ({right})" for right in missing)
@@ -48,7 +48,7 @@ class NotPermitted(Exception):
 
 
 def rights_for(line: Line, importer: str) -> Collection[str]:
-    """The permissions that a line needs beside that to import at all."""
+    """Return the permissions that the line needs, besides the one to import at all."""
     match line:
         case ProjectLine():
             return ("memory.view_project", "memory.add_project")
@@ -65,7 +65,7 @@ def rights_for(line: Line, importer: str) -> Collection[str]:
 
 
 def _right_for(line: Line, importer: str) -> str | None:
-    """Of a line of the graph."""
+    """Return the permission that a line of the graph needs."""
     if isinstance(line, AliasLine):
         return "memory.change_soas"
     if isinstance(line, ConceptLine):
@@ -76,6 +76,6 @@ def _right_for(line: Line, importer: str) -> str | None:
     if isinstance(line, DecidedLine):
         return "resolution.change_conflict"
     assert isinstance(line, FactLine | ConflictLine)
-    # What operators state themselves they may state with a file, too.
+    # Operators may import their own statements.
     is_operators = line.source in OF_OPERATORS or line.channel == Channel.OPERATOR
     return "resolution.change_conflict" if is_operators and line.agent not in ("", importer) else None

@@ -1,5 +1,5 @@
-"""The file that an account has uploaded and not imported yet: one for each, in the home, which all processes of a
-machine share. Beside it are its name, its previews, how far its import is, and what that came to."""
+"""An account's uploaded file that is not imported yet. Each account has one, in the home, which all processes of a
+machine share. Beside it are its name, its previews, its import's progress, and the outcome."""
 
 import fcntl
 import time
@@ -43,16 +43,16 @@ class Upload:
 
     @property
     def key(self) -> str:
-        """Tells this file from others that the same account uploads before or after it; empty where there is none."""
+        """Identifies this upload among those of the account; "" if there is none."""
         return str(self.file.stat().st_mtime_ns) if self.file.exists() else ""
 
     @property
     def name(self) -> str:
-        """What the account calls the file."""
+        """The file's name, as uploaded."""
         return self._read("name") or "file"
 
     def save(self, parts: Iterable[bytes], name: str) -> None:
-        """In place of what the account uploaded before. Raises Busy."""
+        """Store the file in place of the account's previous one. Raises Busy."""
         for old in folder().iterdir():
             with suppress(FileNotFoundError):
                 if time.time() - old.stat().st_mtime > KEPT_S:
@@ -67,9 +67,9 @@ class Upload:
             unfinished.replace(self.file)
 
     def discard(self) -> bool:
-        """Whether there was a file. Raises Busy."""
+        """Delete the file. Returns False if there was none. Raises Busy."""
         with self.hold():
-            # Without a file it may have been imported meanwhile: what that came to stays for whoever discards too late.
+            # If the file is gone, it may have been imported meanwhile: keep that outcome for the account to see.
             if is_here := self.file.exists():
                 self._delete()
         return is_here
@@ -77,7 +77,7 @@ class Upload:
     def preview(
         self, differences: Differences, *, anew: bool = False, may: Callable[[str], bool] = lambda _: True
     ) -> Report:
-        """What an import would come to; not older than PREVIEW_KEPT, or made ``anew``. Raises UnreadableFile and
+        """Return a preview, at most PREVIEW_KEPT old, or a new one if ``anew``. Raises UnreadableFile and
         NotPermitted."""
         kept = None if anew else self._read_report(f"preview-{differences}")
         if kept is not None and kept.made_at is not None and timezone.now() - kept.made_at < PREVIEW_KEPT:
@@ -88,12 +88,12 @@ class Upload:
         self._write(f"preview-{differences}", report.model_dump_json())
         return report
 
-    # --- its import ---
+    # --- import ---
 
     def import_it(
         self, actor: Actor, differences: Differences, *, skip_invalid: bool, may: Callable[[str], bool]
     ) -> None:
-        """Raises Busy, and what ``import_file`` raises."""
+        """Import the file. Raises Busy, and whatever ``import_file`` raises."""
         with self.hold(), self.file.open("rb") as file:
             try:
                 report = import_file(
@@ -105,7 +105,7 @@ class Upload:
                     progress=self.report_progress,
                     may=may,
                 )
-                # Whoever began it may have left: what it came to waits for their return.
+                # The importer may have left: keep the outcome for their return.
                 self._write("outcome", report.model_dump_json())
                 self._delete(keep=("name", "outcome"))
             finally:
@@ -113,8 +113,9 @@ class Upload:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """For one at a time. Raises Busy."""
-        # The lock ends with its process, however that ends. Its file stays: who deleted it could hold another's.
+        """Lock the upload. Raises Busy."""
+        # The lock ends with its process, however that ends. Its file is never deleted: two processes could then lock
+        # different files.
         self._beside("lock").touch(mode=0o600)
         with self._beside("lock").open("ab") as lock:
             try:
@@ -125,7 +126,7 @@ class Upload:
 
     @property
     def progress(self) -> str | None:
-        """How far the import is; None if there is none."""
+        """The progress of the import, or None if there is none."""
         if (noted := self._read("progress")) is not None:
             try:
                 with self.hold():
@@ -140,7 +141,7 @@ class Upload:
             self._write("progress", f"{what}: {done / total:.0%}" if total > 0 else what)
 
     def pop_outcome(self) -> Report | None:
-        """What the import came to; once."""
+        """Return the outcome of the import, once."""
         outcome = self._read_report("outcome")
         self._beside("outcome").unlink(missing_ok=True)
         return outcome
@@ -156,14 +157,14 @@ class Upload:
         return None
 
     def _read_report(self, what: str) -> Report | None:
-        """None also if another version of Festinger wrote it."""
+        """Read a stored report. Returns None if there is none or another version of Festinger wrote it."""
         with suppress(ValidationError):
             return Report.model_validate_json(self._read(what) or "")
         return None
 
     def _write(self, what: str, content: str) -> None:
-        # As a whole, for those that read it meanwhile. On a full disk it is missing, and no more than that: a note must
-        # not fail the import that it is about.
+        # Replace the file atomically, because others may be reading it. On a full disk it is missing: a note must not
+        # fail the import that it is about.
         unfinished = self._beside(f"{what}.new")
         with suppress(OSError):
             unfinished.write_text(content)

@@ -1,8 +1,5 @@
-"""Writes the lines of a file to the graph, in portions: through the same rules and writers as statements and decisions,
-one after the other.
-
-All functions run inside the caller's transaction, which holds the locks of the dimensions.
-"""
+"""Writes the lines of a file to the graph, in portions, by the same rules and writers as statements and decisions. All
+functions run inside the caller's transaction, which holds the locks of the dimensions."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
@@ -38,18 +35,18 @@ TripleLine = TypeVar("TripleLine", ConflictLine, DecidedLine)
 
 
 class Writer:
-    """``by`` is who imports, as the history names them. What becomes of the lines is counted in ``report``."""
+    """The import of the graph. ``by`` is the importer as the history names them; ``report`` counts the outcomes."""
 
     def __init__(self, by: Attribution, differences: Differences, report: Report) -> None:
         self._by = by
         self._differences: Differences = differences
         self._report = report
         self._now = timezone.now()
-        self._concepts: set[int] = set()  # of placed facts
-        self._disputed: set[Slot] = set()  # of placed facts about which a conflict is open
+        self._concepts: set[int] = set()  # concepts of placed facts
+        self._disputed: set[Slot] = set()  # slots of placed facts with open claims
 
     def add_aliases(self, lines: Iterable[AliasLine]) -> None:
-        """Those whose word has no facts here, and no concept yet."""
+        """Add the aliases whose word has no facts and no concept here."""
         for portion in chunks(lines, LINES_AT_ONCE):
             concept_of = store.ensure_tokens(word for line in portion for word in line.words())
             words = dict(Soas.objects.filter(token__in=[line.alias for line in portion]).values_list("token", "pk"))
@@ -58,7 +55,7 @@ class Writer:
             taken = {word for pair in used for word in pair}
             for name in ("concept", "parent", "dim"):
                 taken |= set(Edge.objects.filter(**{f"{name}__in": ids}).values_list(name, flat=True))
-            # One of which the file has an alias, and which is one itself, would be the second step of a chain.
+            # A word that is both an alias and a concept in the file would make a chain of aliases.
             taken |= {words[line.alias] for line in portion if line.concept in words}
             new = [line for line in portion if words[line.alias] not in taken | {concept_of[line.concept]}]
             Alias.objects.bulk_create(
@@ -77,7 +74,7 @@ class Writer:
             progress("Placing", at * FACTS_AT_ONCE, total)
             waiting += self._place(portion)
         progress("Placing", total, total)
-        # What closes a cycle may stop to do so when other facts of the file have replaced a step of it.
+        # A fact may stop closing a cycle once other facts of the file have replaced a step of it.
         while waiting:
             still = [fact for portion in chunks(waiting, FACTS_AT_ONCE) for fact in self._place(portion)]
             if len(still) == len(waiting):
@@ -86,18 +83,18 @@ class Writer:
         for portion in chunks(waiting, FACTS_AT_ONCE):
             self._place(portion, is_last_try=True)
         self._report.differences.sort(key=lambda difference: difference.line)
-        # Only now, all of them in order: the flusher locks words in this order, too.
+        # At the end, all words in order: the flusher locks them in the same order.
         for concepts in chunks(sorted(self._concepts), FACTS_AT_ONCE):
             store.make_novel(concepts)
         for slot in sorted(self._disputed):
             rebase(slot, fill=False)
 
     def _place(self, facts: Sequence[Numbered], *, is_last_try: bool = False) -> list[Numbered]:
-        """Returns those that would close a cycle, unless this is the last try: then they are queued."""
+        """Place the facts, and return those that would close a cycle. On the last try, they are queued instead."""
         slots = SlotSet([line.triple for _, line in facts], is_import=True)
         triples = set(slots.ids.values())
         claims, known = OpenClaims(triples), rulings.find_rulings(triples)
-        # The claims and the rulings before the slots, as in intake: of what is decided in between, the ruling is seen.
+        # Read claims and rulings before the slots, as intake does: of a claim decided in between, the ruling is seen.
         slots.read(elsewhere={row.moved_to_id for row in known.values() if row.moved_to_id is not None})
         waiting: list[Numbered] = []
         placed: set[TripleIds] = set()
@@ -108,7 +105,7 @@ class Writer:
             confirmed = line.last_confirmed or line.said_at or self._now
             imported = Imported(self._by, confirmed, line.is_corroborated, self._differences)
             ids = slots.ids[line.triple]
-            if len(set(ids)) < len(ids):  # two of its words are names of one concept here
+            if len(set(ids)) < len(ids):  # two of its words name one concept here
                 self._report.facts["same"] += 1
                 continue
             ruling, existing = known.get(ids), slots.edges.in_place(ids)
@@ -128,7 +125,7 @@ class Writer:
                 placed.add(ids)
             if placement.replaced is not None:
                 replaced.append(placement.replaced)
-        # Whoever stated what is replaced does not bring it back by stating it again.
+        # The speakers of replaced facts cannot bring them back by stating them again.
         rulings.remember(rulings.find_speakers(replaced), DecidedTriple.Kind.RETIRED)
         rulings.forget_rows(row for ids, row in known.items() if ids in placed)
         slots.write()
@@ -138,7 +135,7 @@ class Writer:
         return waiting
 
     def _judge(self, placement: Placement, *, is_decided: bool) -> str:
-        """One of the report's OUTCOMES."""
+        """Return the placement's outcome, a key of the report's OUTCOMES."""
         if placement.status in PLACED:
             return PLACED[placement.status]
         if self._differences == "keep":
@@ -148,14 +145,14 @@ class Writer:
         return "ring" if placement.closing is not None else "different"
 
     def queue_conflicts(self, lines: Iterable[ConflictLine]) -> None:
-        """The conflicts of the file, against what is in the graph now."""
+        """Queue the file's conflicts against what is in the graph now."""
         for portion in chunks(lines, LINES_AT_ONCE):
             ids, by_triple = _identify(portion)
             edges = _edges(by_triple)
             claims, settled = OpenClaims(set(by_triple)), _find_settled(by_triple, edges)
             for triple, line in by_triple.items():
                 is_retraction = line.collision == CollisionType.RETRACTION
-                # A retraction is of a fact; where that is another by now, or gone, it has come true.
+                # A retraction is moot if its fact is gone or replaced by now.
                 edge = edges.get(triple.slot) or edges.get(triple)
                 is_moot = (edge is None or edge.parent_id != triple.parent_id) if is_retraction else triple in settled
                 if is_moot or triple in claims:
@@ -172,7 +169,7 @@ class Writer:
             claims.write()
 
     def add_rulings(self, lines: Iterable[DecidedLine]) -> None:
-        """Those about triples that are not facts here, and about which nothing was decided here."""
+        """Add rulings about triples that are neither facts nor decided here."""
         for portion in chunks(lines, LINES_AT_ONCE):
             ids, by_triple = _identify(portion)
             settled = _find_settled(by_triple, _edges(by_triple))
@@ -193,14 +190,14 @@ class Writer:
 
 
 def _identify(lines: Iterable[TripleLine]) -> tuple[dict[str, int], dict[TripleIds, TripleLine]]:
-    """The ids of all words in the lines, and the lines by their triples."""
+    """Return the ids of all words in the lines, and the lines by their triples."""
     lines = list(lines)
     ids = store.ensure_tokens(word for line in lines for word in line.words())
     return ids, {TripleIds(ids[line.concept], ids[line.dimension], ids[line.parent]): line for line in lines}
 
 
 def _edges(triples: Collection[TripleIds]) -> dict[Place, Edge]:
-    """By their places, and some edges near them."""
+    """Return the edges of these triples and some near them, by place."""
     edges = Edge.objects.filter(
         concept_id__in={triple.concept_id for triple in triples}, dim_id__in={triple.dim_id for triple in triples}
     )
@@ -208,13 +205,12 @@ def _edges(triples: Collection[TripleIds]) -> dict[Place, Edge]:
 
 
 def _find_settled(triples: Collection[TripleIds], edges: Mapping[Place, Edge]) -> set[TripleIds]:
-    """Those that are facts, or about which something was decided."""
     facts = {edge.ids for edge in edges.values()}
     return rulings.find_rulings(triples).keys() | (facts & set(triples))
 
 
 def _collide(line: ConflictLine, triple: TripleIds, edge: Edge | None, ids: Mapping[str, int]) -> Placement:
-    """Against the edge in its slot here, else against what the file says."""
+    """Return the collision with the edge in the slot here or, if there is none, with what the file names."""
     if edge is None and line.against is not None:
         was_isa = line.is_isa != (line.collision == CollisionType.MISCLASSIFICATION)
         edge = Edge(concept_id=triple.concept_id, dim_id=triple.dim_id, parent_id=ids[line.against], is_isa=was_isa)

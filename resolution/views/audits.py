@@ -1,4 +1,4 @@
-"""What is asked of conflicts afterwards: which of them touched something, and what gave way to what because of one."""
+"""Queries about past conflicts: those that touch something, and decisions that superseded something."""
 
 import re
 from typing import Any, Final
@@ -11,18 +11,18 @@ from resolution.models import Claim, CollisionType, Conflict, ConflictMember, De
 from resolution.models.conflicts import ABOUT, SAYS, Unjoined
 from resolution.views.phrases import newcomer, what_stood
 
-# A row as answers name it: memory:5.
+# A row's name in answers, such as memory:5.
 REFERENCE: Final = re.compile(rf"({'|'.join(ConflictMember.Kind.values)}):(\d{{1,18}})")
 
 
 def touching(what: str) -> Q:
-    """The conflicts that are about the word, as concept, as what it is said to be in, in a slot's name, in what is
-    asked or in what a member says; or with a reference those of which that row is a member."""
+    """Select the conflicts that involve the word: as a concept or parent, in the words of a slot, in a question, or in
+    a member's text. A reference selects the conflicts that have the row as a member."""
     if (row := REFERENCE.fullmatch(what)) is not None:
         of_row = ConflictMember.objects.filter(kind=row[1], object_id=int(row[2]))
         return Q(pk__in=of_row.values("conflict_id"))
-    # Whole words, whichever way they are joined: lateral-support is in lateral_support_material. Each in a query of its
-    # own, which has its index.
+    # Matches whole words however they are joined: lateral-support is in lateral_support_material. One query for each
+    # part, so that each uses its index.
     named = SearchQuery(Unjoined(Value(what)), config="simple", search_type="phrase")
     words = Soas.objects.filter(token=what).values("pk")
     claims, members = Claim.objects.order_by(), ConflictMember.objects.alias(words=SAYS)
@@ -37,8 +37,7 @@ def touching(what: str) -> Q:
 
 
 def find_supersessions() -> QuerySet[Decision]:
-    """The decisions by which something superseded something else because of a conflict, also those that are undone; the
-    newest first."""
+    """Return the decisions that superseded something because of a conflict, newest first, including undone ones."""
     of_members = Q(conflict__isnull=False) & ~Q(arguments__superseded=[]) & Q(arguments__has_key="superseded")
     of_claims = Q(kind=Decision.Kind.UPDATE) & ~Q(claim__collision_type=CollisionType.RETRACTION)
     rows = Decision.objects.filter(of_members | of_claims).select_related(*Decision.NAMES, "conflict", "undone_by")
@@ -46,7 +45,7 @@ def find_supersessions() -> QuerySet[Decision]:
 
 
 def describe_supersession(decision: Decision) -> dict[str, Any]:
-    """What won, None where nothing took the place of what is so no longer; and what gave way."""
+    """Return the winner, or None if nothing replaced what was superseded, and the superseded rows."""
     if decision.claim is None:
         return {"winner": decision.arguments.get("winner"), "superseded": decision.arguments["superseded"]}
     claim = decision.claim

@@ -1,4 +1,4 @@
-"""By what facts, which all projects share, belong to one of them."""
+"""Finds what makes facts, which all projects share, belong to a project."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,7 +21,7 @@ CONVERSATIONS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """By what a fact belongs to a project; for the story of no project, to any."""
+    """The criteria by which facts belong to the project; if it is None, to any project."""
 
     project: Project | None
     names: list[int] = field(default_factory=list)  # ids of concepts
@@ -42,7 +42,7 @@ def find_belongings(project: Project | None) -> Belongings:
 
 
 def find_names(slug: str) -> list[int]:
-    """The concepts that carry the name of a project."""
+    """Return the concepts whose names contain the project's slug."""
     first = slug.replace("-", " ").replace("_", " ").replace(".", " ").split()[0]
     found = Soas.objects.filter(find_called_like(first)).order_by("-id").values_list("id", "token")[:NAMES_MAX]
     return [concept_id for concept_id, token in found if carries(token, slug)]

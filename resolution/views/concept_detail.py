@@ -1,7 +1,5 @@
-"""All that is known of one concept, or of one fact: bounded, in few queries however much it is.
-
-Each part is read when a page asks for it, and pages ask only for what the account may view.
-"""
+"""Everything known about one concept or one fact, in few queries and bounded sizes. Each part is read when a page asks
+for it, and pages only ask for what the account may view."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -33,7 +31,7 @@ SENTENCES_MAX: Final = 5
 VOICES_MAX: Final = 20
 COUNTED_MAX: Final = 10_000  # facts
 MEMORIES_MAX: Final = 8
-MEMORIES_READ: Final = 200  # that have the words: of "university" also those with "universal", which name it not
+MEMORIES_READ: Final = 200  # matching by stem: "university" also finds "universal", which is filtered out afterwards
 PLACING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.SUPERSEDE)
 
 MEMBERS: Final = """
@@ -45,13 +43,13 @@ AnyRow = TypeVar("AnyRow", bound=Model)
 
 
 class Some(list[Listed]):
-    """The first of many."""
+    """The first of many rows."""
 
     has_more: bool = False
 
 
 class HistoryEntry(NamedTuple):
-    """A row of the history, and what it tells in words. ``can_return``: it took a fact out whose place is free."""
+    """A row of the history, in words. ``can_return`` is True if it retired a fact whose place is free."""
 
     row: EdgeHistory
     what: str
@@ -59,8 +57,8 @@ class HistoryEntry(NamedTuple):
 
 
 class KnownFact(NamedTuple):
-    """A fact. ``conflict_id``: the one that is open in its slot. One that ``is_imported`` was said
-    elsewhere by whoever is named, if at all: a file can name anybody."""
+    """A fact. ``conflict_id`` is the open conflict in its slot. If ``is_imported``, the named agent stated it
+    elsewhere, if at all: a file can name anybody."""
 
     edge: Edge
     by: str
@@ -70,7 +68,7 @@ class KnownFact(NamedTuple):
 
 
 class Voice(NamedTuple):
-    """Who stated a fact, how often that was noted, and when last."""
+    """A speaker who stated a fact, how often that was recorded, and when last."""
 
     agent: str
     role: str
@@ -79,7 +77,7 @@ class Voice(NamedTuple):
 
 
 class Portrait:
-    """A concept. ``facts`` are about it, ``members`` is what is in it."""
+    """A concept. ``facts`` are about it, ``members`` are in it."""
 
     def __init__(self, concept: Soas) -> None:
         self.concept = concept
@@ -87,13 +85,13 @@ class Portrait:
 
     @cached_property
     def names(self) -> list[Alias]:
-        """Its other names; or, of an alias, the one row that leads to its concept."""
+        """Its aliases or, if it is an alias itself, the row that leads to its concept."""
         rows = Alias.objects.filter(Q(pk=self.concept.pk) | Q(concept=self.concept))
         return list(rows.select_related("soas", "concept").order_by("soas__token")[:NAMES_MAX])
 
     @property
     def canonical(self) -> Soas | None:
-        """Of an alias the concept."""
+        """The concept, if this is an alias."""
         return next((row.concept for row in self.names if row.pk == self.concept.pk), None)
 
     @cached_property
@@ -102,14 +100,14 @@ class Portrait:
 
     @cached_property
     def members(self) -> Some[KnownFact]:
-        # Their number comes with them: a page that shows them needs no query of its own for it.
+        # Annotate the count, so that pages need no separate query.
         counted = RawSQL(MEMBERS, [self.concept.pk, COUNTED_MAX + 1], IntegerField())
         members = _facts().filter(parent=self.concept).annotate(counted=counted)
         return _know(_first(members.order_by("-last_confirmed", "pk"), MEMBERS_MAX))
 
     @cached_property
     def further(self) -> str:
-        """How many members are not shown, in words; empty for none."""
+        """The number of members that are not shown, in words; "" if there are none."""
         counted: int = getattr(self.members[0].edge, "counted", 0) if self.members else 0
         return _in_words(counted, shown=len(self.members))
 
@@ -124,7 +122,7 @@ class Portrait:
 
     @cached_property
     def memories(self) -> Some[Memory]:
-        """The newest that hold, or wait to, and name it in any of its names."""
+        """The newest active and candidate memories that contain any of its names."""
         names = {self.concept.token, *(row.soas.token for row in self.names)}
         phrases = (SearchQuery(name.replace("_", " "), config="english", search_type="phrase") for name in names)
         rows = Memory.objects.select_related("project").defer("lexemes").order_by("-pk")
@@ -133,7 +131,7 @@ class Portrait:
 
     @cached_property
     def claims(self) -> Some[Claim]:
-        """In which it has a part."""
+        """The claims that it is part of."""
         here = self.concept
         part = Q(concept=here) | Q(existing_parent=here) | Q(incoming_parent=here) | Q(blocking_concept=here)
         return _first_conflicts(part)
@@ -153,8 +151,6 @@ class Portrait:
 
 
 class Sheet:
-    """A fact."""
-
     def __init__(self, edge: Edge) -> None:
         (self.known,) = _know(Some([edge]))
         self._slot = {"concept_id": edge.concept_id, "dim_id": edge.dim_id}
@@ -180,20 +176,20 @@ class Sheet:
 
 
 def portrait(concept_id: int) -> Portrait | None:
-    """None where there is no such concept."""
+    """Return the concept, or None if there is none with this id."""
     concept = Soas.objects.select_related("dimension").filter(pk=concept_id).first()
     return Portrait(concept) if concept is not None else None
 
 
 def sheet(edge_id: int) -> Sheet | None:
-    """None where there is no such fact."""
+    """Return the fact, or None if there is none with this id."""
     edge = _edges().filter(pk=edge_id).first()
     return Sheet(edge) if edge is not None else None
 
 
 def open_conflict() -> Coalesce:
-    """The key of the conflict that is open about an edge: in its slot or, where all is kept, about its very parent;
-    else with another layer."""
+    """Return an expression for the key of an edge's open conflict: one in its slot (if the dimension keeps all, about
+    the same parent), else one with another layer."""
     claims = Claim.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), status__in=OPEN)
     about = claims.filter(Q(incoming_parent=OuterRef("parent")) | Q(dim__dimension__is_additive=False))
     members = ConflictMember.objects.filter(kind=ConflictMember.Kind.EDGE, object_id=OuterRef("pk"))
@@ -202,7 +198,7 @@ def open_conflict() -> Coalesce:
 
 
 def last_sentence() -> Subquery:
-    """The words in which an edge was last stated, as far as the history keeps them."""
+    """Return an expression for the words in which an edge was last stated, if the history has them."""
     slot = EdgeHistory.objects.filter(concept=OuterRef("concept"), dim=OuterRef("dim"), action__in=STATING)
     parent = Cast(KT("after__parent_id"), IntegerField())
     said = slot.annotate(of=parent).filter(of=OuterRef("parent")).exclude(reason="")
@@ -219,11 +215,11 @@ def _edges() -> QuerySet[Edge]:
 
 
 def _facts() -> QuerySet[Edge]:
-    return _edges().exclude(concept=F("parent"))  # a root is none
+    return _edges().exclude(concept=F("parent"))  # without roots
 
 
 def _names(text: str, names: Collection[str]) -> bool:
-    """True if the text has one of the names, spelled in one word or in several."""
+    """True if the text contains one of the names, spelled as one word or as several."""
     words = f"_{'_'.join(token.text for token in tokenise(text))}_"
     return any(f"_{name}_" in words for name in names)
 
@@ -251,17 +247,18 @@ def _know(edges: Some[Any]) -> Some[KnownFact]:
 
 
 def _first_conflicts(which: Q) -> Some[Claim]:
-    """Return what is open as it is decided, then what is closed, the newest first."""
+    """Return open claims in the order in which they are decided, then closed ones, newest first."""
     closed = Case(When(~Q(status__in=OPEN), then=F("pk")))
     order = (closed.desc(nulls_first=True), *IN_ORDER)
-    # The words are joined to the few rows that are shown, not to all that are sorted.
+    # Join the words to the few rows that are shown, not to all that are sorted.
     keys = Claim.objects.filter(which).order_by(*order).values("pk")[: CONFLICTS_MAX + 1]
     rows = Claim.objects.filter(pk__in=keys).select_related("concept", "dim", "existing_parent", "incoming_parent")
     return _first(rows.order_by(*order), CONFLICTS_MAX)
 
 
 def _first_events(taken: Collection[Place] | None, **which: Any) -> Some[HistoryEntry]:
-    """The newest. ``taken``: the places in which the concept has a fact; None where that is not known."""
+    """Return the newest events. ``taken`` are the places where the concept has a fact, or None if they are not
+    known."""
     rows = _first(EdgeHistory.objects.filter(**which).order_by("-at", "-pk"), HISTORY_MAX)
     tokens = names_in(snapshot for row in rows for snapshot in (row.before, row.after))
     events: Some[HistoryEntry] = Some()
@@ -275,7 +272,7 @@ def _first_events(taken: Collection[Place] | None, **which: Any) -> Some[History
 
 
 def _in_words(counted: int, shown: int = 0) -> str:
-    """How many there are besides those shown; empty for none."""
+    """Format the number of rows that are not shown; "" for none."""
     if counted > COUNTED_MAX:
         return f"more than {COUNTED_MAX - shown:,}"
     return f"{counted - shown:,}" if counted > shown else ""

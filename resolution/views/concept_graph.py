@@ -1,4 +1,4 @@
-"""The surroundings of a concept in the graph: few enough to be drawn and read, the most relevant ones."""
+"""The neighbourhood of a concept in the graph: the most relevant nodes, few enough to draw and read."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -14,15 +14,15 @@ from resolution.models import Claim
 from resolution.views.concept_detail import open_conflict
 
 DEPTH_MAX: Final = 2  # steps from the concept
-NODES_MAX: Final = 60  # with the concept itself; more cannot be read
-FIRST_RING_MAX: Final = 40  # of a picture of two steps, so that there is room for the second
-# Facts of one concept, up or down, that are looked at; of one that holds more, any so many: what is left out then is
-# only said to be at least so much.
+NODES_MAX: Final = 60  # including the concept itself; more are unreadable
+FIRST_RING_MAX: Final = 40  # in a picture of two steps, to leave room for the second
+# Facts of one concept that are read, in each direction. If there are more, an arbitrary subset is read, and the number
+# left out is only a lower bound.
 LOOKED_AT_MAX: Final = 2_000
 LOOKED_AT_FURTHER_OUT_MAX: Final = 100
 CLAIMS_MAX: Final = 10
 
-# Who is one step away from each of these. Roots are no step.
+# The neighbours of these concepts. Roots do not count.
 LINKS: Final = """
     SELECT node.id, link.* FROM unnest(%(ids)s::int[]) AS node (id) CROSS JOIN LATERAL (
         (SELECT parent_id, true FROM urd WHERE urd.id = node.id AND parent_id <> urd.id LIMIT %(limit)s)
@@ -34,7 +34,7 @@ LINKS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A concept, and how many steps away it is."""
+    """A concept and its distance in steps."""
 
     concept: Soas
     distance: int
@@ -42,8 +42,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class GraphLine:
-    """A fact: ``edge_id`` is None where it does not stand, but is claimed in the conflict. A fact with a conflict is
-    disputed."""
+    """A fact. ``edge_id`` is None if it is only claimed in the conflict. A fact with a conflict is disputed."""
 
     concept_id: int
     parent_id: int
@@ -55,8 +54,8 @@ class GraphLine:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """``nodes``: the concept itself first, then by distance and relevance. ``left_out``: neighbours that are known and
-    not shown; ``is_least`` if there are more of which nobody counts how many."""
+    """``nodes`` has the concept itself first, then others by distance and relevance. ``left_out`` is the number of
+    known neighbours that are not shown; with ``is_least``, it is a lower bound."""
 
     nodes: list[Node]
     lines: list[GraphLine]
@@ -66,7 +65,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class _Links:
-    """The neighbours of some concepts: with how many of these each is linked, and which are above one of them."""
+    """The neighbours of some concepts: the number of links of each, and those that are parents."""
 
     counts: Counter[int]
     above: set[int]
@@ -74,7 +73,7 @@ class _Links:
 
 
 def look(concept: Soas, depth: int = 1, *, with_conflicts: bool = True) -> Neighbourhood:
-    """What is within ``depth`` steps, with all facts between what is shown."""
+    """Return the nodes within ``depth`` steps and all facts between them."""
     claims: list[Claim] = []
     if with_conflicts:
         rows = Claim.objects.filter(concept=concept, status__in=OPEN).select_related("dim")
@@ -109,7 +108,8 @@ def _links(ids: Collection[int], limit: int) -> _Links:
 
 
 def _most_relevant(ids: Iterable[int], room: int, links: Counter[int], important: set[int]) -> list[Soas]:
-    """What it is IN, or may be, comes before what is in it; then what has more links here; then what is named most."""
+    """Sort parents, current and claimed, before members; then by number of links here; then by how often they are
+    named."""
     rows = Soas.objects.in_bulk(list(ids)).values()
 
     return sorted(
@@ -125,7 +125,7 @@ def _most_relevant(ids: Iterable[int], room: int, links: Counter[int], important
 
 
 def _find_lines(shown: Collection[int], claims: Collection[Claim], *, with_conflicts: bool) -> list[GraphLine]:
-    """The facts between these concepts, and what is claimed to be one."""
+    """Return the facts between these concepts, and the claimed ones."""
     edges: QuerySet[Any] = Edge.objects.filter(concept_id__in=shown, parent_id__in=shown).exclude(concept=F("parent"))
     edges = edges.annotate(open_conflict=open_conflict() if with_conflicts else Value(None, IntegerField()))
     standing = [

@@ -1,4 +1,4 @@
-"""One conflict with all that an operator needs to decide it, in few queries."""
+"""One conflict with everything an operator needs to decide it, in few queries."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,8 +39,6 @@ SENTENCES_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """A line of a slot's history."""
-
     at: datetime
     what: str
     by: str
@@ -49,8 +47,6 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True)
 class DecisionInWords:
-    """A decision on the conflict, in words."""
-
     decision: Decision
     what: str
 
@@ -65,7 +61,7 @@ class DecisionInWords:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The dimensions that the fields of a decision begin with, and those that are offered."""
+    """The initial values of a decision's dimension fields, and the names offered."""
 
     existing: str = ""
     new: str = ""
@@ -75,7 +71,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """All that an operator needs to decide."""
+    """Everything an operator needs to decide a conflict."""
 
     row: ConflictRow
     ring: list[str]
@@ -93,13 +89,13 @@ class Dossier:
 
 
 def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
-    """Return what is known around a claim, in nine queries; None where the conflict has none. ``member`` is the claim
-    in view: without one, the first to be decided, or the last that was."""
+    """Return what is known around a claim, in nine queries, or None if the conflict has no claims. ``member`` is the
+    claim in view; by default the first to be decided, or the last that was."""
     found = _find_claims(conflict_id, member)
     if not found:
         return None
     claim, *others = found
-    # What is in its place comes first: of many facts that one must not be cut off.
+    # The fact in the claim's place comes first, so that it is not cut off if there are many.
     own = When(dim_id=claim.dim_id, parent_id=claim.incoming_parent_id, then=Value(0))
     is_other = Case(own, When(dim_id=claim.dim_id, then=Value(1)), default=Value(2))
     about = Edge.objects.filter(concept_id=claim.concept_id).exclude(parent_id=claim.concept_id)
@@ -129,28 +125,28 @@ def dossier(conflict_id: int, member: int | None = None) -> Dossier | None:
 
 
 def _decisions(claim: Claim) -> QuerySet[Decision]:
-    """The newest first."""
+    """Return the decisions about the claim or its conflict, newest first."""
     about = Q(claim=claim) | Q(conflict=claim.conflict_id)
     rows = Decision.objects.filter(about).select_related("undone_by").defer(*Decision.SNAPSHOTS)
     return rows.order_by("-id")[:DECISIONS_MAX]
 
 
 def _find_claims(conflict_id: int, member: int | None) -> list[Claim]:
-    """The one in view first, then the others in the order in which they are decided."""
+    """Return the claim in view first, then the others in the order in which they are decided."""
     place = Case(When(pk=member, then=Value(0)), When(status__in=OPEN, then=Value(1)), default=Value(2))
     rows = with_support(Claim.objects.filter(conflict_id=conflict_id).select_related(*RELATED, "run"))
     return list(rows.order_by(place, F("resolved_at").desc(nulls_first=True), *IN_ORDER)[: RIVALS_MAX + 1])
 
 
 def _history(claim: Claim, standing: Edge | None) -> tuple[list[TimelineEntry], tuple[Quote, ...]]:
-    """Return what happened in the slot, and who stated the fact that stands; both the newest first."""
+    """Return the slot's timeline, and the statements of the current fact; both newest first."""
     moved_away = Q(action=EdgeHistory.Action.MOVE, before__dim_id=claim.dim_id)
     slot = Q(dim_id=claim.dim_id) | moved_away
     rows = EdgeHistory.objects.filter(slot, concept_id=claim.concept_id).order_by("-at", "-id")[:HISTORY_MAX]
     if standing is not None:
         about = {"concept_id": standing.concept_id, "after__parent_id": standing.parent_id, "action__in": STATING}
         rows = rows.union(EdgeHistory.objects.filter(**about).order_by("-at", "-id")[:STATEMENTS_MAX])
-    found = sorted(rows, key=lambda row: (row.at, row.pk), reverse=True)  # a union comes in no order
+    found = sorted(rows, key=lambda row: (row.at, row.pk), reverse=True)  # unions are unordered
     tokens = names_in(picture for row in found for picture in (row.before, row.after))
     origins = find_origins(standing) if standing is not None else []
     timeline: list[TimelineEntry] = []
@@ -169,8 +165,8 @@ def _history(claim: Claim, standing: Edge | None) -> tuple[list[TimelineEntry], 
 
 
 def _names(claim: Claim, facts: Iterable[Edge]) -> Names:
-    """The proposal's names, then the splits of this dimension, then the most used; none that the concept has a fact
-    in already."""
+    """Offer the proposal's names, then the splits of this dimension, then the most used, except those in which the
+    concept already has a fact."""
     taken = {edge.dim_id for edge in facts} | {claim.dim_id}
     free = list(conflict_facts.dimensions(split_from_id=claim.dim_id).exclude(pk__in=taken)[:NAMES_MAX])
     splits = [row.soas.token for row in free if row.split_from_id == claim.dim_id]

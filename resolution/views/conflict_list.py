@@ -1,5 +1,5 @@
-"""The conflicts desk's list: the conflicts that were asked for, and which one comes next. In few queries, however much
-there is."""
+"""The list on the conflicts desk: selects conflicts by filters and finds the next one to decide. Uses few queries,
+however many conflicts there are."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -21,7 +21,7 @@ from resolution.views.belongings import find_belongings
 from resolution.views.phrases import Side
 
 RELATED = ("concept", "dim", "existing_parent", "incoming_parent", "blocking_concept")
-WORDS_MAX = 1_000  # that are like what is searched for
+WORDS_MAX = 1_000  # similar words that a search considers
 DIMENSIONS_MAX = 50  # offered as filters
 
 STATUSES: Final = {
@@ -46,7 +46,7 @@ SPANS: Final = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": ti
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which conflicts, as an address says it; empty is all. What it cannot mean is read as its default."""
+    """The filters of the list, as in its address; empty values select all. Invalid values are read as defaults."""
 
     status: str = "open"
     kind: str = ""
@@ -70,24 +70,24 @@ class Filters:
 
     @property
     def query(self) -> str:
-        """As the end of an address; empty for the default."""
+        """The filters as a query string, or "" for the defaults."""
         changed = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
         return f"?{urlencode(changed)}" if changed else ""
 
     @property
     def further(self) -> str:
-        """The same where the address has asked for something already."""
+        """The filters, to be appended to an address that already has a query string."""
         return self.query.replace("?", "&", 1)
 
     @property
     def more(self) -> bool:
-        """True if it asks for more than a status and words."""
+        """True if there are filters besides status, kind and words."""
         return any((self.project, self.type, self.dimension, self.source, self.agent, self.age, self.speaker))
 
 
 def find_claims(status: str = "all", **wanted: Any) -> QuerySet[Claim]:
-    """Those with this status ("open" is two) and with what else is ``wanted`` of their columns, None being whatever
-    they have. For the desk and the API."""
+    """Return the claims with this status ("open" covers two) and these column values; None matches all. For the desk
+    and the API."""
     rows = Claim.objects.filter(**_given(wanted))
     if status == "all":
         return rows
@@ -95,13 +95,13 @@ def find_claims(status: str = "all", **wanted: Any) -> QuerySet[Claim]:
 
 
 def find_conflicts(status: str = "all", **wanted: Any) -> QuerySet[Conflict]:
-    """The same for conflicts."""
+    """Return the conflicts with this status and these column values; None matches all."""
     rows = Conflict.objects.filter(**_given(wanted))
     return rows if status == "all" else rows.filter(status=status)
 
 
 def open_first(rows: QuerySet[Conflict]) -> QuerySet[Conflict]:
-    """Order them: open ones first, as they are decided."""
+    """Order the conflicts: open ones first, in the order in which they are decided."""
     is_open = Case(When(status=Conflict.Status.OPEN, then=Value(0)), default=Value(1))
     return rows.order_by(is_open, "-priority", "detected_at", "id")
 
@@ -111,7 +111,8 @@ def _given(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Conflict]:
-    """Return the conflicts. ``is_whole``: its words are a whole name (see ``too_many_are_like``)."""
+    """Return the conflicts that match the filters. ``is_whole`` is True if the words are a whole name (see
+    ``too_many_are_like``)."""
     since = timezone.now() - SPANS[filters.age] if filters.age else None
     rows = find_conflicts(
         "open" if filters.status in OPEN else filters.status,
@@ -134,7 +135,7 @@ def matching(filters: Filters, *, is_whole: bool = False) -> QuerySet[Conflict]:
 
 
 def of_project(slug: str) -> Q:
-    """Select the conflicts that belong to a project, also those of facts that were stated in it."""
+    """Select the conflicts that belong to a project, including those about facts stated in it."""
     project = Project.objects.filter(slug=slug.lower()).first()
     if project is None:
         return Q(project=slug.lower())
@@ -144,7 +145,7 @@ def of_project(slug: str) -> Q:
 
 
 def with_support(rows: QuerySet[Claim]) -> QuerySet[Claim]:
-    """Each claim with who has said it, ``support``, and how many are open in its conflict, ``open_claims``."""
+    """Annotate each claim with its ``support``, and with the number of ``open_claims`` in its conflict."""
     member = ConflictMember.objects.filter(kind=ConflictMember.Kind.CLAIM, object_id=OuterRef("pk"))
     same = Claim.objects.filter(conflict=OuterRef("conflict"), status__in=OPEN).order_by().values("conflict")
     return rows.annotate(
@@ -154,20 +155,19 @@ def with_support(rows: QuerySet[Claim]) -> QuerySet[Claim]:
 
 
 def next_open(filters: Filters, after: Conflict | None = None) -> Conflict | None:
-    """Return the open conflict that comes after this one in the list's order, or else the first; None where none is
-    left."""
+    """Return the open conflict that follows this one in the list's order, or else the first; None if none is left."""
     asked = replace(filters, status=filters.status if filters.status in OPEN else "open")
     rows = matching(asked, is_whole=too_many_are_like(filters.q)).order_by("-priority", "detected_at", "pk")
     if after is None:
         return rows.first()
-    # Compared column by column: the order has columns that fall and columns that rise, which no row comparison has.
+    # Compared column by column: row comparisons cannot mix ascending and descending columns.
     later = Q(detected_at__gt=after.detected_at) | Q(detected_at=after.detected_at, pk__gt=after.pk)
     behind = rows.filter(Q(priority__lt=after.priority) | Q(later, priority=after.priority))
     return behind.first() or rows.exclude(pk=after.pk).first()
 
 
 def list_dimensions() -> list[str]:
-    """The names of those with open conflicts."""
+    """Return the names of dimensions with open conflicts."""
     is_disputed = Exists(Conflict.objects.filter(dim_id=OuterRef("pk"), status=Conflict.Status.OPEN))
     return list(
         Dimension.objects.filter(is_disputed)
@@ -181,12 +181,12 @@ def _name(text: str) -> str:
 
 
 def too_many_are_like(words: str) -> bool:
-    """True if more names are like this than a search looks for; then it looks for this one only."""
+    """True if more names are similar than a search considers. Then it searches for this exact name only."""
     return bool(words) and _like(words)[WORDS_MAX : WORDS_MAX + 1].exists()
 
 
 def find_called(words: str, *, is_whole: bool) -> QuerySet[Soas]:
-    """Return the words that are called like this or, unless that ``is_whole``, begin like it or have it as a part."""
+    """Return the words with this name and, unless ``is_whole``, those that begin with it or have it as a part."""
     tokens = Soas.objects.filter(token=_name(words))
     return tokens if is_whole else tokens | _like(words)
 
@@ -196,8 +196,7 @@ def _like(words: str) -> QuerySet[Soas]:
 
 
 def _about(words: str, is_whole: bool) -> Q:
-    """Select those whose concept or one of whose parents is called so, whose members say so, and the one with this
-    number."""
+    """Select the conflicts whose concept or parents have this name, whose members contain it, or whose number it is."""
     number = Q(pk=whole_number(words.removeprefix("#")))
     if words.startswith("#"):
         return number
@@ -210,7 +209,7 @@ def _about(words: str, is_whole: bool) -> Q:
 
 @dataclass(frozen=True, slots=True)
 class ConflictRow:
-    """A claim, and the fact that it disputes."""
+    """A claim and the fact that it disputes."""
 
     claim: Claim
     existing: Side
@@ -223,7 +222,7 @@ class ConflictRow:
 
     @property
     def others(self) -> int:
-        """How many other claims are open in the same conflict, as ``with_support`` has counted them."""
+        """The number of other open claims in the same conflict, as counted by ``with_support``."""
         return int(getattr(self.claim, "open_claims", None) or 0) - self.is_open
 
     @property
@@ -236,13 +235,13 @@ class ConflictRow:
 
 
 def seal(row: Claim) -> str:
-    """The conflict as it is shown: a decision is about what was seen."""
+    """Return a token of the claim as shown, so that a decision is about what the operator saw."""
     against = (row.collision_type, row.existing_parent_id or "", row.blocking_concept_id or "")
     return ":".join(map(str, (row.pk, *against, (row.proposal or {}).get("at", ""))))
 
 
 def unseal(seal: str) -> Claim | None:
-    """The conflict as it was seen; None where this is no seal."""
+    """Return the claim as it was seen, or None if this is no seal."""
     try:
         key, collision_type, existing, blocking, proposed_at = seal.split(":", maxsplit=4)
         return Claim(

@@ -1,4 +1,4 @@
-"""A conflict in words: its members, the highest layer first, what speaks for each, and what happened around them."""
+"""A conflict in words: its members (highest layer first), the evidence for each, and the history around them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,14 +34,14 @@ from resolution.views.phrases import (
 
 Kind = ConflictMember.Kind
 STORY_MAX: Final = 40  # lines
-QUOTES_MAX: Final = 3  # of one member
-IN_LIST: Final = 3  # members that a row of the list names
-KEYS: Final = "123456789"  # of the desk
+QUOTES_MAX: Final = 3  # per member
+IN_LIST: Final = 3  # members named in a row of the list
+KEYS: Final = "123456789"  # keyboard shortcuts of the desk
 
 
 @dataclass(frozen=True, slots=True)
 class MemberInWords:
-    """``key`` names it in forms; ``then``: what it said when it became a member, where it says something else now."""
+    """A member. ``key`` identifies it in forms. ``then`` is its text when it became a member, if that has changed."""
 
     key: str
     layer: str
@@ -63,8 +63,8 @@ class MemberInWords:
 
 @dataclass(frozen=True, slots=True)
 class WholeConflict:
-    """In the list and on its page; ``story`` and ``decided`` only there. ``claim``: of facts alone the claim that is
-    decided first, and what it disputes."""
+    """A conflict in the list or on its page; only the page has ``story`` and ``decided``. For a conflict of facts,
+    ``claim`` is the claim to be decided first, with the fact it disputes."""
 
     conflict: Conflict
     members: Sequence[MemberInWords]
@@ -75,7 +75,7 @@ class WholeConflict:
 
     @property
     def title(self) -> str:
-        """The question without what it adds, for the members say that; or the slot; or two members."""
+        """The slot; the question without its explanation, which repeats the members; or two of the members."""
         if self.claim is not None:
             return str(self.conflict)
         asked, mark, _ = self.conflict.question.partition("? ")
@@ -95,12 +95,12 @@ class WholeConflict:
 
     @property
     def others(self) -> int:
-        """How many members a row of the list does not name."""
+        """The number of members that a row of the list does not name."""
         return len(self.members) - len(self.named)
 
     @property
     def yes(self) -> str:
-        """The fate of the members where the question is answered so."""
+        """The effect on the members of the answer yes."""
         gone = [member.words for member in self.members if member.holds and not member.is_asked]
         [asked] = [member.words for member in self.members if member.is_asked] or [""]
         return f"{quote([asked])} holds{f', no longer {quote(gone)}' if gone else ''}."
@@ -116,7 +116,7 @@ class WholeConflict:
 
 
 def read_conflicts(conflicts: Iterable[Conflict]) -> dict[int, WholeConflict]:
-    """For the list: by their ids, in a bounded number of queries."""
+    """Return the conflicts by their ids, for the list. Runs a bounded number of queries."""
     by_key = {conflict.pk: conflict for conflict in conflicts}
     members = ConflictMember.objects.filter(conflict__in=by_key).select_related("conflicts_with")
     disputed: dict[int, list[DisputedRow]] = {key: [] for key in by_key}
@@ -126,7 +126,7 @@ def read_conflicts(conflicts: Iterable[Conflict]) -> dict[int, WholeConflict]:
 
 
 def _find_first_claim(rows: Sequence[DisputedRow]) -> ConflictRow | None:
-    """Return the claim that is decided first, where the conflict is of facts alone."""
+    """Return the claim to be decided first, or None if the conflict is not about facts only."""
     claims = [one for one in rows if isinstance(one.row, Claim)]
     if not claims or not all(isinstance(one.row, Claim | Edge) for one in rows):
         return None
@@ -138,7 +138,7 @@ def _find_first_claim(rows: Sequence[DisputedRow]) -> ConflictRow | None:
 
 
 def read_conflict(conflict: Conflict) -> WholeConflict:
-    """For its page: with what speaks for each member, what happened around them, and what was decided."""
+    """Return a conflict for its page: with the evidence for each member, their history, and the decisions."""
     rows = read_rows(list(conflict.members.select_related("conflicts_with")))
     about = Decision.objects.filter(Q(conflict=conflict) | Q(claim__conflict=conflict))
     decisions = about.select_related(*Decision.NAMES, "undone_by").defer(*Decision.SNAPSHOTS).order_by("-id")
@@ -149,7 +149,7 @@ def read_conflict(conflict: Conflict) -> WholeConflict:
 
 
 def unseal(seal: str) -> tuple[int, str] | None:
-    """The conflict's id, and what was seen of it; None where this is the seal of no such conflict."""
+    """Return the conflict's id and what was seen of it, or None if this is no seal of a whole conflict."""
     word, _, rest = seal.partition(":")
     number, _, digest = rest.partition(":")
     is_key = word == "conflict" and number.isascii() and number.isdigit() and len(number) < 19
@@ -160,7 +160,7 @@ def _describe(
     conflict: Conflict, rows: Sequence[DisputedRow], *, quotes: Mapping[str, list[Quote]] | None = None, **more: Any
 ) -> WholeConflict:
     seal = f"conflict:{conflict.pk}:{describe_seen(rows)}"
-    # Of a layer of memories the newest first.
+    # Sort memories newest first; other layers keep their order.
     rows = sorted(rows, key=lambda one: -one.row.said_at.timestamp() if isinstance(one.row, Memory) else -inf)
     texts = {one.member.pk: one.text for one in rows}
     may_win = (one for one in rows if one.row is not None and (one.waits or not isinstance(one.row, Claim)))
@@ -231,11 +231,11 @@ def _name_state(one: DisputedRow) -> str:
     return "is history" if isinstance(one.row, EdgeHistory) else f"holds no longer: {one.row.get_status_display()}"
 
 
-# --- what speaks for them, and what happened around them ---
+# --- evidence and history ---
 
 
 def _find_quotes(rows: Sequence[DisputedRow]) -> dict[str, list[Quote]]:
-    """The sentences in which it was said, by the members' keys."""
+    """Return the sentences in which the members were said, by the members' keys."""
     found: dict[str, list[Quote]] = {}
     memories = {one.member.object_id: _key_of(one) for one in rows if isinstance(one.row, Memory)}
     lineage = MemoryLineage.objects.filter(memory__in=memories, kind=MemoryLineage.Kind.EPISODE).order_by("-id")
@@ -264,7 +264,7 @@ def _find_quotes(rows: Sequence[DisputedRow]) -> dict[str, list[Quote]]:
 
 
 def _tell_story(rows: Sequence[DisputedRow]) -> list[TimelineEntry]:
-    """Return what happened to the members and in their slots, the oldest first."""
+    """Return the history of the members and their slots, oldest first."""
     facts, states = Q(pk=None), Q(pk=None)
     for one in rows:
         for concept_id, dim_id in one.slots:

@@ -1,4 +1,4 @@
-"""What a decision changed, from the snapshots that its row keeps, in words."""
+"""Describes in words what a decision changed, from the snapshots in its row."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -11,16 +11,16 @@ from resolution.decisions.snapshots import read_key
 from resolution.models import Claim, Decision
 from resolution.views.phrases import in_words, percent
 
-# Of what a decision keeps, those that are about words.
+# The parts of the snapshots whose keys are ids of words.
 PARTS: Final = ("edges", "dimensions", "conflicts", "triples", "aliases")
-# Of a snapshot, the keys that name words.
+# The fields of the snapshots that are ids of words.
 WORDS: Final = ("concept_id", "parent_id", "dim_id", "split_from_id", "moved_to_id", "existing_parent_id",
                 "blocking_concept_id")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """A line: what, how it was, how it is. ``conflict`` is the key of the conflict that it is about."""
+    """A change: what, before, after. ``conflict`` is the key of the conflict that the line is about."""
 
     what: str
     before: str
@@ -29,7 +29,8 @@ class DiffLine:
 
 
 def changes(decision: Decision) -> list[DiffLine]:
-    """In two queries: the facts first, then dimensions, other conflicts, and what is remembered as decided."""
+    """Return the changes: memories and project state, facts, dimensions, other conflicts, rulings, aliases. Runs a few
+    queries, however many changes there are."""
     found = [
         (part, key, decision.before.get(part, {}).get(key), decision.after.get(part, {}).get(key))
         for part in ("states", "memories", *PARTS)
@@ -39,7 +40,7 @@ def changes(decision: Decision) -> list[DiffLine]:
     snapshots = [snapshot for *_, was, now in found for snapshot in (was, now) if snapshot]
     ids |= {snapshot[name] for snapshot in snapshots for name in WORDS if snapshot.get(name) is not None}
     words = defaultdict(lambda: "?", Soas.objects.filter(pk__in=ids).values_list("pk", "token"))  # some may be pruned
-    # Claims, which are told of by the conflicts that they are members of.
+    # Claims are named by the conflicts that they are members of.
     keys = [int(key) for part, key, *_ in found if part == "conflicts"]
     remembered = _read_remembered([(part, int(key)) for part, key, *_ in found if part not in PARTS])
     conflict_of = dict(Claim.objects.filter(pk__in=keys).values_list("pk", "conflict_id")) if keys else {}
@@ -56,7 +57,6 @@ def changes(decision: Decision) -> list[DiffLine]:
 
 
 def _read_remembered(keys: Collection[tuple[str, int]]) -> dict[tuple[str, str], str]:
-    """What memories and values of projects say."""
     found: dict[tuple[str, str], str] = {}
     models: dict[str, type[Memory] | type[ProjectState]] = {"memories": Memory, "states": ProjectState}
     for part, model in models.items():
@@ -68,7 +68,6 @@ def _read_remembered(keys: Collection[tuple[str, int]]) -> dict[tuple[str, str],
 
 
 def _name(part: str, key: str, words: Mapping[int, str]) -> str:
-    """What the key stands for."""
     names = [words[number] for number in read_key(key)]
     match part:
         case "edges":
@@ -81,7 +80,6 @@ def _name(part: str, key: str, words: Mapping[int, str]) -> str:
 
 
 def _describe(part: str, snapshot: Snapshot | None, words: Mapping[int, str]) -> str:
-    """How it was, or is."""
     if snapshot is None:
         return {"edges": "nothing", "triples": "not decided about", "aliases": "a word of its own"}.get(
             part, "not there"

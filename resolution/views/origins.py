@@ -1,4 +1,4 @@
-"""Where statements come from: the sentence, and the address of the request that brought it."""
+"""Traces statements to their sentences and the requests that brought them."""
 
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
@@ -11,13 +11,13 @@ from memory.domain.timing import REQUESTS_KEPT_DAYS, is_dated
 from memory.models import Edge, Observation
 from resolution.models import Candidate
 
-OPENING_BYTES: Final = 16  # with which a message's digest begins: the opening of its conversation
+OPENING_BYTES: Final = 16  # the start of a message's digest, which identifies the opening of its conversation
 ORIGINS_MAX: Final = 10
 
 
 class Origin(NamedTuple):
-    """``request`` is the address of the page that leads to it, empty where there was none; it ``is_kept`` for some
-    days."""
+    """The origin of a statement. ``request`` is the address of a page that leads to the request, or "" if there was
+    none; ``is_kept`` is True if the request is still stored, which it is for some days."""
 
     sentence: str = ""
     agent: str = ""
@@ -33,7 +33,7 @@ class Origin(NamedTuple):
 
 
 def trace(conversation: bytes, said_at: datetime, noted_at: datetime) -> Origin:
-    """Of something that was said in a conversation with this opening, empty for none."""
+    """Return the origin of something said in a conversation with this opening, which is empty if there was none."""
     if not conversation:
         return Origin()
     at = said_at if is_dated(said_at.timestamp()) else noted_at
@@ -48,7 +48,7 @@ def trace_observation(row: Observation) -> Origin:
 
 
 def find_origins(fact: Edge | Candidate) -> list[Origin]:
-    """Who has stated it in prompts, the newest first."""
+    """Return the origins of statements of the fact in prompts, newest first."""
     words = {"concept": str(fact.concept), "parent": str(fact.parent)}
     dimension = fact.dim.token if isinstance(fact, Edge) else fact.dimension
     said = Observation.objects.filter(kind=Observation.Kind.TRIPLE, **words, dimension=dimension)

@@ -1,4 +1,4 @@
-"""Conflicts, facts and decisions in words, for operators."""
+"""Describes conflicts, facts and decisions in words, for operators."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from resolution.intake.open_claims import OPEN
 from resolution.models import Claim
 from resolution.views.origins import Origin, trace
 
-# How a fact came to be known, after the name of who said it; by the value of Source.
+# How a fact came to be known, by Source. Follows the speaker's name.
 WAYS: Final = {
     "cloud_llm": ", from a language model",
     "inferred": ", read in a prompt",
@@ -26,12 +26,13 @@ WAYS: Final = {
     "operator": ", as an operator",
 }
 
-# What somebody stated; a fact that was moved or put back was not stated anew.
+# The actions that are statements. Moving a fact or putting it back is not.
 STATING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM, EdgeHistory.Action.SUPERSEDE)
 
 
 def by_whom(agent: str, source: str) -> str:
-    """``dobby, read in a prompt``; nobody's name where none is known."""
+    """Return the speaker and the source, as in ``dobby, read in a prompt``; only the source if the speaker is
+    unknown."""
     return f"{agent}{WAYS.get(source, f', {source}')}".lstrip(", ")
 
 
@@ -41,7 +42,7 @@ def percent(confidence: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Someone's words for a fact."""
+    """Somebody's words for a fact."""
 
     by: str
     role: str
@@ -53,7 +54,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two claims. ``note``: what is odd about it; a fact that is gone has nothing but its words."""
+    """One side of a collision. ``note`` is what is unusual about it. A fact that is gone has only its words."""
 
     words: str
     by: str = ""
@@ -63,17 +64,17 @@ class Side:
     channel: str = ""
     role: str = ""
     note: str = ""
-    support: str = ""  # who else has said it
+    support: str = ""  # the other speakers
     statements: tuple[Quote, ...] = ()
 
     @property
     def line(self) -> str:
-        """Who, when, how surely."""
+        """The speaker, the time and the confidence."""
         return ", ".join(filter(None, (self.by, ago(self.at) if self.at else "", self.confidence)))
 
 
 def incoming_side(row: Claim) -> Side:
-    support = getattr(row, "support", None) or ()  # where the claim comes with it
+    support = getattr(row, "support", None) or ()  # if annotated
     others = (f"{agent} ({dict(CHANNELS)[channel]})" for agent, channel in support if agent != row.agent)
     origin = trace(bytes(row.conversation), row.said_at, row.created_at)
     return Side(
@@ -92,7 +93,8 @@ def incoming_side(row: Claim) -> Side:
 
 
 def existing_side(row: Claim, edge: Edge | None, statements: tuple[Quote, ...] = ()) -> Side:
-    """What stands in the way, ``edge``; where that is something else by now, what the queue knows of what stood."""
+    """Describe the fact in the way, ``edge``. If that has changed, describe what the queue knows of the previous
+    one."""
     is_open = row.status in OPEN
     if edge is None:
         return Side(what_stood(row), note="Nothing stands in the way any more." if is_open else "It stands no more.")
@@ -119,7 +121,7 @@ def edge_side(edge: Edge, note: str = "", statements: tuple[Quote, ...] = ()) ->
 
 
 def why_it_waits(row: Claim, edge: Edge | None) -> str:
-    """Why only a person takes out what stands; empty where the resolver may, or the newer statement would win."""
+    """Return why only a person can remove the current fact, or "" if the resolver can or the newer statement wins."""
     if row.status not in OPEN or edge is None:
         return ""
     stood = f"What stands was stated by {edge.agent or 'somebody'} through {edge.get_channel_display()}"
@@ -131,7 +133,7 @@ def why_it_waits(row: Claim, edge: Edge | None) -> str:
 
 
 def newcomer(row: Claim, dimension: str = "", is_isa: bool | None = None) -> str:
-    """The new fact, as it was said or as it is in another dimension."""
+    """Return the new fact in words, as stated or as it would be in another dimension."""
     if not dimension and is_isa is None:
         return row.words
     flavour = row.incoming_is_isa if is_isa is None else is_isa
@@ -139,14 +141,14 @@ def newcomer(row: Claim, dimension: str = "", is_isa: bool | None = None) -> str
 
 
 def describe_proposal(row: Claim) -> str:
-    """What the resolver proposes, in words; empty where it does not."""
+    """Return the resolver's proposal in words, or "" if there is none."""
     if row.status != Claim.Status.PROPOSED or not isinstance(row.proposal, dict):
         return ""
     return describe_decision(row.proposal.get("decision", ""), row.proposal, row, "")
 
 
 def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, tense: str = "ed") -> str:
-    """A decision on the conflict in one line: what was decided, or with an empty ``tense`` what would be."""
+    """Describe a decision in one line: in the past tense or, if ``tense`` is empty, as a proposal."""
     done = bool(tense)
     if row is None and "superseded" in names:
         return describe_resolution(kind, names)
@@ -174,7 +176,7 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
 
 
 def describe_resolution(kind: str, names: Mapping[str, Any]) -> str:
-    """What was decided about a conflict as a whole, in one line."""
+    """Describe in one line the decision about a conflict as a whole."""
     gone = quote(one["text"] for one in names["superseded"])
     winner = quote([names["winner"]["text"]]) if names["winner"] else ""
     if kind == "dismiss":
@@ -189,18 +191,18 @@ def describe_resolution(kind: str, names: Mapping[str, Any]) -> str:
 
 
 def quote(texts: Iterable[str]) -> str:
-    """Within a sentence, which has a full stop of its own."""
+    """Quote the texts for use within a sentence, without their full stops."""
     return ", ".join(f"“{text.removesuffix('.')}”" for text in texts)
 
 
 def dated(at: datetime) -> datetime | None:
-    """When something was said; None where nobody knows, because the conversation was under way when it was first
+    """Return when something was said, or None if unknown because the conversation was in progress when it was first
     read."""
     return at if is_dated(at.timestamp()) else None
 
 
 def tell_when(at: datetime) -> str:
-    """When something was said; where nobody knows, when it was read first."""
+    """Return when something was said or, if unknown, before when."""
     if dated(at) is not None:
         return f"{timezone.localtime(at):%Y-%m-%d %H:%M}"
     return f"before {timezone.localtime(at + timedelta(seconds=UNDATED_S)):%Y-%m-%d %H:%M}"
@@ -213,13 +215,12 @@ def what_stood(row: Claim) -> str:
 
 
 def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:
-    """The tokens that pictures of edges refer to, by their ids."""
+    """Return the tokens that snapshots of edges refer to, by their ids."""
     ids = {shown[key] for shown in pictures if shown for key in ("concept_id", "parent_id", "dim_id")}
     return dict(Soas.objects.filter(pk__in=ids).values_list("pk", "token"))
 
 
 def describe_history(row: EdgeHistory, tokens: Mapping[int, str]) -> str:
-    """One line of the history in words."""
     before, after = (in_words(shown, tokens) if shown else "" for shown in (row.before, row.after))
     match row.action:
         case EdgeHistory.Action.INSERT:
@@ -237,6 +238,6 @@ def describe_history(row: EdgeHistory, tokens: Mapping[int, str]) -> str:
 
 
 def in_words(shown: Mapping[str, Any], tokens: Mapping[int, str]) -> str:
-    """A picture of an edge."""
+    """Describe a snapshot of an edge."""
     concept, parent, dim = (tokens.get(shown[key], "?") for key in ("concept_id", "parent_id", "dim_id"))
     return format_fact(concept, parent, dim, is_isa=shown["is_isa"])

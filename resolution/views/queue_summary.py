@@ -1,4 +1,4 @@
-"""Counts what waits to be decided, and how often what has found conflicts was right."""
+"""Counts what waits for a decision, and measures the precision of the tiers that find conflicts."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -10,7 +10,7 @@ from resolution.views.conflict_members import WholeConflict, read_conflicts
 
 COUNTED_MAX = 100_000
 FIRST = 5
-# One query: the home page is opened often.
+# One query, because the home page is opened often.
 COUNTED: Final = """
     SELECT count(*), count(*) FILTER (WHERE is_of_one_speaker), count(*) FILTER (WHERE priority > 0),
            count(*) FILTER (WHERE NOT is_of_one_speaker AND NOT conflict_has_open_claims(id)),
@@ -26,7 +26,8 @@ COUNTED: Final = """
 
 @dataclass(frozen=True, slots=True)
 class QueueSummary:
-    """``first``: those that come next, in the queue's order. Counts end at COUNTED_MAX; ``oldest`` is of those."""
+    """The open conflicts and candidates. ``first`` are the next ones in the queue's order. Counts stop at COUNTED_MAX,
+    and ``oldest`` is the oldest of those counted."""
 
     count: int
     of_one_speaker: int
@@ -36,11 +37,12 @@ class QueueSummary:
     oldest: str
     first: list[WholeConflict]
     candidates: int
-    of_speakers: int  # of these, that hold for their speaker alone
+    of_speakers: int  # the candidates that hold for their speaker alone
 
     @property
     def open(self) -> str:
-        """How many, without those of one speaker, who may have changed their mind; empty for none."""
+        """The number of open conflicts, except those of one speaker, who may have changed their mind; "" if there are
+        none."""
         count = self.count - self.of_one_speaker
         return "" if not count else f"{'over ' if count >= COUNTED_MAX else ''}{count:,}"
 
@@ -54,7 +56,7 @@ class QueueSummary:
 
 
 def waiting() -> QueueSummary:
-    """In a few queries."""
+    """Summarize the queue in a few queries."""
     [(count, mind, urgent, of_people, oldest, proposed, *candidates)] = fetch_rows(COUNTED, [COUNTED_MAX] * 3)
     rows = Conflict.objects.filter(status=Conflict.Status.OPEN, is_of_one_speaker=False)
     next_ones = rows.select_related("concept", "dim").order_by("-priority", "detected_at", "id")[:FIRST]
@@ -62,11 +64,11 @@ def waiting() -> QueueSummary:
     return QueueSummary(count, mind, urgent, of_people, proposed, ago(oldest) if oldest else "", first, *candidates)
 
 
-# --- how often what finds conflicts was right ---
+# --- precision of the tiers ---
 
 ENOUGH: Final = 0.8
-LEAST: Final = 5  # verdicts, of which a share tells anything
-# A conflict that was dismissed was none; whatever else was decided, there was something to decide.
+LEAST: Final = 5  # verdicts, below which a share means nothing
+# A dismissal means that there was no conflict; any other decision means that there was one.
 VERDICTS: Final = """
     SELECT tier, count(*) FILTER (WHERE kind <> 'dismiss'), count(*) FILTER (WHERE kind = 'dismiss') FROM (
         SELECT tier, decision.kind, row_number() OVER (PARTITION BY tier ORDER BY decision.id DESC) AS place
@@ -79,7 +81,7 @@ VERDICTS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class TierPrecision:
-    VERDICTS_MAX: ClassVar[int] = 50  # of the newest
+    VERDICTS_MAX: ClassVar[int] = 50  # newest verdicts
 
     name: str
     answered: int
@@ -96,7 +98,7 @@ class TierPrecision:
 
 
 def measure_tiers() -> list[TierPrecision]:
-    """Those about whose conflicts people have decided, in the order in which they look; in one query."""
+    """Measure the tiers whose conflicts people have decided, in the order of the tiers. Runs one query."""
     rows = fetch_rows(VERDICTS, [TierPrecision.VERDICTS_MAX])
     counted = {tier: (answered, dismissed) for tier, answered, dismissed in rows}
     return [TierPrecision(str(tier.label), *counted[tier.value]) for tier in Conflict.Tier if tier.value in counted]

@@ -1,5 +1,5 @@
-"""Rows of ``observation`` that a worker has taken on. The table is the queue: whatever is due and not taken may be
-claimed, and a claim ends by itself when its lease is over. ``claimed_until`` tells one claim from the next."""
+"""Leases on rows of ``observation``. The table is the queue: a worker claims rows that are due and not claimed, and a
+claim expires with its lease. ``claimed_until`` distinguishes one claim from the next."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -29,27 +29,27 @@ def due(kind: Observation.Kind) -> QuerySet[Observation]:
 
 
 def claim(kind: Observation.Kind, limit: int, lease: timedelta) -> list[Observation]:
-    """Up to ``limit`` rows that are due, the longest due ones, for nobody else until the lease is over."""
+    """Claim up to ``limit`` due rows, those due longest first, until the lease is over."""
     return list(Observation.objects.raw(CLAIM, [lease, kind, limit]))
 
 
 def lock(rows: Iterable[Observation]) -> set[int]:
-    """In the caller's transaction: the keys of those rows whose claim still holds, which are now safe from others."""
-    # Whoever lost its lease meanwhile may meet its own rows, claimed anew by somebody else: the times tell the two
-    # claims apart. In the order of the keys, as others lock them.
+    """Lock the rows whose claim still holds, in the caller's transaction, and return their keys."""
+    # A worker that lost its lease may find its rows claimed by another one: the times distinguish the two claims. Lock
+    # in the order of the keys, as others do.
     keys = {row.pk: row.claimed_until for row in rows}
     held = Observation.objects.select_for_update().filter(pk__in=keys, state=Observation.State.PENDING).order_by("pk")
     return {key for key, claimed_until in held.values_list("pk", "claimed_until") if claimed_until == keys[key]}
 
 
 def finish(outcomes: Mapping[int, str]) -> None:
-    """The rows, which are locked, are done; by their keys."""
+    """Mark locked rows as done, with their outcomes by key."""
     with connection.cursor() as cursor:
         cursor.execute(FINISH, [list(outcomes), list(outcomes.values())])
 
 
 def fail(row: Observation, error: Exception) -> None:
-    """A row that could not be dealt with comes again later, but not for ever."""
+    """Schedule a failed row for another attempt, or mark it as failed after the last one."""
     is_last = row.attempts >= len(RETRY_AFTER)
     _is_held(row).update(
         attempts=F("attempts") + 1,
@@ -61,16 +61,17 @@ def fail(row: Observation, error: Exception) -> None:
 
 
 def put_off(row: Observation, wait: timedelta, why: str = "") -> None:
-    """The row comes again after the wait, which is not counted as a failure of its own."""
+    """Schedule the row for later without counting a failure."""
     _is_held(row).update(next_attempt_at=Now() + wait, claimed_until=None, last_error=why[:ERROR_MAX])
 
 
 def try_again(keys: Iterable[int]) -> int:
-    """Of these rows, those that failed for good are due again; how many. A concept that waits already stays failed."""
+    """Make failed rows due again, and return how many. A concept that is already waiting in another row stays
+    failed."""
     count = 0
     for key in keys:
         with suppress(IntegrityError), transaction.atomic():
-            # The unique index of concepts that wait refuses a second one of the same name.
+            # The unique index of waiting concepts refuses a second row with the same name.
             count += Observation.objects.filter(pk=key, state=Observation.State.FAILED).update(
                 state=Observation.State.PENDING, attempts=0, last_error="", next_attempt_at=Now(), claimed_until=None
             )

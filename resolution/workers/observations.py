@@ -1,6 +1,5 @@
-"""The workers' part of the write path: statements are placed, and a language model is asked about unknown concepts.
-
-A result and the state of its row come in one transaction: a worker that dies leaves rows that are taken again."""
+"""The workers' part of the write path: places statements, and asks a language model about unknown concepts. A result is
+stored in one transaction with the state of its row, so the rows of a dead worker are taken again."""
 
 import logging
 import time
@@ -36,13 +35,13 @@ from resolution.workers import leases
 
 logger = logging.getLogger(__name__)
 
-BATCH = 200  # statements of one transaction
-RUN_S = 20.0  # of one task: others wait for their turn, and whoever stops the worker does not wait long
+BATCH = 200  # statements per transaction
+RUN_S = 20.0  # per task, so that other tasks get their turn and stopping the worker does not take long
 
-# After how long a concept may be asked about again, by how often a model was asked about it.
+# The pause before a concept is asked about again, by the number of attempts.
 EXPLAIN_AGAIN_AFTER = (timedelta(0), timedelta(days=1), timedelta(days=7), timedelta(days=30))
-EXPLAINING_MARGIN = timedelta(minutes=1)  # beyond the time that the model may take
-# How long all concepts wait where no model can be asked about any.
+EXPLAINING_MARGIN = timedelta(minutes=1)  # of the lease, beyond the model's timeout
+# How long all concepts wait if no model can be asked.
 NO_MODEL_WAIT = timedelta(minutes=1)
 WAITS: dict[type[llm.LlmError], timedelta] = {
     llm.NoModel: NO_MODEL_WAIT,
@@ -51,13 +50,12 @@ WAITS: dict[type[llm.LlmError], timedelta] = {
     llm.NoBudget: timedelta(hours=1),
 }
 EVIDENCE_MAX = 500  # characters
-AGENT_MAX = 120  # the same
+AGENT_MAX = 120  # characters
 
 
 def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
-    """Settles the statements that are due, until there is none or the time is over; how many were dealt with.
-
-    Raises OperationalError or InterfaceError where Postgres is away; what was claimed comes again."""
+    """Settle due statements until there are none or the time is over, and return how many. Raises OperationalError or
+    InterfaceError if Postgres is away; claimed rows become due again."""
     settle_templates()
     end = time.monotonic() + seconds
     count = 0
@@ -72,7 +70,7 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
 
 
 def _settle(rows: Sequence[Observation]) -> None:
-    # In the order in which they were said: an older one after a newer one would be outdated, and in no history.
+    # In the order in which they were said: an older one after a newer one would be outdated, and not in the history.
     rows = sorted(rows, key=lambda row: (row.dimension, row.said_at, row.pk))
     found = sum((_settle_portion(portion) for portion in _portions(rows)), Counter[str]())
     requests = ",".join(sorted({row.request for row in rows if row.request}))
@@ -80,16 +78,16 @@ def _settle(rows: Sequence[Observation]) -> None:
 
 
 def _portions(rows: Sequence[Observation]) -> Iterator[Sequence[Observation]]:
-    """Those that are settled together."""
-    # What is taken back, corrected or only believed is settled by itself, for what that does depends on all before it:
-    # facts in other dimensions, claims that get room, candidates. The same holds of names. Both are rare.
+    """Yield the rows that are settled together."""
+    # Retractions, corrections and beliefs are settled alone, because their effect depends on everything before them:
+    # facts in other dimensions, claims that get room, candidates. So are names. Both are rare.
     for is_plain, group in groupby(rows, key=lambda row: _manner(row) == PLAIN and row.dimension != NAMES):
         some = list(group)
         yield from [some] if is_plain else ([row] for row in some)
 
 
 def _settle_portion(rows: Sequence[Observation]) -> Counter[str]:
-    """All of them in one transaction; or, where that fails, each in its own."""
+    """Settle all rows in one transaction or, if that fails, each in its own."""
     try:
         return _settle_together(rows)
     except Exception as error:
@@ -100,7 +98,7 @@ def _settle_portion(rows: Sequence[Observation]) -> Counter[str]:
 
 @in_transaction
 def foresee(statements: Sequence[Statement]) -> list[Outcome]:
-    """What would become of the statements if they were settled now, in their order. Nothing is stored."""
+    """Return the outcomes that the statements would have now, in order. Stores nothing."""
     rows = [_observation(storable(one)) for one in statements]
     portions = [[_assertion(row) for row in some] for some in _portions(rows)]
     outcomes = [outcome for some in portions for outcome in settle(some, is_metered=True)]
@@ -109,7 +107,6 @@ def foresee(statements: Sequence[Statement]) -> list[Outcome]:
 
 
 def _observation(statement: Statement) -> Observation:
-    """As the table has it."""
     return Observation(
         digest=statement.key,
         concept=statement.subject,
@@ -149,7 +146,7 @@ def _settle_alone(row: Observation) -> Counter[str]:
 def _settle_or_fail(row: Observation) -> Counter[str]:
     try:
         return _settle_together([row])
-    except Exception as error:  # one bad row never stops the others
+    except Exception as error:  # one bad row must not stop the others
         raise_if_away(error)
         _tell("statement.failed", error, observation=row.pk)
         leases.fail(row, error)
@@ -157,7 +154,7 @@ def _settle_or_fail(row: Observation) -> Counter[str]:
 
 
 def _tell(event: str, error: Exception, **facts: object) -> None:
-    """A traceback where the mistake is ours; what Postgres complains about would quote what people said."""
+    """Log the error, with a traceback only for our own mistakes: those of Postgres would quote what people said."""
     logger.warning(event, exc_info=not isinstance(error, Error), extra={**facts, "error": first_line(error)})
 
 
@@ -182,10 +179,9 @@ def _manner(row: Observation) -> Manner:
 
 
 def explain_due(seconds: float = RUN_S) -> int:
-    """Asks the language model about the concepts that are due, one at a time, until there is none, no model can be
-    asked, or the time is over; how many were dealt with. A call that was begun is waited for.
-
-    Raises OperationalError or InterfaceError where Postgres is away."""
+    """Ask the language model about due concepts, one at a time, until there are none, no model can be asked, or the
+    time is over. Returns how many were processed. A call that has begun is waited for. Raises OperationalError or
+    InterfaceError if Postgres is away."""
     end = time.monotonic() + seconds
     count = 0
     while time.monotonic() < end and leases.due(leases.ObservationKind.CONCEPT).exists():
@@ -199,7 +195,7 @@ def explain_due(seconds: float = RUN_S) -> int:
 
 
 def _explain_next(model: LanguageModel) -> int:
-    """Raises those errors of the language model that concern all concepts."""
+    """Claim and explain one concept. Raises those errors of the language model that concern all concepts."""
     lease = timedelta(seconds=Config.tuning().llm_timeout_s) + EXPLAINING_MARGIN
     rows = leases.claim(leases.ObservationKind.CONCEPT, 1, lease)
     for row in rows:
@@ -224,10 +220,10 @@ def _explain(row: Observation, model: LanguageModel) -> None:
     if (rest := _rest(concept)) > timedelta(0):
         leases.put_off(row, rest)
         return
-    # Asked outside of a transaction: an answer takes seconds, and locks would be held so long.
+    # Ask outside of a transaction: an answer takes seconds, and locks would be held as long.
     heard = explain_concept.evidence_of(concept)
     if heard and not any(channel_of_role(sentence.role) == Channel.USER for sentence in heard):
-        run_transaction(lambda: _finish(row, Observation.Outcome.NEEDLESS))  # only pages and tools speak of it
+        run_transaction(lambda: _finish(row, Observation.Outcome.NEEDLESS))  # only pages and tools mention it
         return
     evidence = " | ".join(sentence.sentence for sentence in heard)
     try:
@@ -241,7 +237,7 @@ def _explain(row: Observation, model: LanguageModel) -> None:
 
 
 def _is_explained(concept: Soas) -> bool:
-    """True if nothing is to be asked about it any more."""
+    """True if nothing needs to be asked about the concept any more."""
     is_muted = concept.is_muted or MutePattern.mutes(concept.token)
     return is_muted or concept.is_common or Edge.objects.filter(concept=concept).exists()
 
@@ -268,7 +264,7 @@ def _learn(
 
 @in_transaction
 def _give_up(row: Observation, concept: Soas, why: str) -> None:
-    """Until the back-off is over: the model was asked and has said nothing of use."""
+    """Put the row off until the back-off is over, because the model said nothing useful."""
     if leases.lock([row]):
         _count_attempt(concept)
         concept.refresh_from_db(fields=["write_attempts", "write_attempted_at"])
@@ -276,7 +272,7 @@ def _give_up(row: Observation, concept: Soas, why: str) -> None:
 
 
 def _finish(row: Observation, outcome: Observation.Outcome) -> bool:
-    """True if the row was still ours."""
+    """Finish the row. Returns False if another worker has claimed it."""
     is_ours = bool(leases.lock([row]))
     if is_ours:
         leases.finish({row.pk: outcome})
@@ -288,7 +284,7 @@ def _count_attempt(concept: Soas) -> None:
 
 
 def _rest(concept: Soas) -> timedelta:
-    """How long the concept is not asked about yet."""
+    """Return how long until the concept may be asked about again."""
     if concept.write_attempted_at is None:
         return timedelta(0)
     wait = EXPLAIN_AGAIN_AFTER[min(concept.write_attempts, len(EXPLAIN_AGAIN_AFTER) - 1)]

@@ -1,4 +1,4 @@
-"""Concepts in the admin: their pages, their flags, their names."""
+"""Admin pages for concepts: what is known of them, their marks, their names."""
 
 from resolution.admin.concepts import concepts
 

@@ -1,4 +1,4 @@
-"""The concepts in the admin: what is known of each, its neighbourhood, and what operators do about it."""
+"""Admin pages for concepts: the facts about each, its neighbourhood, and what operators can do with it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -48,7 +48,7 @@ PAGE = "admin:memory_soas_change"
 
 
 class KindFilter(ListFilter):
-    """Dictionary words, of which there are 29,000, are only shown where they are asked or searched for."""
+    """A filter that hides the 29,000 dictionary words unless the filter or a search asks for them."""
 
     title = "kind"
     parameter_name = "kind"
@@ -83,7 +83,7 @@ class KindFilter(ListFilter):
 
 
 class ConceptList(ChangeList):
-    """Counts the facts of those concepts that are on the page, in one query."""
+    """A list that counts the facts of the concepts on the page in one query."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -96,7 +96,7 @@ class ConceptList(ChangeList):
 def make_marking(
     description: str, mark: ConceptMark, *, to: bool
 ) -> Callable[[Any, HttpRequest, QuerySet[Soas]], None]:
-    """An action of the list."""
+    """Return an action of the list that sets or removes a mark."""
 
     @admin.action(description=description, permissions=["change"])
     def mark_all(page: ReadPage, request: HttpRequest, queryset: QuerySet[Soas]) -> None:
@@ -117,7 +117,7 @@ class SoasAdmin(Fixed, ReadPage):
     search_fields = ("token",)
     search_help_text = "How the concept begins, or a part of it."
     sortable_by = ("token",)
-    ordering = ("-saliency", "-id")  # as the index has it
+    ordering = ("-saliency", "-id")  # matches the index
     actions = ("mute", "unmute", "mark_common", "mark_names")
     own_views = {
         "marks/": "set_marks",
@@ -172,7 +172,8 @@ class SoasAdmin(Fixed, ReadPage):
 
     @method_decorator(require_GET)
     def neighbourhood(self, request: HttpRequest, concept_id: int) -> HttpResponse:
-        """For the picture. ``depth``: how many steps from the concept."""
+        """Return the graph around a concept as JSON, for the picture. The parameter ``depth`` is the number of steps
+        from the concept."""
         if not (self.has_view_permission(request) and request.user.has_perm("memory.view_edge")):
             raise PermissionDenied
         depth = request.GET.get("depth", "1")
@@ -206,7 +207,7 @@ class SoasAdmin(Fixed, ReadPage):
 
     @changes("memory.change_soas")
     def set_marks(self, request: HttpRequest) -> HttpResponse:
-        """Of several concepts at once; what the pages offer as *Undo*, too."""
+        """Set a mark on several concepts at once. The *Undo* buttons post here, too."""
         mark, to = cast(ConceptMark, request.POST.get("mark", "")), request.POST.get("to") == "true"
         keys = [key for text in request.POST.get("keys", "").split(",") if (key := whole_number(text)) is not None]
         back = next_page(request) or reverse("admin:memory_soas_changelist")
@@ -223,7 +224,7 @@ class SoasAdmin(Fixed, ReadPage):
         told = format_html("{} {}.", link(concept), become)
         own = reverse(PAGE, args=[concept_id])
         back = next_page(request) or own
-        if is_muted and back != own:  # which has a button for it
+        if is_muted and back != own:  # whose page has a button for it
             told = with_button(request, told, "Unmute", request.path, muted="false", next=back)
         self.message_user(request, told, messages.SUCCESS)
         return redirect(back)
@@ -241,14 +242,14 @@ class SoasAdmin(Fixed, ReadPage):
 
 
 def keep_statement(page: str, concept: Soas, statement: str) -> str:
-    """The page with the statement in its field as it was written."""
+    """Return the page's address with the statement in its query, so that its field shows what was typed."""
     parts = urlsplit(page)
     kept = urlencode({"concept": concept.pk, "statement": statement[:STATEMENT_MAX]})
     return parts._replace(query=f"{parts.query}&{kept}" if parts.query else kept).geturl()
 
 
 def report_taught(outcome: Outcome, *, is_muted: bool) -> tuple[int, str]:
-    """What became of a fact that was taught: for the operator, with its level."""
+    """Return the message level and the text that report the outcome of teaching a fact."""
     fact = format_triple(outcome.fact)
     existing = format_triple(outcome.existing) if outcome.existing is not None else "another fact"
     match outcome.status:
@@ -275,7 +276,7 @@ def _with_conflict(sentence: str, claim: Claim | None) -> SafeString | str:
 
 
 def as_graph(found: Neighbourhood) -> dict[str, Any]:
-    """The neighbourhood as the page's script takes it."""
+    """Convert the neighbourhood to what the page's script expects."""
     tokens = {node.concept.pk: node.concept.token for node in found.nodes}
     return {
         "nodes": [

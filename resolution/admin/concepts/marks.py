@@ -1,5 +1,4 @@
-"""The marks that operators put on concepts, who put them there last, and what they are told, with the button that takes
-it back."""
+"""Sets marks on concepts, finds who last changed them, and reports changes to operators with an *Undo* button."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from resolution.admin.pages import with_button
 
 ConceptMark = Literal["muted", "common"]
 MARKS: Final[tuple[ConceptMark, ...]] = ("muted", "common")
-# What the log says of a change, and the page in words.
+# The message in the log, and the words of the page for it.
 WORDS: Final = {
     "is_muted: False -> True": "muted",
     "is_muted: True -> False": "unmuted",
@@ -29,13 +28,13 @@ WORDS: Final = {
 }
 NAMED_MAX: Final = 10  # concepts that are named in a message about many
 _BECOME: Final = {"muted": ("no longer muted", "muted"), "common": ("names now", "common words now")}
-# As the flusher writes it, of what is counted by the time of the update.
+# The flusher's formula, on the count at the time of the update.
 SALIENCY: Final = Func(Cast(Greatest(F("encounter_count"), 1), FloatField()), function="log")
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Who changed a mark, and when."""
+    """A change of a mark, with who made it and when."""
 
     what: str
     by: str
@@ -44,7 +43,7 @@ class Marked:
 
 @in_transaction
 def set_mark(mark: ConceptMark, keys: Collection[int], user: User | AnonymousUser, *, to: bool) -> list[Soas]:
-    """Those of these concepts that did not have the mark, or had it, as that before; each with a line in the log."""
+    """Set or remove a mark, log each change, and return the concepts that it changed."""
     field = f"is_{mark}"
     differing = Soas.objects.select_for_update(no_key=True).filter(pk__in=keys, **{field: not to})
     concepts = list(differing.only("token").order_by("pk"))
@@ -55,7 +54,7 @@ def set_mark(mark: ConceptMark, keys: Collection[int], user: User | AnonymousUse
 
 
 def last_changes(concept: Soas) -> list[Marked]:
-    """The last change of each mark, the newest first. One query."""
+    """Return the last change of each mark, newest first. Runs one query."""
     about = {"content_type__app_label": "memory", "content_type__model": "soas", "object_id": str(concept.pk)}
     entries = LogEntry.objects.filter(**about, change_message__in=WORDS).select_related("user")
     newest = entries.order_by("change_message", "-pk").distinct("change_message")
@@ -70,7 +69,7 @@ def last_changes(concept: Soas) -> list[Marked]:
 def report_marked(
     request: HttpRequest, mark: ConceptMark, changed: Sequence[Soas], *, to: bool, back: str, more: str = ""
 ) -> SafeString | str:
-    """What became of several concepts. ``back``: the page to go to after *Undo*."""
+    """Return a message about the changed concepts, with a button that undoes it and returns to the page ``back``."""
     become = _BECOME[mark][to]
     if not changed:
         return f"0 {become}{more}."

@@ -1,4 +1,4 @@
-"""What operators do about names: other names of a concept, merging and renaming concepts and dimensions."""
+"""Admin pages for names: aliases, and merging and renaming of concepts and dimensions."""
 
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from resolution.models import Run
 PAGE: Final = "admin:memory_soas_change"
 SHOWN: Final = 100  # facts
 NAME_MAX: Final = 200  # characters as written
-# What becomes of a fact: the badge's colour and its word.
+# What happens to a fact: the badge's colour and its word.
 FATES: Final = {
     "inserted": ("good", "moves"),
     "confirmed": ("info", "both say so"),
@@ -37,7 +37,7 @@ LEFT_OUT: Final = ("warn", "left out")
 @permission_required("memory.change_soas", raise_exception=True)
 @permission_required("memory.delete_edge", raise_exception=True)
 def merge_page(request: HttpRequest, concept_id: int) -> HttpResponse:
-    """First what a merge would change, for GET; then it does, for POST."""
+    """Preview a merge on GET; merge, or delete the dimension, on POST."""
     concept = get_object_or_404(Soas, pk=concept_id)
     is_dimension = Dimension.objects.filter(pk=concept_id).exists()
     given, text = request.POST or request.GET, ""
@@ -99,7 +99,7 @@ def _describe(one: merging.Moved) -> dict[str, Any]:
 @require_POST
 @permission_required("memory.change_soas", raise_exception=True)
 def set_alias(request: HttpRequest, concept_id: int) -> HttpResponse:
-    """Gives the concept another name, or takes one away (``drop``)."""
+    """Add an alias to the concept, or remove one if the form says ``drop``."""
     concept = get_object_or_404(Soas, pk=concept_id)
     said, text = actor_of(request).attribute(""), request.POST.get("alias", "")[:NAME_MAX]
     try:
@@ -117,6 +117,6 @@ def set_alias(request: HttpRequest, concept_id: int) -> HttpResponse:
 
 
 def _merge_address(name: str) -> str:
-    """Of the page that merges this name; empty where there is nothing to merge."""
+    """Return the address of the page that merges this name, or "" if the name is unknown or already an alias."""
     word = Soas.objects.filter(token=name.strip().lower(), alias=None).first()
     return reverse("admin:memory_soas_merge", args=[word.pk]) if word is not None else ""

@@ -1,4 +1,4 @@
-"""Memories, episodes and the state of projects in the admin."""
+"""Admin pages for memories, episodes and project state."""
 
 from resolution.admin.memories import episodes, memories, project_state
 

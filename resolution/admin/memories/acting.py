@@ -1,4 +1,4 @@
-"""What operators do about memories that stand: one on its page, many in the list, and what they make one."""
+"""Admin actions on memories: on the page of one, on many in the list, and merging several."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -24,13 +24,14 @@ from resolution.errors import DecisionError
 from resolution.memories import merging, moving, service
 
 REASON_MAX: Final = 500  # characters
-TOLD_MAX: Final = 3  # reasons why rows were skipped
+TOLD_MAX: Final = 3  # reasons shown for skipped rows
 LIKE_MAX: Final = 8
-COMPARED_MAX: Final = 2_000  # the newest memories that are looked through for similar ones
+COMPARED_MAX: Final = 2_000  # newest memories that are searched for similar ones
 
 
 class MemoryAct(NamedTuple):
-    """``what`` it means, ``done`` when it is; for memories of these ``statuses``."""
+    """An action on memories of the given ``statuses``. ``what`` explains it; ``done`` is its past participle, for
+    messages."""
 
     label: str
     what: str
@@ -55,14 +56,14 @@ ACTS: Final = {
 
 
 def describe_acts(memory: Memory) -> dict[str, Any]:
-    """Return what the page of a memory offers."""
+    """Return the context for the actions on a memory's page."""
     winner = memory.merged_into or memory
     merges = [
         (merge, Memory.objects.filter(pk__in=losers).defer("lexemes"))
         for merge, losers in merging.find_standing(winner)
         if winner == memory or memory.pk in losers
     ]
-    # Who restores one of a merge leaves its evidence with the winner, too.
+    # Restoring a single loser of a merge would leave its evidence with the winner, too.
     acts = {name: act for name, act in ACTS.items() if memory.status in act.statuses}
     return {
         "acts": [] if winner != memory and merges else [(name, act.label, act.what) for name, act in acts.items()],
@@ -74,7 +75,7 @@ def describe_acts(memory: Memory) -> dict[str, Any]:
 
 
 def make_action(name: str, description: str) -> Callable[[Page, HttpRequest, QuerySet[Memory]], None]:
-    """An act as an action of the list."""
+    """Return an action of the list that applies the act to the selected memories."""
     act = ACTS[name]
 
     @admin.action(description=description, permissions=["change"])
@@ -119,7 +120,6 @@ def act_on_one(request: HttpRequest, memory_id: int) -> HttpResponse:
 @require_POST
 @changing
 def separate(request: HttpRequest) -> HttpResponse:
-    """Takes a merge back."""
     merge = whole_number(request.POST.get("merge", "")) or 0
     row = MemoryHistory.objects.filter(pk=merge).first()
     try:
@@ -133,7 +133,7 @@ def separate(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @changing
 def merge_page(request: HttpRequest) -> HttpResponse:
-    """Shows the memories whose ``ids`` are given, and others like them; for POST, makes them one."""
+    """Show the memories with the given ``ids`` and similar ones; on POST, merge them."""
     given = request.POST or request.GET
     keys = [key for text in given.get("ids", "").split(",") if (key := whole_number(text)) is not None]
     if request.method == "POST":
@@ -169,7 +169,7 @@ def _merge(request: HttpRequest, keys: Sequence[int]) -> HttpResponse:
 
 
 def find_like(chosen: Sequence[Memory]) -> QuerySet[Memory]:
-    """Those with words of the first of them that could be merged with it, the likest first."""
+    """Find memories that share words with the first one and could be merged with it, most similar first."""
     first = chosen[0]
     rows = Memory.objects.filter(project=first.project_id, status=Memory.Status.ACTIVE, is_disputed=False)
     own = Q(agent=first.agent, person=first.person)

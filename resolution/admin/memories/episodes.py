@@ -1,4 +1,4 @@
-"""What was said in conversations, in the admin."""
+"""Admin pages for episodes."""
 
 from functools import partial
 from typing import Any
@@ -17,11 +17,11 @@ from memory.models import Episode, Memory, MemoryLineage
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
 from resolution.views.phrases import tell_when
 
-NEIGHBOURS = 3  # messages of the conversation that are shown before and after
+NEIGHBOURS = 3  # messages of the conversation shown before and after
 
 
 class TextSearch:
-    """Searches texts: those with all of the words, in any form."""
+    """A full-text search for pages, which finds texts that contain all words, in any form."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]  # ModelAdmin's

@@ -1,4 +1,4 @@
-"""Forgetting for good: what would go is shown first."""
+"""Forgetting in the admin: operators see what would be deleted, and confirm it."""
 
 from collections.abc import Callable
 from typing import Any, Literal, cast
@@ -19,7 +19,7 @@ from memory.semantic.forgetting import ForgetScope, Forgotten, forget
 
 
 class Forgets:
-    """Rows that can be forgotten for good, in the list and on their pages."""
+    """A mixin that adds forgetting to the list and the pages of a model."""
 
     change_form_outer_after_template = "resolution/forget_one.html"
 
@@ -34,29 +34,30 @@ class Forgets:
         return super().change_view(request, object_id, form_url, more)  # type: ignore[misc]  # ModelAdmin's
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
-        # Django's log has nothing of it: it would keep the text of what is forgotten.
+        # Django's log has no entries for these rows: they would keep the text of what is forgotten.
         return redirect(f"admin:memory_{self.opts.model_name}_change", object_id)  # type: ignore[attr-defined]
 
 
 def find_address(kind: str) -> str:
-    """Of the list of all rows: of memories it shows only those that hold, unless it is asked for others."""
+    """Return the address of the list of all rows. The list of memories shows only active ones by default."""
     address = reverse(f"admin:memory_{kind}_changelist")
     return f"{address}?status=all" if kind == "memory" else address
 
 
 def make_forgetting(description: str) -> Callable[[Page, HttpRequest, QuerySet[Any]], HttpResponse | None]:
-    """An action of the list of memories or of that of episodes."""
+    """Return an action that forgets the selected memories or episodes."""
 
     @admin.action(description=description, permissions=["forget"])
     def forget_them(page: Page, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        """The page that asks; once that was answered, None: then they are gone, and what went with them is told."""
+        """Return the confirmation page or, once confirmed, forget the rows, report what went with them and return
+        None."""
         kind = cast(Literal["episode", "memory"], page.opts.model_name)
         if "keys" not in request.POST:
             return _ask(request, kind, queryset)
         keys = [key for text in request.POST["keys"].split(",") if (key := whole_number(text)) is not None]
         if keys:
             what = _count(forget(ForgetScope(kind=kind, ids=tuple(keys[:ACTION_MAX]))))
-            # Not as Django does it for each row, which would keep what was forgotten.
+            # One entry without texts: Django's own entries, one per row, would keep what was forgotten.
             table = ContentType.objects.get_for_model(queryset.model)
             LogEntry.objects.create(
                 user_id=request.user.pk or 0, content_type=table, object_repr=f"{what} forgotten", action_flag=DELETION

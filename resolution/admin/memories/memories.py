@@ -1,4 +1,4 @@
-"""Memories in the admin: searched, written, corrected, promoted, taken back."""
+"""Admin pages for memories: search, write, edit, promote, take back."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ from resolution.memories.service import Remembered
 from resolution.models import Conflict, ConflictMember
 from resolution.views.phrases import percent, tell_when
 
-HISTORY_MAX = 50  # changes that are shown of one memory
+HISTORY_MAX = 50  # changes shown on a memory's page
 WORDS = {
     "create": "was written",
     "confirm": "was said again",
@@ -50,7 +50,7 @@ WORDS = {
 
 
 class StatusFilter(ListFilter):
-    """Those that hold, unless others are asked for."""
+    """A filter that shows active memories unless another status is selected."""
 
     title = "status"
     parameter_name = "status"
@@ -132,7 +132,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
     }
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # it is taken back, or forgotten
+        return False  # memories are taken back or forgotten instead
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -172,7 +172,8 @@ class MemoryAdmin(Forgets, TextSearch, Page):
         self._tell_conflict(request, written)
 
     def _tell_conflict(self, request: HttpRequest, outcome: Remembered) -> None:
-        """Other layers are looked at when the transaction of the page is over."""
+        """Report conflicts with other layers after the commit: they are looked for only when the page's transaction
+        ends."""
         if outcome.memory is None or outcome.disputed:
             return
         key = outcome.memory.pk
@@ -184,7 +185,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
 
         transaction.on_commit(tell)
 
-    # Its history tells of it. Django's log would keep the text of what is forgotten.
+    # A memory has its own history. Django's log would keep the text of what is forgotten.
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         return None
 
@@ -250,7 +251,7 @@ class MemoryAdmin(Forgets, TextSearch, Page):
 
 
 def describe(row: MemoryHistory) -> tuple[str, str, str, str]:
-    """When, what, by whom, and why or how."""
+    """Return when, what, by whom, and why or how."""
     before, after = row.before or {}, row.after or {}
     changed = [f"{before[name]} → {after[name]}" for name in ("text", "category") if name in before and name in after]
     if "confidence" in before:

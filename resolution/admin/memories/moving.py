@@ -1,4 +1,4 @@
-"""The page on which operators move memories to another project: what would become of them is shown first."""
+"""Admin page that moves memories to another project, with a preview of the outcome."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -20,7 +20,7 @@ from resolution.admin.pages import actor_of, with_button
 from resolution.errors import DecisionError
 from resolution.memories import moving
 
-ALL: Final = "*"  # instead of a project's id: what all share
+ALL: Final = "*"  # stands for the shared project, which has no id
 
 
 @admin.action(description="Move to another project …", permissions=["change"])
@@ -34,7 +34,7 @@ def move_them(page: Page, request: HttpRequest, queryset: QuerySet[Memory]) -> H
 @require_http_methods(["GET", "HEAD", "POST"])
 @changing
 def move_page(request: HttpRequest) -> HttpResponse:
-    """Asks for the project, shows what would become of the memories there, and for POST moves them."""
+    """Ask for the project and show how the memories would fare there; on POST, move them."""
     given = request.POST or request.GET
     keys = [key for text in given.get("ids", "").split(",") if (key := whole_number(text)) is not None]
     chosen = Memory.objects.filter(pk__in=keys).select_related("project").defer("lexemes").order_by("pk")
@@ -71,7 +71,7 @@ def _move(request: HttpRequest, chosen: Sequence[Memory], project: Project | Non
         except DecisionError as mistake:
             skipped.append(str(mistake))
     tell_skipped(request, skipped)
-    # All that came from one project go back with one button.
+    # One *Undo* button for each project that memories came from.
     for origin in {memory.project for memory in moved}:
         keys = [memory.pk for memory in moved if memory.project == origin]
         told = f"{format_count(len(keys), 'memory', 'memories')} moved from {origin or moving.SHARED} to "
@@ -84,6 +84,6 @@ def _move(request: HttpRequest, chosen: Sequence[Memory], project: Project | Non
 
 
 def describe_move(row: MemoryHistory) -> str:
-    """From where to where; empty where it is another change."""
+    """Return the old and the new project, or "" if the change was no move."""
     names = (row.after or {}).get("moved")
     return " → ".join(name or moving.SHARED for name in names) if names else ""

@@ -1,4 +1,4 @@
-"""Project state in the admin: what operators have settled, replaced and taken back."""
+"""Admin pages for project state: operators set, replace and take back values."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from resolution.memories import project_state as service
 from resolution.memories.project_state import STATE, SettledState
 from resolution.models import Conflict
 
-HISTORY_MAX = 50  # values that are shown of one place
+HISTORY_MAX = 50  # values shown of one category and key
 
 
 class StateForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
@@ -38,7 +38,7 @@ class StateForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk is not None:
-            self.initial["reason"] = ""  # that of the value as it is tells nothing of another
+            self.initial["reason"] = ""  # the old value's reason does not explain a new value
 
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}
@@ -52,7 +52,7 @@ class StateForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
         return said
 
     def validate_constraints(self) -> None:
-        """A value that is settled takes the place of the one that holds."""
+        """Skip the unique constraint: a new value replaces the active one."""
 
 
 @admin.register(ProjectState)
@@ -73,7 +73,7 @@ class ProjectStateAdmin(Page):
     has_take_back_permission = requires("memory.change_projectstate")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # it is replaced or taken back
+        return False  # values are replaced or taken back instead
 
     def has_change_permission(self, request: HttpRequest, obj: ProjectState | None = None) -> bool:
         return super().has_change_permission(request, obj) and (obj is None or obj.status == "active")
@@ -88,7 +88,7 @@ class ProjectStateAdmin(Page):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         row: Any = super().get_object(request, object_id, from_field)
-        if row is not None:  # read once: Unfold asks for what it shows several times
+        if row is not None:  # read once: Unfold evaluates each field several times
             places = ProjectState.objects.filter(project=row.project_id, category=row.category, key=row.key)
             row.others = list(places.exclude(pk=row.pk).order_by("-id")[:HISTORY_MAX])
             disputes = Conflict.objects.filter(members__kind=STATE, members__object_id=row.pk)

@@ -1,4 +1,4 @@
-"""The page *Search*: what a search in somebody's name brings home, as an agent gets it."""
+"""The page *Search*: runs a search in an agent's name and shows what the agent would get."""
 
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -23,7 +23,7 @@ from resolution.views.phrases import percent
 
 LIMIT: Final = 20
 NOBODY: Final = "anonymous@127.0.0.1"
-GIVEN: Final = 5  # where an agent names no limit
+GIVEN: Final = 5  # the default limit for agents
 TYPES: Final[dict[Types, tuple[str, tuple[str, ...]]]] = {
     "both": ("facts, memories and episodes", ("memory.view_edge", "memory.view_memory", "memory.view_episode")),
     "memories": ("memories", ("memory.view_memory",)),
@@ -55,7 +55,7 @@ class SearchForm(forms.Form):
 
 @require_http_methods(["GET", "POST"])
 def search_page(request: HttpRequest) -> HttpResponse:
-    # Posted although nothing changes: what people said belongs into no log.
+    # POST although nothing changes: the query must not end up in access logs.
     types = [(kind, label) for kind, (label, rights) in TYPES.items() if request.user.has_perms(rights)]
     if not types:
         raise PermissionDenied

@@ -1,4 +1,4 @@
-"""``manage.py consolidate``: puts the memories in order, now and in this process."""
+"""``manage.py consolidate``: runs or undoes a consolidation of the memories, in this process."""
 
 import sys
 from argparse import ArgumentParser

@@ -1,4 +1,4 @@
-"""``manage.py detect``: reads the story of a project now and in this process."""
+"""``manage.py detect``: reads the story of a project, in this process."""
 
 from argparse import ArgumentParser
 from typing import Any

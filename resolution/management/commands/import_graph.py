@@ -91,7 +91,7 @@ class Command(BaseCommand):
 
 
 def open_file(name: str) -> BinaryIO:
-    """The file, which can be read more than once. Raises CommandError."""
+    """Open the file so that it can be read more than once. Raises CommandError."""
     if name == "-":
         spooled = tempfile.TemporaryFile()  # noqa: SIM115  closed by the caller
         shutil.copyfileobj(sys.stdin.buffer, spooled)

@@ -1,4 +1,4 @@
-"""``manage.py load_dimensions``: adds dimensions that are shipped for projects of one sort."""
+"""``manage.py load_dimensions``: adds a shipped set of dimensions for one kind of project."""
 
 from argparse import ArgumentParser
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""``manage.py mirror``: what is known of a project, as Markdown."""
+"""``manage.py mirror``: prints what is known of a project, as Markdown."""
 
 from argparse import ArgumentParser
 from datetime import datetime

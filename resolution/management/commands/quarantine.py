@@ -1,4 +1,4 @@
-"""``manage.py quarantine``: takes out of the graph what one agent has stated."""
+"""``manage.py quarantine``: takes an agent's statements out of the graph."""
 
 from argparse import ArgumentParser
 from datetime import datetime

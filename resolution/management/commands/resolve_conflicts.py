@@ -1,4 +1,4 @@
-"""``manage.py resolve_conflicts``: the resolver's run, now and in this process."""
+"""``manage.py resolve_conflicts``: runs the resolver, in this process."""
 
 import getpass
 import logging
@@ -18,7 +18,7 @@ from resolution.domain.verdicts import Verdict
 from resolution.models import Claim, Run
 
 BAR = 30  # characters
-INTERRUPTED = 130  # exit status, as of a shell's command
+INTERRUPTED = 130  # exit status of an interrupted command, as in shells
 
 
 class Command(BaseCommand):
@@ -74,12 +74,12 @@ class Command(BaseCommand):
 
 
 class ProgressBar:
-    """On a terminal a bar that moves, elsewhere a line for each conflict."""
+    """A moving bar on a terminal, else a line for each conflict."""
 
     def __init__(self, out: Any) -> None:
         self.out = out
         self.is_bar = bool(out.isatty())
-        self.width = 0  # of what stands in the bar's line
+        self.width = 0  # characters in the bar's line
 
     def show_conflict(self, run: Run, claim: Claim, outcome: str) -> None:
         seen, total = run.conflicts_seen, max(run.conflicts_total, run.conflicts_seen)
@@ -89,7 +89,7 @@ class ProgressBar:
             self.out.write(f"{seen}/{total} {claim}: {outcome}")
 
     def show_share(self, what: str, done: int, total: int) -> None:
-        """Of an export or an import: elsewhere than on a terminal nothing."""
+        """Show the progress of an export or import; only on a terminal."""
         if self.is_bar:
             share = done / max(total, 1)
             self._draw(f"{what:9} ", share, f"{share:.0%}")
@@ -97,7 +97,7 @@ class ProgressBar:
     def _draw(self, before: str, share: float, after: str) -> None:
         filled = int(BAR * share)
         line = f"{before}[{'#' * filled}{'.' * (BAR - filled)}] {after}"
-        line = line[: shutil.get_terminal_size().columns - 1]  # a line that wraps could not be written over
+        line = line[: shutil.get_terminal_size().columns - 1]  # a wrapped line could not be overwritten
         self.out.write(f"\r{line:<{self.width}}", ending="")
         self.out.flush()
         self.width = len(line)
@@ -110,7 +110,7 @@ class ProgressBar:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the log's lines about what is well: they would tear the bar."""
+    """Suppress log records below WARNING, which would tear the bar."""
     loggers = [logging.getLogger(app) for app in ("memory", "resolution")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""``manage.py set_state``: settles a value of a project, takes one back, or lists what holds."""
+"""``manage.py set_state``: sets or withdraws a value of project state, or lists the active ones."""
 
 import asyncio
 from argparse import ArgumentParser
@@ -54,11 +54,11 @@ class Command(BaseCommand):
             raise CommandError(f"{mistake}.") from mistake
 
     def find_or_make(self, slug: str) -> Project:
-        """Raises CommandError."""
+        """Return the project; create it if it does not exist. Raises CommandError."""
         slug = slug.lower()
         if (project := Project.objects.filter(slug=slug).first()) is not None:
             return project
-        # As the server makes those that requests name: open where this machine's may do so without a token.
+        # Like projects that requests name: open to requests without a token if the server trusts the local machine.
         is_open = settings.FESTINGER_TRUST_LOOPBACK != "none"
         try:
             asyncio.run(make_named(settings.DATABASE_URL, slug, is_open=is_open))

@@ -1,4 +1,4 @@
-"""``manage.py sweep_conflicts``: looks through all layers for contradictions, now and in this process."""
+"""``manage.py sweep_conflicts``: searches all layers for contradictions, in this process."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""What is known of a project, for people to read."""
+"""The mirror: what is known of a project, for people to read."""

@@ -1,4 +1,4 @@
-"""What became of a project since some time: of its state, its facts, its memories and its conflicts."""
+"""Finds what has changed in a project since a time: state, facts, memories, conflicts."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -11,8 +11,8 @@ from resolution.models import Conflict
 from resolution.views.mirror.questions import describe_conflicts
 from resolution.views.phrases import describe_history, names_in
 
-CHANGES_MAX: Final = 200  # of each kind, the newest
-QUIET: Final = ("confirm", "dispute")  # nothing that a memory says changes with it
+CHANGES_MAX: Final = 200  # newest changes of each kind
+QUIET: Final = ("confirm", "dispute")  # actions that do not change what a memory says
 MEMORY_WORDS: Final = {
     "create": "new",
     "edit": "edited",
@@ -27,7 +27,7 @@ MEMORY_WORDS: Final = {
 
 
 class MirrorChange(NamedTuple):
-    """``kind``: what it is about, in a word; ``place``: what on the page it has changed."""
+    """A change. ``kind`` is one word for what changed; ``place`` identifies what it changed on the page."""
 
     at: datetime
     kind: str
@@ -38,7 +38,7 @@ class MirrorChange(NamedTuple):
 
 
 def find_changes(project: Project, concepts: Sequence[int], since: datetime) -> list[MirrorChange]:
-    """The newest first."""
+    """Return the changes, newest first."""
     found = [
         *_of_state(project, since),
         *_of_facts(concepts, since),

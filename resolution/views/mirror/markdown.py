@@ -1,4 +1,4 @@
-"""The mirror of a project as Markdown."""
+"""Renders the mirror of a project as Markdown."""
 
 import re
 from collections.abc import Iterator
@@ -73,5 +73,5 @@ def _mark(field: Field) -> str:
 
 
 def _plain(text: str) -> str:
-    """As Markdown shows it: in one line, with nothing of it taken for syntax."""
+    """Escape the text for Markdown, in one line."""
     return _SYNTAX.sub(r"\\\1", " ".join(text.split()))

@@ -1,4 +1,4 @@
-"""The conflicts of a project as its mirror names them: what each is about, and what its sides say."""
+"""Describes the conflicts of a project for its mirror: what each is about, and what its sides say."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from resolution.models import Claim, Conflict, ConflictMember
 
 @dataclass(frozen=True, slots=True)
 class ProjectQuestion:
-    """A conflict. ``title``: what is asked, or what it is about; ``sides``: what is said of that."""
+    """A conflict. ``title`` is the question or the topic, ``sides`` are the statements about it."""
 
     conflict: Conflict
     title: str
@@ -22,7 +22,8 @@ class ProjectQuestion:
 
 
 def describe_conflicts(conflicts: Iterable[Conflict]) -> list[ProjectQuestion]:
-    """In that order, in as many queries for one as for hundreds. They come with their concept and dimension."""
+    """Describe the conflicts in order. The number of queries is the same for one and for hundreds. Concept and
+    dimension must be selected with them."""
     found = list(conflicts)
     members: defaultdict[int, list[DisputedRow]] = defaultdict(list)
     for row in read_rows(list(ConflictMember.objects.filter(conflict__in=found))) if found else ():
@@ -35,14 +36,15 @@ def describe_conflicts(conflicts: Iterable[Conflict]) -> list[ProjectQuestion]:
 
 
 def _list_sides(conflict: Conflict, rows: Sequence[DisputedRow]) -> list[str]:
-    """Of facts alone what they say of their slot, else all that the members say."""
+    """Return the values that facts give their slot or, for other conflicts, the members' texts."""
     if conflict.slot_kind != Conflict.Kind.EDGE_SLOT:
         return [row.text for row in rows]
     return [row.value or "no longer so" for row in rows]
 
 
 def _name_topic(conflict: Conflict, rows: Sequence[DisputedRow]) -> str:
-    """In the words of the highest layer. A question alone, for the sides say what it adds."""
+    """Name the topic in the words of the highest layer. A question is cut after its question mark: the sides say the
+    rest."""
     if conflict.question:
         asked, mark, _ = conflict.question.partition("? ")
         return asked + mark.strip()

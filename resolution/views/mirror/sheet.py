@@ -1,5 +1,5 @@
-"""What is known of a project: its state, its concepts with their facts, its memories, what is open.
-In few queries however much there is; the page and the command show the same."""
+"""Collects what is known of a project: state, concepts with their facts, memories, open questions. Uses few queries,
+however much there is. The page and the command show the same."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -26,11 +26,12 @@ FACTS_MAX: Final = 5_000
 STATES_MAX: Final = 1_000
 MEMORIES_MAX: Final = 300
 QUESTIONS_MAX: Final = 300
-ALONE: Final = "Others"  # concepts of a kind of which there is but one, or of none
-ALL: Final = "Concepts"  # where they are all of such kinds
+ALONE: Final = "Others"  # concepts without a kind, or the only ones of their kind
+ALL: Final = "Concepts"  # the title if all concepts are such
 Kind = ConflictMember.Kind
 
-# What carries the project's name, or is part of what does; what its agents have stated, or its conversations.
+# Concepts whose facts carry the project's name, concepts that are part of these, and concepts that the project's agents
+# or conversations made statements about.
 CONCEPTS: Final = """
     WITH RECURSIVE named (id) AS (
         SELECT id FROM urd WHERE id <> parent_id
@@ -51,8 +52,8 @@ CONCEPTS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Something that stands on the page. ``conflict``: the id of one that is open about it, ``dispute``: that in words;
-    ``is_changed``: since the date that was asked for."""
+    """Something shown on the page. ``conflict`` is the id of an open conflict about it, ``dispute`` describes that, and
+    ``is_changed`` is True if it has changed since the given date."""
 
     row: Any
     conflict: int | None
@@ -62,15 +63,13 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class DimensionFacts:
-    """What the facts of a concept say in one dimension."""
-
     dimension: Soas
     facts: list[Field]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A concept."""
+    """A concept with its aliases and facts."""
 
     concept: Soas
     names: list[str]
@@ -79,7 +78,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Mirror:
-    """Groups have a title each: of states and memories their category, of concepts their kind."""
+    """The mirror of a project. The keys of groups are titles: categories of states and memories, kinds of concepts."""
 
     project: Project
     since: datetime | None = None
@@ -88,7 +87,7 @@ class Mirror:
     concepts: dict[str, list[Entry]] = field(default_factory=dict)
     memories: dict[str, list[Field]] = field(default_factory=dict)
     changes: Sequence[MirrorChange] = ()
-    left_out: list[str] = field(default_factory=list)  # what there is more of than is shown
+    left_out: list[str] = field(default_factory=list)  # names of what was cut off
 
     @property
     def counts(self) -> dict[str, int]:
@@ -115,7 +114,7 @@ class Mirror:
 
 
 def make_mirror(project: Project, since: datetime | None = None) -> Mirror:
-    """Only an operator is to see it: it has the memories of all persons."""
+    """Make the mirror. Show it to operators only: it contains everybody's memories."""
     mirror = Mirror(project, since)
     concepts = _find_concepts(project)
     if len(concepts) > CONCEPTS_MAX:
@@ -169,7 +168,7 @@ def make_mirror(project: Project, since: datetime | None = None) -> Mirror:
 
 
 def _find_concepts(project: Project) -> list[int]:
-    """One more than are shown shows whether there are more."""
+    """Return one concept more than is shown, which tells if there are more."""
     own = find_belongings(project)
     given: dict[str, Any] = {
         "names": own.names,
@@ -197,7 +196,8 @@ def _list_entries(facts: Iterable[Field]) -> list[Entry]:
 
 
 def _group(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
-    """By their kind, those of engineering in their order, others by the alphabet, and what is alone at the end."""
+    """Group the concepts by kind: kinds of engineering in their order, then others alphabetically, then concepts alone
+    in their kind."""
     kinds = {entry.concept.pk: _find_kind(entry) for entry in entries}
     sizes = Counter(kinds.values())
     groups: defaultdict[str, list[Entry]] = defaultdict(list)
@@ -211,13 +211,14 @@ def _group(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
 
 
 def _find_kind(entry: Entry) -> str:
-    """What it is a ..., else by the dimensions of engineering: what it is a part of tells more than its values."""
+    """Return the concept's kind from its type, else from the dimensions of engineering. What it is part of tells more
+    than its values."""
     kinds = (answer.facts[0].row.parent.token for answer in entry.answers if answer.dimension.token == TYPE)
     answers = sorted(entry.answers, key=lambda answer: answer.facts[0].row.is_isa)
     return next(chain(kinds, filter(None, map(find_entity_type, (answer.dimension.token for answer in answers)))), "")
 
 
 def _list_questions(project: Project, conflict_ids: set[int]) -> list[ProjectQuestion]:
-    """The newest first."""
+    """Return the open questions, newest first."""
     rows = Conflict.objects.filter(Q(pk__in=conflict_ids) | Q(project=project.slug), status="open")
     return describe_conflicts(rows.select_related("concept", "dim").order_by("-id")[:QUESTIONS_MAX])
