@@ -182,8 +182,8 @@ def find_conflicts(wanted: ConflictQuery, hidden: Q | None = None) -> dict[str, 
 
 
 def _narrow(rows: QuerySet[Conflict], wanted: ConflictsQuery, hidden: Q | None) -> QuerySet[Conflict]:
-    kind = wanted.kind or wanted.slot_kind
-    rows = rows.filter(slot_kind=kind) if kind is not None else rows
+    for kind in {wanted.kind, wanted.slot_kind} - {None}:
+        rows = rows.filter(slot_kind=kind)
     rows = rows.filter(conflict_list.of_project(wanted.project)) if wanted.project is not None else rows
     rows = rows.filter(audits.touching(wanted.touches)) if wanted.touches is not None else rows
     return rows if hidden is None else rows.exclude(hidden)

@@ -183,9 +183,10 @@ def find_claim(conflict_id: int, member_id: int | None) -> int:
     waiting = find_open(conflict_id)
     if len(waiting) > 1:
         raise InvalidDecision(f"Name the claim as member_id: {', '.join(map(str, waiting))} are open.")
-    last = rows.order_by("-resolved_at", "-pk").first()
-    if waiting or last is not None:
-        return waiting[0] if waiting or last is None else last.pk
+    if waiting:
+        return waiting[0]
+    if (last := rows.order_by("-resolved_at", "-pk").first()) is not None:
+        return last.pk
     if (conflict := Conflict.objects.filter(pk=conflict_id).first()) is not None:
         raise InvalidDecision(f"Conflict {conflict_id} is of the kind {conflict.slot_kind}: decide it by an action.")
     raise UnknownId(f"There is no conflict {conflict_id}.")

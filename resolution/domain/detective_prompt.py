@@ -3,7 +3,7 @@ question must be about lines of the story and answerable by yes or no."""
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from memory.domain.claims.stems import content_stems, stem, words_of
@@ -161,14 +161,14 @@ def find_lack(members: list[StoryLine]) -> str:
     return ""
 
 
-def find_leak(question: str, members: Iterable[StoryLine], lines: Iterable[StoryLine]) -> str:
+def find_leak(question: str, members: Iterable[StoryLine], lines: Collection[StoryLine]) -> str:
     """Return a word that the question can only have from lines about one other person, or from the sentence in which a
     fact was stated; "" if there is none. Everybody who may see the question's own lines gets to read it."""
     own = list(members)
     owners = {line.owner for line in own}
     # A line of the story may have told the model to reveal it.
-    private = " \n".join([line.text for line in lines if line.owner and line.owner not in owners])
-    private += " \n".join(line.words for line in lines)
+    others = [line.text for line in lines if line.owner and line.owner not in owners]
+    private = " \n".join([*others, *(line.words for line in lines)])
     told = " \n".join(f"{line.text} {line.slot} {line.value}" for line in own)
     secret = set(content_stems(private)) - set(content_stems(told)) - _FRAMING
     return next((word for word in words_of(question) if stem(word) in secret), "")

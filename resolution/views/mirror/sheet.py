@@ -170,13 +170,8 @@ def make_mirror(project: Project, since: datetime | None = None) -> Mirror:
 def _find_concepts(project: Project) -> list[int]:
     """Return one concept more than is shown, which tells if there are more."""
     own = find_belongings(project)
-    given: dict[str, Any] = {
-        "names": own.names,
-        "agents": own.agents,
-        "conversations": own.conversations,
-        "most": CONCEPTS_MAX + 1,
-    }
-    return [concept for (concept,) in fetch_rows(CONCEPTS, given | {"most": CONCEPTS_MAX + 1})]
+    whose = {"names": own.names, "agents": own.agents, "conversations": own.conversations}
+    return [concept for (concept,) in fetch_rows(CONCEPTS, whose | {"most": CONCEPTS_MAX + 1})]
 
 
 def _list_entries(facts: Iterable[Field]) -> list[Entry]:
