@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 
 class Voice(StrEnum):
-    """The strongest first."""
+    """A voice, the strongest first."""
 
     SHARED = "shared"  # the speaker's own, for all agents
     UNSURE = "unsure"  # the speaker's own, or handed over: what it states is for the same speaker
