@@ -1,4 +1,4 @@
-"""What prompts need to know of the agents."""
+"""The agents and projects, as far as prompts need to know them."""
 
 from dataclasses import dataclass, field
 
@@ -28,8 +28,8 @@ class ProjectRow:
 
 @dataclass(slots=True)
 class Audience:
-    """Who can be asked. ``decided``: always or never, where operators have said so, by name; ``teachers``: the names of
-    those who have taught by gutask."""
+    """The agents that can be asked. ``decided``: always or never, where operators have said so, by name; ``teachers``:
+    the names of those who have taught by gutask."""
 
     decided: dict[str, str] = field(default_factory=dict)
     teachers: set[str] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""What prompts have changed in this process's copy of the graph, ahead of the rows that the workers will write."""
+"""Changes by prompts to this process's copy of the graph, ahead of the rows that the workers will write."""
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field, replace

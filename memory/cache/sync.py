@@ -67,7 +67,7 @@ class Follower(Protocol):
 
 @dataclass(slots=True)
 class Announced:
-    """What was announced in one go."""
+    """The changes announced in one go."""
 
     followed: Collection[str] = ()  # tables that followers read
     keys: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))  # by table

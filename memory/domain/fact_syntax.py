@@ -46,8 +46,8 @@ class FactMistake(ValueError):
 
 
 class FactToForget(NamedTuple):
-    """What is to be forgotten. ``fact`` is None if everything known of the concept is meant; ``names_dimension``: false
-    if the dimension is the usual one."""
+    """A concept or fact to be forgotten. ``fact`` is None if everything known of the concept is meant;
+    ``names_dimension``: false if the dimension is the usual one."""
 
     concept: str
     fact: Triple | None = None

@@ -13,7 +13,7 @@ from memory.domain.timing import is_dated
 
 
 class Act(StrEnum):
-    """What becomes of a statement. A conflict without a fact means that it would close a cycle."""
+    """The outcome of a statement. A conflict without a fact means that it would close a cycle."""
 
     PLACE = "place"  # no conflict
     CONFIRM = "confirm"
@@ -41,7 +41,7 @@ class StandingFact(NamedTuple):
 
 
 class Manner(NamedTuple):
-    """How a triple is stated. ``instead_of``: the parent that a change names as no longer true."""
+    """The manner in which a triple is stated. ``instead_of``: the parent that a change names as no longer true."""
 
     kind: SpeechAct = SpeechAct.STATES
     is_hedged: bool = False
@@ -68,8 +68,8 @@ class Incoming(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What people and the resolver have decided: where the triple was moved, whether that keeps a statement of it out,
-    and where others of its slot were moved."""
+    """Decisions by people and the resolver: where the triple was moved, whether that keeps a statement of it out, and
+    where others of its slot were moved."""
 
     moved_to: int | None = None
     keeps_out: bool = False
@@ -80,7 +80,7 @@ UNDECIDED: Final = Decided()
 
 
 class Graph(Protocol):
-    """What the judge asks of the graph around a slot."""
+    """The judge's questions about the graph around a slot."""
 
     def is_above(self, dim_id: int, upper: str, lower: str) -> bool:
         """True if ``upper`` is on the way up from ``lower`` in this dimension."""

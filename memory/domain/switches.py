@@ -1,4 +1,4 @@
-"""What can be switched off for the prompts of an agent."""
+"""The switches for the prompts of an agent."""
 
 from collections.abc import Mapping
 from typing import Final, Literal, get_args

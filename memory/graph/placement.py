@@ -63,9 +63,9 @@ def _past(time: datetime) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What became of a statement. ``edge``: the one in the graph now, which is the statement's own or the one that it
-    collides with; None for a cycle, which ``closing`` closes. ``replaced``: the edge that was superseded or retired.
-    ``ids``: those of the edge that the statement makes, confirms, retires, or would make if it collides."""
+    """The result of placing a statement. ``edge``: the one in the graph now, which is the statement's own or the one
+    that it collides with; None for a cycle, which ``closing`` closes. ``replaced``: the edge that was superseded or
+    retired. ``ids``: those of the edge that the statement makes, confirms, retires, or would make if it collides."""
 
     status: PlacementStatus
     ids: TripleIds
@@ -76,8 +76,8 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a fact from a file, or from another name of its concept, has besides its statement. ``by``: the importer,
-    who did not state it; ``moved_from``: the fact under the other name, where it was said."""
+    """The additional data of a fact from a file, or from another name of its concept. ``by``: the importer, who did not
+    state it; ``moved_from``: the fact under the other name, where it was said."""
 
     by: Attribution
     last_confirmed: datetime

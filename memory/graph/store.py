@@ -44,7 +44,7 @@ NOBODY: Final = ("", "")
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Who stated or changed a fact, and how: through which channel, with which confidence, when, and in which words."""
+    """The speaker or author of a change, the channel, the confidence, the time and the words of a fact."""
 
     agent: str
     source: Source
@@ -68,7 +68,7 @@ class Attribution:
 
 
 class Assertion(NamedTuple):
-    """What is to be placed: a triple, its attribution, and the manner in which it is stated."""
+    """A statement to be placed: a triple, its attribution, and the manner in which it is stated."""
 
     triple: Triple
     attribution: Attribution

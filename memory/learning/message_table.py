@@ -73,8 +73,8 @@ STORE_VECTORS: Final = """
 
 
 class Stored(NamedTuple):
-    """How many messages of a batch are new in the table, and how many it will never take; how many are kept as
-    episodes, and how many of those are users'."""
+    """Counts for a batch: messages that are new in the table, messages that it will never take, messages kept as
+    episodes, and those of them that are users'."""
 
     new: int = 0
     refused: int = 0

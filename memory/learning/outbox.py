@@ -51,7 +51,7 @@ JOURNALED = Gauge(
 
 
 class Copied(NamedTuple):
-    """What became of a journal's messages, how many lines are torn, and whether the file could be read to its end."""
+    """The result of copying a journal: its messages, torn lines, and whether the file could be read to its end."""
 
     stored: Stored
     unreadable: int
@@ -81,7 +81,7 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """How many messages are neither in the table nor in a journal yet, as far as is known."""
+        """The number of messages that are neither in the table nor in a journal yet, as far as is known."""
         return len(self._backlog) + len(self._in_hand)
 
     @property

@@ -58,8 +58,8 @@ TOO_MANY_STATEMENTS = bounds.define(
 
 @dataclass(slots=True)
 class Reading:
-    """What a prompt waits for of one message: the words that the vocabulary has, and statements about concepts with
-    facts. A worker reads the rest (``read_all``)."""
+    """The part of one message that a prompt waits for: the words that the vocabulary has, and statements about concepts
+    with facts. A worker reads the rest (``read_all``)."""
 
     digest: bytes
     key: bytes  # the digest of what is said in it: what an agent rebuilds around that does not count
@@ -111,7 +111,7 @@ class MemoryUse:
 
 @dataclass(slots=True)
 class Allowance:
-    """How much new text may be read for one request: characters, and until when by the monotonic clock."""
+    """A request's allowance of new text: characters, and until when by the monotonic clock."""
 
     characters: int
     until: float

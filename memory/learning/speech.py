@@ -20,8 +20,8 @@ WORD_BYTES: Final = 150  # of a stored word, roughly
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """How a message uses names. ``spoken``: the names that are subject or object of a user's sentences, each as it is
-    written there. ``identifiers``: the words that code uses as its own."""
+    """The use of names in a message. ``spoken``: the names that are subject or object of a user's sentences, each as it
+    is written there. ``identifiers``: the words that code uses as its own."""
 
     spoken: dict[str, str] = field(default_factory=dict)
     identifiers: frozenset[str] = frozenset()

@@ -29,7 +29,7 @@ COST = Counter("festinger_llm_cost_dollars", "Cost of calls in US dollars, where
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call used. ``cost`` is in US dollars; None without the model's prices."""
+    """The usage of a call. ``cost`` is in US dollars; None without the model's prices."""
 
     input_tokens: int
     output_tokens: int

@@ -58,7 +58,7 @@ class HttpFailure(Exception):
 
     @property
     def retry_after_s(self) -> float | None:
-        """How long the server asks to wait; None if it does not say."""
+        """The seconds that the server asks to wait; None if it does not say."""
         try:
             return max(0.0, float(self.headers.get("retry-after", "")))
         except ValueError:  # absent, or a date, which none of the three sends

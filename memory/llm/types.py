@@ -14,7 +14,7 @@ Ending = Literal["whole", "cut", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a model is and how to get in."""
+    """The address of a model, and the key to it."""
 
     name: str
     url: str  # without a trailing slash

@@ -33,7 +33,7 @@ IS_CHANNEL = Q(channel__in=[value for value, _ in CHANNELS])
 
 
 class Source(models.TextChoices):
-    """How a fact came to be known."""
+    """The part that put a fact into the graph."""
 
     CLOUD_LLM = "cloud_llm", "language model"
     INFERRED = "inferred", "read in a prompt"
@@ -314,7 +314,7 @@ class Edge(models.Model):
 
 
 class EdgeHistory(models.Model):
-    """What happened to an edge. Append-only: triggers refuse changes (sql/triggers.sql)."""
+    """A change of an edge. Append-only: triggers refuse changes (sql/triggers.sql)."""
 
     # Without a foreign key to the edge, which may be gone: the history identifies it by its slot.
 

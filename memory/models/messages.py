@@ -1,4 +1,4 @@
-"""What was heard: which messages have been counted, and the sentences that name a concept."""
+"""Messages that were heard or counted, openings of conversations, and the sentences that name a concept."""
 
 from django.db import models
 from django.db.models import Q
@@ -71,8 +71,8 @@ class HeardMessage(models.Model):
 
 
 class PromptOpening(models.Model):
-    """How conversations of one speaker begin. An opening of three conversations that nobody continued is a program's
-    template: nobody has said it."""
+    """The opening of conversations of one speaker. An opening of three conversations that nobody continued is a
+    program's template: nobody has said it."""
 
     class State(models.TextChoices):
         COUNTING = "counting", "is counted"

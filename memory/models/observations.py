@@ -1,5 +1,4 @@
-"""What is to be learned: statements and unknown concepts on their way into the graph, and the calls of language
-models."""
+"""The queue of statements and unknown concepts on their way into the graph, and the calls of language models."""
 
 from django.db import models
 from django.db.models import Q
@@ -21,7 +20,7 @@ class Observation(models.Model):
         CONCEPT = "concept"
 
     class Says(models.TextChoices):
-        """What a triple does to earlier statements (memory.domain.cues.modality.SpeechAct)."""
+        """The effect of a triple on earlier statements (memory.domain.cues.modality.SpeechAct)."""
 
         STATES = "states"
         RETRACTS = "retracts", "takes it back"

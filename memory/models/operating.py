@@ -1,4 +1,4 @@
-"""What operators maintain: language models, settings, agents; and the signs of life of processes."""
+"""Tables that operators maintain: language models, settings, projects, agents; and the signs of life of processes."""
 
 from urllib.parse import urlsplit
 
@@ -116,7 +116,8 @@ class Config(models.Model):
 
 
 class Project(models.Model):
-    """What memories and episodes belong to. Facts are shared by all; so are memories and episodes without a project."""
+    """A project, to which memories and episodes belong. Facts are shared by all; so are memories and episodes without a
+    project."""
 
     slug = models.CharField(max_length=64, help_text="How requests name it: small letters, digits and . _ -")
     name = models.CharField(max_length=120)

@@ -1,5 +1,5 @@
-"""What was said, and what is remembered of it. The embeddings are in tables of their own, which only exist if Postgres
-has the extension ``vector`` (memory/semantic/vectors)."""
+"""Episodes (messages) and memories. The embeddings are in tables of their own, which only exist if Postgres has the
+extension ``vector`` (memory/semantic/vectors)."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -108,7 +108,8 @@ class ForgottenEpisode(models.Model):
 
 
 class ExtractionMark(models.Model):
-    """How far a language model has read what a speaker said in a project, to find what is worth remembering."""
+    """The newest of a speaker's episodes in a project that a language model has searched for what is worth
+    remembering."""
 
     agent = models.CharField(max_length=120)
     person = models.CharField(max_length=200, blank=True, default="", db_default="")
@@ -273,7 +274,7 @@ class MemoryLineage(models.Model):
 
 
 class MemoryHistory(models.Model):
-    """What happened to a memory. Rows are deleted only with a memory that is forgotten."""
+    """A change of a memory. Rows are deleted only with a memory that is forgotten."""
 
     class Action(models.TextChoices):
         CREATE = "create"

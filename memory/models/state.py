@@ -1,4 +1,4 @@
-"""What operators have decided for a project."""
+"""The values that operators have decided for a project."""
 
 from django.db import models
 from django.db.models import F, Q

@@ -14,7 +14,7 @@ MaybeReading = Reading | None
 
 @dataclass(slots=True)
 class Mentions:
-    """What a prompt names. ``salient`` is a superset of the salient names, None if not determined yet."""
+    """The names in a prompt. ``salient`` is a superset of the salient names, None if not determined yet."""
 
     readings: Sequence[Reading]
     names: set[str] = field(default_factory=set)  # all that can be recalled or asked about
@@ -36,7 +36,7 @@ class Mentions:
 
 @dataclass(slots=True)
 class Beginning:
-    """What the messages of a conversation name up to some point."""
+    """The names in the messages of a conversation up to some point."""
 
     # It grows with the conversation, so that a long history is not scanned again with each turn.
     _mentions: Mentions = field(default_factory=lambda: Mentions(()))

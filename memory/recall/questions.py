@@ -25,8 +25,8 @@ QUESTIONS_SHARE: Final = 1 / 3
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Who may be asked what. ``refusal`` says why this agent is asked nothing; empty if it may be. ``asked``: the
-    concepts that its conversation was asked about."""
+    """Which questions an agent may be sent. ``refusal``: why none; empty if it may be asked. ``asked``: the concepts
+    that its conversation was asked about."""
 
     refusal: str = ""
     asked: frozenset[str] = frozenset()
@@ -96,7 +96,7 @@ def _find_identifiers(cache: Cache, readings: Sequence[Reading], tokens: Set[str
 
 @dataclass(slots=True)
 class _Room:
-    """How many characters may still be searched for one prompt."""
+    """The characters that may still be searched for one prompt."""
 
     left: int = LISTENED_MAX
 

@@ -73,8 +73,8 @@ of_speakers: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ForgetScope:
-    """What is to be forgotten: everything that matches all given conditions. ``conversation``: its digest, as ``/why``
-    shows it, in hexadecimal digits. ``ids``: rows of a ``kind``, episode or memory."""
+    """The selection to be forgotten: everything that matches all given conditions. ``conversation``: its digest, as
+    ``/why`` shows it, in hexadecimal digits. ``ids``: rows of a ``kind``, episode or memory."""
 
     agent: str = ""
     person: str = ""
@@ -120,7 +120,7 @@ class ForgetScope:
 
 
 class Forgotten(NamedTuple):
-    """How many were forgotten, and the newest of them."""
+    """The numbers of forgotten rows, and the newest texts."""
 
     episodes: int
     memories: int

@@ -37,7 +37,7 @@ KEPT: Final[tuple[str, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Who writes or changes a memory, through which channel, where it was said, when, and why; in which run of the
+    """The author of a change to a memory, the channel, the conversation, the time and the reason; ``run``: of the
     consolidation."""
 
     actor: str

@@ -39,7 +39,7 @@ def describe_match(match: CueMatch) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a sentence is about, if it is one thing, and where that is mentioned."""
+    """The one thing that a sentence is about, and where it is mentioned."""
 
     concept: str
     start: int

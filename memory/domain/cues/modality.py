@@ -11,7 +11,7 @@ from memory.domain.language.english import modality as english
 
 
 class SpeechAct(StrEnum):
-    """What a statement does to earlier statements."""
+    """The effect of a statement on earlier statements."""
 
     STATES = "states"
     RETRACTS = "retracts"  # takes the triple back

@@ -33,7 +33,7 @@ _NOISE_AFTER: Final = re.compile(r"\s+\w")
 
 
 class Vocabulary(Protocol):
-    """What the reader of cues needs to know about words and the graph."""
+    """The knowledge about words and the graph that the reader of cues needs."""
 
     def is_common(self, token: str) -> bool:
         """True if it is an ordinary English word."""

@@ -49,7 +49,7 @@ _NOT_A_WORD: Final = re.compile(r"\+\+|#")  # `C++ library`: a token of it would
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """What a cue says of its subject."""
+    """The parent that a cue gives its subject."""
 
     token: str
     dimension: str

@@ -107,7 +107,7 @@ _LINE_MAX: Final = 4_000  # characters of a line in which all names are looked f
 
 
 class _Counts(NamedTuple):
-    """How many words are grammar, function words of another language, or known to everybody."""
+    """The numbers of words that are grammar, function words of another language, or known to everybody."""
 
     grammar: int
     foreign: int

@@ -1,4 +1,4 @@
-"""What secrets look like, and what is only a placeholder: shared by the modules that find them."""
+"""The shapes of secrets and of placeholders, shared by the modules that find secrets."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Who speaks, and what they may be given."""
+"""Speakers and scopes: who speaks, and what they may be given."""
 
 from typing import Final, NamedTuple
 from zlib import crc32

@@ -1,4 +1,4 @@
-"""How English says that something has changed, is so only roughly, or holds until further notice: this tells a project
+"""Phrases that say that something has changed, is so only roughly, or holds until further notice. They tell a project
 history that develops from one that contradicts itself."""
 
 ENDED = r"no longer|any ?more|any longer|instead"

@@ -1,6 +1,6 @@
-"""How people and programs hand over a text that somebody else has written. Alternatives of regular expressions for
-lower-case text; an underscore marks an optional blank. Includes a few words of other languages in which pages and mails
-reach people who write English."""
+"""Phrases with which people and programs hand over a text that somebody else has written. Alternatives of regular
+expressions for lower-case text; an underscore marks an optional blank. Includes a few words of other languages in which
+pages and mails reach people who write English."""
 
 from memory.domain.language.english.requests import TASKS
 from memory.domain.text.function_words import AUXILIARIES, PRONOUNS, WH_WORDS, split_words

@@ -1,4 +1,4 @@
-"""What people say about themselves and their agreements, in words that are to be remembered.
+"""Phrases in which people speak about themselves and their agreements, in words that are to be remembered.
 
 Patterns are for lower-case text with straight apostrophes; lists of words name classes, not sentences anyone has seen.
 """

@@ -1,4 +1,4 @@
-"""What makes a clause no statement, or one that is only believed, taken back or corrected.
+"""Phrases that make a clause no statement, or one that is only believed, taken back or corrected.
 
 Alternatives of regular expressions for lower-case text with straight apostrophes. A statement that one of ``DOUBTS`` or
 ``CONDITIONS`` covers, or one of ``REVOCATIONS`` follows, is not asserted."""

@@ -1,5 +1,5 @@
-"""How system texts tell a model that a program reads its answer, or that it talks with somebody. Alternatives of
-regular expressions for lower-case text."""
+"""Phrases of system texts that tell a model that a program reads its answer, or that it talks with somebody.
+Alternatives of regular expressions for lower-case text."""
 
 _PEOPLE = (
     r"(?:users?|people|persons?|customers?|visitors?|clients?|guests?|students?|learners?|developers?|engineers?"

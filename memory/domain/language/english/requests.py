@@ -1,4 +1,4 @@
-"""How people ask a model for something: verbs that open a request, and words that make a request of a sentence.
+"""Requests to a model: verbs that open one, and words that make one of a sentence.
 
 Patterns are for lower-case text with straight apostrophes; lists of words name classes, not sentences anyone has seen.
 """
