@@ -47,7 +47,7 @@ DAILY = (
 VIEWERS_GROUP = "viewers"
 OPERATORS_GROUP = "operators"
 APPS = ("memory", "resolution", "proxy", "django_celery_beat")
-# What operators may do besides viewing. Accounts and groups are for superusers.
+# Permissions of operators besides viewing. Accounts and groups are for superusers.
 OPERATING = {
     "resolution.change_conflict": "decide conflicts, undo decisions, run the resolver",
     "resolution.change_candidate": "promote and dismiss candidates",

@@ -20,7 +20,7 @@ FILE = "encryption_keys"
 # The file also keeps the previous key: a row that was encrypted while the keys changed can still be read.
 KEPT = 2
 KEY_MAX = 4096  # characters of a provider's key
-# What a header can carry. An HTTP client that is given anything else quotes it in its error.
+# The characters that a header can carry. An HTTP client quotes any other value in its error.
 _PLAIN = re.compile(r"[!-~]+")
 _STORED: tuple[tuple[type[LanguageModel | NotificationTarget], str], ...] = (
     (LanguageModel, "api_key"),
@@ -96,7 +96,7 @@ def rotate() -> tuple[int, list[LanguageModel | NotificationTarget]]:
 
 
 def _fernet() -> MultiFernet:
-    """Encrypt with the newest key, decrypt with any. The file gets its first key on first use."""
+    """Return a Fernet that encrypts with the newest key and decrypts with any. Creates the first key on first use."""
     keys = list(settings.ENCRYPTION_KEYS)
     if not keys:
         with _file() as file:  # read each time: another process may have rotated it

@@ -54,7 +54,7 @@ class Page(ModelAdmin):
     show_facets = ShowFacets.NEVER  # they count the whole table, for each choice
     list_per_page = 50
     list_max_show_all = 50  # longer pages take too long
-    list_name = ""  # as the menu calls it, where the model has another name
+    list_name = ""  # the name in the menu, if it differs from the model's
     # Views of the page, or the names of the methods that are views, by the end of their path. The URL is named after
     # the path: "bulk/undo/" makes it APP_MODEL_bulk_undo.
     own_views: Mapping[str, str | Callable[..., HttpResponse]] = {}
@@ -79,9 +79,9 @@ class Page(ModelAdmin):
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)
-        shown.title = capfirst(str(self.opts.verbose_name_plural))  # else "Select fact to view"
+        shown.title = capfirst(str(self.opts.verbose_name_plural))  # otherwise "Select fact to view"
         if not (shown.query or shown.has_active_filters):
-            shown.full_result_count = shown.result_count  # else its title offers to "Show all" where all is shown
+            shown.full_result_count = shown.result_count  # otherwise its title offers to "Show all" when all rows are shown
         return shown
 
 

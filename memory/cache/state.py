@@ -49,7 +49,7 @@ class Cache:
     referenced: Counter[int] = field(default_factory=Counter)  # edges that use a concept as parent or dimension
     places: Counter[int] = field(default_factory=Counter)  # facts in the dimension `geography`, by parent
     agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
-    agents_by_name: dict[str, AgentRow] = field(default_factory=dict, init=False)  # in small letters
+    agents_by_name: dict[str, AgentRow] = field(default_factory=dict, init=False)  # in lower case
     audience: Audience = field(default_factory=Audience)
     projects: dict[str, ProjectRow] = field(default_factory=dict)  # by slug
     states: ProjectStates = field(default_factory=ProjectStates)

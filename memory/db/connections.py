@@ -55,7 +55,7 @@ def is_lost(error: BaseException) -> bool:
     """True if it was raised because Postgres is not there, or went away during the operation."""
     link: BaseException | None = error
     while link is not None:
-        # What libpq notices by itself has no SQLSTATE, and so comes as a bare DatabaseError. Cleaning up after a lost
+        # An error that libpq notices by itself has no SQLSTATE, and is a bare DatabaseError. Cleaning up after a lost
         # connection raises further errors: that autocommit cannot be switched on, that a cursor is closed.
         if isinstance(link, psycopg.OperationalError | psycopg.InterfaceError) or type(link) is psycopg.DatabaseError:
             return True

@@ -1,4 +1,4 @@
-"""Through which channel something was said, and how much a statement of each channel may change."""
+"""The channels through which something is said, and how much a statement of each may change."""
 
 from enum import StrEnum
 from typing import Final

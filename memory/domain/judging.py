@@ -20,7 +20,7 @@ class Act(StrEnum):
     REPLACE = "replace"
     RETIRE = "retire"
     CONFLICT = "conflict"
-    CANDIDATE = "candidate"  # it waits beside the graph
+    CANDIDATE = "candidate"  # waits beside the graph
     OUTDATED = "outdated"
     DECIDED = "decided"  # a decision about it exists
     NOTHING = "nothing"

@@ -77,7 +77,7 @@ def select_statements(
         if known is None:
             found[key] = match, manner
         elif _takes_back(known, manner) and not is_weaker(match.channel, known[0].channel):
-            del found[key]  # what was said last holds, in its order
+            del found[key]  # the last one counts, in its order
             found[key] = match, manner
         elif _outweighs(match, known[0]):
             found[key] = match, manner

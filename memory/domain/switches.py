@@ -10,5 +10,5 @@ SWITCHES: Final[tuple[Switch, ...]] = get_args(Switch)
 # Those that are on or off for an agent; remembering may also be left to the setting.
 AGENT_SWITCHES: Final = SWITCHES[:-1]
 
-# What is off, each with the reason.
+# The switches that are off, each with the reason.
 Restrictions = Mapping[Switch, str]

@@ -40,8 +40,8 @@ class Message(NamedTuple):
         return self.voice in (Voice.QUOTED, Voice.NOBODYS)
 
 
-Span = tuple[int, int]  # where a part of a text starts and ends, in characters
-Slot = tuple[int, int]  # the ids of a concept and a dimension: where one fact has room, or many where all is kept
+Span = tuple[int, int]  # start and end of a part of a text, in characters
+Slot = tuple[int, int]  # the ids of a concept and a dimension: room for one fact, or for many where all is kept
 # The room for one fact: a slot or, in a dimension that keeps all, one parent's part of it.
 Place = Slot | tuple[int, int, int]
 

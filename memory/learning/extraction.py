@@ -45,7 +45,6 @@ class NewMessage:
 
     @classmethod
     def of(cls, cache: Cache, heard: HeardMessage) -> Steps["NewMessage"]:
-        """Read a heard message."""
         read = yield from read_all(cache, heard.role, heard.text)
         said = heard.role, heard.text, heard.at
         return cls(heard.key, heard.agent, heard.scope, *said, read, heard.voice, heard.is_dated, heard.request)

@@ -277,7 +277,6 @@ class Outbox:
             )
 
     async def _copy(self, file: BinaryIO) -> Copied:
-        """Copy a journal to the table."""
         stored, unreadable = Stored(), 0
         while True:
             try:

@@ -30,10 +30,10 @@ from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
 from memory.learning.speech import SILENCE, Speech, read_speech
 
-# What a process remembers of what it read, roughly.
+# Approximate bound on the readings that a process remembers.
 READINGS_MAX_BYTES = 64_000_000
 READING_BYTES = 600  # without its text, names and statements
-WORD_BYTES = 60  # of a name, besides its place in a set; its characters count in addition
+WORD_BYTES = 60  # of a name with its characters, besides its place in a set
 TRIPLE_BYTES = 300
 # How much of one message is read at once, in characters: all streams wait meanwhile. In text full of cues, a sentence
 # takes 8 microseconds a character; text with combining marks takes 4.
@@ -43,7 +43,7 @@ CUE_SENTENCES_MAX = 4_000
 AT_ONCE_TEXT_MAX = 8_192
 AT_ONCE_SENTENCES_MAX = 1_000
 MARKED_TEXT_MAX = 10_000
-# Of JSON in which a message may come, in characters: 3 ms.
+# Characters of JSON in which a message may come: 3 ms.
 ENVELOPE_MAX = 500_000
 STEP_CHARACTERS = 4_000  # of the words that are read in one step, while a prompt waits
 

@@ -101,6 +101,6 @@ def select_names(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow])
 def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str]:
     if not names:
         return {}
-    # What others may have written is no evidence of what a concept is.
+    # Sentences that others may have written are no evidence of what a concept is.
     is_own = message.role in OWN_VOICES
     return sentences_naming(own_words(message.text, Voice.SHARED) if is_own else message.text, names)

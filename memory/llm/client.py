@@ -42,7 +42,7 @@ ERROR_MAX: Final = 1_000  # characters of an error that are shown
 
 # The settings that name a model.
 Use = Literal["write_model_id", "resolve_model_id", "consolidate_model_id", "detective_model_id"]
-# What it means if they name none.
+# The consequences if they name none.
 WITHOUT: Final[dict[Use, str]] = {
     "write_model_id": "No language model explains unknown concepts: they wait for one.",
     "resolve_model_id": "No language model decides conflicts: they wait for an operator.",

@@ -37,7 +37,6 @@ class SpeakersGraph:
         return [*(edge for edge in shared if not edge.is_root), *alone, *(edge for edge in shared if edge.is_root)]
 
     def find_edge(self, ids: TripleIds) -> EdgeRow | None:
-        """Return the edge in the place of this triple."""
         edge = find_edge(self.cache, ids)
         if edge is not None or ids.concept_id not in self.own:
             return edge

@@ -48,8 +48,8 @@ def merge(winner: Memory, losers: Sequence[Memory], by: Change) -> None:
 
 
 def take_back(memory: Memory, run: int, by: Change) -> bool:
-    """Take back what a run of the consolidation has changed, except for later changes; False if the memory's status has
-    changed since."""
+    """Take back what a run of the consolidation has changed, except for later changes. Return False if the memory's
+    status has changed since, or if a person has said since what the run concluded."""
     return _put_back(memory, memory.history.filter(run=run).exclude(action=Action.UNDO).order_by("id"), by)
 
 
@@ -86,8 +86,8 @@ def _put_back(memory: Memory, rows: Iterable[MemoryHistory], by: Change) -> bool
 
 
 def put_back(memory: Memory, was: Mapping[str, Any], left: Mapping[str, Any], by: Change) -> bool:
-    """Restore the former values of those that are still as they were ``left``; False if the status has changed
-    since."""
+    """Restore the former values (``was``) of those that are still as they were ``left``. Return False if the status
+    has changed since."""
     now = take_snapshot(memory)
     if now["status"] != left.get("status", now["status"]):
         return False

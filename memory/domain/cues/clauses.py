@@ -26,7 +26,7 @@ _INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS
 _HALF_PREPOSITIONS: Final = split_words("according based depending due prior regarding starting thanks")
 # `it turns out kvasir`: part of the verb.
 _PARTICLES: Final = split_words("down off out up")
-# What follows these is not part of the noun before them: `talk to Ada, a data engineer`.
+# A phrase after one of these is not part of the noun before it: `talk to Ada, a data engineer`.
 _LOOSE_PREPOSITIONS: Final = split_words("about at by on to upon with")
 _COMPLEMENTIZER: Final = "that"
 _SUBJECT_PRONOUNS: Final = split_words("i you he she it we they who")
@@ -140,7 +140,7 @@ def belongs_to_noun(lead: list[str]) -> bool:
 
 def is_kind(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
     """True if the words before the name show that it is a kind of thing: `a pod`, `the API`, `each container`."""
-    # Names go without a determiner, unless a noun stands on either side: `the tool flarn`, `the kvasir service`.
+    # Names have no determiner, unless a noun is on either side: `the tool flarn`, `the kvasir service`.
     if clause.text[clause.lead_end : clause.name.start].startswith(("'s", "\u2019s")):
         return _is_word(clause, vocabulary)
     is_adjacent = True

@@ -16,7 +16,7 @@ from memory.domain.language.english import names, nouns, verbs
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
 _ADVERBS: Final = rf"(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))*"
-# What may stand between a statement and a cue that says more about the same thing.
+# What may come between a statement and a cue that says more about the same thing.
 _RELATIVE: Final = re.compile(rf",? ?(?:(?:and|but) )?(?:that|which|who){_ADVERBS}\Z")
 _AND: Final = re.compile(rf",? ?(?:and|but){_ADVERBS}\Z")
 _COMMA_ONLY: Final = re.compile(rf",{_ADVERBS}\Z")

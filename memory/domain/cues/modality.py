@@ -62,7 +62,7 @@ class SentenceContext(NamedTuple):
 
     before: str = ""  # a piece of the text
     after: str = ""
-    topic: str = ""  # what `It` at its beginning stands for
+    topic: str = ""  # the referent of `It` at its beginning
     runs_only: bool = False  # only if the sentence tells of a program
 
 

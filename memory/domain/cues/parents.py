@@ -133,7 +133,7 @@ def make_parent(
         if not context or of is None:
             return None
         end = of.end
-    # Whose it is only the speaker knows, not the shared graph: that is remembered for them.
+    # Only the speaker knows whose it is, not the shared graph: that is remembered for them.
     if form.is_isa and not context and not as_typed and phrase.head in memory_phrases.RELATIVES:
         return None
     if form is Form.IS_THE and not context and not tells_kind(phrase):

@@ -30,7 +30,7 @@ class Form(Enum):
     IS_A = ("an?", "type", True, VERB)
     IS_ONE_OF = ("one of (?:our|my)", "type", True, VERB)
     IS_OUR = ("(?:our|my|its|their|his|her)", "type", True, VERB)
-    IS_THE = ("the", "type", True, VERB)  # only with `of Z`, or with what tells one of a kind: `the paging network`
+    IS_THE = ("the", "type", True, VERB)  # only with `of Z`, or with a noun that tells the kind: `the paging network`
     IS_ALSO = ("(?:called|named|known as|referred to as)", NAMES, False, VERB)  # with `also` or `now`
     IS_OWNED_BY = ("(?:owned|maintained) by", "owned-by", False, VERB)
     IS_HOSTED = ("(?:hosted (?:by|on|at|with)|deployed (?:on|to)|running on)", "runs-on", False, VERB)

@@ -83,7 +83,7 @@ def prompt_for(concept: str, evidence: Sequence[QuotedSentence], dimensions: Map
     return "\n".join(lines)
 
 
-# No tag, and no control token of a model's template (<|im_end|>, [INST]), can be written without these.
+# Without these signs nothing can write a tag or a control token of a model's template (<|im_end|>, [INST]).
 _ESCAPED: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>[]"}
 
 

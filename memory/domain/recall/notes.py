@@ -120,7 +120,7 @@ def show_note(
     return note._replace(text=shown) if shown else None
 
 
-# What begins a speaker's part in the prompts that models are trained on, or that clients flatten conversations into.
+# The beginning of a speaker's part in prompts that models are trained on, or that clients flatten conversations into.
 _HEADING: Final = re.compile(
     r"^(?P<before>\W{0,8}(?:\w+[ \t]+)?"
     r"(?:system|user|assistant|human|ai|tool|developer|function|instructions?))[ \t]*:",

@@ -96,7 +96,7 @@ def find_announced(text: str) -> list[Span]:
     """Return the spans in ascending order; they do not overlap."""
     lowered = text.replace("\u0130", "I").lower()  # the only letter that would get longer
     found: list[Span] = []
-    at, start, end = 0, 0, 0  # where the last label ended; the last secret
+    at, start, end = 0, 0, 0  # the end of the last label; the last secret
     for root in _find_roots(lowered):
         # A label may come between another one and its value, but not within a value.
         if root < at or start <= root < end or (label := _LABEL.match(lowered, root)) is None:

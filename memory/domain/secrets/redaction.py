@@ -206,7 +206,7 @@ def _is_key(run: str) -> bool:
         return False
     if _OWN_TOKEN.match(run) is not None:
         return True
-    # Of letters alone: `sk-learn-extra-package` is spelled in words, a key is not.
+    # Letters alone: `sk-learn-extra-package` is spelled in words, a key is not.
     return is_key(run) and (_DIGIT.search(run) is not None or _LONG_PART.search(run) is not None)
 
 

@@ -151,7 +151,7 @@ _DESCRIPTION: Final = re.compile(
     r"[ \t]{0,4}(?=\S)"
 )
 _WORDS_OF_PHRASE: Final = re.compile(r"[A-Za-z]{2,16}(?:[ \t][A-Za-z]{2,16}){2,47}+(?=[.,;!?)\"'\r\n]|\Z)")
-_SEED_WORDS: Final = 11  # a phrase of so many words is not all grammar, whatever the word list contains
+_SEED_WORDS: Final = 11  # a phrase this long may contain some grammar, as word lists for seeds do
 _REACH: Final = 500  # characters of a phrase
 
 

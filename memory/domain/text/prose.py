@@ -9,7 +9,7 @@ from memory.domain.authorship.parts import quoted_spans
 from memory.domain.steps import Steps
 from memory.domain.text.sentences import MASK, find_code, mask
 
-# How a line begins that a program wrote, or that somebody types into one.
+# The beginning of a line that a program wrote, or that somebody types into one.
 _PRINTED: Final = re.compile(
     r"[\[({<]?\d{4}[-/.]\d\d[-/.]\d\d|[\[(]?\d\d:\d\d[:\]]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d"
     r"|[\w.\-/\[\]() ]{0,40}(?:error|exception|warn|warning|fatal|panic|failure|info|debug|notice|hint|caused by)"

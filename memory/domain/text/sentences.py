@@ -120,10 +120,9 @@ class SentenceFinder:
         if head[-2:-1].isdigit():
             return _MONTH.match(self._text, stop) is not None and _ORDINAL.search(head) is not None
         found = _ABBREVIATION.search(head)
-        # "No." is a number's only before one; else it answers.
         if found is None:
             return False
-        # "No." is a number's only before one, else it answers; a small letter is a page's or half of "e. g.".
+        # "No." abbreviates only before a number, otherwise it answers; so does a letter: a page's, or half of "e. g.".
         if _NO.search(head):
             return _NUMBER.match(self._text, stop) is not None
         is_small_letter = found[0][-2].islower() and len(found[0].strip(" (\"'\n\t")) == 2

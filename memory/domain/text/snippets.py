@@ -47,7 +47,7 @@ def sentences_naming(text: str, names: Collection[str]) -> dict[str, str]:
 
 def sentence_stating(text: str, start: int, end: int) -> str:
     """Return the sentence around a statement, single-spaced, at most `STATEMENT_MAX` characters, its secrets masked."""
-    # Of a very long line, only the surroundings of the statement: a sentence is hardly longer.
+    # Only the surroundings of the statement if the line is very long: a sentence is hardly longer.
     first = max(text.rfind("\n", 0, start) + 1, text.rfind(" ", 0, max(0, start - _LONG)) + 1)
     last = min(_end(text, "\n", end), _end(text, " ", end + _LONG))
     line = text[first:last]

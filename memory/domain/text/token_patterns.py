@@ -53,7 +53,6 @@ def patterns_of(alphabet: _Alphabet) -> Patterns:
     more = f"(?: {capitalised})*"
     # A capital is inside a sentence if, on its line, a space and a word (or a comma, a closing quote) precede it, with
     # at most two opening marks in between. Fixed widths, because a lookbehind needs them.
-    # and at most two opening marks stand between. Fixed widths, because a lookbehind needs them.
     before = rf"[{inner},;'\"]"
     inside = rf"(?<={before} .)|(?<={before} {_OPENING}.)|(?<={before} {_OPENING}{_OPENING}.)"
     capitals = f"({upper}{at_start}(?:{inside}|(?<=(.))){rest}{joined}{more})(?:{NUMBER})?"

@@ -41,7 +41,7 @@ class Token(NamedTuple):
     is_emphasised: bool = False
     # The words of a compound in lower case, in order; for one with a number also the words without it.
     parts: tuple[str, ...] = ()
-    is_initial: bool = False  # capitalised where a sentence or a line begins
+    is_initial: bool = False  # capitalised at the beginning of a sentence or a line
 
 
 class WordSets(NamedTuple):
@@ -269,7 +269,7 @@ def _read_word(written: str) -> str:
         return ""
     if stem.isascii():
         return stem.lower()
-    word = _normal_word(stem)  # which may be longer: some capitals have two small letters
+    word = _normal_word(stem)  # which may be longer: some capitals have two lower-case letters
     return "" if len(word) > MAX_TOKEN_LENGTH or is_noise(word) else word
 
 

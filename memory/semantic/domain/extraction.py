@@ -181,7 +181,7 @@ def _iter_sentences(text: str) -> Iterator[_Sentence]:
             said = line[sentence.start : sentence.end]
             lead = len(said) - len(said.lstrip(" \t*_"))
             said = said[lead:].rstrip()
-            # The memory would be the secret, which nobody is told.
+            # The memory would be the secret, which must be given to nobody.
             if not sentence.is_question and 0 < len(said) <= SENTENCE_MAX and SECRET not in said:
                 begin = start + sentence.start + lead
                 small = said.lower().replace("’", "'")

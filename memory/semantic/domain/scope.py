@@ -27,7 +27,8 @@ class Speaker(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """For whom something is remembered or searched. ``project`` is its id; None is the project that all share."""
+    """The speaker and project for which something is remembered or searched. ``project`` is an id; None is the project
+    that all share."""
 
     speaker: Speaker
     project: int | None = None

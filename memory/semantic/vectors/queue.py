@@ -108,7 +108,6 @@ def embed_due(most: float = inf) -> int:
 
 
 def is_due(kind: str | None = None) -> bool:
-    """True if a text is due."""
     due = PendingEmbedding.objects.filter(next_attempt_at__lte=Now())
     return (due if kind is None else due.filter(kind=kind)).exists()
 

@@ -2,7 +2,7 @@
 
 from memory.domain.text.function_words import split_words
 
-# Adverbs, interjections and imperatives that open a sentence and are no part of the name that follows them:
+# Adverbs, interjections and imperatives that open a sentence and are not part of the name after them:
 # `Actually Kvasir is slow`. Closed-class words never open a name, so they are not here.
 OPENERS = split_words(
     "accordingly actually add additionally admittedly afaik afterwards again agreed ah aha alas allegedly "
