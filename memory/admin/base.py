@@ -81,7 +81,7 @@ class Page(ModelAdmin):
         shown = super().get_changelist_instance(request)
         shown.title = capfirst(str(self.opts.verbose_name_plural))  # otherwise "Select fact to view"
         if not (shown.query or shown.has_active_filters):
-            shown.full_result_count = shown.result_count  # otherwise its title offers to "Show all" when all rows are shown
+            shown.full_result_count = shown.result_count  # otherwise "Show all" is offered in vain
         return shown
 
 

@@ -44,7 +44,7 @@ NOBODY: Final = ("", "")
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The speaker or author of a change, the channel, the confidence, the time and the words of a fact."""
+    """The origin of a fact or of its change: who, through which channel, how surely, when, and in which words."""
 
     agent: str
     source: Source
