@@ -25,7 +25,7 @@ QUESTIONS_SHARE: Final = 1 / 3
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Which questions an agent may be sent. ``refusal``: why none; empty if it may be asked. ``asked``: the concepts
+    """The questions that an agent may be sent. ``refusal``: why none; empty if it may be asked. ``asked``: the concepts
     that its conversation was asked about."""
 
     refusal: str = ""
