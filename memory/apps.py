@@ -10,7 +10,7 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Gives the process its cache, empty, and what loads it. Only a server runs the loader, before its first
-        request; a query here would fail under a running event loop, and commands and workers need no cache."""
+        """Create the process's cache, empty, and its loader. Only a server runs the loader, before its first request; a
+        query here would fail under a running event loop, and commands and workers need no cache."""
         self.cache = Cache()
         self.coherence = Coherence(self.cache, settings.DATABASE_URL)

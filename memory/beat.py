@@ -1,5 +1,5 @@
-"""Beat as a part of the workers: each has one, in a thread. The one that holds an advisory lock sends, whichever host
-it is on; the others wait for the lock."""
+"""Runs Celery beat in a thread of each worker. The one that holds an advisory lock sends, whichever host it is on; the
+others wait for the lock."""
 
 import logging
 import threading
@@ -19,23 +19,24 @@ from memory.domain.timing import LogThrottle
 
 logger = logging.getLogger(__name__)
 
-AGAIN_S: Final = 5.0  # between two looks whether the lock is free, and after a failure
+AGAIN_S: Final = 5.0  # between two attempts to take the lock, and after a failure
 STOP_S: Final = 2.0
 STALLED_S: Final = 120.0  # far more than a pass takes, even one that has to connect anew
 LOG_EVERY_S: Final = 60.0
-# The server's, too: else it would keep the lock for two hours for a host that lost its power.
+# For the server's side, too: otherwise it would keep the lock for two hours for a host that lost its power.
 SERVER_KEEPALIVES: Final = " ".join(f"-c tcp_{name}={value}" for name, value in KEEPALIVES.items())
 
 
 def make_scheduler(app: Celery) -> Scheduler:
-    """Raises what the broker's client raises where the broker is away; the scheduler itself would try for minutes."""
+    """Make a connected scheduler. Raises the broker client's errors if the broker is away; the scheduler itself would
+    retry for minutes."""
     scheduler: Scheduler = Service(app, scheduler_cls=app.conf.beat_scheduler).get_scheduler()
     scheduler.connection.connect()
     return scheduler
 
 
 class Beat:
-    """Started and stopped by its worker."""
+    """The beat thread, started and stopped by its worker."""
 
     def __init__(self, make_scheduler: Callable[[], Scheduler], dsn: str) -> None:
         self._make_scheduler = make_scheduler
@@ -49,12 +50,12 @@ class Beat:
         self._thread.start()
 
     def stop(self) -> None:
-        """Frees the lock. Waits for that for STOP_S at most."""
+        """Release the lock. Waits for that for STOP_S at most."""
         self._stopping.set()
         self._thread.join(STOP_S)
 
     def is_stalled(self) -> bool:
-        """True if it has neither sent nor looked at the lock for STALLED_S, whatever the reason."""
+        """True if it has neither sent nor tried the lock for STALLED_S, whatever the reason."""
         return time.monotonic() - self._passed_at > STALLED_S
 
     def _run(self) -> None:
@@ -83,7 +84,7 @@ class Beat:
         try:
             while not self._stopping.is_set():
                 wait_s = scheduler.tick()
-                holder.execute("SELECT")  # raises where the lock was lost
+                holder.execute("SELECT")  # raises if the lock was lost
                 self._passed_at = time.monotonic()
                 self._stopping.wait(wait_s)
         finally:

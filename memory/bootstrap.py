@@ -1,4 +1,4 @@
-"""What a fresh database starts with. Each step may run again: it adds what is missing, and changes nothing."""
+"""Fills a fresh database. Each step can run again: it adds what is missing and changes nothing."""
 
 import secrets
 from collections.abc import Collection, Sequence
@@ -36,7 +36,7 @@ SCHEDULE = (
     ("figures of the hour", "proxy.tasks.take_figures", 5, IntervalSchedule.MINUTES),
     ("forgetting of prompts' texts", "proxy.tasks.forget_prompt_texts", 1, IntervalSchedule.MINUTES),
 )
-# The same at a time of the day: cron fields, in FESTINGER_TIME_ZONE.
+# Tasks at a time of the day: cron fields, in FESTINGER_TIME_ZONE.
 DAILY = (
     ("backup", "festinger_site.tasks.back_up", "0 1 * * *"),
     ("consolidation of the memories", "resolution.tasks.consolidate", "0 3 * * *"),
@@ -47,7 +47,7 @@ DAILY = (
 VIEWERS_GROUP = "viewers"
 OPERATORS_GROUP = "operators"
 APPS = ("memory", "resolution", "proxy", "django_celery_beat")
-# What operators may do besides viewing. Accounts and groups are for superusers.
+# Permissions of operators besides viewing. Accounts and groups are for superusers.
 OPERATING = {
     "resolution.change_conflict": "decide conflicts, undo decisions, run the resolver",
     "resolution.change_candidate": "promote and dismiss candidates",
@@ -79,8 +79,8 @@ OPERATING = {
 
 
 def load_dictionary(floor: float = ZIPF_FLOOR) -> int:
-    """Adds the English words of at least this Zipf frequency as common words; returns how many were added or marked."""
-    # A word that is there already keeps its encounters, and is only marked.
+    """Add the English words of at least this Zipf frequency as common words; return how many were added or marked."""
+    # A word that exists already keeps its encounters and is only marked.
     words = sorted(common_words(floor))
     with connection.cursor() as cursor:
         cursor.execute(
@@ -96,8 +96,8 @@ def has_dictionary() -> bool:
 
 
 def common_words(floor: float) -> set[str]:
-    """The dictionary in the tokeniser's spelling, and the operators of statements. Source: wordfreq, English, large
-    list."""
+    """Return the dictionary in the tokeniser's spelling, and the operators of statements. Source: wordfreq, English,
+    large list."""
     from wordfreq import get_frequency_dict  # a second to import: only here
 
     least = 10 ** (floor - 9)  # Zipf's scale is the logarithm of the occurrences in a thousand million words
@@ -109,17 +109,17 @@ def common_words(floor: float) -> set[str]:
 def load_dimensions(
     seeds: Sequence[tuple[str, str, bool]] = SEED_DIMENSIONS, additive: Collection[str] = ADDITIVE_SEEDS
 ) -> int:
-    """Adds the dimensions (name, question, is_isa) with their roots; returns how many."""
+    """Add the dimensions (name, question, is_isa) with their roots; return how many were added."""
     ids = store.ensure_tokens([name for name, _, _ in seeds])
     before = Dimension.objects.count()
-    # By their ids, as all writers lock dimensions: two hosts that start together cannot deadlock.
+    # In the order of ids, as all writers lock dimensions: two hosts that start together cannot deadlock.
     for name, question, is_isa in sorted(seeds, key=lambda seed: ids[seed[0]]):
         store.ensure_dimension(ids[name], is_isa=is_isa, question=question, keeps_all=name in additive)
     return Dimension.objects.count() - before
 
 
 def load_config() -> int:
-    """Adds a row for each setting that has none; returns how many."""
+    """Add a row for each setting that has none; return how many."""
     present = set(Config.objects.values_list("key", flat=True))
     missing = [Config(key=key, value=value) for key, value in registry.defaults().items() if key not in present]
     Config.objects.bulk_create(missing, ignore_conflicts=True)
@@ -127,10 +127,10 @@ def load_config() -> int:
 
 
 def load_schedule() -> int:
-    """Adds a row for each task that has none; returns how many."""
+    """Add a row for each task that has none; return how many."""
     before = PeriodicTask.objects.count()
     for name, task, every, period in SCHEDULE:
-        # By its task, too: an operator may have renamed the row.
+        # Looked up by task, too: an operator may have renamed the row.
         if PeriodicTask.objects.filter(Q(name=name) | Q(task=task)).exists():
             continue
         interval, _ = IntervalSchedule.objects.get_or_create(every=every, period=period)
@@ -138,20 +138,20 @@ def load_schedule() -> int:
     for name, task, schedule in DAILY:
         if not PeriodicTask.objects.filter(Q(name=name) | Q(task=task)).exists():
             columns = cron.columns(schedule)
-            # Not unique in django-celery-beat's table: the first of several that say the same will do.
+            # Not unique in django-celery-beat's table: the first of several equal schedules will do.
             crontab = CrontabSchedule.objects.filter(**columns).first() or CrontabSchedule.objects.create(**columns)
             PeriodicTask.objects.create(name=name, task=task, crontab=crontab)
     return PeriodicTask.objects.count() - before
 
 
 def load_groups() -> list[str]:
-    """Adds the groups and the permissions that they lack; returns the names of those that were changed. A group that
-    was deleted comes back as it was."""
+    """Add the groups and the permissions that they lack; return the names of those that were changed. A deleted group
+    comes back as it was."""
     allowed = {VIEWERS_GROUP: view_permissions(), OPERATORS_GROUP: view_permissions() | OPERATING.keys()}
     changed = []
     for name, wanted in allowed.items():
         group, _ = Group.objects.get_or_create(name=name)
-        # Left alone once a superuser has changed it: what they took away must not come back with the next start.
+        # Left alone once a superuser has changed it: removed permissions must not come back with the next start.
         if LogEntry.objects.filter(
             content_type__app_label="auth", content_type__model="group", object_id=group.pk
         ).exists():
@@ -165,13 +165,13 @@ def load_groups() -> list[str]:
 
 
 def view_permissions() -> set[str]:
-    """The permissions to view all tables of Festinger, and the schedules."""
+    """Return the permissions to view all tables of Festinger, and the schedules."""
     models = (model for app in APPS for model in apps.get_app_config(app).get_models())
     return {f"{model._meta.app_label}.view_{model._meta.model_name}" for model in models}
 
 
 def create_first_operator() -> str | None:
-    """Creates the first operator and returns the generated password; None where a superuser exists."""
+    """Create the first operator and return the generated password; None if a superuser exists."""
     users = get_user_model()
     if users.objects.filter(is_superuser=True).exists():
         return None

@@ -21,12 +21,12 @@ from memory.domain.timing import LogThrottle
 
 logger = logging.getLogger(__name__)
 
-LOG_EVERY_S: Final = 60.0  # for each bound: what is sent without end must not be logged without end
+LOG_EVERY_S: Final = 60.0  # for each bound: endless input must not be logged endlessly
 REACHED: Final = metrics.Counter("festinger_bounds_reached", "How often a bound on requests was reached", ["bound"])
 
 
 class Bound:
-    """``description`` says in a few words, in the plural, what was cut or refused."""
+    """A bound. ``description`` says in a few words, in the plural, what was cut or refused."""
 
     def __init__(self, name: str, description: str) -> None:
         self.name = name
@@ -35,7 +35,7 @@ class Bound:
         self._log = LogThrottle(LOG_EVERY_S)
 
     def count_bite(self, **facts: object) -> None:
-        """``facts`` go into the log; they must not have what a client wrote in them."""
+        """Count a bite and log it. ``facts`` go into the log; they must not hold what a client wrote."""
         self._bites.inc()
         if self._log.is_due(time.monotonic()):
             logger.warning("bound.reached", extra={"bound": self.name, **facts})
@@ -45,7 +45,7 @@ _defined: dict[str, Bound] = {}
 
 
 def define(name: str, description: str) -> Bound:
-    """Raises ValueError where there is a bound of that name."""
+    """Define a bound. Raises ValueError if there is one of that name."""
     if name in _defined:
         raise ValueError(f"the bound {name} is defined already")
     bound = _defined[name] = Bound(name, description)
@@ -53,11 +53,11 @@ def define(name: str, description: str) -> Bound:
 
 
 def count_bites(collected: Iterable[Metric] | None = None) -> dict[str, int]:
-    """Return how often each bound was reached in all processes, by name; ``collected``: their metrics, if at hand."""
+    """Return how often each bound was reached in all processes, by name. ``collected``: their metrics, if at hand."""
     collected = list(metrics.collect() if collected is None else collected)
     return {name: metrics.total("festinger_bounds_reached_total", collected, bound=name) for name in sorted(_defined)}
 
 
 def describe(name: str) -> str:
-    """Its name where this process does not know it."""
+    """Return the bound's description, or its name if this process does not know it."""
     return _defined[name].description if name in _defined else name

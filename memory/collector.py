@@ -1,4 +1,4 @@
-"""Keeps the garbage collector from looking through what stays, again and again: all streams stand still meanwhile."""
+"""Keeps the garbage collector from scanning long-lived objects again and again, which stalls all streams."""
 
 import gc
 import time
@@ -6,27 +6,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-FULL: Final = 2  # the generation of which a collection looks at everything
-LONG_S: Final = 0.01  # of a full collection: some 50,000 objects that stay
+FULL: Final = 2  # the generation whose collection scans everything
+LONG_S: Final = 0.01  # CPU time of a full collection: some 50,000 objects that stay
 GROWTH: Final = 1.5
 
 
 @contextmanager
 def pause_collector() -> Iterator[None]:
-    """For many new objects that stay, none of them garbage."""
+    """Pause the collector while many long-lived objects are created."""
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()  # at what was made it never looks again
+        gc.freeze()  # it never scans these objects again
         gc.enable()
 
 
 class SurvivorFreezer:
-    """A callback of the collector. Caches fill up, and each full collection would take longer than the one before: at
-    what one has found alive that took ``long_s`` of the processor, none looks again. It is freed all the same when
-    nothing refers to it, but for what refers to itself: so only while ``is_calm``, and when ``GROWTH`` times as much is
-    frozen as after the last look at everything, the next collection looks at everything once more."""
+    """A callback of the collector that freezes what survives a long full collection.
+
+    Caches fill up, and each full collection would take longer than the one before. The survivors of one that took
+    ``long_s`` of CPU time are not scanned again. They are still freed when nothing refers to them, except for reference
+    cycles. So it freezes only while ``is_calm``, and when ``GROWTH`` times as much is frozen as after the last full
+    scan, the next collection scans everything once more."""
 
     def __init__(self, is_calm: Callable[[], bool], long_s: float = LONG_S) -> None:
         self._is_calm = is_calm

@@ -1,4 +1,4 @@
-"""Signs of life, a row for each process: one that died shows beside those that go on."""
+"""Signs of life, a row for each process: a dead one shows beside the living."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ FORGET = "DELETE FROM heartbeat WHERE name = %(name)s AND host = %(host)s AND pi
 
 @dataclass(frozen=True)
 class Process:
-    """Without ``host`` and ``pid`` it is a part of which there is one, wherever it runs."""
+    """A process. Without ``host`` and ``pid`` it is a part of which there is only one, wherever it runs."""
 
     name: str
     host: str = ""
@@ -39,7 +39,7 @@ class Process:
         return cls(name, socket.gethostname(), os.getpid())
 
 
-# What an earlier process of this machine has left is told by its pid.
+# Rows that an earlier process of this machine has left are recognised by the pid.
 LIVELY_WORKERS = """
     SELECT host, pid FROM heartbeat
     WHERE name = %s AND at > clock_timestamp() - 1.5 * make_interval(secs => %s)
@@ -48,24 +48,24 @@ LOOK_AGAIN_S = 0.1
 
 
 def give_sign(process: Process) -> None:
-    """Raises django.db.Error."""
+    """Store a sign of life. Raises django.db.Error."""
     _execute(GIVE_SIGN, process)
 
 
 def forget_ended(process: Process) -> None:
-    """Deletes the rows of those that this process replaces: of its part, on its machine, and not running any more.
+    """Delete the rows of the processes that this one replaces: of its part, on its machine, and not running any more.
     Raises django.db.Error."""
-    # Called at the start only: later such a row tells that one died.
+    # Only called at the start: later such a row shows that a process died.
     _execute(FORGET_ENDED, process, living=psutil.pids())
 
 
 def forget(process: Process) -> None:
-    """Deletes the row of one that ends as it should. Raises django.db.Error."""
+    """Delete the row of a process that ends normally. Raises django.db.Error."""
     _execute(FORGET, process)
 
 
 def prune_silent(now: datetime) -> int:
-    """Deletes the rows of processes that died long ago while others of their part go on; how many went."""
+    """Delete the rows of processes that died long ago while others of their part live; return how many."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM heartbeat old WHERE at < %s"
@@ -81,7 +81,7 @@ def _execute(query: str, process: Process, **more: object) -> None:
 
 
 async def wait_for_worker(dsn: str) -> None:
-    """Returns when a worker gives signs of life, on whichever machine."""
+    """Return when a worker gives signs of life, on any machine."""
     here = socket.gethostname()
     while True:
         with suppress(psycopg.Error, OSError):
@@ -97,7 +97,7 @@ async def wait_for_worker(dsn: str) -> None:
 class ServerPulse:
     """The signs of life of a server process."""
 
-    # Over connections of their own: Django's would block the event loop.
+    # Over connections of its own: Django's would block the event loop.
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn

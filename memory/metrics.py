@@ -1,9 +1,8 @@
 """Counters, gauges and histograms of all processes of a home (docs/metrics.md). Each is defined beside the code that
-counts, with a class from here: importing this module decides where values are kept.
+counts, with a class from here: importing this module decides where values are stored.
 
-Under PROMETHEUS_MULTIPROC_DIR each process keeps its values in files of that folder, and any of them can tell the sums
-of all. Without it a process knows only its own.
-"""
+Under PROMETHEUS_MULTIPROC_DIR each process stores its values in files of that folder, and any process can report the
+sums of all. Without it a process knows only its own."""
 
 import fcntl
 import logging
@@ -38,16 +37,16 @@ FILE_BYTES: Final = {"counter": 65_536, "histogram": 131_072} | dict.fromkeys(
 
 
 class Folder:
-    """The files of all processes. Each process has a number that no other living one has, and goes on with the files of
-    the one that had it before: restarts neither reset a count nor leave files behind."""
+    """The files of all processes. Each process has a number that no other living one has, and continues the files of
+    the process that had it before: restarts neither reset a count nor leave files behind."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError where there is no folder, or no room for the files."""
+        """Open the folder. Raises OSError if it cannot be created, or has no room for the files."""
         self.path = path
         path.mkdir(mode=0o700, exist_ok=True)
         self.number, self.lock = next((number, lock) for number in count() if (lock := self._lock(number)) is not None)
         for kind, size in FILE_BYTES.items():
-            # Memory that is mapped to a file which finds no room on the disk kills the process that writes to it.
+            # A process that writes to mapped memory is killed if the file finds no room on the disk.
             with (path / f"{kind}_{self.number}.db").open("ab") as file:
                 file.write(bytes(max(0, size - file.tell())))
 
@@ -61,7 +60,7 @@ class Folder:
         return collected
 
     def _lock(self, number: int) -> int | None:
-        """Return the open lock, which the kernel lets go with the process; None where another process has it."""
+        """Return the open lock, which the kernel releases with the process; None if another process has it."""
         lock = os.open(self.path / f"{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

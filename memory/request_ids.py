@@ -1,4 +1,4 @@
-"""The id of the request that is answered now, or on whose account something is done: in logs, rows and answers."""
+"""The id of the request that is being answered, or that caused the current work: in logs, rows and answers."""
 
 import re
 from collections.abc import Iterator
@@ -14,18 +14,18 @@ _current: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def current() -> str:
-    """Empty where nothing is done for a request."""
+    """Return the current id; "" if nothing is done for a request."""
     return _current.get()
 
 
 def begin(sent: bytes) -> None:
-    """Names the request as its client has, if that is fit to be logged and stored; else not yet."""
+    """Set the client's name of the request, if it is fit to be logged and stored; otherwise none yet."""
     name = sent.decode("latin-1")
     _current.set(name if SANE.fullmatch(name) else "")
 
 
 def ensure(name: str = "") -> str:
-    """Gives the request this name, or a random one, if it has none. Returns the one that it has."""
+    """Give the request this name, or a random one, if it has none. Returns its name."""
     if not _current.get():
         _current.set(name or token_hex(8))
     return _current.get()
@@ -33,7 +33,7 @@ def ensure(name: str = "") -> str:
 
 @contextmanager
 def within(request: str) -> Iterator[None]:
-    """Meanwhile, what is done counts as done on account of that request."""
+    """Attribute everything done in the block to that request."""
     token = _current.set(request)
     try:
         yield

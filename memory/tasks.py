@@ -1,4 +1,4 @@
-"""Background work of the memory, and the workers' sign of life."""
+"""Background tasks of the memory, and the workers' signs of life."""
 
 import logging
 from collections.abc import Callable
@@ -26,13 +26,14 @@ logger = logging.getLogger(__name__)
 
 @shared_task
 def pulse_of_beat() -> None:
-    """Sent by beat, run by a worker: its row is young only while beat, broker and worker all work."""
+    """Store beat's sign of life. Sent by beat, run by a worker: its row is recent only while beat, broker and worker
+    all work."""
     give_sign(Process(Heartbeat.BEAT))
 
 
 @shared_task
 def prune() -> None:
-    """Deletes what is old, unless another process is doing that."""
+    """Delete old rows, unless another process is doing that."""
     now = timezone.now()
     with try_job_lock("memory") as is_alone:
         if not is_alone:
@@ -45,7 +46,7 @@ def prune() -> None:
 
 @shared_task
 def embed() -> None:
-    """Sent every few seconds, and when there is much to do: the table is the queue."""
+    """Embed waiting texts. Sent every few seconds, and when there is much to do: the table is the queue."""
     try:
         if queue.embed_due() and queue.is_due():
             embed.delay()
@@ -55,7 +56,8 @@ def embed() -> None:
 
 @shared_task
 def deliver_notifications() -> None:
-    """Sent every few seconds. For one process at a time: a target that does not answer takes one worker's time."""
+    """Deliver due notifications. Sent every few seconds. One process at a time: a target that does not answer takes one
+    worker's time."""
     try:
         with try_job_lock("notifications") as is_alone:
             if is_alone:
@@ -67,8 +69,8 @@ def deliver_notifications() -> None:
 class Pulse(bootsteps.StartStopStep):
     """Runs the worker's beat and its learning, and writes the worker's heartbeat row while that beat is alive."""
 
-    # In place of Celery's own events and remote control, which do not work over PGMQ. By the worker's timer: what does
-    # the tasks may be busy for minutes.
+    # In place of Celery's own events and remote control, which do not work over PGMQ. Uses the worker's timer: the
+    # processes that run tasks may be busy for minutes.
     requires = {"celery.worker.components:Timer"}
 
     def start(self, worker: Any) -> None:

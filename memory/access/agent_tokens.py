@@ -20,7 +20,7 @@ class AgentMistake(ValueError):
 
 
 def clean_name(name: str) -> str:
-    """The name without white space around it. Raises AgentMistake."""
+    """Return the name without surrounding white space. Raises AgentMistake if it cannot be used."""
     name = name.strip()
     if not name or len(name) > NAME_MAX or not name.isprintable():
         raise AgentMistake(f"a name has 1 to {NAME_MAX} printable characters")
@@ -32,9 +32,9 @@ def clean_name(name: str) -> str:
 def create(
     name: str, scope: str, off: Iterable[Switch] = (), can_teach: str = Agent.CanTeach.AUTO
 ) -> tuple[Agent, str]:
-    """A new agent, and its token. Raises AgentMistake where the name is taken."""
+    """Create an agent; return it with its token. Raises AgentMistake if the name is taken or cannot be used."""
     name, token = clean_name(name), new_token()
-    # Not asked for first: of two operators who take the same name, the constraint decides.
+    # No query first: if two operators take the same name, the constraint decides.
     try:
         with transaction.atomic():
             off = set(off)
@@ -49,7 +49,8 @@ def create(
 
 
 def rotate(agent: Agent) -> str:
-    """A new token for the agent. Every process refuses the old one as soon as it hears of the commit."""
+    """Store a new token for the agent and return it. Every process refuses the old one as soon as it hears of the
+    commit."""
     token = new_token()
     Agent.objects.filter(pk=agent.pk).update(token_hash=token_hash(token))
     return token
@@ -60,6 +61,6 @@ def new_token() -> str:
 
 
 def token_hash(token: str) -> str:
-    """SHA-256, in hex."""
+    """Return the SHA-256 in hex."""
     # A random token of 256 bits needs no slow hash, and every request would pay for one.
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,5 +1,5 @@
-"""API keys of language models and secrets of webhooks, encrypted with Fernet: by FESTINGER_ENCRYPTION_KEY, or by a file
-in the home that only its owner can read.
+"""Encrypts API keys of language models and secrets of webhooks with Fernet. The key comes from FESTINGER_ENCRYPTION_KEY
+or from a file in the home that only its owner can read.
 
 No error, log line or repr in here holds a key."""
 
@@ -17,10 +17,10 @@ from django.db import transaction
 from memory.models import LanguageModel, NotificationTarget
 
 FILE = "encryption_keys"
-# The file keeps the key before the newest: a row that was encrypted while the keys changed can still be read.
+# The file also keeps the previous key: a row that was encrypted while the keys changed can still be read.
 KEPT = 2
 KEY_MAX = 4096  # characters of a provider's key
-# What a header can carry. An HTTP client that is given anything else quotes it in its error.
+# The characters that a header can carry. An HTTP client quotes any other value in its error.
 _PLAIN = re.compile(r"[!-~]+")
 _STORED: tuple[tuple[type[LanguageModel | NotificationTarget], str], ...] = (
     (LanguageModel, "api_key"),
@@ -33,7 +33,7 @@ class KeyMistake(Exception):
 
 
 def encrypt(key: str) -> str:
-    """A key as ``models.api_key`` stores it, without the white space around it. Raises KeyMistake."""
+    """Encrypt a key as ``models.api_key`` stores it, without surrounding white space. Raises KeyMistake."""
     key = key.strip()
     if not _PLAIN.fullmatch(key) or len(key) > KEY_MAX:
         raise KeyMistake(f"A key is 1 to {KEY_MAX} printable ASCII characters without spaces.")
@@ -41,7 +41,7 @@ def encrypt(key: str) -> str:
 
 
 def decrypt(token: str) -> str:
-    """The key that was encrypted. Raises KeyMistake where none of our keys decrypts it."""
+    """Decrypt a stored key. Raises KeyMistake if none of our keys decrypts it."""
     try:
         key = _fernet().decrypt(token).decode("ascii")
     except (InvalidToken, ValueError):  # no Fernet token, or not even Base64
@@ -55,8 +55,8 @@ def decrypt(token: str) -> str:
 
 
 def find_undecryptable() -> list[LanguageModel | NotificationTarget]:
-    """The rows whose key or secret none of our keys decrypts."""
-    # Reading a key would make one where the home has none.
+    """Return the rows whose key or secret none of our keys decrypts."""
+    # decrypt() would create a key if the home has none.
     has_keys = bool(settings.ENCRYPTION_KEYS) or (settings.HOME / FILE).exists()
     lost: list[LanguageModel | NotificationTarget] = []
     for model, column in _STORED:
@@ -69,7 +69,7 @@ def find_undecryptable() -> list[LanguageModel | NotificationTarget]:
 
 
 def rotate() -> tuple[int, list[LanguageModel | NotificationTarget]]:
-    """Encrypts all stored keys with the newest key; where the home has the keys, a new one is added first.
+    """Encrypt all stored keys with the newest key. If the keys are in the home's file, add a new one first.
 
     Returns how many were encrypted, and the rows whose key could not be decrypted, which stay as they are."""
     if not settings.ENCRYPTION_KEYS:
@@ -88,7 +88,7 @@ def rotate() -> tuple[int, list[LanguageModel | NotificationTarget]]:
                     continue
                 rows.filter(pk=row.pk).update(**{column: token})
                 count += 1
-    # What could not be decrypted may yet be with an old key that an operator puts back: then all keys stay.
+    # An operator may yet put back the old key that decrypts these rows: then all keys stay.
     if not settings.ENCRYPTION_KEYS and not lost:
         with _file() as file:
             _write(file, _read(file)[:KEPT])
@@ -96,7 +96,7 @@ def rotate() -> tuple[int, list[LanguageModel | NotificationTarget]]:
 
 
 def _fernet() -> MultiFernet:
-    """The newest key encrypts, all decrypt. The file gets its first key on first use."""
+    """Return a Fernet that encrypts with the newest key and decrypts with any. Creates the first key on first use."""
     keys = list(settings.ENCRYPTION_KEYS)
     if not keys:
         with _file() as file:  # read each time: another process may have rotated it
@@ -109,8 +109,8 @@ def _fernet() -> MultiFernet:
 
 @contextmanager
 def _file() -> Iterator[IO[str]]:
-    """The file of keys, locked."""
-    # Two processes that need the first key at the same time have to agree on one.
+    """Open the key file and lock it."""
+    # Two processes that need the first key at the same time must agree on one.
     path = settings.HOME / FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,6 +137,6 @@ def _write(file: IO[str], keys: list[str]) -> None:
     file.seek(0)
     file.write(text)
     file.truncate()
-    # On the disk before anything is encrypted with a new key: without it, a stored key is lost.
+    # Synced to disk before anything is encrypted with a new key: losing the key would lose the stored secrets.
     file.flush()
     os.fsync(file.fileno())

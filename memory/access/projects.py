@@ -1,4 +1,4 @@
-"""Projects, made on purpose or because a request names one that does not exist yet."""
+"""Creates projects, on purpose or because a request names one that does not exist yet."""
 
 import re
 from typing import Final
@@ -13,8 +13,8 @@ from memory.db.transactions import constraint_of
 from memory.models import Project
 from memory.models.operating import SLUG
 
-# Of all projects, however they were made. It keeps a client that names its projects after its sessions from filling the
-# pages of the admin; whoever needs more makes them on purpose.
+# Counts all projects, however they were made. It keeps a client that names its projects after its sessions from filling
+# the pages of the admin; whoever needs more creates them on purpose.
 NAMED_PROJECTS_MAX: Final = 50
 UNIQUE: Final = "project_slug_unique"
 # By the constraint's name.
@@ -24,20 +24,20 @@ INSERT: Final = """
     SELECT %(slug)s, %(slug)s, %(is_open)s WHERE (SELECT count(*) FROM project) < %(max)s
     ON CONFLICT (slug) DO NOTHING
 """
-# A statement of its own, which sees what others have committed meanwhile.
+# A statement of its own, so that it sees what others have committed meanwhile.
 FIND: Final = "SELECT id, is_open FROM project WHERE slug = %s"
 
 
 class ProjectMistake(ValueError):
-    """No such project can be made. The message says why."""
+    """No such project can be created. The message says why."""
 
 
 class ProjectExists(ProjectMistake):
-    """This project exists."""
+    """The project exists already."""
 
 
 class TooManyProjects(ProjectMistake):
-    """Requests make no more projects by naming them."""
+    """There are too many projects for a request to create one by naming it."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -47,7 +47,7 @@ class TooManyProjects(ProjectMistake):
 
 
 def create(slug: str, name: str = "", description: str = "", *, is_open: bool = False) -> Project:
-    """Raises ProjectExists, ProjectMistake."""
+    """Create a project. Raises ProjectExists, ProjectMistake."""
     project = Project(slug=slug, name=name or slug, description=description, is_open=is_open)
     try:
         project.clean_fields()
@@ -65,10 +65,10 @@ def create(slug: str, name: str = "", description: str = "", *, is_open: bool = 
 
 
 async def make_named(dsn: str, slug: str, *, is_open: bool) -> tuple[int, bool]:
-    """Returns the project's id, and whether it is open; makes it if there is none, with ``is_open``. Of several
-    requests that name it at the same time one makes it, and all get the same.
+    """Return the project's id and whether it is open; create it with ``is_open`` if it does not exist. If several
+    requests name it at the same time, one creates it and all get the same.
 
-    Raises ProjectMistake; psycopg.Error or OSError where Postgres is away."""
+    Raises ProjectMistake; psycopg.Error or OSError if Postgres is away."""
     if not re.fullmatch(SLUG, slug):
         raise ProjectMistake(RULES["project_slug_is_plain"])
     async with open_connection(dsn, "projects") as connection, connection.transaction():

@@ -1,4 +1,4 @@
-"""Who has taught by gutask, and so can be asked what a name is."""
+"""Records who has taught by gutask and so can be asked what a name is."""
 
 from typing import Final
 

@@ -1,5 +1,4 @@
-"""Settings, language models, agents and what they said, in the admin; the graph and its conflicts are in
-resolution/admin."""
+"""The admin of settings, language models, agents and what they said. Graph and conflicts are in resolution/admin."""
 
 from memory.admin import agents, language_models, mute_patterns, notifications, projects, settings
 

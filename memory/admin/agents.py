@@ -1,4 +1,4 @@
-"""Agents, sentences that they said, and the processes that are alive, in the admin."""
+"""The admin of agents, of sentences that they said, and of the processes that are alive."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in {"can_teach", "episodes"} & self.fields.keys():
-            self.fields[name].required = False  # whoever sends the form without it means the default
+            self.fields[name].required = False  # a form sent without it means the default
 
     def clean_name(self) -> str:
         try:
@@ -85,7 +85,7 @@ class AgentAdmin(NamesChanges, Page):
         return self.show_token(request, agent, token, "has a new token; the previous one is refused from now on")
 
     def show_token(self, request: HttpRequest, agent: Agent, token: str, what: str) -> HttpResponse:
-        """The page with the token, and its only appearance."""
+        """Render the page that shows the token, the only time it is shown."""
         # Not after a redirect, which would have to store the token somewhere.
         context = {"title": f"The token of {agent}", "opts": self.opts, "agent": agent, "token": token, "what": what}
         return TemplateResponse(request, "memory/token.html", self.admin_site.each_context(request) | context)

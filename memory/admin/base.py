@@ -1,4 +1,4 @@
-"""What the pages of the admin have in common."""
+"""Base classes and functions of the admin pages."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -29,7 +29,7 @@ LINK: Final = "fst-list-link"
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at run time
-    """Counts no further than COUNTED_MAX: counting a million rows is slow, and nobody reads the last page."""
+    """Stops counting at COUNTED_MAX: counting a million rows is slow, and nobody reads the last page."""
 
     template_name = "memory/pages.html"  # Unfold shows it below a list
 
@@ -42,28 +42,28 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # takes none at ru
 
     @property
     def counted(self) -> str:
-        """The count, as people read it: ``10,000+``."""
+        """The count for people: ``10,000+``."""
         return f"{self.count:,}{'+' if self.count == COUNTED_MAX else ''}"
 
 
 class Page(ModelAdmin):
-    """A list, and a page for each row, that open quickly however many rows there are."""
+    """A list and a page for each row that open quickly, however many rows there are."""
 
     paginator = BoundedPaginator
     show_full_result_count = False
     show_facets = ShowFacets.NEVER  # they count the whole table, for each choice
     list_per_page = 50
     list_max_show_all = 50  # longer pages take too long
-    list_name = ""  # as the menu calls it, where the model has another name
-    # By the end of its path, a view of its own or the name of the method that is it. Its URL is named after that path:
-    # "bulk/undo/" makes it APP_MODEL_bulk_undo.
+    list_name = ""  # the name in the menu, if it differs from the model's
+    # Views of the page, or the names of the methods that are views, by the end of their path. The URL is named after
+    # the path: "bulk/undo/" makes it APP_MODEL_bulk_undo.
     own_views: Mapping[str, str | Callable[..., HttpResponse]] = {}
-    fixed_fields: Sequence[str] = ()  # that nobody changes once the row is there
+    fixed_fields: Sequence[str] = ()  # that nobody changes once the row exists
 
     def __init__(self, model: type[Model], admin_site: AdminSite) -> None:
         super().__init__(model, admin_site)
         if self.list_name:
-            model._meta.verbose_name_plural = self.list_name  # of others' models, too: no migration is made of it
+            model._meta.verbose_name_plural = self.list_name  # of third-party models, too: no migration is made of it
 
     def get_urls(self) -> list[URLPattern]:
         own = []
@@ -79,14 +79,14 @@ class Page(ModelAdmin):
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)
-        shown.title = capfirst(str(self.opts.verbose_name_plural))  # else "Select fact to view"
+        shown.title = capfirst(str(self.opts.verbose_name_plural))  # otherwise "Select fact to view"
         if not (shown.query or shown.has_active_filters):
-            shown.full_result_count = shown.result_count  # else its title offers to "Show all" where all is shown
+            shown.full_result_count = shown.result_count  # otherwise "Show all" is offered in vain
         return shown
 
 
 class ListFilter(SimpleListFilter):
-    """Offers ``options``. What is listed before one is chosen is called ``standard``."""
+    """A filter that offers ``options``. The unfiltered list is called ``standard``."""
 
     options: Sequence[tuple[str, str]] = ()
     standard = "All"
@@ -101,7 +101,7 @@ class ListFilter(SimpleListFilter):
 
 
 class WordSearch:
-    """Searches rows about words: those with a word that begins with what was typed, or of which that is a part."""
+    """Search rows about words: those with a word that begins with the search term or contains it as a part."""
 
     word_fields: Sequence[str] = ("concept",)
     search_fields: Sequence[str] = ("concept__token",)  # not used, but without it Django shows no search
@@ -143,7 +143,7 @@ class Fixed:
 
 
 class ReadOnly(Fixed):
-    """Nor does anybody change them."""
+    """Rows that nobody adds, changes or deletes by hand."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -152,7 +152,7 @@ class ReadOnly(Fixed):
 def column(
     field: str, show: Callable[[Any], Any], description: str = "", *, empty: str | None = None, ordering: str = ""
 ) -> Callable[[Any, Any], Any]:
-    """A column that shows one field of a row; where that is empty, ``empty`` if it is given."""
+    """Make a column that shows one field of a row, or ``empty``, if given, when the field is empty."""
 
     @admin.display(description=description or field, ordering=ordering or None)
     def show_field(page: Any, row: Any) -> Any:
@@ -163,31 +163,31 @@ def column(
 
 
 def requires(permission: str) -> Callable[[Any, HttpRequest], bool]:
-    """As ``has_NAME_permission`` of a page: who may do the actions with NAME among their permissions."""
+    """Return a ``has_NAME_permission`` method for a page: it decides who may run actions that require NAME."""
     return lambda page, request: request.user.has_perm(permission)
 
 
 def as_token(text: str) -> str:
-    """What was typed into a search, in the form in which words are stored: ``Glitch Uni`` gives ``glitch_uni``."""
+    """Return the search term as words are stored: ``Glitch Uni`` gives ``glitch_uni``."""
     return "_".join(token.text for token in tokenise(text)) or text.strip().lower()
 
 
 def word_ids(text: str) -> list[int]:
-    """The first words in alphabetical order that begin with the text, or of which it is a part."""
+    """Return the ids of the first words, alphabetically, that begin with the text or contain it as a part."""
     words = Soas.objects.filter(find_called_like(text)).order_by("token")
     return list(words.values_list("pk", flat=True)[:WORDS_MAX])
 
 
 def with_keys(rows: QuerySet[Any], keys: Iterable[int]) -> QuerySet[Any]:
-    # They go to Postgres as one value: for thousands of them Django takes longer than Postgres for the query.
+    # One array parameter: with thousands of parameters Django takes longer than Postgres does for the query.
     table, key = rows.model._meta.db_table, rows.model._meta.pk.column
     return rows.filter(RawSQL(f'"{table}"."{key}" = ANY(%s)', [list(keys)], output_field=BooleanField()))
 
 
 def limit_selection(rows: QuerySet[Any]) -> tuple[list[int], str]:
-    """The keys of the rows that an action processes, the lowest first, and the end of its report, which says if there
-    were more."""
-    # One more than are processed shows whether there are more, without counting a million rows.
+    """Return the keys of the rows that an action processes, lowest first, and the end of its report, which says if
+    there were more."""
+    # One more than are processed tells whether there are more, without counting a million rows.
     keys = list(rows.order_by("pk").values_list("pk", flat=True)[: ACTION_MAX + 1])
     more = f". Only {ACTION_MAX:,} rows are processed at a time; repeat for the rest"
     return keys[:ACTION_MAX], more if len(keys) > ACTION_MAX else ""
@@ -203,7 +203,7 @@ def link(row: Model, text: str | None = None) -> SafeString:
 
 
 def add_pages(list_urls: Callable[[], list[URLPattern]]) -> None:
-    """Adds pages of no model to the admin."""
+    """Add pages to the admin that belong to no model."""
     others: Callable[[], list[URLPattern]] = getattr(admin.site, "extra_urls", list)
     admin.site.extra_urls = lambda: [*others(), *list_urls()]  # type: ignore[attr-defined]  # a hook of Unfold's
 
@@ -213,8 +213,8 @@ def render_preformatted(text: str) -> SafeString:
 
 
 def next_page(request: HttpRequest) -> str:
-    """The page of this site to go to after a change, from the form's ``next``; empty where there is none."""
-    # Only of this site: a forged form must not send an operator elsewhere. Only paths: Django takes other texts for the
+    """Return the page of this site to go to after a change, from the form's ``next``; "" if there is none."""
+    # Only of this site: a forged form must not redirect an operator elsewhere. Only paths: Django takes other texts for
     # names of views.
     wanted = request.POST.get("next", "")
     hosts, is_secure = {request.get_host()}, request.is_secure()

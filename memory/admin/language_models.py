@@ -1,4 +1,4 @@
-"""Language models with their keys, and the calls that were made to them, in the admin."""
+"""The admin of language models with their keys, and of the calls that were made to them."""
 
 import re
 import time
@@ -46,7 +46,7 @@ CONFLICT = re.compile(r"\bconflict (\d+)")
 
 
 class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
-    """A key can be entered, but is never shown."""
+    """A form in which a key can be entered but is never shown."""
 
     key = forms.CharField(
         required=False,
@@ -54,7 +54,7 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
         help_text="Stored encrypted and never shown. Empty leaves the stored one as it is.",
     )
     forgets_key = forms.BooleanField(required=False, widget=UnfoldBooleanWidget, label="Forget the stored key")
-    api_key: str | None = None  # what is to be stored
+    api_key: str | None = None  # to be stored
 
     class Meta:
         model = LanguageModel
@@ -73,13 +73,13 @@ class LanguageModelForm(forms.ModelForm):  # type: ignore[type-arg]  # takes non
         elif forgets:
             self.api_key = ""
         elif self.instance.api_key and {"provider", "base_url"} & set(self.changed_data):
-            # Or whoever may change the address could have the key sent to a server of their own.
+            # Otherwise whoever may change the address could have the key sent to a server of their own.
             self.add_error("key", "The stored key was entered for another address: enter it again, or forget it.")
         return cleaned
 
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]  # the stubs leave it out
-        # After the model's own checks, which add errors, too.
+        # After the model's own checks, which also add errors.
         if self.errors and self.api_key and "key" not in self.errors:
             self.add_error("key", "Enter the key again: it is not kept while the form has other errors.")
 
@@ -109,7 +109,7 @@ class LanguageModelAdmin(Page):
         return super().get_queryset(request).annotate(**names)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        # Without deleting several at once: the page for one says what it means.
+        # Without the bulk delete: the page for deleting one model says what that means.
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def change_view(
@@ -125,7 +125,7 @@ class LanguageModelAdmin(Page):
         return super().delete_view(request, object_id, context)
 
     def describe_uses(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
-        """What the model is used for, and whether this account may change that: for the page."""
+        """Return the page's context: what the model is used for, and whether this account may change that."""
         chosen = settings_audit.read_chosen_models()
         uses = [
             {
@@ -163,7 +163,7 @@ class LanguageModelAdmin(Page):
 
     @method_decorator(require_POST)
     def use(self, request: HttpRequest, model_id: int) -> HttpResponse:
-        """Makes a setting name this model, or no model."""
+        """Let a setting name this model, or no model."""
         model = get_object_or_404(LanguageModel, pk=model_id)
         if not request.user.has_perm("memory.change_config"):
             raise PermissionDenied
@@ -190,7 +190,7 @@ class LanguageModelAdmin(Page):
             self.try_out(request, model)
 
     def try_out(self, request: HttpRequest, model: LanguageModel) -> None:
-        """Takes as long as the model does, at most ``llm_timeout_s``."""
+        """Ask the model something small. Takes as long as the model does, at most ``llm_timeout_s``."""
         started = time.monotonic()
         try:
             answer = llm.try_out(model)
@@ -218,13 +218,13 @@ class LlmCallAdmin(ReadOnly, Page):
     readonly_fields = ("about", "model_link", "error_text")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LlmCall]:
-        # By the word, not by a foreign key: the log outlives the words.
+        # Joined by the word, not by a foreign key: the log outlives the words.
         concept = Soas.objects.filter(token=OuterRef("subject")).values("id")[:1]
         return super().get_queryset(request).select_related("model").annotate(concept_id=Subquery(concept))
 
     @admin.display(description="about", ordering="subject")
     def about(self, call: Any) -> SafeString | str:
-        """The concept to explain, or the conflict to decide."""
+        """Return a link to the concept to explain or the conflict to decide."""
         if call.purpose == LlmCall.Purpose.EXPLAIN and call.concept_id:
             return to("admin:memory_soas_change", call.concept_id, call.subject)
         if call.purpose == LlmCall.Purpose.RESOLVE and (named := CONFLICT.search(call.subject)):
@@ -239,7 +239,7 @@ class LlmCallAdmin(ReadOnly, Page):
 
 
 def to(name: str, key: int, text: str) -> SafeString | str:
-    # By its name, which may be missing: the page belongs to an app above this one.
+    # By its name, which may not exist: the page belongs to an app above this one.
     try:
         return format_html('<a href="{}" class="{}">{}</a>', reverse(name, args=[key]), LINK, text)
     except NoReverseMatch:

@@ -1,4 +1,4 @@
-"""Patterns of names that operators mute, in the admin."""
+"""The admin of patterns of names that operators mute."""
 
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ EXAMPLES: Final = 5
 
 
 def describe_matches(pattern: str) -> str:
-    """How many known concepts the pattern mutes, and which ones, for example."""
+    """Say how many known concepts the pattern mutes, and name examples."""
     matching = Soas.objects.filter(token__regex=as_regex([pattern]), is_common=False)
     tokens = list(matching.order_by("-saliency", "-pk").values_list("token", flat=True)[: COUNTED_MAX + 1])
     if not tokens:
@@ -39,7 +39,7 @@ class MutePatternAdmin(NamesChanges, Page):
     own_views = {"<int:pattern_id>/undo/": "undo"}
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("memory.change_soas")  # as who mutes concepts one by one
+        return request.user.has_perm("memory.change_soas")  # the same permission as for muting concepts one by one
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # another pattern is another row

@@ -1,4 +1,4 @@
-"""The targets of notifications, and the log of deliveries, in the admin."""
+"""The admin of notification targets and of the log of deliveries."""
 
 import json
 from functools import partial
@@ -31,7 +31,7 @@ BADGES = {State.WAITING: "info", State.DELIVERED: "good", State.FAILED: "bad"}
 
 
 class NotificationTargetForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
-    """A secret can be entered, but is never shown."""
+    """A form in which a secret can be entered but is never shown."""
 
     events = forms.MultipleChoiceField(
         choices=NotificationTarget.EVENTS, widget=UnfoldAdminCheckboxSelectMultipleWidget
@@ -43,7 +43,7 @@ class NotificationTargetForm(forms.ModelForm):  # type: ignore[type-arg]  # take
         help_text="Of a webhook, such as openssl rand -hex 32 prints. Stored encrypted and never shown. Empty leaves"
         " the stored one as it is.",
     )
-    secret: str | None = None  # what is to be stored
+    secret: str | None = None  # to be stored
 
     class Meta:
         model = NotificationTarget
@@ -67,7 +67,7 @@ class NotificationTargetForm(forms.ModelForm):  # type: ignore[type-arg]  # take
 
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]  # the stubs leave it out
-        # After the model's own checks, which add errors, too.
+        # After the model's own checks, which also add errors.
         if self.errors and self.secret and "key" not in self.errors:
             self.add_error("key", "Enter the secret again: it is not kept while the form has other errors.")
 
@@ -91,7 +91,7 @@ class NotificationTargetAdmin(Page):
     own_views = {"<int:target_id>/test/": "test"}
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        # Its deliveries go with a target, though nobody may delete one of them; there may be thousands.
+        # Deleting a target deletes its deliveries, which nobody may delete singly; there may be thousands.
         count = NotificationDelivery.objects.filter(target__in=objs).count()
         counts = {self.opts.verbose_name_plural: len(objs), "deliveries": count}
         return [str(target) for target in objs], counts, set(), []
@@ -118,7 +118,7 @@ class NotificationTargetAdmin(Page):
             self.try_out(request, target)
 
     def try_out(self, request: HttpRequest, target: NotificationTarget) -> None:
-        """Takes as long as the target does, some 10 s at most."""
+        """Send a test. Takes as long as the target does, some 10 s at most."""
         test = delivery.send_test(target)
         if test.state == State.DELIVERED:
             status = f" It answered {test.last_status}." if test.last_status else ""

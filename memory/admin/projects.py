@@ -1,4 +1,4 @@
-"""Projects in the admin: what memories and episodes belong to."""
+"""The admin of projects, to which memories and episodes belong."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class ProjectAdmin(NamesChanges, Page):
     list_filter = ("is_open",)
     search_fields = ("slug", "name")
     ordering = ("slug",)
-    # Clients send the slug: another one would cut them off without a word.
+    # Clients send the slug: changing it would silently cut them off.
     fixed_fields = ("slug", "mirror", "memories_count", "episodes_count", "spoken_for_by", "created_at")
 
     def get_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class SettingForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at r
 
     def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
         if data is not None and "_reset" in data:
-            # The button sends the form as it is: the default takes the place of what was entered.
+            # The button submits the form as it is: the default replaces the entered value.
             data = data.copy()
             data.setlist("value", registry.defaults()[kwargs["instance"].key].split(","))
         super().__init__(data, *args, **kwargs)
@@ -93,7 +93,7 @@ class ConfigAdmin(Fixed, Page):
         try:
             self.store_changes(request, form.changes())
         except ChangedMeanwhile as changed:
-            # From here on the current value counts as shown: whoever submits again means it.
+            # From here on the current value counts as shown: submitting again confirms it.
             entered[SHOWN + changed.key] = stored[changed.key]
             form = SettingsForm(stored, entered)
             form.add_error(changed.key, STALE.format(stored[changed.key] or "none"))
@@ -102,7 +102,7 @@ class ConfigAdmin(Fixed, Page):
         return redirect("admin:memory_config_changelist")
 
     def reset(self, request: HttpRequest, rows: dict[str, Config], stored: dict[str, str], key: str) -> HttpResponse:
-        """Resets one setting. What was entered in other fields stays there, and is not stored."""
+        """Reset one setting. Values entered in other fields stay there and are not stored."""
         standard = registry.defaults()[key]
         try:
             self.store_changes(request, {key: (stored[key], standard)})
@@ -131,7 +131,7 @@ class ConfigAdmin(Fixed, Page):
         return TemplateResponse(request, "memory/config.html", self.admin_site.each_context(request) | context)
 
     def store_changes(self, request: HttpRequest, changes: dict[str, tuple[str, str]]) -> None:
-        """By key the text that was shown and the new one. Raises ChangedMeanwhile."""
+        """Store changes; ``changes``: by key the text that was shown and the new one. Raises ChangedMeanwhile."""
         if lines := settings_audit.change(changes, request.user):
             messages.success(request, f"Stored: {'; '.join(lines)}. It applies to all processes from now on.")
         else:
@@ -181,7 +181,7 @@ class ConfigAdmin(Fixed, Page):
 
 
 def group_settings(form: SettingsForm, rows: dict[str, Config]) -> dict[str, list[SettingLine]]:
-    """The form's settings by group, in the order of the registry."""
+    """Group the form's settings, in the order of the registry."""
     last = settings_audit.last_changes(rows)
     found: dict[str, list[SettingLine]] = {}
     for key in form.keys:
@@ -198,7 +198,7 @@ def group_settings(form: SettingsForm, rows: dict[str, Config]) -> dict[str, lis
 
 
 def describe_value(key: str, value: str) -> str:
-    """What a stored text means, where that is not obvious, or that it is not valid."""
+    """Explain a stored text if its meaning is not obvious, or say that it is not valid."""
     try:
         registry.parse(key, value)
     except registry.ConfigMistake as mistake:

@@ -1,4 +1,4 @@
-"""Changes settings, and logs who changed which: a line of the admin's log for each, ``zero_hit_max: 3 -> 1``.
+"""Changes settings and logs who changed which: a line of the admin's log for each, ``zero_hit_max: 3 -> 1``.
 
 Changes by commands, or directly in the database, have no line; the row's own time shows that there was one."""
 
@@ -17,11 +17,12 @@ from django.utils import timezone
 from memory.models import Config, LanguageModel
 from memory.settings import registry
 
-# Never an anonymous one: the log refuses them.
+# Never an anonymous one in practice: the log refuses them.
 Operator = User | AnonymousUser
 MODEL_SETTINGS: Final = ("write_model_id", "resolve_model_id", "consolidate_model_id", "detective_model_id")
 
-# By setting: what follows it in the same transaction. Apps that this one does not know add theirs when they are ready.
+# By setting: what runs after its change in the same transaction. Apps that this one does not know add theirs when
+# ready.
 followers: dict[str, Callable[[], object]] = {}
 
 
@@ -34,7 +35,7 @@ class ChangedMeanwhile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LastChange:
-    """``by`` is empty for a change outside the admin."""
+    """The last change of a setting. ``by`` is empty for a change outside the admin."""
 
     at: datetime
     by: str
@@ -43,8 +44,8 @@ class LastChange:
 
 @transaction.atomic
 def change(changes: Mapping[str, tuple[str, str]], user: Operator) -> list[str]:
-    """Stores new texts of settings, by key the text that was shown and the new one, all or none, with what
-    follows them; a line for each that differs. Raises ChangedMeanwhile."""
+    """Store new texts of settings, all or none, and run their followers. ``changes``: by key the text that was shown
+    and the new one. Returns a line for each that differs. Raises ChangedMeanwhile."""
     now = timezone.now()
     lines = []
     for key, (shown, new) in sorted(changes.items()):
@@ -66,7 +67,7 @@ def change(changes: Mapping[str, tuple[str, str]], user: Operator) -> list[str]:
 
 
 def read_chosen_models() -> dict[str, int | None]:
-    """The ids of the models that the settings name."""
+    """Return the ids of the models that the settings name."""
     tuning = Config.tuning()
     return {key: getattr(tuning, key) for key in MODEL_SETTINGS}
 
@@ -77,19 +78,19 @@ def uses(model: LanguageModel) -> list[str]:
 
 @transaction.atomic
 def choose(key: str, model: LanguageModel | None, user: Operator) -> list[str]:
-    """Makes the setting name the model, or none; returns the lines of what changed. Raises ChangedMeanwhile."""
+    """Let the setting name the model, or none; return the lines of what changed. Raises ChangedMeanwhile."""
     shown = Config.objects.get(key=key).value
     return change({key: (shown, registry.as_text(model.pk if model else None))}, user)
 
 
 def last_changes(rows: Mapping[str, Config]) -> dict[str, LastChange]:
-    """By key, without settings that were never changed. One query."""
+    """Return the last change of each setting by key, without settings that were never changed. One query."""
     entries = list_changes().order_by("object_id", "-action_time").distinct("object_id")
     logged = {str(entry.object_id): entry for entry in entries}
     found = {}
     for key, row in rows.items():
         entry = logged.get(key)
-        # A row that is younger than its last line was changed by a command, or in the database.
+        # A row that is newer than its last line was changed by a command, or in the database.
         if entry is not None and row.updated_at <= entry.action_time:
             found[key] = LastChange(entry.action_time, entry.user.get_username(), entry.change_message)
         elif entry is not None or row.value != registry.defaults().get(key):

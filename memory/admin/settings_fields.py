@@ -10,12 +10,12 @@ from django.core.exceptions import ValidationError
 from memory.models import LanguageModel, Source
 from memory.settings import kinds, registry
 
-SHOWN = "shown-"  # with the key, a hidden field: the value when the page was opened
+SHOWN = "shown-"  # prefix of the key for a hidden field: the value when the page was opened
 Choices = Sequence[tuple[str, str]]
 
 
 class SettingField(forms.Field):
-    """Its cleaned value is the text to store, in one spelling for each value."""
+    """A field whose cleaned value is the text to store, in one spelling for each value."""
 
     def __init__(self, key: str, models: Choices = ()) -> None:
         help_text = registry.REGISTRY[key].description or ""
@@ -56,13 +56,13 @@ class SettingsForm(forms.Form):
         self.keys = tuple(stored)
 
     def changes(self) -> dict[str, tuple[str, str]]:
-        """What was shown, and what was entered instead, by key. The form is valid."""
+        """Return what was shown and what was entered instead, by key. The form must be valid."""
         entered = {key: (self.cleaned_data[SHOWN + key], self.cleaned_data[key]) for key in self.keys}
         return {key: (shown, new) for key, (shown, new) in entered.items() if shown != new}
 
 
 def language_models(stored: Mapping[str, str]) -> Choices:
-    """None, all models, and stored ids whose model is gone."""
+    """Return the choices: none, all models, and stored ids whose model is gone."""
     choices = [("", "none"), *((str(model.pk), str(model)) for model in LanguageModel.objects.order_by("pk"))]
     known = {value for value, _ in choices}
     chosen = (value for key, value in stored.items() if kinds.MODEL in registry.REGISTRY[key].metadata)

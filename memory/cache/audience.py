@@ -1,4 +1,4 @@
-"""The agents, as far as their prompts need to know of them."""
+"""The agents and projects, as far as prompts need to know them."""
 
 from dataclasses import dataclass, field
 
@@ -7,8 +7,8 @@ from memory.domain.switches import Switch
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """``off``: what its settings switch off. Projects by their ids: its own, and those that its requests may name; None
-    for all. ``episodes``: on, off or default."""
+    """An agent. ``off``: what its settings switch off. ``project``: the id of its own; ``projects``: those that its
+    requests may name, None for all. ``episodes``: on, off or default."""
 
     name: str
     scope: str
@@ -20,7 +20,7 @@ class AgentRow:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRow:
-    """``is_open``: requests without a token may name it, too."""
+    """A project. ``is_open``: requests without a token may name it, too."""
 
     id: int
     is_open: bool = False
@@ -28,13 +28,13 @@ class ProjectRow:
 
 @dataclass(slots=True)
 class Audience:
-    """Who can be asked. ``decided``: where operators say so, always or never, by name; ``teachers``: the names of those
-    who have taught by gutask."""
+    """The agents that can be asked. ``decided``: always or never, where operators have said so, by name; ``teachers``:
+    the names of those who have taught by gutask."""
 
     decided: dict[str, str] = field(default_factory=dict)
     teachers: set[str] = field(default_factory=set)
 
     def can_answer(self, agent: str, *, has_tools: bool) -> bool:
-        """Whether the agent can be expected to run gutask."""
+        """True if the agent can be expected to run gutask."""
         decided = self.decided.get(agent, "auto")
         return decided == "always" or (decided == "auto" and (has_tools or agent in self.teachers))

@@ -1,18 +1,18 @@
-"""What prompts have changed in this process's copy of the graph, ahead of the rows that the workers will write."""
+"""Changes by prompts to this process's copy of the graph, ahead of the rows that the workers will write."""
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field, replace
 
 from memory.domain.types import EdgeRow, Place
 
-# What was seen in a prompt counts for this long; by then its row has arrived or never will.
+# A change seen in a prompt counts for this long; by then its row has arrived or never will.
 PROVISIONAL_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The edge that is going to take a place (``Cache.put_edge``); ``parents`` are those that were there before,
-    ``stored`` is what Postgres has there."""
+    """The edge that is going to take a place (``Cache.put_edge``). ``parents``: those that were there before;
+    ``stored``: the edge that Postgres has there."""
 
     edge: EdgeRow | None
     parents: frozenset[str]
@@ -22,7 +22,7 @@ class Expected:
 
 @dataclass(slots=True)
 class Expectations:
-    """False where nothing is expected. ``words`` are the cache's, by id."""
+    """The expected changes; false if there are none. ``words`` are the cache's, by id."""
 
     _by_place: dict[Place, Expected] = field(default_factory=dict)
     _made_up: list[int] = field(default_factory=list)
@@ -34,19 +34,19 @@ class Expectations:
         return Expectations(dict(self._by_place), list(self._made_up))
 
     def make_up(self, word: str, words: MutableMapping[int, str]) -> int:
-        """An id for a word that has none in Postgres yet, as long as anything is expected."""
+        """Return an id for a word that has none in Postgres yet, valid as long as anything is expected."""
         self._made_up.append(-1 - len(self._made_up))
         words[self._made_up[-1]] = word
         return self._made_up[-1]
 
     def note(self, place: Place, edge: EdgeRow | None, standing: EdgeRow, parent: str, now: float) -> None:
-        """``standing`` with this ``parent`` is in the place, and the edge is going to take it."""
+        """Note that ``edge`` is going to take the place, which ``standing`` with this ``parent`` holds now."""
         known = self._by_place.get(place)
         stored, parents = (known.stored, known.parents) if known is not None else (standing, frozenset[str]())
         self._by_place[place] = Expected(edge, parents | {parent}, stored, now + PROVISIONAL_S)
 
     def keep(self, concept_id: int, edges: list[EdgeRow], words: MutableMapping[int, str]) -> list[EdgeRow]:
-        """The edges of a concept, as Postgres has them, with what is still expected of them."""
+        """Return a concept's edges, given as Postgres has them, with what is still expected applied."""
         for place in [place for place in self._by_place if place[0] == concept_id]:
             expected = self._by_place[place]
             new, stored = expected.edge, next((edge for edge in edges if edge.place == place), None)
@@ -59,7 +59,7 @@ class Expectations:
         return edges
 
     def pop_old(self, now: float, words: MutableMapping[int, str]) -> list[tuple[Place, EdgeRow | None]]:
-        """The places of which nothing is expected any more, and what Postgres has there."""
+        """Drop expired expectations; return their places and what Postgres has there."""
         old = [(place, expected) for place, expected in self._by_place.items() if expected.until <= now]
         for place, _ in old:
             self._drop(place, words)

@@ -1,5 +1,5 @@
-"""Reads the rows of a cache: all of them in a full load, which puts what changed in its place while the cache stays in
-use, or only those that changed."""
+"""Reads the rows of a cache: all of them in a full load, which replaces changed rows while the cache stays in use, or
+only those that changed."""
 
 import asyncio
 import time
@@ -29,7 +29,7 @@ Cell = TypeVar("Cell")
 
 SLICE_S = 0.003  # of the event loop, between two turns of the others
 BATCH_ROWS = 250  # some 0.5 ms of work, between two looks at the clock
-SWEPT_ROWS = 5_000  # the same
+SWEPT_ROWS = 5_000  # as above
 FETCH_ROWS = 1_000
 
 SOAS = """
@@ -38,9 +38,9 @@ SOAS = """
            label
     FROM soas
 """
-# What a prompt can be told or asked about, and what the facts about that are made of. Of the rest there are too many:
-# a word is read once it rises (memory/learning/vocabulary.py).
-# Joined, not asked of each word: for many facts Postgres would go through all of them again and again.
+# Words that a prompt can be told or asked about, and the words of the facts about them. There are too many others: a
+# word is read once it rises (memory/learning/vocabulary.py). A join instead of a condition on each word: with many
+# facts Postgres would scan all of them again and again.
 KEPT = """JOIN (
     SELECT id FROM soas
     WHERE is_common OR is_muted OR novelty > 0 OR asked_count > 0 OR saliency >= {threshold!r}
@@ -55,8 +55,8 @@ URD = """
            is_corroborated, agent, is_additive
     FROM urd
 """
-# What is claimed of disputed slots; of a fact that contradicts a memory or project state nothing is. Where facts stand
-# beside each other it is the fact itself that is disputed.
+# The values claimed of disputed slots. A fact that contradicts a memory or project state has no claimed value. Where a
+# dimension keeps all, the fact itself is disputed.
 QUEUE = """
     SELECT concept_id, dim_id, token FROM (
         SELECT claim.concept_id, claim.dim_id, token, claim.id AS number
@@ -78,7 +78,8 @@ DECIDED = """
 
 @dataclass(slots=True)
 class Touched:
-    """What was read again since a load began, by itself and later than the load's snapshot: it stays as it is."""
+    """Rows that were read again since a load began, later than the load's snapshot: the load must not overwrite
+    them."""
 
     soas: set[int] = field(default_factory=set)
     urd: set[int] = field(default_factory=set)
@@ -87,16 +88,16 @@ class Touched:
     tables: set[str] = field(default_factory=set)  # those that are read whole
 
     def add(self, keys: Mapping[str, set[int]], tables: Iterable[str]) -> None:
-        """``keys`` by table."""
+        """Add rows (``keys`` by table) and whole tables."""
         for table, some in keys.items():
             getattr(self, table).update(some)
         self.tables.update(tables)
 
 
 async def load_cache(cache: Cache, connection: Connection, touched: Touched | None = None) -> None:
-    # No second copy beside the cache: it would need its memory twice, and dicts of a million rows that grow or go make
-    # every stream stand still for a tenth of a second. So each row is compared where it is, in slices of a few
-    # milliseconds, and what was not met is dropped at the end.
+    # No second copy beside the cache: that would double its memory, and growing or freeing dicts of a million rows
+    # stalls every stream for a tenth of a second. So each row is compared in place, in slices of a few milliseconds,
+    # and rows that were not met are dropped at the end.
     touched = touched or Touched()
     cache.loads += 1
     await read_config(cache, connection)
@@ -104,9 +105,9 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
     # A million new objects.
     with pause_collector():
         async with connection.transaction():
-            # One snapshot for all tables: else an edge could come with a word that was read before it existed.
+            # One snapshot for all tables: otherwise an edge could come with a word that was read before it existed.
             await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            await read_aliases(cache, connection)  # first: else an alias would be taken for a word of its own
+            await read_aliases(cache, connection)  # first: otherwise an alias would be taken for a word of its own
             await _load_soas(cache, connection, touched.soas)
             await _load_urd(cache, connection, touched.urd)
             queued = await read_queue(connection)
@@ -126,7 +127,7 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
 
 
 class Pace:
-    """Lets the event loop's other tasks run when a slice of work is over, and rests for ``rest_s`` then: without a
+    """Yields to the event loop's other tasks when a slice of work is over, and rests for ``rest_s`` then. Without a
     rest, each turn of the loop has one slice in it."""
 
     def __init__(self, slice_s: float = SLICE_S, rest_s: float = 0.0) -> None:
@@ -152,8 +153,8 @@ class Pace:
 async def batches(
     connection: Connection, query: str, keys: Sequence[object] | None = None
 ) -> AsyncIterator[list[TupleRow]]:
-    """The rows of the query, with ``keys`` as its argument, as Postgres sends them. A list is used up before the
-    next is asked for."""
+    """Yield the rows of the query, with ``keys`` as its argument, as Postgres sends them. A list is reused: consume it
+    before asking for the next."""
     pace = Pace()
     batch: list[TupleRow] = []
     async with connection.cursor(binary=True) as cursor:
@@ -177,7 +178,7 @@ async def _load_soas(cache: Cache, connection: Connection, touched: set[int]) ->
 
 
 async def _drop_words(cache: Cache, touched: set[int]) -> None:
-    """Those that were not met."""
+    """Drop the words that the load did not meet."""
     async for some in in_slices(list(cache.soas_by_token.values())):
         for row in some:
             if row.load != cache.loads and row.id not in touched:
@@ -189,7 +190,7 @@ def _put_words(cache: Cache, rows: list[TupleRow], touched: set[int], share: "Sh
     aliases, spellings = cache.aliases, cache.spellings
     for row_id, token, count, saliency, novelty, is_common, is_muted, last_seen, asked, asked_at, label in rows:
         old = by_token.get(token)
-        # Most rows say what is known. Counts may be ahead of Postgres in this process, until they are flushed.
+        # Most rows say what is known. This process's counts may be ahead of Postgres until they are flushed.
         if (
             old is not None
             and (old.id, old.novelty, old.is_common, old.is_muted, old.label)
@@ -244,7 +245,7 @@ def _put_edges(cache: Cache, edges: list[EdgeRow], met: set[int], touched: set[i
 async def read_queue(
     connection: Connection, query: str = QUEUE, keys: Sequence[object] | None = None
 ) -> dict[int, dict[int, tuple[str, ...]]]:
-    """By concept, and there by dimension, the parents that are claimed, the newest first."""
+    """Return the claimed parents by concept and dimension, the newest first."""
     by_concept: dict[int, dict[int, tuple[str, ...]]] = {}
     for concept, dim, parent in await all_rows(connection, query + NEWEST_FIRST, keys):
         claimed = by_concept.setdefault(concept, {})
@@ -255,7 +256,7 @@ async def read_queue(
 async def read_decided(
     connection: Connection, query: str = DECIDED, keys: Sequence[object] | None = None
 ) -> dict[int, dict[TripleIds, RulingRow]]:
-    """By concept."""
+    """Return the rulings by concept."""
     by_concept: dict[int, dict[TripleIds, RulingRow]] = {}
     for concept, dim, parent, agents, conversation, decided_at, moved_to in await all_rows(connection, query, keys):
         decided = RulingRow(tuple(agents), conversation, decided_at, moved_to)
@@ -294,12 +295,12 @@ async def refresh_soas(cache: Cache, connection: Connection, ids: list[int]) -> 
 
 
 async def read_missing_words(cache: Cache, connection: Connection, ids: Iterable[int]) -> None:
-    """Those that nobody needed until now."""
+    """Read words that nobody needed until now."""
     wanted = set(ids)
     if missing := sorted(wanted - cache.soas_by_id.keys()):
         for row_id, token, *columns in await all_rows(connection, SOAS + "WHERE id = ANY(%s)", missing):
             row = SoasRow(row_id, *columns)
-            row.load = cache.loads  # a load under way must not drop it
+            row.load = cache.loads  # a concurrent load must not drop it
             cache.renew_soas(token, row)
 
 
@@ -326,7 +327,7 @@ async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) 
         cache.put_decided(concept_id, decided.get(concept_id, {}))
 
 
-# By table: of large ones the changed rows are read again, small ones are read whole.
+# By table: of large tables only the changed rows are read again, small ones are read whole.
 REFRESH = {
     "soas": refresh_soas, "urd": refresh_urd, "resolution_queue": refresh_queue, "decided_triple": refresh_decided
 }  # fmt: skip

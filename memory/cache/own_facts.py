@@ -15,7 +15,7 @@ NONE: Final[Facts] = {}
 
 @dataclass(slots=True)
 class OwnFacts:
-    """``words``: how often a word's id is in one of them."""
+    """Facts by holder. ``words``: how many of them each word's id is in."""
 
     words: Counter[int] = field(default_factory=Counter)
     _of: dict[Holder, dict[int, dict[int, EdgeRow]]] = field(default_factory=dict)  # by concept, by row
@@ -43,8 +43,8 @@ class OwnFacts:
                 del self._of[holder]
 
     def of(self, holder: Holder, share: str) -> Facts:
-        """What is for this speaker: their own, and what their agent was told by no person. ``share``: as the setting
-        ``share_unsure`` has it."""
+        """Return the facts for this speaker: their own, and those that their agent was told without a person.
+        ``share``: a value of the setting ``share_unsure``."""
         holders = [one for one in ((holder[0], ""), holder) if one in self._of]
         if share != "speaker" and is_registered(holder[0]):
             holders = [one for one in self._of if is_registered(one[0])]

@@ -1,4 +1,4 @@
-"""Keeps the facts that hold for their speaker alone in a cache in step with the table of candidates."""
+"""Keeps a cache's facts that hold for their speaker alone in step with the table of candidates."""
 
 from typing import Final
 
@@ -43,7 +43,7 @@ class OwnFactsFollower:
         await self._read_words(connection, own)
 
     async def _read_words(self, connection: Connection, own: OwnFacts) -> None:
-        """Words that only such facts have are not loaded for others."""
+        """Read the words that only such facts have, which the cache does not load otherwise."""
         missing = [word for word in own.words if word not in self._cache.soas_by_id]
         rows = await all_rows(connection, SOAS + "WHERE id = ANY(%s)", missing) if missing else []
         for row_id, token, *facts in rows:

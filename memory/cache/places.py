@@ -10,13 +10,13 @@ def keeps_all(cache: Cache, dimension: str) -> bool:
 
 
 def find_edge(cache: Cache, ids: TripleIds) -> EdgeRow | None:
-    """What is in the place of this triple: the fact in its slot or, where all is kept, its own."""
+    """Return the edge in the place of this triple: the fact in its slot or, where all is kept, its own."""
     edges = cache.urd_by_concept_dim
     return edges.get((ids.concept_id, ids.dim_id)) or edges.get(ids)
 
 
 def list_edges(cache: Cache, concept_id: int, dim_id: int) -> list[EdgeRow]:
-    """All that are in the slot."""
+    """Return all edges in the slot."""
     edge = cache.urd_by_concept_dim.get((concept_id, dim_id))
     if edge is not None or dim_id not in cache.additive_dims:
         return [edge] if edge is not None else []

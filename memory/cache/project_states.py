@@ -1,4 +1,4 @@
-"""The state of all projects, as far as it holds, for the hot path."""
+"""The current state of all projects, for the hot path."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import Final
 
 from memory.domain.recall.project_state import ShownState, find_words_of
 
-LOOKED_AT_MAX: Final = 1_000  # values of a project for one prompt, by their rarest words first: some 1 ms
+LOOKED_AT_MAX: Final = 1_000  # values of a project per prompt, those with the rarest words first: some 1 ms
 
 
 @dataclass(slots=True)
 class StatesOfProject:
-    """``rows``: by id, what was set last at the end. ``length``: of all their lines, in characters."""
+    """The state of one project. ``rows``: by id, the latest last. ``length``: of all their lines, in characters."""
 
     rows: dict[int, ShownState] = field(default_factory=dict)
     words: dict[int, set[str]] = field(default_factory=dict)  # of the keys
@@ -20,7 +20,7 @@ class StatesOfProject:
     length: int = 0
 
     def find_named(self, text: str) -> list[ShownState]:
-        """Those of whose keys the text has all words, the last first."""
+        """Return the values whose keys' words are all in the text, the latest first."""
         said = find_words_of(text)
         rare = sorted((len(self.by_word[word]), word) for word in said if word in self.by_word)
         looked_at = islice((row_id for _, word in rare for row_id in self.by_word[word]), LOOKED_AT_MAX)
@@ -40,11 +40,11 @@ class ProjectStates:
     _projects: dict[int, int] = field(default_factory=dict)  # by row
 
     def of(self, project: int | None) -> StatesOfProject:
-        """Not to be changed."""
+        """Return the state of a project. The caller must not change it."""
         return NONE if project is None else self._of.get(project, NONE)
 
     def holds(self, shown: ShownState) -> bool:
-        """Whether it would still be shown as it was."""
+        """True if it would still be shown as it was."""
         return self.of(self._projects.get(shown.id)).rows.get(shown.id) == shown
 
     def put(self, project: int, key: str, state: ShownState) -> None:
@@ -62,7 +62,7 @@ class ProjectStates:
         known.length += state.length
 
     def take(self, row_id: int, other: "ProjectStates") -> None:
-        """The row as the other has it."""
+        """Replace the row by the other's version of it."""
         self.drop(row_id)
         if (project := other._projects.get(row_id)) is not None:
             known = other._of[project]

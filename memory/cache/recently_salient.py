@@ -1,4 +1,4 @@
-"""Which words became salient last."""
+"""Remembers which words became salient last."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ RISEN_MAX = 10_000  # words
 class RecentlySalient:
     """The words that became salient last, in order."""
 
-    # Whoever has looked at all names of a long conversation once need only look at these in the next turn.
-    count: int = 0  # of all since the process started
+    # After all names of a long conversation were checked once, the next turn need only check these.
+    count: int = 0  # all since the process started
     _last: deque[str] = field(default_factory=lambda: deque(maxlen=RISEN_MAX))
 
     def note(self, word: str) -> None:
@@ -20,6 +20,6 @@ class RecentlySalient:
         self.count += 1
 
     def since(self, count: int) -> list[str] | None:
-        """Those that came after the first ``count``; None where they are not known any more."""
+        """Return the words after the first ``count``; None if they are not known any more."""
         new = self.count - count
         return list(islice(reversed(self._last), new)) if new <= len(self._last) else None

@@ -1,4 +1,4 @@
-"""Equal values as one object: of a million rows most have one of a few."""
+"""Interns repeated values to save memory."""
 
 from typing import TypeVar
 
@@ -6,7 +6,7 @@ Value = TypeVar("Value")
 
 
 class Shared(dict[Value, Value]):
-    """One object for each value, however many rows have it."""
+    """A dict that returns one object for equal values, however many rows have them."""
 
     def __missing__(self, value: Value) -> Value:
         self[value] = value

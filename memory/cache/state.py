@@ -1,8 +1,7 @@
 """This process's copy of the graph: plain dicts, read by the hot path without a query.
 
-The app (memory/apps.py) has the one instance of a process. memory/cache/sync.py fills it and keeps it in step with
-Postgres; tests fill the dicts directly. Only the event loop's thread touches it.
-"""
+The app (memory/apps.py) has the process's one instance. memory/cache/sync.py fills it and keeps it in step with
+Postgres; tests fill the dicts directly. Only the event loop's thread touches it."""
 
 import re
 from collections import Counter
@@ -23,22 +22,22 @@ from memory.settings.registry import Tuning
 
 @dataclass(slots=True)
 class Cache:
-    """Ids always originate from Postgres."""
+    """The copy. All ids come from Postgres."""
 
     soas_by_token: dict[str, SoasRow] = field(default_factory=dict)
     soas_by_id: dict[int, str] = field(default_factory=dict)
-    words_from: float = 0.0  # the saliency from which on words are loaded; before the first load, of all announced
+    words_from: float = 0.0  # the saliency from which words are loaded; before the first load, all that are announced
     nameless: set[str] = field(default_factory=set)  # the common words that no fact was ever placed about
-    # An alias is in ``soas_by_token`` with the row of its concept: whoever looks it up finds the concept.
+    # An alias is in ``soas_by_token`` with the row of its concept: looking it up finds the concept.
     aliases: dict[int, int] = field(default_factory=dict)  # the concept, by the alias's own id
-    alias_rows: dict[str, SoasRow] = field(default_factory=dict)  # the rows of their own, by token
+    alias_rows: dict[str, SoasRow] = field(default_factory=dict)  # their own rows, by token
     spellings: dict[int, list[str]] = field(default_factory=dict)  # the aliases of a concept
     urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # the strongest first
     urd_by_concept_dim: dict[Place, EdgeRow] = field(default_factory=dict)
     pending_conflicts: set[int] = field(default_factory=set)
     pending_by_concept_dim: set[Slot] = field(default_factory=set)
     queued_slots: dict[int, set[Slot]] = field(default_factory=dict)  # by concept
-    claimed: dict[Slot, tuple[str, ...]] = field(default_factory=dict)  # what their open claims name, the newest first
+    claimed: dict[Slot, tuple[str, ...]] = field(default_factory=dict)  # parents named by open claims, the newest first
     # What prompts have claimed, and until when that counts, in seconds since the epoch.
     provisional: dict[Slot, dict[str, float]] = field(default_factory=dict)
     expectations: Expectations = field(default_factory=Expectations)
@@ -50,25 +49,25 @@ class Cache:
     referenced: Counter[int] = field(default_factory=Counter)  # edges that use a concept as parent or dimension
     places: Counter[int] = field(default_factory=Counter)  # facts in the dimension `geography`, by parent
     agents: dict[str, AgentRow] = field(default_factory=dict)  # by token hash
-    agents_by_name: dict[str, AgentRow] = field(default_factory=dict, init=False)  # in small letters
+    agents_by_name: dict[str, AgentRow] = field(default_factory=dict, init=False)  # in lower case
     audience: Audience = field(default_factory=Audience)
     projects: dict[str, ProjectRow] = field(default_factory=dict)  # by slug
     states: ProjectStates = field(default_factory=ProjectStates)
     templates: dict[tuple[str, ...], set[bytes]] = field(default_factory=dict)  # openings of programs, by speaker
     own_facts: OwnFacts = field(default_factory=OwnFacts)
-    mutes: re.Pattern[str] | None = None  # what operators muted by patterns
-    # Of memories and episodes that were shown, those that have changed since; None where nothing holds any more.
+    mutes: re.Pattern[str] | None = None  # the patterns by which operators have muted names
+    # Memories and episodes that were shown and have changed since; None for those that no longer hold.
     changed_notes: dict[NoteKey, NoteState | None] = field(default_factory=dict)
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
     loads: int = 0  # begun so far
     loaded_at: float | None = None  # seconds since the epoch
     edition: int = 0  # changes with ``nameless``
-    is_fork: bool = False  # shares most of what it holds with another
+    is_fork: bool = False  # shares most of its content with another cache
     risen: RecentlySalient = field(default_factory=RecentlySalient)
 
     def fork(self) -> "Cache":
-        """The same for a dry run: what a prompt marks in it is not seen here."""
+        """Copy the cache for a dry run: changes by a prompt are not seen here."""
         return replace(
             self,
             is_fork=True,
@@ -82,7 +81,7 @@ class Cache:
         )
 
     def copy_rows(self, names: Set[str]) -> None:
-        """Gives a fork rows of its own for these names, in which it may count."""
+        """Give a fork its own rows for these names, in which it may count."""
         rows = self.soas_by_token
         for name in rows.keys() & names:
             own = replace(rows[name])
@@ -92,7 +91,7 @@ class Cache:
         self.put_agents(self.agents)
 
     def put_agents(self, agents: dict[str, AgentRow]) -> None:
-        """Replaces all agents, by token hash."""
+        """Replace all agents, by token hash."""
         self.agents = agents
         self.agents_by_name = {row.name.casefold(): row for row in agents.values()}
 
@@ -120,7 +119,7 @@ class Cache:
                 self.risen.note(name)
 
     def put_aliases(self, found: Iterable[tuple[str, SoasRow, int]]) -> None:
-        """Replaces all aliases: each with its word's own row, and its concept, whose row is here."""
+        """Replace all aliases. Each comes with its word's own row and its concept, whose row is here already."""
         was, self.spellings = self.alias_rows, {}
         for name in was:
             self.soas_by_token.pop(name, None)
@@ -134,21 +133,21 @@ class Cache:
         for concept in filter(None, map(self.soas_by_id.get, self.spellings)):
             self.put_soas(concept, self.soas_by_token[concept])
         for name in self.alias_rows.keys() - was.keys():
-            self.risen.note(name)  # also where its concept was salient before
+            self.risen.note(name)  # also if its concept was salient before
         self.edition += was.keys() != self.alias_rows.keys()  # a word of the dictionary may have become a name
 
     def canonical(self, token: str) -> str:
-        """The concept's own name for one of its aliases; any other token as it is."""
+        """Return the concept's own name for one of its aliases; any other token unchanged."""
         row = self.soas_by_token.get(token) if token in self.alias_rows else None
         return self.soas_by_id[row.id] if row is not None else token
 
     def label_of(self, token: str) -> str:
-        """The token as it is typed."""
+        """Return the token as it is typed."""
         row = self.soas_by_token.get(token)
         return row.label or token if row is not None else token
 
     def is_kept(self, row: SoasRow) -> bool:
-        """True if every process has the word: what the loader's condition says, as far as this process knows."""
+        """True if every process has the word. Mirrors the loader's condition, as far as this process knows."""
         return (
             row.is_common
             or row.is_muted
@@ -172,7 +171,7 @@ class Cache:
         return self.least_threshold < self.words_from
 
     def renew_soas(self, token: str, row: SoasRow) -> None:
-        """The row as it is read again; what this process knows ahead of Postgres stays."""
+        """Replace a row that was read again; what this process knows ahead of Postgres stays."""
         if row.id in self.aliases:
             self.alias_rows[token] = row
             return
@@ -186,7 +185,7 @@ class Cache:
     def drop_soas(self, row_id: int) -> None:
         token = self.soas_by_id.pop(row_id, "")
         row = self.soas_by_token.get(token)
-        if row is not None and row.id == row_id:  # else the word came back with another id
+        if row is not None and row.id == row_id:  # otherwise the word came back with another id
             for name in (token, *self.spellings.get(row_id, ())):
                 self.soas_by_token.pop(name, None)
             self.nameless.discard(token)
@@ -196,10 +195,10 @@ class Cache:
         return row is not None and row.is_common
 
     def is_concept(self, token: str) -> bool:
-        """True if the token is the subject of a fact; the root of a dimension is none."""
+        """True if the token is the subject of a fact other than the root of a dimension."""
         row = self.soas_by_token.get(token)
         edges = self.urd_by_concept.get(row.id) if row is not None else None
-        return edges is not None and not edges[0].is_root  # which is the weakest
+        return edges is not None and not edges[0].is_root  # the weakest edge
 
     def is_place(self, token: str) -> bool:
         """True if something is in it, in the dimension `geography`."""
@@ -207,7 +206,7 @@ class Cache:
         return row is not None and self.places[row.id] > 0
 
     def find_dimension(self, concept: str, parent: str) -> str | None:
-        """As ``Vocabulary`` has it."""
+        """Implements ``Vocabulary.find_dimension``."""
         row, above = self.soas_by_token.get(concept), self.soas_by_token.get(parent)
         edges = [e for e in self.urd_by_concept.get(row.id, ()) if e.parent_id != e.concept_id] if row else []
         found = [e for e in edges if (e.parent_id == above.id if above else e.is_isa and not parent)]
@@ -227,8 +226,8 @@ class Cache:
     # --- the graph ---
 
     def put_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
-        """Replaces all edges of one concept by those that Postgres has; none removes it. What a prompt has changed, and
-        has not been written yet, stays changed."""
+        """Replace all edges of one concept by those that Postgres has; none removes it. Unwritten changes by prompts
+        stay."""
         if self.expectations:
             edges = self.expectations.keep(concept_id, list(edges), self.soas_by_id)
         self._put_edges(concept_id, edges)
@@ -255,19 +254,19 @@ class Cache:
                 del self.places[edge.parent_id]
 
     def make_up(self, word: str) -> int:
-        """An id for a word that has none in Postgres yet, as long as anything is expected."""
+        """Return an id for a word that has none in Postgres yet, valid as long as anything is expected."""
         self._unshare()
         return self.expectations.make_up(word, self.soas_by_id)
 
     def _unshare(self) -> None:
-        """A fork copies what it is to change first; few forks are to."""
+        """Copy the graph before the first change to a fork; few forks change it."""
         if self.is_fork:
             self.urd_by_concept, self.urd_by_concept_dim = dict(self.urd_by_concept), dict(self.urd_by_concept_dim)
             self.soas_by_id, self.referenced = dict(self.soas_by_id), self.referenced.copy()
             self.places, self.is_fork = self.places.copy(), False
 
     def put_edge(self, place: Place, edge: EdgeRow | None) -> None:
-        """Puts one edge into the place of another, or empties it, ahead of Postgres."""
+        """Put one edge into the place of another, or empty the place, ahead of Postgres."""
         self._unshare()
         replaced = (place, edge.place if edge is not None else place)
         others = [other for other in self.urd_by_concept.get(place[0], ()) if other.place not in replaced]
@@ -276,9 +275,9 @@ class Cache:
     # --- what is disputed ---
 
     def put_pending(self, concept_id: int, claimed: Mapping[int, tuple[str, ...]]) -> None:
-        """Replaces what is in the resolution queue about one concept: by dimension the parents that its open rows
-        claim, the newest first."""
-        # What was claimed in a prompt, and has no row yet, counts until it expires.
+        """Replace what the resolution queue holds about one concept: by dimension the parents that its open rows claim,
+        the newest first."""
+        # What a prompt has claimed, and has no row yet, counts until it expires.
         queued = {(concept_id, dim_id): parents for dim_id, parents in claimed.items()}
         for slot in self.queued_slots.pop(concept_id, set()) - queued.keys():
             del self.claimed[slot]
@@ -299,7 +298,7 @@ class Cache:
             self.decided.update(decided)
 
     def splits_of(self, dim_id: int) -> set[int]:
-        """The dimensions that were split from this one, and from those."""
+        """Return the dimensions that were split from this one, directly or through others."""
         found: set[int] = set()
         waiting = {dim_id}
         while waiting:
@@ -308,14 +307,14 @@ class Cache:
         return found
 
     def dispute(self, slot: Slot, parent: str, now: float) -> None:
-        """Marks a slot of which a prompt claims another parent, until the row of that claim arrives."""
+        """Mark a slot as disputed because a prompt claims another parent, until the row of that claim arrives."""
         if parent not in self.claimed.get(slot, ()):
             self.provisional.setdefault(slot, {})[parent] = now + PROVISIONAL_S
             self.pending_by_concept_dim.add(slot)
             self.pending_conflicts.add(slot[0])
 
     def list_claimed(self, slot: Slot) -> list[str]:
-        """The parents that are claimed of a disputed slot, the newest first."""
+        """Return the parents that are claimed for a disputed slot, the newest first."""
         return [*reversed(self.provisional.get(slot, {})), *self.claimed.get(slot, ())]
 
     def forget_old_disputes(self, now: float) -> None:
@@ -323,7 +322,7 @@ class Cache:
             self._forget_provisional(slot, [parent for parent, end in until.items() if end <= now])
 
     def drop_claim(self, slot: Slot, parent: str) -> None:
-        """What was claimed is going to be the fact."""
+        """Drop a claim that is going to be the fact."""
         if slot in self.claimed:
             self.claimed[slot] = tuple(other for other in self.claimed[slot] if other != parent)
             if not self.claimed[slot] and slot not in self.provisional:

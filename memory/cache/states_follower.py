@@ -1,4 +1,4 @@
-"""Keeps the state of projects in a cache in step with its table."""
+"""Keeps a cache's project states in step with their table."""
 
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ HOLDING: Final = "SELECT id, project_id, category, key, value, is_disputed FROM 
 class StatesFollower:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
-        self._refreshed: set[int] = set()  # since a load began: what that reads may be older
+        self._refreshed: set[int] = set()  # since a load began: what the load reads may be older
 
     async def load(self, connection: Connection) -> None:
         self._refreshed, states, pace = set(), ProjectStates(), Pace()

@@ -34,8 +34,8 @@ NAME = "coherence"
 RETRY_S = (0.1, 0.5, 1.0, 2.0, 5.0)
 BARRIER_S = 2.0
 RELOAD_S = 120.0
-# How often it is tried whether announcements arrive, and how long they may take: a pooler between this process and
-# Postgres may lose them while the connection stands.
+# How often delivery of announcements is tested, and how long one may take: a pooler between this process and Postgres
+# may lose them while the connection stays up.
 HEARD_EVERY_S = 60.0
 HEARD_WITHIN_S = 10.0
 
@@ -50,7 +50,7 @@ Announce = Callable[[str], Awaitable[None]]
 
 @sync_to_async
 def announce(payload: str) -> None:
-    """Says something on the channel, from where Django's connection is at work."""
+    """Send a payload on the channel over Django's connection."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
 
@@ -59,15 +59,15 @@ class Follower(Protocol):
     """Another package's copy of one table."""
 
     async def load(self, connection: Connection) -> None:
-        """Reads all of it."""
+        """Read the whole table."""
 
     async def refresh(self, connection: Connection, keys: list[int]) -> None:
-        """Reads these rows again."""
+        """Read these rows again."""
 
 
 @dataclass(slots=True)
 class Announced:
-    """What was announced in one go."""
+    """The changes announced in one go."""
 
     followed: Collection[str] = ()  # tables that followers read
     keys: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))  # by table
@@ -89,11 +89,11 @@ class Announced:
             self.tables.add(table)
         elif kind == "reload" and (table == "*" or table in REFRESH):
             self.everything = True
-        # Others concern what only some processes keep: a worker has no prompts.
+        # Signals without a subscriber concern what only some processes keep: a worker has no prompts.
 
 
 class Coherence:
-    """Keeps the cache in step over two connections: one listens and applies changes as they come, the other loads
+    """Keeps the cache in step over two connections. One listens and applies changes as they come; the other loads
     everything at the start, after a lost connection (announcements made meanwhile are lost), and when too much changed.
     """
 
@@ -114,12 +114,12 @@ class Coherence:
         self._touched = Touched()
 
     async def run(self) -> None:
-        """Follows changes until it is cancelled."""
+        """Follow changes until cancelled."""
         failures = 0
         while True:
             try:
                 async with open_connection(self._dsn, NAME) as connection:
-                    # Listen first: what changes during the load is announced.
+                    # Listen first: changes during the load are then announced.
                     await connection.execute(f"LISTEN {CHANNEL}")
                     failures = 0
                     await self._follow(connection)
@@ -134,7 +134,7 @@ class Coherence:
 
     @asynccontextmanager
     async def barrier(self, announce: Announce = announce) -> AsyncIterator[None]:
-        """Leaves the block only when this cache has all that was committed in it. ``announce`` sends a payload to the
+        """Leave the block only when this cache has all that was committed in it. ``announce`` sends a payload to the
         channel. Gives up after ``BARRIER_S`` seconds."""
         yield
         # Announced after the block's commits, on the same channel: Postgres keeps the order.
@@ -145,15 +145,15 @@ class Coherence:
             logger.warning("coherence.barrier_late", extra={"seconds": BARRIER_S})
 
     def subscribe(self, signal: str, subscriber: Callable[[str], None]) -> None:
-        """Calls the subscriber with the signal's text whenever a process sends it, this one included."""
+        """Call the subscriber with the signal's text whenever a process sends it, including this one."""
         self._subscribers[signal] = subscriber
 
     def follow(self, table: str, follower: Follower) -> None:
-        """Keeps the follower in step with a table whose changes are announced by triggers like the graph's."""
+        """Keep the follower in step with a table whose changes are announced by triggers like the graph's."""
         self._followers[table] = follower
 
     async def signal(self, name: str, what: str = "") -> None:
-        """Sends a signal to every process, if Postgres takes it within ``BARRIER_S`` seconds. ``what`` is short."""
+        """Send a signal to every process, if Postgres takes it within ``BARRIER_S`` seconds. ``what`` must be short."""
         try:
             async with asyncio.timeout(BARRIER_S), open_connection(self._dsn, NAME) as connection:
                 await connection.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{name}:{what}"])
@@ -161,7 +161,7 @@ class Coherence:
             logger.warning("coherence.signal_lost", extra={"signal": name, "error": first_line(error)})
 
     async def reload(self, announce: Announce = announce) -> None:
-        """Makes every process load everything, and waits until this one has. Raises TimeoutError."""
+        """Make every process load everything, and wait until this one has. Raises TimeoutError."""
         async with asyncio.timeout(RELOAD_S):
             await announce("reload:*")
             await self._pass_barrier(announce)
@@ -170,7 +170,7 @@ class Coherence:
                 await self._load_ended.wait_for(lambda: self._loads_done >= asked)
 
     async def _pass_barrier(self, announce: Announce) -> None:
-        """Returns when all that was announced before has been applied here."""
+        """Return when everything announced before has been applied here."""
         key = uuid4().hex
         self._barriers[key] = asyncio.Event()
         try:
@@ -198,7 +198,7 @@ class Coherence:
             await asyncio.gather(loading, testing, return_exceptions=True)
 
     async def _test_hearing(self) -> None:
-        """Loads everything whenever a barrier that another connection announces does not come."""
+        """Load everything whenever a barrier announced over another connection does not arrive."""
         while True:
             try:
                 async with open_connection(self._dsn, NAME) as other:
@@ -216,12 +216,12 @@ class Coherence:
                 LAG.set(math.inf)
                 logger.warning("coherence.deaf", extra={"seconds": HEARD_WITHIN_S})
                 await self._ask_load()
-            except (psycopg.Error, OSError) as error:  # Postgres is away: the connection that listens notices it, too
+            except (psycopg.Error, OSError) as error:  # Postgres is away: the listening connection notices it, too
                 logger.warning("coherence.not_tested", extra={"error": first_line(error)})
             await asyncio.sleep(HEARD_EVERY_S)
 
     async def _apply(self, connection: Connection, payloads: Sequence[str]) -> None:
-        """Applies what was announced, with one query for each table."""
+        """Apply announcements with one query for each table."""
         changes = Announced(self._followers.keys())
         for payload in payloads:
             try:

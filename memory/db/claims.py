@@ -1,5 +1,5 @@
-"""Tables that are queues of their own: whatever is due and not taken may be claimed, and a claim ends by itself when
-its lease is over. Their rows have ``next_attempt_at``, ``claimed_until`` and ``attempts``."""
+"""Claims rows of tables that are queues: any row that is due and not taken may be claimed, and a claim expires with its
+lease. The rows have ``next_attempt_at``, ``claimed_until`` and ``attempts``."""
 
 from datetime import timedelta
 from typing import Final
@@ -13,8 +13,8 @@ IS_DUE: Final = (Q(claimed_until=None) | Q(claimed_until__lte=Now())) & Q(next_a
 
 
 def claim_statement(table: str, waiting: str) -> str:
-    """SQL that claims the rows that are due, the longest due ones, and returns them. ``waiting``: which may be claimed
-    at all. Its arguments: the lease, those of ``waiting``, how many."""
+    """Return SQL that claims due rows, the longest due first, and returns them. ``waiting``: the condition for rows
+    that may be claimed at all. Its arguments: the lease, those of ``waiting``, how many."""
     # An array, not IN: the planner may evaluate a subquery once for each row, and each evaluation would lock other
     # rows, so that more than the limit are claimed.
     return f"""

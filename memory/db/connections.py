@@ -1,5 +1,5 @@
-"""The server's own connections to Postgres, which, unlike Django's, never block the event loop; and helpers for what
-goes over connections."""
+"""The server's own connections to Postgres, which, unlike Django's, never block the event loop; and functions around
+connections."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +16,8 @@ Connection = psycopg.AsyncConnection[TupleRow]
 Item = TypeVar("Item")
 
 CONNECT_S = 5
-# SQL for a time in seconds since the epoch, by this machine's clock: what that has put into the future is now.
+# SQL for a time in seconds since the epoch, by this machine's clock; a time that it has put into the future becomes
+# now.
 PAST = "CASE WHEN {0} > extract(epoch FROM now()) + 60 THEN now() ELSE to_timestamp({0}) END"
 # Seconds. A connection that died silently is noticed within half a minute.
 KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
@@ -24,11 +25,11 @@ KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count
 
 @asynccontextmanager
 async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
-    """A connection that commits each statement. ``name`` is how it shows in pg_stat_activity, after "festinger".
+    """Open a connection that commits each statement. ``name`` is shown in pg_stat_activity, after "festinger".
 
-    Raises psycopg.OperationalError where Postgres does not answer within ``CONNECT_S`` seconds. It may stop
-    answering later: whoever cannot wait sets a time limit."""
-    # No pool: what is busy keeps its own connection, the others connect every few seconds at most.
+    Raises psycopg.OperationalError if Postgres does not answer within ``CONNECT_S`` seconds. It may stop answering
+    later: callers that cannot wait must set a time limit."""
+    # No pool: busy callers keep their own connection, the others connect every few seconds at most.
     opened = await psycopg.AsyncConnection.connect(
         make_conninfo(dsn, **KEEPALIVES),
         autocommit=True,
@@ -38,23 +39,24 @@ async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
     try:
         yield opened
     finally:
-        # Its own context commits first, or rolls back: an error or a second cancellation there would leave it open.
+        # The connection's own context commits first, or rolls back: an error or a second cancellation there would leave
+        # it open.
         await opened.close()
 
 
 def fetch_rows(query: str, arguments: Any = None) -> list[tuple[Any, ...]]:
-    """By Django's connection."""
+    """Run a query over Django's connection."""
     with connection.cursor() as cursor:
         cursor.execute(query, arguments)
         return cursor.fetchall()
 
 
 def is_lost(error: BaseException) -> bool:
-    """True if it was raised because Postgres is not there, or went away while it was at work."""
+    """True if it was raised because Postgres is not there, or went away during the operation."""
     link: BaseException | None = error
     while link is not None:
-        # What libpq notices by itself has no SQLSTATE, and so comes as a bare DatabaseError. And who cleans up after a
-        # lost connection meets other errors on top: that autocommit cannot be switched on, that a cursor is closed.
+        # An error that libpq notices by itself has no SQLSTATE, and is a bare DatabaseError. Cleaning up after a lost
+        # connection raises further errors: that autocommit cannot be switched on, that a cursor is closed.
         if isinstance(link, psycopg.OperationalError | psycopg.InterfaceError) or type(link) is psycopg.DatabaseError:
             return True
         link = link.__cause__ or link.__context__
@@ -62,8 +64,8 @@ def is_lost(error: BaseException) -> bool:
 
 
 def raise_if_away(error: Exception) -> None:
-    """Raises the error of a statement over Django's connection again where Postgres does not answer any more, or its
-    disk is full: no row is to blame."""
+    """Raise the error of a statement over Django's connection again if Postgres does not answer any more or its disk is
+    full: then no row is to blame."""
     if isinstance(error, OperationalError | InterfaceError):
         is_full = isinstance(error.__cause__, psycopg.errors.DiskFull)
         if is_full or not connection.is_usable():
@@ -71,7 +73,7 @@ def raise_if_away(error: Exception) -> None:
 
 
 def columns(rows: Iterable[Sequence[object]], count: int) -> list[list[object]]:
-    """The rows as columns, as ``unnest`` takes them."""
+    """Transpose rows into columns, as ``unnest`` takes them."""
     table = list(rows)
     return [[row[at] for row in table] for at in range(count)]
 
@@ -83,5 +85,5 @@ def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def first_line(error: BaseException) -> str:
-    """The part of an error that fits a log line."""
+    """Return the part of an error that fits a log line."""
     return str(error).partition("\n")[0] or type(error).__name__

@@ -1,5 +1,4 @@
-"""The advisory locks of Postgres that Festinger takes, all named here so that no two mean different things by one
-number."""
+"""The advisory locks of Postgres that Festinger takes, all in one place so that no number has two meanings."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,7 +10,7 @@ from django.db import Error, connection
 
 
 class Lock(IntEnum):
-    """The first of the two numbers of a lock; the second says which one of its kind."""
+    """The first of a lock's two numbers; the second tells locks of one kind apart."""
 
     DIMENSION = 74  # by the dimension's id; the trigger that refuses cycles takes it, too (sql/functions.sql)
     VOCABULARY = 75  # flushers that update the same words in another order would deadlock; pruning deletes words
@@ -19,31 +18,31 @@ class Lock(IntEnum):
     LLM_CALLS = 77  # between counting the calls of a day and adding one
     MEMORY = 78  # by the hash of a place that one memory may have: two writers of it cannot both be the first
     PROJECTS = 79  # between counting the projects and adding one that a request names
-    # Alone a number of 64 bits. Hosts that run different versions meet at it: it must not change.
+    # A single number of 64 bits. Hosts that run different versions share it: it must not change.
     PREPARATION = 4_119_570_001
 
 
-# Parameters: the lock and its second numbers, ascending: who takes several in one order cannot deadlock.
+# Parameters: the lock and its second numbers, ascending: a fixed order prevents deadlocks.
 UNTIL_COMMIT: Final = "SELECT pg_advisory_xact_lock(%s, number) FROM unnest(%s::int[]) AS number"
 
 TRY_JOB: Final = "SELECT pg_try_advisory_lock(%s, hashtext(%s))"
 
 
 def lock_until_commit(lock: Lock, numbers: Iterable[int] = (0,)) -> None:
-    """Waits for the lock, which the caller's transaction then holds to its end."""
+    """Wait for the lock, which the caller's transaction then holds until it ends."""
     with connection.cursor() as cursor:
         cursor.execute(UNTIL_COMMIT, [lock, sorted(set(numbers))])
 
 
 def try_job_lock_on(holder: psycopg.Connection[Any], job: str) -> bool:
-    """True if no other process does this job; until this connection ends, none can begin it."""
+    """True if no other process does this job; none can begin it until this connection ends."""
     row = holder.execute(TRY_JOB, [Lock.JOB, job]).fetchone()
     return row == (True,)
 
 
 @contextmanager
 def try_job_lock(job: str) -> Iterator[bool]:
-    """True where no other process does this job; until the end, none can begin it."""
+    """Yield True if no other process does this job; none can begin it until the block ends."""
     with connection.cursor() as cursor:
         cursor.execute(TRY_JOB, [Lock.JOB, job])
         (is_alone,) = cursor.fetchone()
@@ -57,7 +56,7 @@ def try_job_lock(job: str) -> Iterator[bool]:
 
 @contextmanager
 def hold_preparation_lock() -> Iterator[None]:
-    """Waits until no other host prepares this database; until the end, none can begin to."""
+    """Wait until no other host prepares this database; none can begin to until the block ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [Lock.PREPARATION])
         try:

@@ -1,4 +1,4 @@
-"""Takes a secret out of every table, whatever app it belongs to: each column of text, of texts and of JSON."""
+"""Removes a secret from every table, whatever app it belongs to: from each column of text, text arrays and JSON."""
 
 import json
 from collections import Counter, defaultdict
@@ -14,7 +14,7 @@ from memory.db.locks import Lock, lock_until_commit
 from memory.domain.secrets.known import KnownSecret
 from memory.domain.secrets.redaction import MARK
 
-# Of Django itself; nobody's words are in them.
+# Django's own tables; they hold nobody's words.
 _FRAMEWORK: Final = ("django_migrations", "django_content_type", "auth_permission")
 _COLUMNS: Final = """
     SELECT c.table_schema, c.table_name, c.column_name, c.udt_name, c.character_maximum_length
@@ -26,7 +26,7 @@ _COLUMNS: Final = """
     ORDER BY 1, 2, c.ordinal_position
 """
 _VOCABULARY: Final = "soas"
-_MARKS_MAX: Final = 100  # that tell rows apart which would say the same with one mark
+_MARKS_MAX: Final = 100  # to keep rows apart that would be equal with the same mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class _Column:
         return json.loads(stored) if self.is_json and stored is not None else stored
 
     def write(self, value: Any) -> Any:
-        """No longer than there is room for."""
+        """Convert a value for storage, cut to the column's length."""
         if self.is_json:
             return json.dumps(value, ensure_ascii=False)
         return [item[: self.length] for item in value] if isinstance(value, list) else value[: self.length]
@@ -71,9 +71,9 @@ class _Table:
 
 @dataclass(slots=True)
 class Redaction:
-    """Takes one secret out, and notes where it was: how often, by ``table.column``, and how often it had to stay.
+    """Removes one secret and counts, by ``table.column``, how often it was found and how often it had to stay.
 
-    ``is_trial``: only counts."""
+    ``is_trial``: only count."""
 
     secret: KnownSecret
     is_trial: bool = False
@@ -82,11 +82,11 @@ class Redaction:
     _names: dict[str, str] = field(default_factory=dict)  # words that were renamed
 
     def redact_tables(self) -> None:
-        """Puts a mark in place of the secret, in the history, too. A word of the vocabulary that has it becomes another
+        """Replace the secret by a mark, in the history, too. A word of the vocabulary that contains it becomes another
         word, muted."""
         for table in _find_tables():
             with transaction.atomic(durable=True), connection.cursor() as cursor:
-                # The one place that sets it: triggers that keep what happened as it is let this transaction through.
+                # The only place that sets it: triggers that protect the history let this transaction through.
                 cursor.execute("SET LOCAL festinger.redacting = 'on'")
                 if table.name == _VOCABULARY:
                     lock_until_commit(Lock.VOCABULARY)  # a flusher must not count a word that is about to be renamed
@@ -100,7 +100,7 @@ class Redaction:
         )
         for word_id, token, is_common in cursor.fetchall():
             self.found["soas.token"] += 1
-            if is_common:  # a word of the dictionary, which has it whatever anybody says
+            if is_common:  # a word of the dictionary, which exists whatever anybody says
                 self.left["soas.token"] += 1
             elif not self.is_trial:
                 self._names[token] = f"redacted-{word_id}"
@@ -124,7 +124,7 @@ class Redaction:
                 self.left.update(places)
 
     def _update(self, cursor: Any, table: _Table, ctid: str, changed: dict[_Column, Any]) -> bool:
-        """Whether the row could be changed. Two rows that would say the same get marks of their own."""
+        """Update a row; True if it could be changed. Two rows that would become equal get marks of their own."""
         assignments = sql.SQL(", ").join(sql.SQL("{} = %s").format(sql.Identifier(column.name)) for column in changed)
         statement = sql.SQL("UPDATE {} SET {} WHERE ctid = %s::tid").format(table.identifier, assignments)
         for mark in (MARK, *(f"{MARK[:-1]} {number}]" for number in range(2, _MARKS_MAX))):
@@ -145,7 +145,7 @@ class Redaction:
 
 
 def _find_tables() -> Iterator[_Table]:
-    """The vocabulary first: what else names a word has to name it as it is called then."""
+    """Yield the tables, the vocabulary first: other tables must name a word by its new name."""
     by_table: defaultdict[tuple[str, str], list[_Column]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(_COLUMNS, [list(_FRAMEWORK)])

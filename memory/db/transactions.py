@@ -1,4 +1,4 @@
-"""Transactions that are done again when others got in their way, and what Postgres says when it refuses a row."""
+"""Repeats transactions that others got in the way of, and reads what Postgres says when it refuses a row."""
 
 import logging
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from django.db import IntegrityError, OperationalError, transaction
 logger = logging.getLogger(__name__)
 
 TRIES: Final = 5
-# By the next try, whoever was in the way has committed.
+# By the next try, the transaction in the way has committed.
 PASSING: Final = (psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure)
 
 Parameters = ParamSpec("Parameters")
@@ -19,12 +19,12 @@ Result = TypeVar("Result")
 
 
 class GraphChanged(Exception):
-    """Somebody else has changed what was locked or looked at: the transaction has to be done again from its start."""
+    """Somebody else has changed what was locked or read: the transaction has to be repeated from its start."""
 
 
 def run_transaction(work: Callable[[], Result]) -> Result:
-    """What the work returns, done in one transaction, and up to TRIES times: again after GraphChanged or a deadlock.
-    The last try raises what it meets."""
+    """Run ``work`` in one transaction and return its result. Retries after GraphChanged or a deadlock, up to TRIES
+    times in all; the last try raises the error."""
     for _ in range(TRIES - 1):
         try:
             with transaction.atomic():
@@ -40,7 +40,7 @@ def run_transaction(work: Callable[[], Result]) -> Result:
 
 
 def in_transaction(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """The function, each call of which is done by ``run_transaction``."""
+    """Make each call of the function run in ``run_transaction``."""
 
     @wraps(work)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:

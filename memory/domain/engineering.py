@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 
 class EntityType(NamedTuple):
-    """``dimension`` also stands for those of its family, ``decision`` for ``decision.material``."""
+    """A type of thing. ``dimension`` also covers those of its family: ``decision`` covers ``decision.material``."""
 
     name: str
     dimension: str
@@ -33,5 +33,5 @@ _BY_DIMENSION: Final = {one.dimension: one.name for one in ENTITY_TYPES}
 
 
 def find_entity_type(dimension: str) -> str:
-    """Empty for a dimension of another sort."""
+    """Return the type of a dimension or its family; "" for any other dimension."""
     return _BY_DIMENSION.get(dimension.partition(".")[0], "")

@@ -1,5 +1,5 @@
 """Parses the language of ``gutask iknowthat``: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``, and
-facts as the pages show them: ``mimir runs on tyr``. And what cannot be a fact, whoever states it."""
+facts as the pages show them: ``mimir runs on tyr``. Also says what cannot be a fact, whoever states it."""
 
 import re
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ A_NOUN = 'name a thing, or write a name of several words: "the project"'
 AROUND = " .,;:!?'\u2019`"
 
 _WORD = re.compile(r'"[^"]*"|\S+')
-# How a fact is shown, as memory.domain.formatting phrases it: up to its parent; what follows that. Nothing in it may be
-# tried at each blank of many: prompts wait while it is read.
+# A fact as memory.domain.formatting phrases it: up to its parent; then what follows that. No part may backtrack over
+# many blanks: prompts wait while it is read.
 _SHOWN = re.compile(
     rf"(?P<concept>.*?\S)\s++(?P<relation>is an?|has|{'|'.join(VERBS.values())})\s++(?:(?:an?|the)\s++)?", re.IGNORECASE
 )
@@ -41,13 +41,13 @@ class FactMistake(ValueError):
 
     def __init__(self, message: str, position: int, hint: str = HINT) -> None:
         super().__init__(message)
-        self.position = position  # of the character at which that shows, from 0
+        self.position = position  # of the character at which the mistake shows, from 0
         self.hint = hint
 
 
 class FactToForget(NamedTuple):
-    """``fact`` is None where all that is known of the concept is meant; ``names_dimension``: else that is the usual
-    one."""
+    """A concept or fact to be forgotten. ``fact`` is None if everything known of the concept is meant;
+    ``names_dimension``: false if the dimension is the usual one."""
 
     concept: str
     fact: Triple | None = None
@@ -60,7 +60,7 @@ class _Word(NamedTuple):
 
 
 def parse_fact(text: str) -> Triple:
-    """The fact that the text states. Raises FactMistake."""
+    """Parse the fact that the text states. Raises FactMistake."""
     words = [_Word(match.group(), match.start()) for match in _WORD.finditer(text)]
     if not words:
         raise FactMistake("the fact is empty", 0)
@@ -84,7 +84,7 @@ def parse_fact(text: str) -> Triple:
 
 
 def _parse_shown(text: str) -> Triple:
-    """The fact in the words in which facts are shown, each name as it is typed."""
+    """Parse a fact in the words in which facts are shown, each name as it is typed."""
     start = len(text) - len(text.lstrip())
     end = len(text)
     while end > start and (text[end - 1] == "." or text[end - 1].isspace()):
@@ -112,12 +112,13 @@ def _parse_shown(text: str) -> Triple:
 
 
 def parse_concept(text: str) -> str:
-    """The concept that the whole text names, of however many words. Raises FactMistake."""
+    """Parse a whole text as one concept, of however many words. Raises FactMistake."""
     return _name([_Word(f'"{text.strip()}"', 0)], "concept", 0)
 
 
 def parse_forgotten(text: str) -> FactToForget | None:
-    """What is to be forgotten: a concept with all its facts, or one fact; None for a sentence. Raises FactMistake."""
+    """Parse what is to be forgotten: a concept with all its facts, or one fact; None for a sentence. Raises
+    FactMistake."""
     words = [_Word(match.group(), match.start()) for match in _WORD.finditer(text)]
     has_relation = any(word.text.lower() in ("-isa", "-ispart") for word in words)
     if not has_relation:
@@ -143,7 +144,7 @@ def _split_context(words: list[_Word]) -> tuple[list[_Word], list[_Word] | None]
 
 
 def _name(words: list[_Word], role: str, position: int) -> str:
-    """The one token that the words name."""
+    """Return the one token that the words name."""
     if not words:
         raise FactMistake(f"the {role} is missing", position)
     quoted = len(words) == 1 and words[0].text.startswith('"')
@@ -164,8 +165,8 @@ def _name(words: list[_Word], role: str, position: int) -> str:
 
 
 def _is_value(words: Sequence[str]) -> bool:
-    """True if unquoted words, in small letters, are one name. Longer ones, and those with words that are in no name,
-    are sentences, which are read where a user says them."""
+    """True if unquoted lower-case words are one name. Longer ones, and those with words that occur in no name, are
+    sentences, which are read where a user says them."""
     return 0 < len(words) <= PARENT_WORDS_MAX and not any(is_closed_class(t) or t in _NOT_IN_NAMES for t in words)
 
 
@@ -179,8 +180,8 @@ def _refuse_circles(fact: Triple, position: int) -> None:
 
 
 def find_mistake(fact: Triple) -> str:
-    """What is wrong with the fact in itself; empty for nothing."""
-    # What is told of a word of grammar would be in every prompt. A parent may be one: IT and US lose their capitals.
+    """Return what is wrong with the fact in itself; "" if nothing is."""
+    # A fact about a function word would be in every prompt. A parent may be one: IT and US lose their capitals.
     for mistake in map(find_name_mistake, (fact.concept, fact.dimension)):
         if mistake:
             return mistake
@@ -196,7 +197,7 @@ def find_mistake(fact: Triple) -> str:
 
 
 def find_name_mistake(word: str) -> str:
-    """Why no fact can be about this word; empty where it is the name of something."""
+    """Return why no fact can be about this word; "" if it can be a name."""
     if not is_name(word):
         return f"{word!r} is not a name"
     return f"{word!r} is a word of grammar, and names nothing" if is_closed_class(word) else ""

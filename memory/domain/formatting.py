@@ -1,4 +1,4 @@
-"""Puts counts, times and facts into words."""
+"""Formats counts, times and facts in words."""
 
 import re
 from typing import Final
@@ -8,7 +8,7 @@ from memory.domain.types import GEOGRAPHY, MEMBERSHIP, NAMES, TYPE, Triple
 
 UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
-# How a fact reads whose parent is no kind of its concept.
+# The verbs of facts whose parent is not a kind of its concept.
 VERBS: Final = {
     MEMBERSHIP: "is part of",
     GEOGRAPHY: "is in",
@@ -18,48 +18,49 @@ VERBS: Final = {
     "uses": "uses",
     NAMES: "is another name of",
 }
-# Dimensions in which a fact tells what sort of thing its concept is; in others it tells a value.
+# Dimensions in which a fact says what sort of thing its concept is; in others it gives a value.
 _NAMES_KINDS: Final = re.compile(r"(?:^|[-_.])(?:types?|kinds?|sorts?|class|category|role)$")
-# By sound, as far as spelling tells it: an app, a user, a unit, a European one.
+# By sound, as far as the spelling shows it: an app, a user, a unit, a European one.
 _TAKES_AN: Final = re.compile(r"(?!eu|uni(?![nm])|us[aeb]|uti)[aeiou]|hour", re.IGNORECASE)
 
 
 def format_duration(seconds: float) -> str:
-    """In its largest unit, as in "3 minutes"."""
+    """Format a duration in its largest unit, as in "3 minutes"."""
     whole = max(0, round(seconds))
     size, name = next((unit for unit in UNITS if whole >= unit[0]), UNITS[-1])
     return format_count(whole // size, name)
 
 
 def format_count(count: int, one: str, many: str = "") -> str:
-    """As in "1 statement" and "2,000 statements"; ``many`` where it is not made with an s."""
+    """Format a count, as in "1 statement" and "2,000 statements"; ``many`` if the plural does not end in s."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def shorten(text: str, most: int) -> str:
-    """The first ``most`` characters, with a mark where that is not all."""
+    """Return the first ``most`` characters, with an ellipsis if there are more."""
     return f"{text[:most]}…" if len(text) > most else text
 
 
 def phrase(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
-    """``mimir runs on tyr``, ``kvasir is a service``."""
+    """Phrase a fact: ``mimir runs on tyr``, ``kvasir is a service``."""
     return f"{concept} {relate(parent, dimension, is_isa=is_isa)} {parent}"
 
 
 def relate(parent: str, dimension: str, *, is_isa: bool) -> str:
-    """Return what stands between concept and parent: ``runs on``, ``is a``."""
+    """Return the words between concept and parent: ``runs on``, ``is a``."""
     if is_isa:
         return "is an" if _TAKES_AN.match(parent) else "is a"
     return VERBS.get(dimension, "is in")
 
 
 def tells_dimension(dimension: str, *, is_isa: bool) -> bool:
-    """True if the dimension goes without saying where the fact is phrased."""
+    """True if the phrased fact implies its dimension."""
     return dimension == TYPE if is_isa else dimension in VERBS
 
 
 def tell_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
-    """As prompts have it: ``kvasir runs on tyr``, ``mount has peek as its material``, ``ada is an author (role)``."""
+    """Phrase a fact as prompts have it: ``kvasir runs on tyr``, ``mount has peek as its material``, ``ada is an author
+    (role)``."""
     if is_isa and find_entity_type(dimension) and dimension not in KINDS:
         return f"{concept} has {parent} as its {dimension}"
     told = "" if tells_dimension(dimension, is_isa=is_isa) else f" ({dimension})"
@@ -67,8 +68,8 @@ def tell_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str
 
 
 def format_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
-    """As operators read it, with the dimension unless the verb tells it: ``gnommoweb is a repo [type]``, ``kvasir runs
-    on turing``, ``mount has peek as its material``."""
+    """Phrase a fact for operators, with the dimension unless the verb implies it: ``gnommoweb is a repo [type]``,
+    ``kvasir runs on turing``, ``mount has peek as its material``."""
     if is_isa and dimension not in VERBS and not _NAMES_KINDS.search(dimension):
         return f"{concept} has {parent} as its {dimension}"
     fact = phrase(concept, parent, dimension, is_isa=is_isa)

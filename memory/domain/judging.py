@@ -1,5 +1,5 @@
-"""Judges what a statement does to what stands: one rule for the prompt that brings it and for the worker that places
-it, so that a prompt shows what will be so."""
+"""Judges what a statement does to existing facts. The prompt that brings it and the worker that places it use the same
+rule, so that a prompt shows what will be stored."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ from memory.domain.timing import is_dated
 
 
 class Act(StrEnum):
-    """What becomes of a statement. A conflict without a fact that it is with would close a cycle."""
+    """The outcome of a statement. A conflict without a fact means that it would close a cycle."""
 
-    PLACE = "place"  # nothing is in its way
+    PLACE = "place"  # no conflict
     CONFIRM = "confirm"
     REPLACE = "replace"
     RETIRE = "retire"
     CONFLICT = "conflict"
-    CANDIDATE = "candidate"  # it waits beside the graph
+    CANDIDATE = "candidate"  # waits beside the graph
     OUTDATED = "outdated"
-    DECIDED = "decided"  # it was decided about before
+    DECIDED = "decided"  # a decision about it exists
     NOTHING = "nothing"
     INVALID = "invalid"
 
 
 class StandingFact(NamedTuple):
-    """A fact about the concept of a statement. ``said_at`` is in seconds since the epoch; ``is_own``: whoever makes the
-    statement has stated it first."""
+    """A fact about the concept of a statement. ``said_at`` is in seconds since the epoch; ``is_own``: the speaker of
+    the statement has stated it first."""
 
     dim_id: int
     parent: str
@@ -37,11 +37,11 @@ class StandingFact(NamedTuple):
     is_root: bool = False
     said_at: float = 0.0
     is_own: bool = False
-    is_additive: bool = False  # others may stand beside it in its slot
+    is_additive: bool = False  # others may be beside it in its slot
 
 
 class Manner(NamedTuple):
-    """How a triple is stated. ``instead_of`` is the parent that a change names as the one that is no more."""
+    """The manner in which a triple is stated. ``instead_of``: the parent that a change names as no longer true."""
 
     kind: SpeechAct = SpeechAct.STATES
     is_hedged: bool = False
@@ -56,7 +56,7 @@ PLAIN: Final = Manner()
 
 
 class Incoming(NamedTuple):
-    """A statement about a slot. ``is_dated``: whether it is known to be newer than what stood before it was read."""
+    """A statement about a slot. ``is_dated``: it is known to be newer than what was known before it was read."""
 
     dim_id: int
     parent: str
@@ -64,12 +64,12 @@ class Incoming(NamedTuple):
     manner: Manner = PLAIN
     said_at: float = 0.0
     is_dated: bool = True
-    is_heard: bool = True  # in a message; what is restated by a decision comes late on purpose
+    is_heard: bool = True  # in a message; a decision restates late on purpose
 
 
 class Decided(NamedTuple):
-    """What people and the resolver have decided: where the triple was moved, whether that keeps a statement of it out,
-    and where others of its slot were moved."""
+    """Decisions by people and the resolver: where the triple was moved, whether that keeps a statement of it out, and
+    where others of its slot were moved."""
 
     moved_to: int | None = None
     keeps_out: bool = False
@@ -80,17 +80,17 @@ UNDECIDED: Final = Decided()
 
 
 class Graph(Protocol):
-    """What the judge asks of the graph around a slot."""
+    """The judge's questions about the graph around a slot."""
 
     def is_above(self, dim_id: int, upper: str, lower: str) -> bool:
-        """Whether the one is on the way up from the other in this dimension."""
+        """True if ``upper`` is on the way up from ``lower`` in this dimension."""
 
     def closes_cycle(self, dim_id: int, parent: str) -> bool:
-        """Whether the concept is on the way up from this parent."""
+        """True if the concept is on the way up from this parent."""
 
 
 def climb(parents_of: Callable[[int], Iterable[int]], word_id: int) -> Iterator[int]:
-    """All that is above a word, each once; ``parents_of`` are those of the next step."""
+    """Yield everything above a word, each once; ``parents_of`` returns the next step."""
     passed, waiting = {word_id}, [word_id]
     while waiting:
         for parent_id in parents_of(waiting.pop()):
@@ -102,11 +102,11 @@ def climb(parents_of: Callable[[int], Iterable[int]], word_id: int) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """``fact``: the one that is confirmed, replaced, retired or in the way."""
+    """The act, and ``fact``: the one that is confirmed, replaced, retired or in the way."""
 
     act: Act
     fact: StandingFact | None = None
-    is_exact: bool = True  # of what is confirmed: it has the very parent that was stated
+    is_exact: bool = True  # for a confirmation: the fact has the very parent that was stated
 
 
 def judge(
@@ -118,9 +118,12 @@ def judge(
     supersedes: bool = False,
     keeps_all: bool = False,
 ) -> Judgement:
-    """``standing`` are the facts in the slot, where its triple was moved, in dimensions split from its own, and where
-    others of the slot were moved, in this order; of dimensions that keep all only those that the statement
-    ``concerns``. ``supersedes``: in this dimension the newer wins; ``keeps_all``: nothing there is in the way."""
+    """Judge a statement.
+
+    ``standing``: the facts in the slot, those where its triple was moved, those in dimensions split from its own, and
+    those where others of the slot were moved, in this order; in dimensions that keep all, only the facts that the
+    statement ``concerns``. ``supersedes``: in this dimension the newer wins; ``keeps_all``: nothing there is in the
+    way."""
     own = next((fact for fact in standing if fact.dim_id == said.dim_id), None)
     facts = [fact for fact in standing if not fact.is_root]
     if said.manner.kind is SpeechAct.RETRACTS:
@@ -135,12 +138,12 @@ def judge(
     if said.manner.is_changing and not is_weaker(said.channel, Channel.USER) and not keeps_all:
         return _judge_change(said, own, facts, graph, decided)
     if decided.keeps_out and (own is not None or is_weaker(said.channel, Channel.GUTASK)):
-        return Judgement(Act.DECIDED, own)  # on purpose it may be stated where nothing is in its way
+        return Judgement(Act.DECIDED, own)  # on purpose it may be stated if nothing is in its way
     return _judge_plain(said, own, graph, supersedes=supersedes)
 
 
 def concerns(parent: str, said_parent: str, manner: Manner) -> bool:
-    """Whether a statement with the one parent is about the fact with the other, where others may stand beside it."""
+    """True if a statement with ``said_parent`` is about the fact with ``parent``, in a slot that holds many."""
     is_named = parent in (said_parent, manner.instead_of)
     return is_named or (manner.kind is SpeechAct.RETRACTS and refines(parent, said_parent))
 
@@ -150,14 +153,14 @@ def _judge_retraction(said: Incoming, facts: Sequence[StandingFact]) -> Judgemen
         return Judgement(Act.NOTHING)
     same = [fact for fact in facts if fact.parent == said.parent]
     found = same or [fact for fact in facts if refines(fact.parent, said.parent)]
-    if not found or (len(found) > 1 and not same and found[0].is_additive):  # nobody knows which of them it takes back
+    if not found or (len(found) > 1 and not same and found[0].is_additive):  # unclear which of them it takes back
         return Judgement(Act.NOTHING)
     may_retire = may_retract(said.channel, found[0].channel, is_own=found[0].is_own)
     return Judgement(Act.RETIRE if may_retire else Act.CONFLICT, found[0])
 
 
 def _find_known(said: Incoming, facts: Sequence[StandingFact], graph: Graph, decided: Decided) -> Judgement | None:
-    """The fact that says the same already, or more: in the slot, in a dimension split from its own, or where it was
+    """Find the fact that already says the same or more: in the slot, in a dimension split from its own, or where it was
     moved."""
     near = [fact for fact in facts if fact.dim_id == decided.moved_to or fact.dim_id not in decided.others]
     for fact in near:
@@ -179,9 +182,9 @@ def _judge_change(
     candidates = named or moved or ([own] if own is not None else facts)
     if decided.keeps_out and not (moved and candidates[0] in moved):
         return Judgement(Act.DECIDED, own)
-    if len(candidates) > 1:  # people correct what they have said themselves
+    if len(candidates) > 1:  # people correct their own statements
         candidates = [fact for fact in candidates if fact.is_own] or candidates
-    if len(candidates) > 1:  # nobody knows which of them it changes
+    if len(candidates) > 1:  # unclear which of them it changes
         return Judgement(Act.CANDIDATE, candidates[0])
     fact = candidates[0] if candidates else None
     if fact is not None and is_weaker(said.channel, fact.channel):
@@ -201,12 +204,12 @@ def _judge_plain(said: Incoming, own: StandingFact | None, graph: Graph, *, supe
             return Judgement(Act.REPLACE if may_replace else Act.CANDIDATE, own)
         if not is_deliberate and _is_other_wording(said.parent, own.parent):
             return Judgement(Act.CANDIDATE, own)
-        # An old chat is opened again, and what stands was said since; or it is said beside something else.
+        # An old chat is opened again, and the fact is newer; or both were said together.
         is_no_dispute = (not said.is_dated and is_dated(own.said_at)) or said.manner.kind is SpeechAct.ADDS
         if is_no_dispute and not supersedes:
             return Judgement(Act.CANDIDATE, own)
         is_older = said.said_at < own.said_at
-        if is_older and own.is_own and said.is_heard:  # it comes late: the same speaker has said the other since
+        if is_older and own.is_own and said.is_heard:  # it comes late: the same speaker has said otherwise since
             return Judgement(Act.OUTDATED, own)
         if not supersedes or is_weaker(said.channel, own.channel):
             return Judgement(Act.CONFLICT, own)  # newer words do not displace stronger ones
@@ -221,14 +224,14 @@ def _judge_plain(said: Incoming, own: StandingFact | None, graph: Graph, *, supe
 
 
 def refines(parent: str, other: str) -> bool:
-    """Whether the one says more of the same thing: `flask_app` of `app`, `node_18` of `node`."""
+    """True if ``parent`` says more of the same thing: `flask_app` of `app`, `node_18` of `node`."""
     head, modifiers = _split_head(parent)
     other_head, others = _split_head(other)
     return head == other_head and modifiers > others
 
 
 def _is_other_wording(parent: str, other: str) -> bool:
-    """Whether the two may describe one thing: `mail_relay`, `backup_relay`. Two names do not: `flask_app`,
+    """True if the two may describe one thing: `mail_relay`, `backup_relay`. Two names do not: `flask_app`,
     `fastapi_app`."""
     head, modifiers = _split_head(parent)
     other_head, others = _split_head(other)
@@ -239,7 +242,7 @@ def _is_other_wording(parent: str, other: str) -> bool:
 
 def _split_head(parent: str) -> tuple[str, frozenset[str]]:
     parts = parent.split("_")
-    # A number behind the head belongs to its name: `node_18`.
+    # A number after the head belongs to its name: `node_18`.
     at = next((index for index in range(len(parts) - 1, -1, -1) if not parts[index].replace(".", "").isdigit()), 0)
     return parts[at], frozenset(parts[:at] + parts[at + 1 :])
 

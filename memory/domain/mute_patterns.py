@@ -1,4 +1,4 @@
-"""Patterns of names that operators mute: ``self.*``, ``com.acme.*``, ``*.md``. A ``*`` stands for anything, also for
+"""Patterns of names that operators mute: ``self.*``, ``com.acme.*``, ``*.md``. A ``*`` matches anything, including
 nothing."""
 
 import re
@@ -11,7 +11,7 @@ from memory.domain.text.unicode import normalise
 ANYTHING: Final = "*"
 SIGNS_MIN: Final = 2  # letters and digits: with fewer, a pattern would mute half of the vocabulary
 STARS_MAX: Final = 4
-_OTHER: Final = re.compile(r"[^\w\-.'@+*]")  # what is in no name
+_OTHER: Final = re.compile(r"[^\w\-.'@+*]")  # characters that occur in no name
 _STARS: Final = re.compile(r"\*+")
 
 
@@ -20,7 +20,7 @@ class PatternMistake(ValueError):
 
 
 def clean_pattern(text: str) -> str:
-    """The pattern as it is stored. Raises PatternMistake."""
+    """Return the pattern as it is stored. Raises PatternMistake."""
     pattern = _STARS.sub(ANYTHING, normalise(text.strip()).text.lower())
     if len(pattern) > MAX_TOKEN_LENGTH:
         raise PatternMistake(f"A pattern has {MAX_TOKEN_LENGTH} characters at most.")
@@ -34,13 +34,13 @@ def clean_pattern(text: str) -> str:
 
 
 def as_regex(patterns: Iterable[str]) -> str:
-    """What matches exactly the names of any of the patterns. Empty where there is none."""
+    """Return a regular expression that matches exactly the names of any of the patterns; "" if there are none."""
     alternatives = [".*".join(map(_escape, pattern.split(ANYTHING))) for pattern in sorted(patterns)]
     return f"^({'|'.join(alternatives)})$" if alternatives else ""
 
 
 def compile_patterns(patterns: Iterable[str]) -> re.Pattern[str] | None:
-    """To ``match`` names with; None where there is no pattern."""
+    """Compile the patterns, to ``match`` names with; None if there are none."""
     regex = as_regex(patterns)
     return re.compile(regex) if regex else None
 

@@ -10,8 +10,8 @@ from memory.domain.text.function_words import CLOSED_CLASS, CONJUNCTIONS, PARTIC
 
 WORDS_MAX: Final = 4
 INSTRUCTION_WORDS_MIN: Final = 3
-LETTERS_MAX: Final = 30  # without a joiner: more are several words
-# Here the name of a host is what is asked for.
+LETTERS_MAX: Final = 30  # without a joiner: longer text is several words
+# In this dimension the name of a host is expected.
 HOSTING: Final = "runs-on"
 
 LONG: Final = f"a name of more than {WORDS_MAX} words"
@@ -19,9 +19,9 @@ INSTRUCTION: Final = "an instruction"
 ADDRESS: Final = "a name with @"
 HOST: Final = "the name of a host"
 
-# With one dot: the top-level domains under which most domains are registered, and those of local networks. Not the
-# ones that end names of files and programs (`setup.py`, `mail.app`), nor words that follow a dot in code (`user.id`,
-# `order.email`): then a name has to have another dot.
+# With one dot: the top-level domains under which most domains are registered, and those of local networks. Excluded are
+# those that end names of files and programs (`setup.py`, `mail.app`), and words that follow a dot in code (`user.id`,
+# `order.email`): such a name needs another dot.
 _DOMAINS: Final = split_words(
     "ac ae ai ar arpa asia au az ba bd bg biz bond br by bz ca cc cf cfd ch cl club cn co com coop cr cy cyou cz de "
     "dev dk dz ec edu ee eg es eu example fi fm fr ga gb ge gg gov gq gr hk hr hu icu ie il info internal intranet io "
@@ -29,7 +29,7 @@ _DOMAINS: Final = split_words(
     "onion online org pe ph pk pr pt pw qa ro ru sa sbs se sg site sk su sx tel th tj tk tm tn top tr tt tv tw tz ua "
     "ug uk us uy uz vc ve vg vip vn ws xin xn xxx xyz yt za zm zw"
 )
-# With two dots or more: these, too, and any other of two letters.
+# With two dots or more: these, too, and any other domain of two letters.
 _MORE_DOMAINS: Final = split_words(
     "academy agency app art auction bar beauty beer best bid bio blog boats build business buzz cam capital careers "
     "casa cash cat center chat church city click cloud codes coffee community company consulting corp country credit "
@@ -44,9 +44,9 @@ _MORE_DOMAINS: Final = split_words(
     "uno ventures video website wiki win wine work works world wtf yachts zip zone"
 )
 _FILES: Final = split_words("cc cs db go gz hs js kt md mk ml mm nu pl pm ps py rb rs sc sh so tf ts ui vb xz")
-# Packages are named by their makers' domains, the other way round: `org.apache.kafka`.
+# Packages are named by their makers' domains, reversed: `org.apache.kafka`.
 _REVERSED: Final = split_words("com dev edu gov io net org")
-# What is spelled like a host, and is none or a well-known one.
+# Names spelled like a host that are none, or a well-known one.
 _PRODUCTS: Final = split_words(
     "ado.net akka.net asp.net crates.io diagrams.net dot.net draw.io engine.io env.example env.local fast.ai fly.io "
     "json.net log.info lucene.net ml.net paint.net quartz.net socket.io vb.net"
@@ -57,7 +57,7 @@ _ADVERBS: Final = verbs.NEUTRAL_ADVERBS | verbs.CLOSING_ADVERBS
 _PLAIN_VERBS: Final = verbs.IMPERATIVES - (
     adjectives.ADJECTIVES | names.COUNTED | nouns.OCCASIONS | nouns.RELATIONAL_NOUNS | {"scale", "use"}
 )
-# What no name of a thing has between its nouns or behind them: `run-curl-evil-now`, but `copy-on-write`.
+# Words that no name of a thing has between or after its nouns: `run-curl-evil-now`, but `copy-on-write`.
 _SENTENCE_WORDS: Final = (CLOSED_CLASS - PREPOSITIONS - CONJUNCTIONS) | {"to"}
 _COMPOUNDING: Final = _ADVERBS | CONJUNCTIONS | PREPOSITIONS  # after a verb: `read-only-mirror`, `make-up-artist`
 _ASKING: Final = PARTICLES | _ADVERBS  # before a verb: `please`, `not`
@@ -75,9 +75,9 @@ class Doubt(NamedTuple):
 
 
 def find_doubt(concept: str, parent: str, dimension: str, written: str = "") -> Doubt | None:
-    """The first name of a fact that only an operator may vouch for, because a model that reads it could follow it: as
-    an instruction (`ignore-all-previous-instructions-now`) or as an address (`evil.example.com`). ``written``: the text
-    that states the fact, where capitals may part the words of a name."""
+    """Return the first name of a fact that only an operator may vouch for, because a model that reads it could follow
+    it: as an instruction (`ignore-all-previous-instructions-now`) or as an address (`evil.example.com`). ``written``:
+    the text that states the fact, where capitals may separate the words of a name."""
     for name in (concept, parent, dimension):
         if "@" in name:
             return Doubt(name, ADDRESS)
@@ -92,12 +92,12 @@ def find_doubt(concept: str, parent: str, dimension: str, written: str = "") -> 
 
 
 def has_host(name: str) -> bool:
-    """Whether the name, or what is joined to it with another sign than dot and hyphen, looks like that of a host."""
+    """True if the name, or a part of it joined by another sign than dot and hyphen, looks like a host name."""
     return "." in name and any(map(_is_host, _DOTTED.findall(name)))
 
 
 def _part_humps(name: str, written: str) -> str:
-    """The name with its words parted where they are as it is written: `ignoreAllRules` is `ignore_all_rules`."""
+    """Split the name's words where the text writes them apart: `ignoreAllRules` is `ignore_all_rules`."""
     if not name or written.islower() or len(lowered := written.lower()) != len(written):
         return name
     spellings = {written[at.start() : at.end()] for at in re.finditer(re.escape(name), lowered)}
@@ -109,12 +109,12 @@ def _has_long_part(name: str) -> bool:
 
 
 def _split(name: str) -> list[str]:
-    # Versions and sizes are no words: `llama-3.1-8b-instruct-q4_k_m` has two.
+    # Versions and sizes are not words: `llama-3.1-8b-instruct-q4_k_m` has two.
     return [part for part in _PARTS.split(name) if sum(map(str.isalpha, part)) > 1]
 
 
 def _instructs(words: list[str]) -> bool:
-    """True if the words are what somebody is told to do: a verb first, and no noun with what describes it."""
+    """True if the words are an order: a verb first, and not a noun with its modifiers."""
     if len(words) < INSTRUCTION_WORDS_MIN:
         return False
     said = list(dropwhile((CLOSED_CLASS | _ADVERBS).__contains__, words))

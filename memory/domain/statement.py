@@ -1,4 +1,4 @@
-"""A statement: what somebody said in a message, how it is written down, and when it reopens a decision."""
+"""A statement: what somebody said in a message, how it is stored, and when it reopens a decision."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final, NamedTuple
@@ -20,10 +20,12 @@ REST_S: Final = 7 * 86_400.0  # how long a decision holds against the agents tha
 
 
 class Statement(NamedTuple):
-    """One statement. ``key``, 32 bytes, is the message's as in ``seen_message``; its first half tells the conversation.
-    ``at`` is in seconds since the epoch; the statements of one message are a microsecond apart, in their order.
-    ``evidence`` is the sentence, without secrets. Of somebody's own also: ``speaker`` and ``person``, for whom it
-    holds where it is unsure; ``paragraph``, 32 hexadecimal digits, which tell in which words it was said."""
+    """One statement.
+
+    ``key``: 32 bytes, the message's as in ``seen_message``; its first half identifies the conversation. ``at``: in
+    seconds since the epoch; the statements of one message are a microsecond apart, in order. ``evidence``: the
+    sentence, without secrets. ``speaker`` and ``person``: for whom an unsure statement holds; ``paragraph``: 32
+    hexadecimal digits that identify the wording; these three only for a speaker's own words."""
 
     key: bytes
     subject: str
@@ -38,7 +40,7 @@ class Statement(NamedTuple):
     channel: str = Channel.USER.value
     says: str = SpeechAct.STATES.value
     is_hedged: bool = False  # the speaker only believes it or has it from others
-    instead_of: str = ""  # the parent that a change says is no more
+    instead_of: str = ""  # the parent that a change says is no longer true
     speaker: str = ""
     person: str = ""
     paragraph: str = ""
@@ -51,9 +53,9 @@ TYPES: Final = tuple(Statement.__annotations__.values())
 def select_statements(
     matches: Iterable[CueMatch], *, may_change: bool, keeps_all: Callable[[str], bool] = lambda dimension: False
 ) -> list[tuple[CueMatch, Manner]]:
-    """What one message states, each triple once, in the order of the text, and how. ``may_change``: whether it corrects
-    and takes back what was said before; else it merely states, and takes nothing back. In a dimension that
-    ``keeps_all``, what is taken back and what is new are two statements."""
+    """Return what one message states, each triple once, in the order of the text, and in which manner. ``may_change``:
+    it may correct and take back earlier statements; otherwise it merely states, and takes nothing back. In a dimension
+    that ``keeps_all``, a retraction and a new value are two statements."""
     found: dict[tuple[str, str, str, bool], tuple[CueMatch, Manner]] = {}
     retracted: dict[tuple[str, str], tuple[str, str, str, bool]] = {}  # by concept and dimension
     for match in matches:
@@ -75,7 +77,7 @@ def select_statements(
         if known is None:
             found[key] = match, manner
         elif _takes_back(known, manner) and not is_weaker(match.channel, known[0].channel):
-            del found[key]  # what was said last holds, in its order
+            del found[key]  # the last one counts, in its order
             found[key] = match, manner
         elif _outweighs(match, known[0]):
             found[key] = match, manner
@@ -83,8 +85,8 @@ def select_statements(
 
 
 def _mark_additions(said: Iterable[tuple[CueMatch, Manner]]) -> Iterator[tuple[CueMatch, Manner]]:
-    """The same; what gives a concept a second parent in a dimension, without a word of change, contradicts nothing:
-    `Fenrir is my dog. Fenrir is a husky.`"""
+    """Yield the statements, marking additions: a second parent for a concept in a dimension, without a word of change,
+    contradicts nothing: `Fenrir is my dog. Fenrir is a husky.`"""
     stated: set[tuple[str, str]] = set()
     for match, manner in said:
         slot = match.subject, match.dimension
@@ -100,7 +102,7 @@ def _mark_additions(said: Iterable[tuple[CueMatch, Manner]]) -> Iterator[tuple[C
 
 
 def _takes_back(known: tuple[CueMatch, Manner], manner: Manner) -> bool:
-    """True if the one says what the other denies."""
+    """True if one says what the other denies."""
     return (known[1].kind is SpeechAct.RETRACTS) != (manner.kind is SpeechAct.RETRACTS)
 
 
@@ -112,7 +114,8 @@ def _outweighs(match: CueMatch, other: CueMatch) -> bool:
 
 
 def storable(observed: Statement) -> Statement:
-    """The same with texts that Postgres and JSON take: no NUL, no lone surrogate, no more than there is room for."""
+    """Return the statement with texts that Postgres and JSON accept: no NUL, no lone surrogate, cut to the column's
+    length."""
     return observed._replace(
         subject=make_storable(observed.subject),
         parent=make_storable(observed.parent),
@@ -131,7 +134,7 @@ def storable(observed: Statement) -> Statement:
 
 
 def decode(line: bytes) -> Statement | None:
-    """From a line of a journal of version 0.1; None for what is no statement."""
+    """Decode a line of a journal of version 0.1; None if it is not a statement."""
     try:
         fields = orjson.loads(line)
         observed = Statement(**fields | {"key": bytes.fromhex(fields["key"])})
@@ -141,8 +144,8 @@ def decode(line: bytes) -> Statement | None:
 
 
 def make_storable(text: str) -> str:
-    """The text as Postgres and JSON take it: without NUL and lone surrogates."""
-    # Each check by itself, because nearly every text passes both: copying all of them would cost more than looking.
+    """Return the text as Postgres and JSON accept it: without NUL and lone surrogates."""
+    # Separate checks, because nearly every text passes both: copying all of them would cost more than checking.
     if "\x00" in text:
         text = text.replace("\x00", " ")
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
@@ -151,10 +154,10 @@ def make_storable(text: str) -> str:
 def is_reopened(
     agents: Collection[str], conversation: bytes, decided_at: float, by_agent: str, in_conversation: bytes, now: float
 ) -> bool:
-    """True if a statement reopens what was decided. ``agents`` had said it by then, in ``conversation``; ``by_agent``
-    says it ``in_conversation``, where empty is none and so never the same. Times are seconds since the epoch."""
-    # Another agent's voice always counts, if it shows a token: new names, and addresses, cost nothing. Any voice counts
-    # when there was time to learn better, and it does not merely resend what it said before.
+    """True if a statement reopens a decision. ``agents`` had said it by then, in ``conversation``; ``by_agent`` says it
+    ``in_conversation``; an empty one is unknown and so never the same. Times are seconds since the epoch."""
+    # Another agent's voice always counts if it has a token: new names, and addresses, cost nothing. Any voice counts if
+    # there was time to learn better, and it does not merely resend what it said before.
     is_new = voice_of(by_agent) not in {voice_of(agent) for agent in agents}
     if is_new and is_registered(by_agent):
         return True

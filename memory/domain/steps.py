@@ -1,4 +1,4 @@
-"""Work in steps: a generator that yields where other tasks may run, and returns what came of it."""
+"""Runs work in steps: a generator that yields where other tasks may run, and returns the result."""
 
 from collections.abc import Generator
 from typing import TypeVar
@@ -9,7 +9,7 @@ Steps = Generator[None, None, Work]
 
 
 def finish(steps: Steps[Work]) -> Work:
-    """All steps at once, for callers that nobody waits beside."""
+    """Run all steps at once, for callers that block nobody."""
     while True:
         try:
             next(steps)

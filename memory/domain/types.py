@@ -9,7 +9,7 @@ from memory.domain.authorship.voice import Voice
 TYPE = "type"
 MEMBERSHIP = "membership"
 GEOGRAPHY = "geography"
-# In the place of a dimension, and no word: the concept of the triple is another name of its parent.
+# In place of a dimension, and not a word: the concept of the triple is another name of its parent.
 NAMES = "="
 
 # name, question, is_isa
@@ -27,7 +27,7 @@ ADDITIVE_SEEDS = frozenset({"uses"})  # those that keep all
 
 class Message(NamedTuple):
     """One message of a prompt. ``role`` as the client named it: system, user, assistant, tool. ``voice``: the strongest
-    in which anything of it can be said; ``person``: who has said it, where a request has words of several."""
+    in which anything of it can be said; ``person``: its speaker, if a request has words of several."""
 
     role: str
     text: str
@@ -40,9 +40,9 @@ class Message(NamedTuple):
         return self.voice in (Voice.QUOTED, Voice.NOBODYS)
 
 
-Span = tuple[int, int]  # where a part of a text starts and ends, in characters
-Slot = tuple[int, int]  # the ids of a concept and a dimension: where one fact has room, or many where all is kept
-# Where one fact has room: a slot or, in a dimension that keeps all, one parent's part of it.
+Span = tuple[int, int]  # start and end of a part of a text, in characters
+Slot = tuple[int, int]  # the ids of a concept and a dimension: room for one fact, or for many where all is kept
+# The room for one fact: a slot or, in a dimension that keeps all, one parent's part of it.
 Place = Slot | tuple[int, int, int]
 
 
@@ -58,7 +58,7 @@ class TripleIds(NamedTuple):
 
 @dataclass(slots=True)
 class SoasRow:
-    """A token of the vocabulary. Counts and times move while the process runs."""
+    """A token of the vocabulary. Counts and times change while the process runs."""
 
     id: int
     encounter_count: int = 0
@@ -69,11 +69,11 @@ class SoasRow:
     last_seen: float | None = None
     asked_count: int = 0
     asked_at: float | None = None
-    label: str = ""  # as it is typed, where that is not the token
+    label: str = ""  # as it is typed, if that is not the token
     load: int = 0  # the last full load that met it
 
     def keep_ahead(self, old: "SoasRow") -> None:
-        """Takes from ``old`` what this process knows ahead of Postgres: later times, questions, encounters."""
+        """Take from ``old`` what this process knows ahead of Postgres: later times, questions, encounters."""
         self.asked_count = max(self.asked_count, old.asked_count)
         self.last_seen = max(self.last_seen or 0.0, old.last_seen or 0.0) or None
         self.asked_at = max(self.asked_at or 0.0, old.asked_at or 0.0) or None
@@ -93,7 +93,7 @@ class EdgeRow:
     confidence: float = 1.0
     source: str = "cloud_llm"
     last_confirmed: float | None = None
-    channel: str = ""  # by the source where none is given
+    channel: str = ""  # by the source if empty
     is_corroborated: bool = False
     agent: str = ""
     is_additive: bool = False  # its dimension keeps all
@@ -111,8 +111,8 @@ class EdgeRow:
 
 @dataclass(frozen=True, slots=True)
 class RulingRow:
-    """What was decided about a triple: who had said it by then, the opening of the conversation (empty for none), when
-    (seconds since the epoch), and the dimension in which the fact stands now, if it does."""
+    """A ruling on a triple: who had said it by then, the opening of the conversation (empty for none), when (seconds
+    since the epoch), and the dimension in which the fact is now, if any."""
 
     agents: tuple[str, ...]
     conversation: bytes
@@ -144,5 +144,5 @@ DIGITS_MAX: Final = 18  # more than that fits no column
 
 
 def whole_number(text: str) -> int | None:
-    """As an address or a form has it, the key of a row say; None where it is none."""
+    """Parse a whole number as an address or a form has it, the key of a row say; None if it is not one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX else None

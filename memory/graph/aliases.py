@@ -1,4 +1,4 @@
-"""Other names of concepts: what is said under one of them is about the concept."""
+"""Other names of concepts: a statement under one of them is about the concept."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -8,13 +8,13 @@ from memory.models import Alias
 
 
 def find_concepts(words: Iterable[str]) -> dict[str, str]:
-    """The concept's own name for each of the words that is an alias."""
+    """Return the concept's own name for each of the words that is an alias."""
     rows = Alias.objects.filter(soas__token__in=set(words))
     return dict(rows.values_list("soas__token", "concept__token"))
 
 
 def rename(triple: Triple, names: Mapping[str, str]) -> Triple:
-    """The triple with other names for some of its words."""
+    """Replace some of the triple's words by other names."""
     if names.keys().isdisjoint((triple.concept, triple.parent, triple.dimension)):
         return triple
     concept, parent, dimension = (names.get(word, word) for word in (triple.concept, triple.parent, triple.dimension))

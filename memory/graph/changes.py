@@ -1,4 +1,4 @@
-"""What is to be changed in the graph by the statements of one transaction, written together at its end."""
+"""Collects the changes that one transaction's statements make to the graph, and writes them together at its end."""
 
 from dataclasses import dataclass, field
 
@@ -12,21 +12,22 @@ from memory.models import Edge, EdgeHistory
 @dataclass(slots=True)
 class Changes:
     gone: set[int] = field(default_factory=set)  # keys of edges
-    # An edge that takes another's place is a new one. Were rows changed one after the other, the trigger could meet a
-    # cycle between two of them that is there neither before nor after.
+    # An edge that takes another's place is a new one. If rows were changed one after the other, the trigger could find
+    # a cycle between two of them that exists neither before nor after.
     new: dict[Place, Edge] = field(default_factory=dict)
     changed: dict[int, Edge] = field(default_factory=dict)
     history: list[EdgeHistory] = field(default_factory=list)
 
     def drop(self, edge: Edge) -> None:
-        """The edge, stored or not, is in the graph no more."""
+        """Remove the edge, stored or not, from the graph."""
         self.new.pop(edge.place, None)
         if edge.pk is not None:
             self.gone.add(edge.pk)
             self.changed.pop(edge.pk, None)
 
     def write(self) -> None:
-        """Raises GraphChanged where a slot was filled meanwhile, and IntegrityError (``urd_acyclic``)."""
+        """Write the changes. Raises GraphChanged if a slot was filled meanwhile, and IntegrityError
+        (``urd_acyclic``)."""
         if self.gone:
             store.delete_edges(self.gone)
         if self.new:

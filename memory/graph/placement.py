@@ -1,6 +1,6 @@
-"""The rules of placing: what becomes of a statement in the slot that it is about. Many statements are placed in a
-handful of queries: their slots are read and locked together, the rules are applied in memory, one statement after the
-other, and what changed is written together."""
+"""The rules of placing: what becomes of a statement in its slot. Many statements are placed in a handful of queries:
+their slots are read and locked together, the rules are applied in memory, one statement after the other, and the
+changes are written together."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ CONFIRMATION_IS_NOTED_EVERY = timedelta(days=1)
 CLOCKS_DIFFER = timedelta(minutes=1)  # between machines, at most
 
 VoiceRole = tuple[str, str]
-# What becomes of a statement. The rules above these (resolution/intake) add one: its agent has stated too much.
+# The result of a statement. The rules above these (resolution/intake) add one: its agent has stated too much.
 PlacementStatus = Literal[
     "inserted",
     "confirmed",
@@ -50,22 +50,22 @@ STATUSES: Final[dict[Act, PlacementStatus]] = {
     Act.NOTHING: "needless",
     Act.INVALID: "invalid",
 }
-# What becomes of an imported fact whose slot holds another: a conflict (or what the dimension's policy says), nothing,
+# What becomes of an imported fact if its slot holds another: a conflict (or what the dimension's policy says), nothing,
 # or it takes the slot in any case.
 Differences = Literal["queue", "keep", "take"]
 
 
 def _past(time: datetime) -> datetime:
-    """Now, for what a clock that was wrong has put into the future: else nothing could ever be later."""
+    """Return the time, or now if a wrong clock has put it into the future: otherwise nothing could ever be later."""
     now = timezone.now()
     return now if time > now + CLOCKS_DIFFER else time
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What became of a statement. ``edge`` is the one in the graph now: the statement's own, or the one that it
-    collides with; None for a cycle, which ``closing`` closes. ``replaced`` is the edge that was superseded or retired.
-    ``ids`` are those of the edge that the statement makes, confirms, retires, or would make where it collides."""
+    """The result of placing a statement. ``edge``: the one in the graph now, which is the statement's own or the one
+    that it collides with; None for a cycle, which ``closing`` closes. ``replaced``: the edge that was superseded or
+    retired. ``ids``: those of the edge that the statement makes, confirms, retires, or would make if it collides."""
 
     status: PlacementStatus
     ids: TripleIds
@@ -76,8 +76,8 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a fact from a file, or from another name of its concept, has besides its statement. ``by`` is who imports
-    it, and did not state it; ``moved_from`` the fact as it stood under the other name: there it was said."""
+    """The additional data of a fact from a file, or from another name of its concept. ``by``: the importer, who did not
+    state it; ``moved_from``: the fact under the other name, where it was said."""
 
     by: Attribution
     last_confirmed: datetime
@@ -87,19 +87,19 @@ class Imported:
 
 
 class SlotSet:
-    """The slots of some triples, as the statements placed so far leave them. Nobody else can fill them until the end
-    of the transaction. Call ``read`` before the first ``place``, and ``write`` after the last."""
+    """The slots of some triples, as the statements placed so far leave them. Nobody else can fill them until the end of
+    the transaction. Call ``read`` before the first ``place``, and ``write`` after the last."""
 
     def __init__(self, triples: Iterable[Triple], *, is_import: bool = False) -> None:
-        """Adds the words and the dimensions that are new. An import has many ``SlotSet`` in one transaction: it has
-        locked the dimensions of them all before, and marks concepts as novel after the last."""
+        """Add the new words and dimensions. An import has many ``SlotSet`` in one transaction: it has locked the
+        dimensions of all of them before, and marks concepts as novel after the last."""
         triples = list(triples)
         self._is_import = is_import
         self._count = len(triples)
         tokens = store.ensure_tokens(word for one in triples for word in (one.concept, one.parent, one.dimension))
         self._words = {token: Soas(pk=pk, token=token) for token, pk in tokens.items()}
         self.ids = {one: TripleIds(tokens[one.concept], tokens[one.dimension], tokens[one.parent]) for one in triples}
-        # Words, then dimensions, then edges: all writers lock in this order, so that no two of them can deadlock.
+        # Words, then dimensions, then edges: all writers lock in this order, which prevents deadlocks.
         is_isa = {self.ids[one].dim_id: one.is_isa for one in reversed(triples)}  # by the first triple of each
         if not is_import:
             store.lock_dimensions(is_isa)
@@ -112,18 +112,18 @@ class SlotSet:
         self._changes = Changes()
 
     def _split(self, dim_id: int) -> Iterator[int]:
-        """The dimensions that were decomposed from this one, and from those."""
-        # Sorted: where a fact is found in several, the same one is confirmed each time.
+        """Yield the dimensions that were decomposed from this one, directly or through others."""
+        # Sorted: if several contain a fact, the same one is confirmed each time.
         for split in sorted(pk for pk, row in self._dimensions.items() if row.split_from_id == dim_id):
             yield split
             yield from self._split(split)
 
     def supersedes(self, dim_id: int) -> bool:
-        """Whether the newer wins there, of two users' statements."""
+        """True if the newer of two users' statements wins in this dimension."""
         return self._policy(dim_id) == Dimension.OnCollision.SUPERSEDE
 
     def keeps_all(self, dim_id: int) -> bool:
-        """Whether a slot there has room for many facts."""
+        """True if a slot in this dimension has room for many facts."""
         return self._policy(dim_id) == Dimension.OnCollision.KEEP_ALL
 
     def _policy(self, dim_id: int) -> str:
@@ -133,7 +133,8 @@ class SlotSet:
     # --- reading ---
 
     def read(self, elsewhere: Iterable[int] = ()) -> None:
-        """``elsewhere``: dimensions to which facts were moved, beside those that were split."""
+        """Read and lock the slots. ``elsewhere``: dimensions to which facts were moved, besides those that were
+        split."""
         dim_ids = {*self._dimensions, *elsewhere}
         concepts = {ids.concept_id for ids in self.ids.values()}
         edges = _edges(concepts, dim_ids).select_for_update(of=("self",)).order_by("edge_id")
@@ -141,11 +142,11 @@ class SlotSet:
         found = list(edges if self._is_import else edges.select_related("concept", "parent", "dim"))
         self.edges.add(found)
         self._read_ancestors(concepts, dim_ids)
-        if not self._is_import and (found or len(concepts) < self._count):  # else nothing can be confirmed
+        if not self._is_import and (found or len(concepts) < self._count):  # otherwise nothing can be confirmed
             self._read_voices(concepts, dim_ids)
 
     def _read_ancestors(self, concepts: set[int], dim_ids: set[int]) -> None:
-        """What a cycle could be closed with: all that is above the parents, level by level."""
+        """Read what a cycle could be closed with: everything above the parents, level by level."""
         known = concepts
         above = {ids.parent_id for ids in self.ids.values()} | self.edges.list_parents()
         while unknown := above - known:
@@ -155,7 +156,7 @@ class SlotSet:
             above = {edge.parent_id for edge in level}
 
     def _read_voices(self, concepts: set[int], dim_ids: set[int]) -> None:
-        """Who has stated what is, or may come to be, in the slots, and when that was last noted."""
+        """Read who has stated what is, or may come to be, in the slots, and when that was last noted."""
         stated = EdgeHistory.objects.filter(
             concept_id__in=concepts, dim_id__in=dim_ids, action__in=[Action.INSERT, Action.SUPERSEDE, Action.CONFIRM]
         ).exclude(role=IMPORTED)
@@ -170,7 +171,7 @@ class SlotSet:
     # --- the rules ---
 
     def place(self, assertion: Assertion, decided: Decided = UNDECIDED, imported: Imported | None = None) -> Placement:
-        """Puts the fact where it belongs, or takes it out; or returns what it collides with, and nothing changes."""
+        """Place the fact, or take it out; or return what it collides with, and change nothing."""
         if imported is not None:
             return self._import(assertion, decided, imported)
         judgement = self.judge(assertion, decided)
@@ -179,7 +180,7 @@ class SlotSet:
         edges = self.edges.in_slot((ids.concept_id, fact.dim_id)).values() if fact is not None else ()
         found = next((edge for edge in edges if fact is not None and edge.parent.token == fact.parent), None)
         if found is not None and judgement.act in (Act.REPLACE, Act.RETIRE, Act.CONFLICT):
-            # Where it stands, which may be in another dimension than the one that was said.
+            # The dimension of the fact, which may differ from the one that was said.
             is_retraction = assertion.manner.kind is SpeechAct.RETRACTS
             ids = TripleIds(ids.concept_id, found.dim_id, found.parent_id if is_retraction else ids.parent_id)
         match judgement.act:
@@ -204,7 +205,7 @@ class SlotSet:
         others = tuple(d for d in decided.others if d not in (ids.dim_id, decided.moved_to, *splits))
         dims = dict.fromkeys((ids.dim_id, decided.moved_to, *splits, *others))
         edges = [e for d in dims if d is not None for e in self.edges.in_slot((ids.concept_id, d)).values()]
-        # As it is called now, should it have been merged since the statement was read.
+        # By its present name, in case it was merged since the statement was read.
         parent = next((edge.parent.token for edge in edges if edge.parent_id == ids.parent_id), triple.parent)
         edges = [
             e for e in edges if not e.is_additive or e.is_root or concerns(e.parent.token, parent, assertion.manner)
@@ -257,7 +258,7 @@ class SlotSet:
         return self._put(assertion, ids, existing, imported)
 
     def _find_closing(self, ids: TripleIds) -> Edge | None:
-        # A fact that is superseded is no step of a cycle: the way up would have to begin with the concept itself.
+        # A superseded fact is no step of a cycle: the way up would have to begin with the concept itself.
         slots = self.edges.in_slot
         return store.find_closing_edge(ids, lambda level: [e for at in level for e in slots((at, ids.dim_id)).values()])
 
@@ -266,7 +267,7 @@ class SlotSet:
     ) -> Placement:
         triple, attribution = assertion.triple, assertion.attribution
         is_elsewhere = replaced is not None and ids.dim_id != self.ids[triple].dim_id
-        # Where a fact was moved it says what those that moved it have made of it.
+        # A moved fact says what those that moved it have made of it.
         is_isa = replaced.is_isa if replaced is not None and is_elsewhere else triple.is_isa
         edge = store.new_edge(ids, is_isa, attribution)
         edge.concept, edge.parent = self._words[triple.concept], self._words[triple.parent]
@@ -298,8 +299,8 @@ class SlotSet:
         self.edges.drop(edge)
 
     def _confirm(self, edge: Edge, ids: TripleIds, attribution: Attribution, *, is_exact: bool) -> None:
-        """Moves the times. Another voice, or the same in another role, raises the confidence by saying it first.
-        Whoever says less than the fact (not ``is_exact``) does not vouch for the rest."""
+        """Update the times. Another voice, or the same in another role, raises the confidence the first time it says
+        it. A statement of less than the fact (not ``is_exact``) does not vouch for the rest."""
         before = take_snapshot(edge)
         voices = self._voices[edge.ids]
         voice = (voice_of(attribution.agent), attribution.role)
@@ -321,7 +322,7 @@ class SlotSet:
             edge.confidence = max(edge.confidence, attribution.confidence)
         if edge.pk is not None:
             self._changes.changed[edge.pk] = edge
-        # The history need not grow with every repeat: one a day will do where nothing but the times has changed.
+        # The history need not grow with every repeat: one row a day is enough if only the times have changed.
         now = timezone.now()
         is_noted = noted is not None and noted > now - CONFIRMATION_IS_NOTED_EVERY
         if is_noted and (edge.confidence, edge.source) == (before["confidence"], before["source"]):
@@ -334,7 +335,8 @@ class SlotSet:
         self._changes.history.append(row)
 
     def write(self) -> None:
-        """Raises GraphChanged where a slot was filled meanwhile, and IntegrityError (``urd_acyclic``)."""
+        """Write the changes. Raises GraphChanged if a slot was filled meanwhile, and IntegrityError
+        (``urd_acyclic``)."""
         changes, self._changes = self._changes, Changes()
         changes.write()
         if changes.new and not self._is_import:
@@ -342,5 +344,5 @@ class SlotSet:
 
 
 def _edges(concept_ids: set[int], dim_ids: set[int]) -> QuerySet[Edge]:
-    # More than the slots asked for (each concept in each dimension), but in one query.
+    # More than the requested slots (each concept in each dimension), but in one query.
     return Edge.objects.filter(concept_id__in=concept_ids, dim_id__in=dim_ids)

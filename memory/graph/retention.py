@@ -1,4 +1,4 @@
-"""Deletes what is old, a batch at a time: messages that nobody resends, what was learned from them, words that were met
+"""Deletes old rows, a batch at a time: messages that nobody resends, what was learned from them, words that were met
 once and never again or that are too many, calls of language models."""
 
 import logging
@@ -25,31 +25,31 @@ QUESTIONS_KEPT = timedelta(days=7)
 CALLS_KEPT = timedelta(days=400)
 OPENINGS_KEPT = timedelta(days=30)
 WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
-RECENT = timedelta(days=30)  # words that were met since stay, as long as others can go
+RECENT = timedelta(days=30)  # words met since then stay, as long as others can go
 
-# Rows of one transaction. Over 2,000 touched words make every process load its cache anew (sql/functions.sql).
+# Rows per transaction. Over 2,000 touched words make every process load its cache anew (sql/functions.sql).
 BATCH = 1_900
 PAUSE_S = 0.1  # between two batches, so that other writers get their turn
-RUN_S = 20.0  # of one run, so that a worker stops soon; the next run goes on
+RUN_S = 20.0  # per run, so that a worker stops soon; the next run continues
 
 
-# Each of these deletes what is old, and returns how many rows went.
+# Each of these deletes old rows, and returns how many.
 
 
 def prune_seen_messages(now: datetime) -> int:
-    """Messages that nobody has sent for long."""
+    """Delete messages that nobody has sent for long."""
     return prune(SeenMessage.objects.filter(last_seen__lt=now - SEEN_MESSAGES_KEPT), by="last_seen")
 
 
 def prune_statements(now: datetime) -> int:
-    """Statements that were settled long ago, unless their message is remembered."""
+    """Delete statements that were placed long ago, unless their message is remembered."""
     # As long as a message may be resent, the row keeps it from teaching again.
     seen = SeenMessage.objects.filter(digest=OuterRef("digest"))
     return prune(_find_settled(Observation.Kind.TRIPLE, now - STATEMENTS_KEPT).filter(~Exists(seen)), by="created_at")
 
 
 def prune_questions(now: datetime) -> int:
-    """Questions that a language model was asked long ago."""
+    """Delete questions that a language model was asked long ago."""
     return prune(_find_settled(Observation.Kind.CONCEPT, now - QUESTIONS_KEPT), by="created_at")
 
 
@@ -62,11 +62,11 @@ def _find_settled(kind: Observation.Kind, before: datetime) -> QuerySet[Observat
 
 
 def prune(rows: QuerySet[Any], by: str) -> int:
-    """Rows that nothing refers to, in the order of a column."""
+    """Delete rows that nothing refers to, in the order of a column."""
     gone = 0
     for _ in iterate_batches():
         with transaction.atomic():
-            # What somebody else is about to change is left to the next run: waiting could end in a deadlock.
+            # A row that somebody else is about to change is left to the next run: waiting could end in a deadlock.
             first = rows.order_by(by).select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH]
             count, _ = rows.model._default_manager.filter(pk__in=list(first)).delete()
         gone += count
@@ -76,22 +76,22 @@ def prune(rows: QuerySet[Any], by: str) -> int:
 
 
 def prune_words(now: datetime) -> int:
-    """Words that were met at most once, long ago, and that nothing refers to, with their evidence."""
+    """Delete words that were met at most once, long ago, and that nothing refers to, with their evidence."""
     gone = last_id = 0
     for _ in iterate_batches():
         candidates = _idle_words(now).filter(id__gt=last_id).order_by("id").values_list("id", flat=True)
         ids = list(candidates[:BATCH])
         if not ids:
             break
-        # Asked again: a word may have been met since.
+        # Queried again: a word may have been met since.
         gone += _forget(_idle_words(now).filter(id__in=ids))
         last_id = ids[-1]
     return gone
 
 
 def prune_surplus_words(now: datetime) -> int:
-    """Words beyond the maximum of the vocabulary: those that nobody has named lately before the others, and those that
-    were named least, then earliest, first. Not what facts, history or decisions refer to."""
+    """Delete words beyond the maximum of the vocabulary: first those that nobody has named lately, and among those the
+    least named, then the earliest. Never those that facts, history or decisions refer to."""
     surplus = Soas.objects.count() - Config.tuning().vocabulary_max
     words = Soas.objects.filter(novelty=0, asked_count=0, is_common=False, is_muted=False, last_seen__isnull=False)
     gone = 0
@@ -114,7 +114,7 @@ def _prune_least_salient(words: QuerySet[Soas], surplus: int) -> int:
 
 
 def iterate_batches() -> Iterator[None]:
-    """The batches of one run, a pause between them."""
+    """Yield for each batch of one run, with a pause in between."""
     end = time.monotonic() + RUN_S
     yield
     while time.monotonic() < end:
@@ -123,7 +123,7 @@ def iterate_batches() -> Iterator[None]:
 
 
 def _idle_words(now: datetime) -> QuerySet[Soas]:
-    # Words that came into the graph without being met have no ``last_seen``: nobody knows their age, and they stay.
+    # Words that came into the graph without being met have no ``last_seen``: their age is unknown, and they stay.
     return Soas.objects.filter(
         encounter_count__lte=1, novelty=0, asked_count=0, is_common=False, is_muted=False,
         last_seen__lt=now - WORDS_KEPT,
@@ -131,11 +131,11 @@ def _idle_words(now: datetime) -> QuerySet[Soas]:
 
 
 def _forget(words: QuerySet[Soas]) -> int:
-    """Deletes those of the words that nobody uses. Where one came to be used meanwhile, all stay this time."""
+    """Delete the words that are unused. If one came into use meanwhile, all stay this time."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             lock_until_commit(Lock.VOCABULARY)  # a flusher must not count a word that is about to go
-            # Whoever has locked a word may be about to use it: those are left out.
+            # Whoever has locked a word may be about to use it: locked words are left out.
             free = _find_unused(words).select_for_update(of=("self",), skip_locked=True)
             ids = list(free.values_list("id", flat=True))
             cursor.execute("DELETE FROM evidence WHERE concept_id = ANY(%s)", [ids])
@@ -147,8 +147,8 @@ def _forget(words: QuerySet[Soas]) -> int:
 
 
 def _find_unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
-    """Those to which no row refers but their evidence."""
-    # The history names parents in JSON, too; every edge that ever was has a row with an ``after``.
+    """Return the words that no row refers to except their evidence."""
+    # The history names parents in JSON, too; every edge that ever existed has a row with an ``after``.
     history = EdgeHistory.objects.annotate(parent=Cast(KT("after__parent_id"), models.IntegerField()))
     words = words.filter(~Exists(history.filter(parent=OuterRef("pk"))))
     for relation in Soas._meta.get_fields(include_hidden=True):
@@ -158,13 +158,13 @@ def _find_unused(words: QuerySet[Soas]) -> QuerySet[Soas]:
     return words
 
 
-# The messages first: what was learned from them goes with them.
 def prune_openings(now: datetime) -> int:
-    """Beginnings of conversations that were counted, and have not come again for long."""
+    """Delete counted beginnings of conversations that have not come again for long."""
     rows = PromptOpening.objects.filter(state=PromptOpening.State.COUNTING, last_seen__lt=now - OPENINGS_KEPT)
     return prune(rows, by="last_seen")
 
 
+# The messages first: what was learned from them goes with them.
 PRUNERS = {
     "openings": prune_openings,
     "seen_messages": prune_seen_messages,

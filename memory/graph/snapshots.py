@@ -1,4 +1,4 @@
-"""Rows as JSON: what the history of edges and the records of decisions keep, enough to put a row back."""
+"""Rows as JSON: the history of edges and the records of decisions keep enough of a row to put it back."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -16,7 +16,7 @@ EDGE_FIELDS = (
 
 
 def take_snapshot(row: models.Model, fields: Iterable[str] = EDGE_FIELDS) -> Snapshot:
-    """The values of the row's fields, as JSON has them; an edge's by default."""
+    """Return the values of the row's fields as JSON; by default, of an edge's fields."""
     # Most values are JSON already. Up to two snapshots are taken for each statement: a call for each value would show.
     return {name: value if isinstance(value := getattr(row, name), PLAIN) else _encode(value) for name in fields}
 
@@ -28,7 +28,7 @@ def _encode(value: Any) -> Any:
 
 
 def read_snapshot(model: type[models.Model], snapshot: Snapshot) -> dict[str, Any]:
-    """The values as the fields of the model take them."""
+    """Return the values as the model's fields take them."""
     values = dict(snapshot)
     for name, value in snapshot.items():
         field = model._meta.get_field(name)

@@ -22,7 +22,7 @@ from memory.domain.types import Triple, TripleIds
 from memory.graph.snapshots import Snapshot, read_snapshot, take_snapshot
 from memory.models import Dimension, Edge, EdgeHistory, Source
 
-# Read together with an edge: else showing it in words takes a query for each.
+# Read together with an edge: otherwise showing it in words takes a query for each.
 WORDS = ("concept", "parent", "dim")
 STORED = attrgetter(
     "concept_id", "parent_id", "dim_id", "is_isa", "confidence", "source", "channel", "agent", "is_corroborated",
@@ -30,12 +30,12 @@ STORED = attrgetter(
 )  # fmt: skip
 # Stated on purpose, not read in passing.
 DELIBERATE = (Source.GUTASK, Source.OPERATOR)
-# The role of an agent that imports a file: what is in it was said elsewhere, by others.
+# The role of an agent that imports a file: others said its contents, elsewhere.
 IMPORTED = "import"
 
 Action = EdgeHistory.Action
-# Who is told, inside the transaction, of edges that are new in their places. Apps that this one does not know add
-# themselves when they are ready.
+# Called inside the transaction with edges that are new in their places. Apps that this one does not know add their
+# functions when they are ready.
 followers: list[Callable[[Iterable[Edge]], None]] = []
 
 
@@ -44,7 +44,7 @@ NOBODY: Final = ("", "")
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Who stated a fact, or changed one: by which way, how surely, when, and in which words."""
+    """The origin of a fact or of its change: who, through which channel, how surely, when, and in which words."""
 
     agent: str
     source: Source
@@ -53,8 +53,8 @@ class Attribution:
     evidence: str = ""
     role: str = ""  # user, assistant, tool or system; empty for gutask and operators
     conversation: bytes = b""  # 16 bytes: the digest of the conversation's opening; empty for none
-    channel: str = ""  # by source and role where none is given
-    # Of what is unsure: for whom it holds, agent and person, and the digest of the paragraph that it was said in.
+    channel: str = ""  # by source and role if empty
+    # For an unsure statement: for whom it holds (agent and person), and the digest of its paragraph.
     holder: tuple[str, str] = NOBODY
     paragraph: str = ""
 
@@ -68,7 +68,7 @@ class Attribution:
 
 
 class Assertion(NamedTuple):
-    """What is to be placed: a triple, how it came to be stated, and how it is stated."""
+    """A statement to be placed: a triple, its attribution, and the manner in which it is stated."""
 
     triple: Triple
     attribution: Attribution
@@ -83,18 +83,18 @@ class SlotTaken(Exception):
 
 
 def lock_edge(ids: TripleIds) -> Edge | None:
-    """The edge in the place of this triple, locked until the end of the transaction: the one in its slot or, where all
-    is kept, its own. A root has its slot alone everywhere."""
+    """Return the edge in the place of this triple, locked until the end of the transaction: the one in its slot or,
+    where all is kept, its own. A root always has its slot alone."""
     edges = Edge.objects.select_for_update(of=("self",)).select_related(*WORDS)
     in_place = Q(is_additive=False) | Q(parent_id=ids.parent_id) | Q(parent=F("concept"))
     return edges.filter(in_place, concept_id=ids.concept_id, dim_id=ids.dim_id).first()
 
 
 def find_closing_edge(ids: TripleIds, read: Callable[[set[int]], Iterable[Edge]] | None = None) -> Edge | None:
-    """The edge that the triple would close to a cycle: the last step on a way up from its parent to its concept. None
-    where all ways end elsewhere. ``read`` finds the edges of concepts in the dimension, by default with a query for
+    """Return the edge that the triple would close to a cycle: the last step on a way up from its parent to its concept.
+    None if all ways end elsewhere. ``read`` finds the edges of concepts in the dimension, by default with a query for
     each step."""
-    # The trigger urd_acyclic has the last word, for it sees every write. Here one learns which edge it is about.
+    # The trigger urd_acyclic has the last word, because it sees every write. This finds the edge that it is about.
     edges = Edge.objects.filter(dim_id=ids.dim_id).select_related(*WORDS)
     level, passed = {ids.parent_id}, set[int]()
     while level:
@@ -109,7 +109,8 @@ def find_closing_edge(ids: TripleIds, read: Callable[[set[int]], Iterable[Edge]]
 
 
 def lock_closing_edge(ids: TripleIds) -> Edge | None:
-    """The same, locked; the caller holds the lock of the dimension, so nobody else changes the way up."""
+    """Return the closing edge, locked. The caller must hold the lock of the dimension, so that nobody else changes the
+    way up."""
     closing = find_closing_edge(ids)
     return lock_edge(closing.ids) if closing is not None else None
 
@@ -118,7 +119,7 @@ def lock_closing_edge(ids: TripleIds) -> Edge | None:
 
 
 def insert(edge: Edge, attribution: Attribution, action: Action = Action.INSERT) -> Edge:
-    """Stores a new edge, whose dimension exists, and returns it with its words. Raises SlotTaken, and IntegrityError
+    """Store a new edge, whose dimension exists, and return it with its words. Raises SlotTaken, and IntegrityError
     (``urd_acyclic``) for a cycle; the transaction goes on."""
     with transaction.atomic():  # a savepoint: a refusal must not cost the caller's transaction
         insert_edges([edge])
@@ -128,7 +129,7 @@ def insert(edge: Edge, attribution: Attribution, action: Action = Action.INSERT)
 
 
 def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
-    """The edge that a statement makes, which is not stored yet."""
+    """Make a statement's edge without storing it."""
     return Edge(
         concept_id=ids.concept_id,
         parent_id=ids.parent_id,
@@ -144,8 +145,8 @@ def new_edge(ids: TripleIds, is_isa: bool, attribution: Attribution) -> Edge:
 
 
 def insert_edges(edges: Iterable[Edge]) -> None:
-    """Stores new edges, whose history and novelty are the caller's, and gives them their keys. Raises SlotTaken, and
-    IntegrityError (``urd_acyclic``) for a cycle; the transaction is lost then."""
+    """Store new edges and give them their keys; history and novelty are up to the caller. Raises SlotTaken, and
+    IntegrityError (``urd_acyclic``) for a cycle; the transaction is then lost."""
     new = {(edge.dim_id, edge.concept_id, edge.parent_id): edge for edge in edges}
     # In one order: two writers of the same slots cannot deadlock.
     rows = [STORED(edge) for _, edge in sorted(new.items(), key=lambda item: item[0])]
@@ -163,7 +164,7 @@ def insert_edges(edges: Iterable[Edge]) -> None:
             columns(rows, 11),
         )
         keys = {tuple(triple): edge_id for *triple, edge_id in cursor.fetchall()}
-    # The unique indexes settle a race: a place that somebody else has filled returns no key.
+    # The unique indexes decide a race: a place that somebody else has filled returns no key.
     if keys.keys() != new.keys():
         raise SlotTaken("a slot was filled meanwhile")
     for triple, edge in new.items():
@@ -173,7 +174,7 @@ def insert_edges(edges: Iterable[Edge]) -> None:
 
 
 def update_edges(edges: Iterable[Edge]) -> None:
-    """Stores how sure the edges are, and since when; their history is the caller's."""
+    """Store the edges' confidence and times; the history is up to the caller."""
     rows = [
         (e.edge_id, e.confidence, e.source, e.channel, e.agent, e.is_corroborated, e.said_at, e.last_confirmed)
         for e in edges
@@ -192,12 +193,13 @@ def update_edges(edges: Iterable[Edge]) -> None:
 
 
 def delete_edges(edge_ids: Iterable[int]) -> None:
-    """Takes edges out of the graph, whose history is the caller's."""
+    """Take edges out of the graph; the history is up to the caller."""
     Edge.objects.filter(pk__in=list(edge_ids)).delete()
 
 
 def retire(edge: Edge, attribution: Attribution, action: Action = Action.RETIRE) -> EdgeHistory:
-    """Takes a fact out of the graph into the history, whose row it returns. Roots stay as long as their dimension."""
+    """Move a fact from the graph into the history, and return the history row. Roots stay as long as their
+    dimension."""
     if edge.is_root:
         raise ValueError(f"{edge} is the root of a dimension")
     row = build_history(action, edge, attribution, before=take_snapshot(edge), after=None)
@@ -207,15 +209,14 @@ def retire(edge: Edge, attribution: Attribution, action: Action = Action.RETIRE)
 
 
 def put_back(snapshot: Snapshot, attribution: Attribution) -> Edge:
-    """The edge of the snapshot, in the graph again, with its dimension. Raises what ``insert`` raises."""
+    """Put the snapshot's edge back into the graph, with its dimension. Raises what ``insert`` raises."""
     ensure_dimension(snapshot["dim_id"], is_isa=snapshot["is_isa"])
     return insert(Edge(**read_snapshot(Edge, snapshot)), attribution, Action.UNDO)
 
 
 def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
-    """Puts the fact into another dimension, which exists; its confidence, source and times go with it. The edge
-    given is the one that was moved. Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction
-    goes on."""
+    """Move the fact into another dimension, which exists; its confidence, source and times stay. Returns the given
+    edge, changed. Raises SlotTaken, and IntegrityError (``urd_acyclic``) for a cycle; the transaction goes on."""
     if edge.is_root:
         raise ValueError(f"{edge} is the root of a dimension")
     before = take_snapshot(edge)
@@ -238,7 +239,7 @@ def move(edge: Edge, dim_id: int, attribution: Attribution) -> Edge:
 
 
 def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
-    """The ids of the tokens, an alias's that of its concept; they are added to the vocabulary where it lacks them."""
+    """Return the ids of the tokens, for an alias that of its concept; tokens that the vocabulary lacks are added."""
     wanted = sorted(set(tokens))  # in one order everywhere: two writers of the same words cannot deadlock
     known = _ids_of(wanted)
     if missing := [token for token in wanted if token not in known]:
@@ -251,7 +252,7 @@ def ensure_tokens(tokens: Iterable[str]) -> dict[str, int]:
 
 
 def _ids_of(tokens: list[str]) -> dict[str, int]:
-    # The lock keeps the words from being pruned, or merged, before they are used: then one sees which became aliases.
+    # The lock keeps the words from being pruned or merged before they are used; only then are aliases looked up.
     with connection.cursor() as cursor:
         cursor.execute("SELECT token, id FROM soas WHERE token = ANY(%s) ORDER BY id FOR KEY SHARE", [tokens])
         ids: dict[str, int] = dict(cursor.fetchall())
@@ -261,7 +262,7 @@ def _ids_of(tokens: list[str]) -> dict[str, int]:
 
 
 def label_words(spelled: Mapping[str, str], *, may_replace: Collection[str] = ()) -> None:
-    """Notes how tokens are typed: the first time or, of those that one ``may_replace``, always."""
+    """Store how tokens are typed: only the first time, or always for those that one ``may_replace``."""
     labels = {token: label if label != token else "" for token, label in spelled.items()}
     rows = [(token, label, token in may_replace) for token, label in labels.items() if label or token in may_replace]
     if not rows:  # nearly always
@@ -280,7 +281,7 @@ def label_words(spelled: Mapping[str, str], *, may_replace: Collection[str] = ()
 
 
 def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "", keeps_all: bool = False) -> Dimension:
-    """The dimension, which is added with its root where it does not exist."""
+    """Return the dimension; if it does not exist, add it with its root."""
     # A dimension exists exactly as long as its root edge: both come in one transaction.
     policy = Dimension.OnCollision.KEEP_ALL if keeps_all else Dimension.OnCollision.QUEUE
     dimension, created = Dimension.objects.get_or_create(
@@ -300,16 +301,16 @@ def ensure_dimension(dim_id: int, *, is_isa: bool, question: str = "", keeps_all
 
 
 def lock_dimensions(dim_ids: Iterable[int]) -> None:
-    """Until the end of the transaction nobody else can fill a slot of these dimensions."""
-    # The trigger that refuses cycles takes this lock, too (sql/functions.sql). Whoever takes it first, for all
+    """Keep others from filling a slot of these dimensions until the end of the transaction."""
+    # The trigger that refuses cycles takes this lock, too (sql/functions.sql). A writer that takes it first, for all
     # dimensions at once, and only then reads and locks rows, sees what the others have committed, and cannot deadlock
     # with them.
     lock_until_commit(Lock.DIMENSION, dim_ids)
 
 
 def drop_dimension(dim_id: int) -> bool:
-    """Removes a dimension and its root if it has no fact and none was split from it; whether it did. The caller holds
-    its lock."""
+    """Remove a dimension and its root if it has no fact and none was split from it; return whether it did. The caller
+    must hold its lock."""
     facts = Edge.objects.filter(dim_id=dim_id).exclude(concept_id=dim_id)
     if facts.exists() or Dimension.objects.filter(split_from_id=dim_id).exists():
         return False
@@ -324,7 +325,7 @@ def drop_dimension(dim_id: int) -> bool:
 def build_history(
     action: Action, edge: Edge, attribution: Attribution, *, before: Snapshot | None, after: Snapshot | None
 ) -> EdgeHistory:
-    """The row of the history, which is not stored yet."""
+    """Make the row of the history without storing it."""
     return EdgeHistory(
         concept_id=edge.concept_id,
         dim_id=edge.dim_id,
@@ -341,8 +342,8 @@ def build_history(
 
 
 def write_history(rows: Iterable[EdgeHistory]) -> None:
-    """Stores rows that ``build_history`` made, many at once."""
-    # One statement with an array for each column: what Django makes for many rows takes longer to build than to run.
+    """Store rows that ``build_history`` made, many at once."""
+    # One statement with an array for each column: Django's statement for many rows takes longer to build than to run.
     values = []
     for row in rows:
         was, now = (json.dumps(snapshot) if snapshot is not None else None for snapshot in (row.before, row.after))
@@ -359,7 +360,7 @@ def write_history(rows: Iterable[EdgeHistory]) -> None:
 
 
 def make_novel(concept_ids: Iterable[int]) -> None:
-    """Notes that facts were placed about these concepts."""
+    """Mark these concepts as novel, because facts were placed about them."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE soas SET novelty = 1 WHERE id IN (SELECT id FROM soas WHERE id = ANY(%s) AND novelty < 1"

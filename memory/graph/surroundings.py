@@ -1,4 +1,5 @@
-"""What is around a slot: edges in memory, what is above a concept and a parent there, dimensions split from others."""
+"""The surroundings of a slot: edges in memory, everything above a concept and a parent, dimensions split from
+others."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +11,7 @@ from memory.models import Dimension, Edge
 
 
 class EdgesBySlot:
-    """A slot holds one edge or, where all is kept, many."""
+    """Edges in memory by slot. A slot holds one edge or, where all is kept, many."""
 
     def __init__(self) -> None:
         self._by_parent: dict[Slot, dict[int, Edge]] = defaultdict(dict)
@@ -23,11 +24,12 @@ class EdgesBySlot:
         del self._by_parent[edge.concept_id, edge.dim_id][edge.parent_id]
 
     def in_slot(self, slot: Slot) -> Mapping[int, Edge]:
-        """By their parents."""
+        """Return the edges in the slot, by their parents."""
         return self._by_parent.get(slot, {})
 
     def in_place(self, ids: TripleIds) -> Edge | None:
-        """Any fact in the slot of this triple or, where all is kept, its own. A root has its slot alone everywhere."""
+        """Return any fact in the slot of this triple or, where all is kept, its own. A root always has its slot
+        alone."""
         edges = self.in_slot(ids.slot)
         others = (edge for edge in edges.values() if not edge.is_additive or edge.is_root)
         return edges.get(ids.parent_id) or next(others, None)
@@ -55,7 +57,7 @@ class ConceptSurroundings:
 
 
 def with_splits(dim_ids: Iterable[int]) -> Iterable[Dimension]:
-    """The dimensions that exist, and all that were split from them, and from those."""
+    """Return the existing dimensions, and all that were split from them, directly or through others."""
     # Django has no recursive queries.
     return Dimension.objects.raw(
         "WITH RECURSIVE lineage AS (SELECT id FROM unnest(%s::int[]) AS id"

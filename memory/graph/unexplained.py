@@ -1,4 +1,4 @@
-"""The names of which nothing is known."""
+"""Finds the names of which nothing is known."""
 
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
@@ -6,9 +6,9 @@ from memory.models import Edge, Evidence, MutePattern, Soas
 
 
 def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> QuerySet[Soas]:
-    """The names that users speak of and of which nothing is known, the most salient first; ``with_sentences`` each with
-    the newest sentence that names it, as ``sentence``."""
-    # What is the parent of something, or a dimension, is explained by that.
+    """Return the names that users speak of and of which nothing is known, the most salient first; ``with_sentences``:
+    each with the newest sentence that names it, as ``sentence``."""
+    # Being the parent of something, or a dimension, explains a name.
     newest = Evidence.objects.filter(concept=OuterRef("pk")).order_by("-said_at", "-pk")
     unexplained = Soas.objects.filter(
         ~Exists(Edge.objects.filter(concept=OuterRef("pk"))),
@@ -23,4 +23,4 @@ def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> Q
     unexplained = MutePattern.leave_out(unexplained)
     if with_sentences:
         unexplained = unexplained.annotate(sentence=Subquery(newest.values("sentence")[:1]))
-    return unexplained.order_by("-saliency", "-pk")  # as an index has it
+    return unexplained.order_by("-saliency", "-pk")  # in the order of an index

@@ -1,5 +1,5 @@
 """Words that nobody is asked about, because every model knows them: names of technology, everyday words of the larger
-languages, and rarer words of English. README.md says where they are from."""
+languages, and rarer words of English. README.md names the sources."""
 
 import mmap
 from bisect import bisect_right
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 WORDS: Final = Path(__file__).with_name("words.txt")
-# How a line of the file begins that is no known word by itself: what ends the names of files (``.toml``); a word of
-# English that is one in small letters only, for ``Kestrel`` is a name; a function word of another language.
+# Prefixes of lines that are not known words by themselves: an ending of file names (``.toml``); a word that is English
+# only in lower case, because ``Kestrel`` is a name; a function word of another language.
 FILE_TYPE: Final = "."
 SMALL_LETTERS: Final = "~"
 FUNCTION_WORD: Final = "="
-BLOCK_BYTES: Final = 2_000  # of lines that one look searches
+BLOCK_BYTES: Final = 2_000  # of lines that one look-up searches
 
 
 def is_known(token: str) -> bool:
@@ -25,17 +25,17 @@ def is_file_type(ending: str) -> bool:
 
 
 def is_rare_english(word: str) -> bool:
-    """Whether a word in small letters is English, though not frequent enough for the dictionary."""
+    """True if a lower-case word is English, though not frequent enough for the dictionary."""
     return _has_line(SMALL_LETTERS + word)
 
 
 def is_foreign(word: str) -> bool:
-    """Whether it is a function word of another language than English."""
+    """True if it is a function word of another language than English."""
     return _has_line(FUNCTION_WORD + word)
 
 
 class _Blocks(NamedTuple):
-    """The file, which is sorted by bytes, and where in it each block of lines begins, with its first line."""
+    """The file, sorted by bytes, and where each block of lines begins, with its first line."""
 
     words: mmap.mmap
     starts: list[int]
@@ -44,8 +44,8 @@ class _Blocks(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _open() -> _Blocks:
-    """All processes of a machine share the file's pages. Of the words, a set would take 26 MB of each process, and
-    40 ms to load; these blocks take 0.1 MB, and 1 ms."""
+    """Map the file and index its blocks. All processes of a machine share the file's pages. A set of the words would
+    take 26 MB of each process and 40 ms to load; these blocks take 0.1 MB and 1 ms."""
     with WORDS.open("rb") as file:
         words = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     starts = [0]
@@ -56,7 +56,7 @@ def _open() -> _Blocks:
 
 @lru_cache(maxsize=4096)
 def _has_line(line: str) -> bool:
-    """A look takes a microsecond."""
+    """True if the file has the line. Takes a microsecond."""
     (words, starts, first), wanted = _open(), line.encode("utf-8", "surrogatepass")
     block = bisect_right(first, wanted) - 1
     if block < 0 or first[block] == wanted:

@@ -1,5 +1,5 @@
-"""Makes ``words.txt``, the words that nobody is asked about. README.md beside it says from what, and under which
-licences. Nothing that serves imports this.
+"""Builds ``words.txt``, the words that nobody is asked about. README.md beside it names the sources and their licences.
+Nothing that serves requests imports this.
 
     python -m memory.known_words.build --pypi pypi.tsv --npm npm.tsv --english american-english british-english
 """
@@ -28,7 +28,7 @@ from memory.domain.text.tokenizer import is_name, tokenise
 from memory.known_words import FILE_TYPE, FUNCTION_WORD, SMALL_LETTERS, WORDS
 
 HERE: Final = Path(__file__).parent
-# By speakers and writers on the net, among those of which wordfreq has lists.
+# By speakers and writers on the net, among those with wordfreq lists.
 LANGUAGES: Final = sorted(split_words("ar cs da de es fr id it nb nl pl pt ro ru sv tr uk vi"))
 EVERYDAY: Final = 1e-5  # a Zipf frequency of 4.0
 COMMON: Final = 1e-6  # 3.0 in English: in the database's dictionary (memory/bootstrap.py)
@@ -47,7 +47,7 @@ def main() -> None:
     given = parser.parse_args()
     common = {word for word, share in get_frequency_dict("en").items() if share >= COMMON}
     packages = set(spell([*read_pypi(given.pypi), *read_npm(given.npm), *vocabularies()]))
-    # Those written by hand also where they are dictionary words: `GitHub Issue` is about GitHub, and so no name.
+    # Hand-written names count even if they are dictionary words: `GitHub Issue` is about GitHub, and so not a name.
     known = set(spell(by_hand())) | (packages | set(spell(list_everyday()))) - common
     known = {word for word in known if len(word) > 1}
     small = {word for path in given.english for word in path.read_text().split() if word.isalpha() and word.islower()}
@@ -66,8 +66,8 @@ def main() -> None:
 
 
 def spell(names: Iterable[str]) -> Iterator[str]:
-    """The names as the tokeniser spells them, those that are one token; of a name with hyphens also what it becomes as
-    a title: ``docker-compose`` is written ``Docker Compose``, too."""
+    """Yield the names as the tokeniser spells them, if they are one token; for a name with hyphens also its form as a
+    title: ``docker-compose`` is also written ``Docker Compose``."""
     for name in names:
         tokens = [token.text for token in tokenise(name)]
         if len(tokens) == 1 and is_name(tokens[0]):
@@ -100,7 +100,7 @@ def rows_of(path: Path) -> Iterator[list[str]]:
 
 
 def vocabularies() -> Iterator[str]:
-    """Of languages, of Python, of the Internet."""
+    """Yield the words of languages, of Python, of the Internet."""
     for name, aliases, _, _ in get_all_lexers(plugins=False):
         yield from (name, *aliases)
     yield from (*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *sys.stdlib_module_names)
@@ -119,7 +119,7 @@ def list_everyday() -> Iterator[str]:
 
 
 def list_function_words() -> set[str]:
-    """Those by which a sentence shows that it is not English."""
+    """Return the words that show that a sentence is not English."""
     english = get_frequency_dict("en")
     found: set[str] = set()
     for language in LANGUAGES:

@@ -1,4 +1,4 @@
-"""Writes what a server process notes of prompts beside their new messages: the concepts that were asked about, and the
+"""Writes what a server process notes of prompts besides their new messages: the concepts that were asked about, and the
 messages that were resent after a day, which are remembered for longer."""
 
 import asyncio
@@ -17,13 +17,13 @@ from memory.learning.encounters import Encounters
 logger = logging.getLogger(__name__)
 
 INTERVAL_S: Final = 30.0
-GATHER_S: Final = 0.5  # a question: the other processes must know soon, or they ask the same
-WRITE_S: Final = 20.0  # before we give up on a Postgres that hangs
+GATHER_S: Final = 0.5  # for questions: the other processes must know soon, or they ask the same
+WRITE_S: Final = 20.0  # timeout for a Postgres that hangs
 LAST_WRITE_S: Final = 4.0  # the same at the end, when the supervisor waits
 ROWS_A_STATEMENT: Final = 1_500
 SEEN_LOADED: Final = 100_000  # messages known from the start; the table recognises older ones
 
-# Two processes that ask at the same moment have asked once; a write that is repeated has not asked again.
+# Two processes that ask at the same moment count as one question; a repeated write counts nothing.
 ASK: Final = f"""
     UPDATE soas SET asked_count = asked_count + 1, asked_at = {PAST.format("asked.at")}
     FROM unnest(%s::int[], %s::float8[]) AS asked (id, at)
@@ -39,7 +39,7 @@ SEEN: Final = f"""
 
 
 class Bookkeeper:
-    """Writes soon after a question, else every ``INTERVAL_S`` seconds, and once more at the end."""
+    """Writes soon after a question, otherwise every ``INTERVAL_S`` seconds, and once more at the end."""
 
     def __init__(self, encounters: Encounters, dsn: str) -> None:
         self.encounters = encounters
@@ -64,7 +64,7 @@ class Bookkeeper:
             await asyncio.shield(self.write())
 
     async def remember_seen(self) -> None:
-        """Loads which messages were counted lately, so that one resent after a restart is not taken for new."""
+        """Load which messages were counted lately, so that one resent after a restart is not taken for new."""
         try:
             async with asyncio.timeout(WRITE_S), open_connection(self._dsn, "bookkeeping") as connection:
                 rows = await all_rows(connection, SEEN)
@@ -73,7 +73,7 @@ class Bookkeeper:
             logger.warning("seen.not_loaded", extra={"error": first_line(error)})
 
     async def write(self) -> None:
-        """Writes what waits, or keeps it for the next time where Postgres is away. Never raises."""
+        """Write the pending notes, or keep them for the next time if Postgres is away. Never raises."""
         async with self._writing:
             self._wanted.clear()
             asked, resent = self._asked, list(self.encounters.resent)

@@ -1,4 +1,4 @@
-"""Messages that wait in memory, bounded: if there is no room, the oldest are dropped."""
+"""Holds messages that wait in memory, bounded: if there is no room, the oldest are dropped."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -26,21 +26,21 @@ class Backlog:
         return len(self._queue)
 
     def waits_since(self) -> float:
-        """Since when the oldest waits; infinite where none does."""
+        """Return since when the oldest waits; infinite if none does."""
         return self._queue[0].since if self._queue else float("inf")
 
     def add(self, message: HeardMessage, now: float) -> int:
-        """Returns how many of the oldest had to be dropped."""
+        """Add a message; return how many of the oldest had to be dropped."""
         self._queue.append(WaitingMessage(message, now))
         self._bytes += message.size
         return self._trim()
 
     def take(self, count: int) -> list[WaitingMessage]:
-        """The oldest, no more than that many."""
+        """Take the oldest messages, at most ``count``."""
         return [self._pop() for _ in range(min(count, len(self._queue)))]
 
     def put_back(self, oldest: Sequence[WaitingMessage]) -> int:
-        """Makes what was taken last the oldest again. Returns how many of the oldest had to be dropped."""
+        """Put back what was taken last, as the oldest. Returns how many of the oldest had to be dropped."""
         self._queue.extendleft(reversed(oldest))
         self._bytes += sum(waiting.message.size for waiting in oldest)
         return self._trim()

@@ -1,7 +1,6 @@
 """Notices which messages are new, counts the known names in them, and hands them over to be learned from.
 
-A message counts once. It is identified by the digests of its conversation's opening and of its own role and text.
-"""
+A message counts once. It is identified by the digests of its conversation's opening and of its own role and text."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -20,29 +19,29 @@ from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reading, readable_length, unwrap_readable
 from memory.semantic.domain.scope import Scope
 
-TOLD_MIN: Final = 300  # characters that tell a conversation from others
+TOLD_MIN: Final = 300  # characters that identify a conversation
 IN_NAMED_CHAT, BEHIND_SAME_WORDS = b"c", b"p"
-ANSWER_MAX: Final = 400  # characters, with its envelope, of what a question of the model explains
-ASKING_MAX: Final = 8_000  # characters of a message of the model that is looked at for its question
+ANSWER_MAX: Final = 400  # characters, with its envelope, of an answer that the model's question explains
+ASKING_MAX: Final = 8_000  # characters of a model's message that is searched for its question
 OBSERVED_IN_A_STEP: Final = 16  # messages, at some 10 microseconds
 SEEN_MAX: Final = 200_000  # messages, at about 170 bytes
 NOTHING: Final = Message("", "")
-RESENT_MAX: Final = 50_000  # messages that were resent after a day, until that is written
+RESENT_MAX: Final = 50_000  # messages resent after a day, until they are written
 
 
 @dataclass(slots=True)
 class Encounters:
-    """``add`` gets what is to be learned from."""
+    """Recognises new messages; ``add`` receives those to be learned from."""
 
     cache: Cache
     add: Callable[[HeardMessage], None] = lambda message: None
     resent: deque[tuple[bytes, float]] = field(default_factory=lambda: deque(maxlen=RESENT_MAX))
-    _seen: dict[bytes, float] = field(default_factory=dict)  # by key, and when it was noted last
-    _kept: dict[int, None] = field(default_factory=dict)  # what was handed over for somebody
+    _seen: dict[bytes, float] = field(default_factory=dict)  # by key, with when it was last noted
+    _kept: dict[int, None] = field(default_factory=dict)  # messages handed over for somebody
     _clock: FirstSeenClock = field(default_factory=FirstSeenClock)
 
     def remember(self, seen: Iterable[tuple[bytes, float]]) -> None:
-        """Takes over which messages are counted already (keys), and when they were last seen."""
+        """Take over which messages are counted already (keys), and when they were last seen."""
         self._seen.update(seen)
 
     def observe(
@@ -58,10 +57,12 @@ class Encounters:
         scope: Scope | None = None,
         chat: str = "",
     ) -> Steps[list[Reading]]:
-        """Hands over the messages that are new in the conversation with this opening, and returns the readings of those
-        that their own role says now. The first ``answered`` messages were said before the model's last answer: where
-        those are new, the conversation was under way before Festinger saw it. ``scope``: for whom they are kept, and
-        those said now also where another has said them before. ``chat``: how the client calls the conversation."""
+        """Hand over the messages that are new in the conversation with this opening; return the readings of those that
+        their own role says now.
+
+        ``answered``: how many messages came before the model's last answer; if those are new, the conversation was
+        under way before Festinger saw it. ``scope``: for whom messages are kept; those said now even if another has
+        said them before. ``chat``: the client's name of the conversation."""
         new = []
         is_live, before = False, NOTHING
         for index, (message, reading, digest) in enumerate(zip(messages, readings, digests, strict=True)):
@@ -108,7 +109,7 @@ class Encounters:
         return new
 
     def count(self, names: Set[str], now: float) -> None:
-        """Counts known names in this process' copy, because that may make them salient for the next prompt."""
+        """Count known names in this process's copy, because that may make them salient for the next prompt."""
         rows = self.cache.soas_by_token
         for name in rows.keys() & names:
             row = rows[name]
@@ -120,8 +121,8 @@ class Encounters:
 
 
 def find_place(before: Sequence[Message], digests: Sequence[bytes], chat: str) -> bytes:
-    """17 bytes that tell where in its conversation a message stands: by what was said ``before`` it or, where the
-    client names the chat, by how many messages of users were. Empty where too little was said before."""
+    """Return 17 bytes that identify a message's position in its conversation: by the messages ``before`` it or, if the
+    client names the chat, by how many messages of users came before. Empty if too little came before."""
     if chat:
         count = sum(message.role == "user" for message in before)
         told = f"{chat}\0{count}".encode("utf-8", "surrogatepass")
@@ -139,6 +140,6 @@ def _remember(seen: dict, key: object, value: object) -> None:  # type: ignore[t
 
 
 def _find_asking(before: Message, message: Message) -> str:
-    """What may have asked for a short message; empty where it is longer, or nothing did."""
+    """Return what may have asked for a short message; "" if the message is longer, or nothing did."""
     is_short = len(message.text) <= ANSWER_MAX and len(before.text) <= ASKING_MAX
     return before.text if is_short and before.role == "assistant" and "?" in before.text[-ANSWER_MAX:] else ""

@@ -1,4 +1,4 @@
-"""What a new message teaches besides its tokens: statements, concepts to be explained, facts that are confirmed."""
+"""Extracts what a new message teaches besides its tokens: statements, concepts to be explained, confirmed facts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,15 +22,15 @@ from memory.models.messages import CONVERSATION_BYTES
 from memory.semantic.domain.scope import Scope
 
 CONFIRMED_EVERY_S = HOUR
-UNEXPLAINED_MAX = 20  # concepts of one message
+UNEXPLAINED_MAX = 20  # concepts per message
 
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message that nobody has learned from. ``key``, 32 bytes: the digest of its conversation's opening, then its
-    own; ``scope``: for whom it is kept, None for nobody; ``at``: seconds since the epoch; ``voice``: as ``Message``
-    has it; ``is_dated``: said when it was seen, for no answer of the model came after it; ``request``: the
-    id of the request that brought it."""
+    """A message that nobody has learned from. ``key``: 32 bytes, the digest of its conversation's opening, then its
+    own; ``scope``: for whom it is kept, None for nobody; ``at``: seconds since the epoch; ``voice``: as in ``Message``;
+    ``is_dated``: said when it was seen, because no answer of the model came after it; ``request``: the id of the
+    request that brought it."""
 
     key: bytes
     agent: str
@@ -45,7 +45,6 @@ class NewMessage:
 
     @classmethod
     def of(cls, cache: Cache, heard: HeardMessage) -> Steps["NewMessage"]:
-        """Reads it."""
         read = yield from read_all(cache, heard.role, heard.text)
         said = heard.role, heard.text, heard.at
         return cls(heard.key, heard.agent, heard.scope, *said, read, heard.voice, heard.is_dated, heard.request)
@@ -60,13 +59,13 @@ class NewMessage:
 
     @property
     def names(self) -> frozenset[str]:
-        """What counts as an encounter, but for common words."""
+        """The names that count as encounters, except for common words."""
         return self.read.names - self.read.parts
 
 
 def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]:
-    """Yield what the message states, each triple once, with its sentence, in the order of the text. Nothing of one that
-    nobody has said, nor of an unsure one whose speaker is nobody: it would be for nobody."""
+    """Yield what the message states, each triple once, with its sentence, in the order of the text. Skips messages that
+    nobody has said, and unsure statements without a speaker, which would hold for nobody."""
     if message.voice is Voice.NOBODYS:
         return
     voiced = (match if message.voice is Voice.SHARED else _lower(match, message) for match in message.read.triples)
@@ -75,7 +74,7 @@ def extract_statements(cache: Cache, message: NewMessage) -> Iterator[Statement]
         may_change=message.is_dated and message.role == "user",
         keeps_all=partial(keeps_all, cache),
     )
-    # Whole microseconds, as Postgres keeps them: with a part of one, two statements may be rounded to the same.
+    # Whole microseconds, as Postgres stores them: otherwise two statements may be rounded to the same time.
     start = round(message.at, 6) if message.is_dated else undate(message.at)
     for index, (match, manner) in enumerate(said[:STATEMENTS_MAX]):
         statement = Statement(
@@ -115,8 +114,8 @@ def _lower(match: CueMatch, message: NewMessage) -> CueMatch:
 
 
 def find_unexplained(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow]) -> list[str]:
-    """The concepts without facts that a user speaks of, the most salient ``UNEXPLAINED_MAX``. ``rows``: of its
-    words."""
+    """Return the concepts without facts that a user speaks of, the most salient ``UNEXPLAINED_MAX``. ``rows``: those of
+    the message's words."""
     if message.is_quoted:
         return []
     named = ((name, rows.get(name)) for name in message.read.speech.spoken.keys() - message.read.speech.identifiers)
@@ -129,7 +128,7 @@ def find_unexplained(cache: Cache, message: NewMessage, rows: Mapping[str, SoasR
 
 
 def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:
-    """The facts, not confirmed within the hour, whose concept and parent the message names in one sentence."""
+    """Return the facts, not confirmed within the hour, whose concept and parent the message names in one sentence."""
     # Not an assistant's mention: it repeats what was recalled to it.
     if message.role != "user" or message.voice is not Voice.SHARED:
         return set()

@@ -1,4 +1,4 @@
-"""A new message on its way from a server process to the table ``heard_message``, and to ``episode``."""
+"""A new message on its way from a server process to the tables ``heard_message`` and ``episode``."""
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -16,8 +16,8 @@ from memory.semantic.domain.episodes import ROLES, EpisodeText, compose_episode,
 from memory.semantic.domain.scope import Scope, Speaker
 
 NOBODY: Final = Scope(Speaker(""))
-OVERHEAD: Final = 500  # bytes of a message that waits, besides its text
-# Of what a journal has of a message.
+OVERHEAD: Final = 500  # bytes of a waiting message, besides its text
+# The fields of a message in a journal.
 TYPES: Final[dict[str, type]] = {
     "agent": str,
     "role": str,
@@ -29,11 +29,11 @@ TYPES: Final[dict[str, type]] = {
 
 
 class HeardMessage(NamedTuple):
-    """``key``, 32 bytes: the digest of the conversation's opening, then that of the message; ``scope``: for whom it is
-    kept as an episode, None for nobody; ``text``: without its envelope; ``before``: what the model said right before a
-    short one; ``at``: seconds since the epoch; ``voice``: as ``Message`` has it; ``is_dated``: said when it was seen;
-    ``is_live``: said since its conversation was first seen; ``place``: where in its conversation it stands, 17 bytes,
-    empty where that is not known; ``request``: the id of the request that brought it."""
+    """A new message. ``key``: 32 bytes, the digest of the conversation's opening, then that of the message; ``scope``:
+    for whom it is kept as an episode, None for nobody; ``text``: without its envelope; ``before``: what the model said
+    right before a short one; ``at``: seconds since the epoch; ``voice``: as in ``Message``; ``is_dated``: said when it
+    was seen; ``is_live``: said since its conversation was first seen; ``place``: its position in its conversation, 17
+    bytes, empty if unknown; ``request``: the id of the request that brought it."""
 
     key: bytes
     agent: str
@@ -55,25 +55,25 @@ class HeardMessage(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """Two people may say the same in the same words."""
+        """The digest of message and scope: two people may say the same in the same words."""
         return digest_heard(self.key, self.scope or NOBODY)
 
     @property
     def size(self) -> int:
-        """In bytes, roughly."""
+        """The approximate size in bytes."""
         return OVERHEAD + 2 * (len(self.text) + len(self.before))
 
 
 def digest_heard(key: bytes, scope: Scope) -> bytes:
-    """32 bytes."""
+    """Return 32 bytes that identify a message for a scope."""
     agent, person = scope.speaker
     told = "\0".join((agent, person, "" if scope.project is None else str(scope.project)))
     return blake2b(key + told.encode("utf-8", "surrogatepass"), digest_size=32).digest()
 
 
 def mask_message(heard: HeardMessage) -> HeardMessage:
-    """As it may be stored: without secrets, with texts that Postgres and JSON take, no longer than there is room for.
-    Takes a tenth of a millisecond for each 2,000 characters, 10 ms where every word is a label."""
+    """Return the message as it may be stored: without secrets, with texts that Postgres and JSON accept, cut to the
+    columns' lengths. Takes a tenth of a millisecond per 2,000 characters, 10 ms if every word is a label."""
     scope = heard.scope
     if scope is not None:
         agent, person = scope.speaker
@@ -89,17 +89,17 @@ def mask_message(heard: HeardMessage) -> HeardMessage:
 
 
 def compose_heard(heard: HeardMessage) -> EpisodeText | None:
-    """What is kept of the message; None where it says too little, or is kept for nobody."""
+    """Return what is kept of the message; None if it says too little, or is kept for nobody."""
     return finish(compose_episode(heard.text, heard.role, heard.before)) if heard.is_kept else None
 
 
-# By what a message says itself, the vector that it was searched with, and the id of its embedder.
+# Returns, for what a message says itself, the vector that it was searched with, and the id of its embedder.
 FindVector = Callable[[str], tuple[int, Sequence[float]] | None]
 
 
 def compose_row(heard: HeardMessage) -> dict[str, Any]:
-    """A row for ``message_table.INSERT``, without secrets, with what is kept of the message."""
-    # Of the message as it came: masked, an answer in JSON might be none any more.
+    """Make a row for ``message_table.INSERT``, without secrets, with what is kept of the message."""
+    # From the unmasked message: masking might break an answer in JSON.
     episode = compose_heard(heard)
     heard = mask_message(heard)
     scope = heard.scope or NOBODY
@@ -132,13 +132,13 @@ def compose_row(heard: HeardMessage) -> dict[str, Any]:
 
 
 def encode(heard: HeardMessage) -> bytes:
-    """A line of JSON, without its end. Of a masked message."""
-    # orjson writes no named tuples, such as the scope.
+    """Encode a masked message as a line of JSON, without its end."""
+    # orjson does not write named tuples, such as the scope.
     return orjson.dumps(heard._asdict() | {"key": heard.key.hex(), "place": heard.place.hex()}, default=tuple)
 
 
 def decode(line: bytes) -> HeardMessage | None:
-    """None for what is no message: a torn line, or somebody else's."""
+    """Decode a line; None if it is not a message: a torn line, or somebody else's."""
     try:
         fields = orjson.loads(line)
         scope = fields["scope"]

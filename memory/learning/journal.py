@@ -2,8 +2,7 @@
 a home share.
 
 A file belongs to the process that holds its lock, to write or to replay it. Everything here blocks: call it in a
-thread.
-"""
+thread."""
 
 import fcntl
 import os
@@ -22,7 +21,7 @@ BLOCK_BYTES = 1_000_000
 
 
 class Journal:
-    """This process's own file, created when it is needed, and a view of all the others."""
+    """This process's own file, created on demand, and a view of all the others."""
 
     def __init__(self, folder: Path, limit_bytes: int = LIMIT_BYTES) -> None:
         self._folder = folder
@@ -30,11 +29,11 @@ class Journal:
         self._file: BinaryIO | None = None
         self._writing = threading.Lock()
         self._counting = threading.Lock()
-        self._counted: dict[Path, tuple[int, int]] = {}  # by file: bytes that were looked at, lines in them
+        self._counted: dict[Path, tuple[int, int]] = {}  # by file: bytes that were read, lines in them
 
     def append(self, lines: Sequence[bytes]) -> int:
-        """Writes as many of the lines as there is room for, in their order, and returns how many. They are on the disk
-        (fsync) when it returns. Raises OSError: then all of them may be written again."""
+        """Write as many of the lines as there is room for, in order, and return how many. They are on the disk (fsync)
+        when it returns. Raises OSError: then all of them may be written again."""
         with self._writing:
             room = self._limit_bytes - sum(size for _, size in self._files())
             fitting = sum(1 for _ in takewhile(lambda end: end <= room, accumulate(len(line) + 1 for line in lines)))
@@ -43,18 +42,18 @@ class Journal:
             return fitting
 
     def seal(self) -> None:
-        """Closes this process's own file, so that it can be replayed. What is appended later goes to a new one."""
+        """Close this process's own file, so that it can be replayed. Later lines go to a new one."""
         with self._writing:
             if self._file is not None:
                 self._file.close()
                 self._file = None
 
     def files(self) -> list[Path]:
-        """All files in the folder, also those that somebody holds, the oldest first."""
+        """Return all files in the folder, including locked ones, the oldest first."""
         return [path for path, _ in sorted(self._files(), key=lambda found: found[0].name)]
 
     def count(self) -> int:
-        """How many lines there are in all files. Only what came since the last time is read."""
+        """Count the lines in all files. Reads only what came since the last call."""
         with self._counting:
             self._counted = {path: self._count(path, size) for path, size in self._files()}
             return sum(lines for _, lines in self._counted.values())
@@ -93,7 +92,7 @@ class Journal:
             file.close()  # another process locked it first, found it empty and removed it
 
     def _files(self) -> list[tuple[Path, int]]:
-        """Each with its size in bytes."""
+        """Return each file with its size in bytes."""
         found = []
         with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
             for entry in entries:
@@ -115,7 +114,7 @@ class Journal:
 
 
 def claim(path: Path) -> BinaryIO | None:
-    """Opens the file for reading, and holds its lock until it is closed; None if another process has it, or had it.
+    """Open the file for reading, and hold its lock until it is closed; None if another process has it, or had it.
     Raises OSError."""
     try:
         file = path.open("rb")
@@ -123,16 +122,17 @@ def claim(path: Path) -> BinaryIO | None:
         return None
     with ExitStack() as closing, suppress(BlockingIOError):
         closing.enter_context(file)
-        # The kernel releases the lock of a process that dies: that is how others come by what it left.
+        # The kernel releases the lock of a process that dies, so that others can replay its file.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(file.fileno()).st_nlink:  # else another one has replayed and removed it since it was opened
+        if os.fstat(file.fileno()).st_nlink:  # otherwise another process has just replayed and removed it
             closing.pop_all()
             return file
     return None
 
 
 def next_lines(file: BinaryIO, count: int) -> list[bytes]:
-    """At most that many lines, with their ends; a line without one was torn when its writer died. Empty at the end."""
+    """Return at most ``count`` lines, with their ends; a line without one was torn when its writer died. Empty at the
+    end."""
     return list(islice(file, count))
 
 

@@ -1,5 +1,5 @@
 """Learns from new messages, in a worker: counts their words, reads what they state, keeps the sentences that name a
-concept. A message and what is learned of it are one transaction; one worker learns at a time, in the order in which
+concept. A message and what is learned from it are one transaction; one worker learns at a time, in the order in which
 messages came."""
 
 import asyncio
@@ -30,7 +30,7 @@ from memory.semantic.domain.scope import Scope, Speaker
 
 logger = logging.getLogger(__name__)
 
-BATCH: Final = 50  # messages of one transaction
+BATCH: Final = 50  # messages per transaction
 ERROR_MAX: Final = 1_000  # characters
 
 WAITING: Final = """
@@ -70,7 +70,7 @@ FAILED: Final = """
 
 
 class Learner:
-    """Runs on the event loop that keeps ``cache``; nobody waits beside it."""
+    """Runs on the event loop that keeps ``cache``; nothing else waits on that loop."""
 
     def __init__(self, cache: Cache, dsn: str) -> None:
         self._cache = cache
@@ -82,10 +82,10 @@ class Learner:
         self._is_wanted = False
 
     async def learn(self) -> int:
-        """Learns from the messages that are due, and returns from how many. Where it is under way already, it goes on
-        for what came meanwhile, and this returns 0 at once.
+        """Learn from the messages that are due, and return from how many. If it is running already, that run continues
+        with what came meanwhile, and this call returns 0 at once.
 
-        Raises psycopg.Error or OSError where Postgres is away."""
+        Raises psycopg.Error or OSError if Postgres is away."""
         self._is_wanted = True
         if self._learning.locked():
             return 0
@@ -113,7 +113,7 @@ class Learner:
         return self._connection
 
     async def _learn_batch(self, connection: Connection) -> int:
-        """How many messages were dealt with; those that cannot be learned from are put off."""
+        """Learn a batch; return how many messages were dealt with. Those that cannot be learned from are put off."""
         ids: list[int] = []
         try:
             return await self._learn_together(connection, ids)
@@ -131,14 +131,14 @@ class Learner:
                 failed = {"error": told, "pauses": list(RETRY_AFTER), "id": key}
                 cursor = await connection.execute(FAILED, failed)
                 [request] = await cursor.fetchone() or [""]
-                # A traceback where the mistake is ours; what Postgres complains about would quote what people said.
+                # A traceback if the mistake is ours; Postgres's error would quote what people said.
                 is_ours = not isinstance(error, psycopg.Error)
                 facts = {"row": key, "error": first_line(error), "request": request}
                 logger.warning("message.unread", exc_info=is_ours and error, extra=facts)
         return len(ids)
 
     async def _learn_together(self, connection: Connection, ids: list[int], only: int | None = None) -> int:
-        """Adds the ids of the messages that it takes on to ``ids``."""
+        """Learn a batch in one transaction; adds the ids of its messages to ``ids``."""
         async with connection.transaction():
             await connection.execute(UNTIL_COMMIT, [Lock.VOCABULARY, [0]])
             rows = await take_due(connection, only)
@@ -164,13 +164,13 @@ class Learner:
         await unexplained.count_conversations(connection, named.keys())
         if statements := [statement for message in new for statement in extract_statements(cache, message)]:
             await insert_observations(connection, statements)
-        # Before the concepts are handed over: a worker may ask about one as soon as its row is there.
+        # Before the concepts are handed over: a worker may ask about one as soon as its row exists.
         await snippet_store.store_snippets(connection, cache, new, rows)
         await unexplained.hand_over(connection, cache, {name: message for (name, _), message in named.items()})
         await confirm(connection, {triple: message.at for message in new for triple in find_confirmed(cache, message)})
 
     async def _read_rows(self, connection: Connection, new: Sequence[NewMessage]) -> dict[str, SoasRow]:
-        """The rows of the names, as they are counted now."""
+        """Return the rows of the names with their present counts."""
         canonical = self._cache.canonical
         names = {name for message in new for name in message.names}
         stored: dict[str, SoasRow] = {}
@@ -190,13 +190,13 @@ def read_row(
 
 
 async def take_due(connection: Connection, only: int | None) -> list[tuple[Any, ...]]:
-    """The messages that are due, the oldest first, or one of them."""
+    """Return the messages that are due, the oldest first, or only one of them."""
     cursor = await connection.execute(WAITING, [only, only, BATCH], binary=True)
     return await cursor.fetchall()
 
 
 async def insert_seen(connection: Connection, messages: Iterable[NewMessage]) -> list[NewMessage]:
-    """Stores the digests of the messages; returns those that were not stored yet, and so have taught nothing."""
+    """Store the digests of the messages; return those that were not stored yet, and so have taught nothing."""
     by_key: dict[bytes, NewMessage] = {}
     for message in messages:
         by_key.setdefault(message.key, message)
@@ -207,7 +207,7 @@ async def insert_seen(connection: Connection, messages: Iterable[NewMessage]) ->
 
 
 async def mark_replaced(connection: Connection, messages: Iterable[NewMessage]) -> None:
-    """Marks what stood in the place of these messages before their clients edited it: somebody takes it back next
+    """Mark what was in the place of these messages before their clients edited it: its statements are taken back next
     (resolution.memories.replacing)."""
     digests = [
         digest_heard(message.key, message.scope)
@@ -227,8 +227,8 @@ async def mark_replaced(connection: Connection, messages: Iterable[NewMessage]) 
 
 
 def is_edited(before: str, now: str) -> bool:
-    """True if the one is likely to be the other with some words changed: the same words may precede different
-    messages of two conversations."""
+    """True if ``now`` is probably ``before`` with some words changed: the same words may precede different messages of
+    two conversations."""
     first, second = (set(WORDS.findall(text.casefold())) for text in (before, now))
     return 2 * len(first & second) >= min(len(first), len(second)) > 1
 

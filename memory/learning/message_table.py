@@ -20,12 +20,12 @@ from memory.semantic.vectors.schema import write_vector
 
 logger = logging.getLogger(__name__)
 
-WRITE_S: Final = 10.0  # for one batch, before we give up on a Postgres that hangs
+WRITE_S: Final = 10.0  # per batch, timeout for a Postgres that hangs
 HANG_UP_S: Final = 0.5  # for libpq to notice that its connection is gone
 INLINE_CHARACTERS: Final = 4_000  # of a batch that is composed on the event loop, in less than a millisecond
 
-# Nothing is learned again from what was seen. Nothing is kept of what is there already, of what was forgotten, and of
-# what stood in a conversation before this was asked to keep it.
+# A message that was seen teaches nothing again. Not kept as episodes: those that exist, those that were forgotten, and
+# those that were in a conversation before keeping was requested.
 INSERT: Final = f"""
     WITH said AS MATERIALIZED (
         SELECT row_number() OVER () AS number, decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
@@ -59,7 +59,7 @@ INSERT: Final = f"""
     )
     SELECT (SELECT count(*) FROM heard), (SELECT count(*) FROM kept), (SELECT count(*) FROM kept WHERE role = 'user')
 """
-# What a prompt was searched with need not be computed again, and is found at once.
+# A prompt's search vector need not be computed again, and the message is found at once.
 STORE_VECTORS: Final = """
     WITH made AS (
         SELECT episode.id, embedder, vector
@@ -73,8 +73,8 @@ STORE_VECTORS: Final = """
 
 
 class Stored(NamedTuple):
-    """How many messages of a batch are new in the table, and how many it will never take; how many are kept as
-    episodes, and how many of those are of users."""
+    """Counts for a batch: messages that are new in the table, messages that it will never take, messages kept as
+    episodes, and those of them that are users'."""
 
     new: int = 0
     refused: int = 0
@@ -90,7 +90,7 @@ class Stored(NamedTuple):
 
 
 class MessageTable:
-    """One batch at a time. The connection is opened when it is needed, and anew when it was lost."""
+    """Inserts one batch at a time. The connection is opened on demand, and again after it was lost."""
 
     def __init__(self, dsn: str, find_vector: FindVector = lambda text: None) -> None:
         self._dsn = dsn
@@ -99,10 +99,10 @@ class MessageTable:
         self._lifetime = AsyncExitStack()
 
     async def insert(self, batch: Sequence[HeardMessage | Statement]) -> Stored:
-        """Messages that are there already stay as they are; what the tables refuse is logged and left out. None at all
-        tell whether they take any. Statements are of journals of version 0.1.
+        """Insert a batch. Existing messages stay as they are; what the tables refuse is logged and left out. An empty
+        batch tests whether they accept any. Statements come from journals of version 0.1.
 
-        Raises psycopg.Error or OSError where Postgres takes nothing now, or not in time. It may have taken some."""
+        Raises psycopg.Error or OSError if Postgres takes nothing now, or not in time. It may have taken some."""
         work = asyncio.create_task(self._insert(batch))
         try:
             await asyncio.wait({work}, timeout=WRITE_S)
@@ -140,16 +140,16 @@ class MessageTable:
                 embedder, vector = made
                 found.append((bytes.fromhex(row["digest"]), embedder, write_vector(vector)))
         if found:
-            # Where they cannot be stored, a worker makes them.
+            # If they cannot be stored, a worker makes them.
             with suppress(psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError):
                 await connection.execute(STORE_VECTORS, columns(found, 3))
 
     async def _end(self, work: asyncio.Task[Stored]) -> None:
-        """Ends a write that takes too long."""
+        """End a write that takes too long."""
         if work.done():
             return
-        # Cancelling alone would make psycopg roll back first, and so wait for the very Postgres that hangs. With the
-        # line cut, what waits for an answer on it fails at once.
+        # Cancelling alone would make psycopg roll back first, and so wait for the very Postgres that hangs. Once the
+        # socket is shut down, everything that waits on it fails at once.
         if self._connection is not None:
             with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self._connection.fileno())) as line:
                 line.shutdown(socket.SHUT_RDWR)
@@ -159,8 +159,8 @@ class MessageTable:
 
 
 async def compose_rows(batch: Sequence[HeardMessage]) -> tuple[list[dict[str, Any]], int]:
-    """The rows, and of how many messages none could be made. In a thread where that takes longer than streams may
-    wait."""
+    """Return the rows, and how many messages none could be made of. Runs in a thread if that takes longer than streams
+    may wait."""
     is_long = sum(len(heard.text) for heard in batch) > INLINE_CHARACTERS
     return await asyncio.to_thread(_compose, batch) if is_long else _compose(batch)
 
@@ -177,7 +177,7 @@ def _compose(batch: Sequence[HeardMessage]) -> tuple[list[dict[str, Any]], int]:
 
 
 async def insert(connection: Connection, rows: Sequence[dict[str, Any]]) -> Stored:
-    """Inserts the rows. What Postgres refuses is halved until the bad ones are found."""
+    """Insert the rows. If Postgres refuses a batch, it is halved until the bad rows are found."""
     # No transaction around the halves: each commits by itself, and what was taken stays.
     try:
         cursor = await connection.execute(INSERT, [orjson.dumps(rows).decode()])
@@ -185,7 +185,7 @@ async def insert(connection: Connection, rows: Sequence[dict[str, Any]]) -> Stor
         return Stored(new, 0, episodes, of_users)
     except (psycopg.DataError, psycopg.IntegrityError) as error:
         if len(rows) == 1:
-            # What Postgres complains about may quote what was said.
+            # Postgres's error may quote what was said.
             logger.warning("message.refused", extra={"error": first_line(error).partition('"')[0]})
             return Stored(refused=1)
     middle = len(rows) // 2

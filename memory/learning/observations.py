@@ -29,7 +29,7 @@ INSERT: Final = f"""
 
 
 async def insert_observations(connection: Connection, statements: Sequence[Statement]) -> int:
-    """Those that are there already stay as they are. Returns how many the table refused, which are logged."""
+    """Insert statements; existing ones stay as they are. Returns how many the table refused, which are logged."""
     try:
         async with connection.transaction():
             await connection.execute(INSERT, columns(map(storable, statements), len(Statement._fields)))

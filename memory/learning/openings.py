@@ -1,5 +1,5 @@
-"""Counts how conversations begin, to find what programs fill in: the same words before different ones, in conversations
-that nobody goes on with."""
+"""Counts how conversations begin, to find templates: the same words before different ones, in conversations that nobody
+continues."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -24,7 +24,7 @@ FIND: Final = """
     UPDATE prompt_opening SET state = 'template', found_at = now()
     WHERE (agent, person) = (%s, %s) AND state = 'counting' AND jsonb_array_length(seen) >= %s
 """
-# Where somebody answers, a person speaks.
+# Somebody who answers is a person.
 GO_ON: Final = """
     UPDATE prompt_opening SET state = 'own'
     WHERE (agent, person) = (%s, %s) AND state <> 'own' AND seen @> %s::jsonb

@@ -2,9 +2,8 @@
 
 Within about half a second of `Outbox.add` a message is in Postgres, or in a journal on the disk if Postgres does not
 take it within ``SAFE_S``. From then on it survives the death of this process and of Postgres. Once Postgres is back,
-the journal is replayed by this process, by another one of the same home, or after a restart; a message that is
-written twice is stored once. What finds no room anywhere is counted in ``DROPPED``.
-"""
+the journal is replayed by this process, by another one of the same home, or after a restart; a message that is written
+twice is stored once. Messages that find no room anywhere are counted in ``DROPPED``."""
 
 import asyncio
 import logging
@@ -33,7 +32,7 @@ SAFE_S = 0.3  # how long a message waits for Postgres before it goes to the jour
 RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)  # between attempts to reach Postgres; the last one repeats
 REPLAY_S = 5.0  # between checks for journals that other processes left
 LAST_WRITE_S = 2.0  # at the end, when the supervisor waits
-BATCH = 200  # messages a write
+BATCH = 200  # messages per write
 JOURNAL_BATCH = 2_000  # the same into the journal, some 3 MB
 LOGGED_EVERY_S = 60.0
 
@@ -52,7 +51,7 @@ JOURNALED = Gauge(
 
 
 class Copied(NamedTuple):
-    """What became of a journal's messages, how many lines are torn, and whether the file could be read to its end."""
+    """The result of copying a journal: its messages, torn lines, and whether the file could be read to its end."""
 
     stored: Stored
     unreadable: int
@@ -60,7 +59,8 @@ class Copied(NamedTuple):
 
 
 class Outbox:
-    """``wake`` tells the workers that there is something to do; it may block."""
+    """Writes messages to the table or the journal. ``wake`` tells the workers that there is something to do; it may
+    block."""
 
     def __init__(
         self, dsn: str, journal_folder: Path, wake: Callable[[], None], find_vector: FindVector = lambda text: None
@@ -81,7 +81,7 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """How many messages are neither in the table nor in a journal yet, as far as is known."""
+        """The number of messages that are neither in the table nor in a journal yet, as far as is known."""
         return len(self._backlog) + len(self._in_hand)
 
     @property
@@ -89,14 +89,14 @@ class Outbox:
         return self._absence is not None and not self._absence.done()
 
     def add(self, message: HeardMessage) -> None:
-        """Call it on the event loop's thread. Never blocks."""
+        """Add a message. Call it on the event loop's thread. Never blocks."""
         if dropped := self._backlog.add(message, time.monotonic()):
             self._count_dropped(dropped, "no room")
         UNWRITTEN.set(self.waiting)
         self._wanted.set()
 
     async def run(self) -> None:
-        """Writes what waits and replays journals, until it is cancelled."""
+        """Write waiting messages and replay journals, until cancelled."""
         parts = [asyncio.create_task(self._write_on()), asyncio.create_task(self._replay_on())]
         try:
             await asyncio.gather(*parts)
@@ -106,8 +106,8 @@ class Outbox:
             await asyncio.gather(*parts, return_exceptions=True)
 
     async def write_last(self) -> None:
-        """The last write of a server that stops, after ``run`` has ended. What neither Postgres nor the journal takes
-        within ``LAST_WRITE_S`` is lost."""
+        """Do the last write of a server that stops, after ``run`` has ended. Messages that neither Postgres nor the
+        journal takes within ``LAST_WRITE_S`` are lost."""
         last = asyncio.create_task(self.write())
         await asyncio.wait({last}, timeout=LAST_WRITE_S)
         if self.waiting:
@@ -115,7 +115,7 @@ class Outbox:
         await self._close()
 
     async def write(self) -> None:
-        """Writes what waits, or keeps it where neither Postgres nor the journal takes it. Never raises."""
+        """Write waiting messages, or keep them if neither Postgres nor the journal takes them. Never raises."""
         async with self._writing:
             self._wanted.clear()
             while self._backlog:
@@ -152,7 +152,7 @@ class Outbox:
             UNWRITTEN.set(self.waiting)
 
     async def _to_table(self) -> None:
-        """Writes one batch. If Postgres does not take it in time, it waits again, and Postgres counts as away."""
+        """Write one batch. If Postgres does not take it in time, it waits again, and Postgres counts as away."""
         batch = self._take(BATCH)
         writing = asyncio.create_task(self._table.insert([waiting.message for waiting in batch]))
         try:
@@ -174,9 +174,9 @@ class Outbox:
             logger.error("messages.failed", exc_info=error)
 
     async def _wait_for_return(self, late: asyncio.Task[Stored]) -> None:
-        """Returns when Postgres takes messages again. ``late`` is the write that took too long; its batch is in the
+        """Return when Postgres takes messages again. ``late`` is the write that took too long; its batch is in the
         journal by now."""
-        # The late write is waited for, not cancelled: where it fails or succeeds, Postgres has answered.
+        # The late write is awaited, not cancelled: if it fails or succeeds, Postgres has answered.
         failures = 0
         trying = late
         while True:
@@ -205,7 +205,7 @@ class Outbox:
     # --- to the journal, and back ---
 
     async def _to_journal(self) -> bool:
-        """Appends what waits to the journal; whether it took at least some."""
+        """Append waiting messages to the journal; return whether it took at least some."""
         batch = self._take(JOURNAL_BATCH)
         kept = 0
         try:
@@ -248,7 +248,7 @@ class Outbox:
             self._replay_wanted.clear()
 
     async def _replay(self) -> None:
-        """Replays all journals that no other process holds, unless Postgres is away."""
+        """Replay all journals that no other process holds, unless Postgres is away."""
         try:
             if not self.is_away:
                 await asyncio.to_thread(self._journal.seal)
@@ -268,7 +268,7 @@ class Outbox:
             with file:
                 copied = await self._copy(file)
                 if copied.is_whole:
-                    # Only when all of it is in the table: replayed twice, a message is stored once.
+                    # Only once all of it is in the table: a message that is replayed twice is stored once.
                     await asyncio.to_thread(path.unlink, missing_ok=True)
             self._count_dropped(copied.unreadable, "unreadable")
             logger.info(
@@ -277,12 +277,11 @@ class Outbox:
             )
 
     async def _copy(self, file: BinaryIO) -> Copied:
-        """Copies a journal to the table."""
         stored, unreadable = Stored(), 0
         while True:
             try:
                 lines = await asyncio.to_thread(next_lines, file, BATCH)
-            except OSError as error:  # of the disk: it is tried again, after the files behind it
+            except OSError as error:  # of the disk: it is tried again, after the following files
                 self._log_journal_error("journal.not_read", error)
                 return Copied(stored, unreadable, is_whole=False)
             if not lines:

@@ -1,4 +1,4 @@
-"""From a message to what it says: the words it names and the facts it states."""
+"""Reads a message: the words it names and the facts it states."""
 
 import re
 import time
@@ -30,20 +30,20 @@ from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
 from memory.learning.speech import SILENCE, Speech, read_speech
 
-# What a process remembers of what it read, roughly.
+# Approximate bound on the readings that a process remembers.
 READINGS_MAX_BYTES = 64_000_000
 READING_BYTES = 600  # without its text, names and statements
-WORD_BYTES = 60  # of a name, beside its place in a set; its characters are counted as often as there are
+WORD_BYTES = 60  # of a name with its characters, besides its place in a set
 TRIPLE_BYTES = 300
-# How much of one message is read at once, in characters: all streams wait meanwhile. Where text is full of cues, a
-# sentence takes 8 microseconds a character; text with combining marks takes 4.
+# How much of one message is read at once, in characters: all streams wait meanwhile. In text full of cues, a sentence
+# takes 8 microseconds a character; text with combining marks takes 4.
 CUE_TEXT_MAX = 65_536
 CUE_SENTENCES_MAX = 4_000
-# The same where it is all read in one step; so much is also looked through for secrets.
+# The same if everything is read in one step; this much is also searched for secrets.
 AT_ONCE_TEXT_MAX = 8_192
 AT_ONCE_SENTENCES_MAX = 1_000
 MARKED_TEXT_MAX = 10_000
-# Of JSON in which a message may come, in characters: 3 ms.
+# Characters of JSON in which a message may come: 3 ms.
 ENVELOPE_MAX = 500_000
 STEP_CHARACTERS = 4_000  # of the words that are read in one step, while a prompt waits
 
@@ -58,23 +58,23 @@ TOO_MANY_STATEMENTS = bounds.define(
 
 @dataclass(slots=True)
 class Reading:
-    """What a prompt waits for of one message: the words that the vocabulary has, and statements about concepts with
-    facts. A worker reads the rest (``read_all``)."""
+    """The part of one message that a prompt waits for: the words that the vocabulary has, and statements about concepts
+    with facts. A worker reads the rest (``read_all``)."""
 
     digest: bytes
     key: bytes  # the digest of what is said in it: what an agent rebuilds around that does not count
     role: str
     text: str  # without its envelope and Festinger's own blocks, as far as it is read
-    edition: int  # the cache's, when ``names`` were told from ordinary words
+    edition: int  # the cache's, when ``names`` were separated from ordinary words
     risen: int = 0  # how many words had become salient by then
-    loaded_at: float | None = None  # the cache's, then
+    loaded_at: float | None = None  # the cache's, at that time
     names: frozenset[str] = frozenset()  # can be recalled or asked about: all but common words that nothing is known of
-    parts: frozenset[str] = frozenset()  # names that stand only within a compound, which is a word of its own
+    parts: frozenset[str] = frozenset()  # names that occur only within a compound, which is a word of its own
     emphasised: frozenset[str] = frozenset()  # the words written as a name or within one
-    is_cut: bool = False  # the message goes on where the text ends, because that would take too long to read
+    is_cut: bool = False  # the message continues where the text ends, because that would take too long to read
     has_tools: bool = False  # it shows that the agent has tools, though the request may not say so
     has_secrets: bool | None = None  # None: not looked for yet
-    speech: Speech = SILENCE  # of whom it speaks, of the names that were ``listened`` for
+    speech: Speech = SILENCE  # which of the ``listened`` names it speaks of
     listened: frozenset[str] = frozenset()
     triples: tuple[CueMatch, ...] | None = None  # the first statements; None: not looked for yet
     unstated: frozenset[str] = frozenset()  # names about which it states nothing
@@ -86,7 +86,7 @@ class Reading:
         self.names, self.parts = select_names(found, nameless)
 
     def measure(self) -> None:
-        """Call it when something was read: what a text says can take twenty times as much as the text."""
+        """Update ``size``. Call it after reading: what a text says can take twenty times as much as the text."""
         before = self.size
         sets = (self.names, self.parts, self.emphasised)
         # Each word is an object of its own, once in all sets.
@@ -99,7 +99,7 @@ class Reading:
 
 
 def select_names(found: WordSets, nameless: set[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return all that can be recalled or asked about, and what of it stands only within a compound."""
+    """Return all that can be recalled or asked about, and those of them that occur only within a compound."""
     names = frozenset((found.tokens - nameless) | (found.emphasised - nameless))
     return names, names - found.tokens
 
@@ -111,7 +111,7 @@ class MemoryUse:
 
 @dataclass(slots=True)
 class Allowance:
-    """How much new text may be read for one request: characters, and until when by the monotonic clock."""
+    """A request's allowance of new text: characters, and until when by the monotonic clock."""
 
     characters: int
     until: float
@@ -129,7 +129,7 @@ class Allowance:
 
 
 class MessageKey(NamedTuple):
-    """Tells a message within this process."""
+    """Identifies a message within this process."""
 
     # Python's hash of a text is keyed with a secret of the process, so that nobody can make two messages collide, and
     # takes a fifth of the time of a digest.
@@ -144,7 +144,7 @@ class MessageKey(NamedTuple):
 
 @dataclass(slots=True)
 class Reader:
-    """Reads messages, each once."""
+    """Reads each message once."""
 
     # Readings are remembered, because clients resend the whole history each turn.
     cache: Cache
@@ -156,7 +156,8 @@ class Reader:
         return finish(self._recall(key)) or finish(self._read(key, message))
 
     def read_within(self, messages: Sequence[Message], allowance: Allowance) -> Steps[list[Reading | None]]:
-        """A reading for each message, None for new ones beyond the allowance: they are read when they are resent."""
+        """Return a reading for each message, None for new ones beyond the allowance: they are read when they are
+        resent."""
         keys: list[MessageKey] = []
         readings: list[Reading | None] = []
         for message in messages:
@@ -164,10 +165,10 @@ class Reader:
             readings.append((yield from self._recall(keys[-1])))
             if len(keys) % 16 == 0:  # at a microsecond each
                 yield
-        # The newest text matters most: it is read first, and however late it is.
+        # The newest text matters most: it is read first, however late it is.
         missing = [index for index, reading in enumerate(readings) if reading is None]
         for index in reversed(missing):
-            reading = yield from self._recall(keys[index])  # the same text may stand there twice
+            reading = yield from self._recall(keys[index])  # the same text may occur twice
             size, is_last = readable_length(self.cache, messages[index]), index == len(messages) - 1
             if reading is None and (allowance.grants(size) or is_last):
                 reading = yield from self._read(keys[index], messages[index])
@@ -186,12 +187,12 @@ class Reader:
         return reading
 
     def _has_risen(self, reading: Reading) -> bool:
-        """True if words have become salient, or were loaded, since it was read, of which it may name one."""
+        """True if words that it may name have become salient, or were loaded, since it was read."""
         is_loaded_anew = reading.loaded_at != self.cache.loaded_at
         if reading.risen == self.cache.risen.count and not is_loaded_anew:
             return False
         risen = self.cache.risen.since(reading.risen)
-        if risen is None or is_loaded_anew or not reading.text.isascii():  # in other letters it may be any
+        if risen is None or is_loaded_anew or not reading.text.isascii():  # in other scripts it may name any
             return True
         text = reading.text.lower()
         return any(all(piece in text for piece in _PIECES.findall(word)) for word in risen)
@@ -227,7 +228,7 @@ class Reader:
         return self._remember(key, reading)
 
     def _remember(self, key: MessageKey, reading: Reading) -> Reading:
-        # Read for another request meanwhile: of one message there must be one reading, which is completed later.
+        # Read for another request meanwhile: a message must have one reading, which is completed later.
         if (known := self._readings.get(key)) is not None:
             return known
         self._readings[key] = reading
@@ -246,7 +247,7 @@ class Reader:
 
 @dataclass(slots=True)
 class ReadMessage:
-    """All that one message says."""
+    """Everything that one message says."""
 
     words: frozenset[str]
     names: frozenset[str]  # as in a Reading
@@ -257,8 +258,8 @@ class ReadMessage:
 
 
 def read_all(cache: Cache, role: str, text: str) -> Steps[ReadMessage]:
-    """Some 0.1 ms of work for each 1,000 characters. What stands in a secret, and what a mark stands for, is no word
-    and states nothing."""
+    """Read everything in a message. Some 0.1 ms of work for each 1,000 characters. Secrets, and the marks in their
+    place, are not words and state nothing."""
     pieces = []
     for piece in blank_in_steps(text):
         pieces.append(piece)
@@ -286,7 +287,7 @@ def _read_all_statements(cache: Cache, role: str, text: str) -> Steps[tuple[CueM
             if triple.channel not in OTHERS:
                 own.add((triple.subject, triple.parent, triple.dimension))
         yield
-        # What is quoted or repeated may all be left out later; what somebody states is not.
+        # Quoted or repeated statements may all be left out later; a speaker's own are not.
         if len(own) >= STATEMENTS_MAX or len(triples) >= MATCHES_MAX:
             TOO_MANY_STATEMENTS.count_bite()
             break
@@ -294,7 +295,7 @@ def _read_all_statements(cache: Cache, role: str, text: str) -> Steps[tuple[CueM
 
 
 def find_statements(cache: Cache, reading: Reading, names: Set[str]) -> Sequence[CueMatch]:
-    """The first statements of the message, where it names one of these; fewer where they were not read before."""
+    """Return the first statements of the message, if it names one of these; fewer if they were not read before."""
     if reading.triples is None and names & reading.names - reading.unstated:
         finish(_read_statements(cache, reading, reading.text[:AT_ONCE_TEXT_MAX], AT_ONCE_SENTENCES_MAX))
         reading.measure()
@@ -302,19 +303,19 @@ def find_statements(cache: Cache, reading: Reading, names: Set[str]) -> Sequence
 
 
 def find_stated(cache: Cache, readings: Sequence[Reading], names: Set[str]) -> set[str]:
-    """Those of the names that the messages state something about, as subject or parent."""
+    """Return the names that the messages state something about, as subject or parent."""
     triples = (triple for reading in readings for triple in find_statements(cache, reading, names))
     return {word for triple in triples for word in (triple.subject, triple.parent)} & names
 
 
 def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
-    """Those of the names that the messages have only within secrets."""
+    """Return the names that the messages contain only within secrets."""
     hidden: set[str] = set()
     shown: set[str] = set()
     for reading in readings:
         found = names & reading.names
         if found and reading.has_secrets is not False:
-            text = reading.text[:AT_ONCE_TEXT_MAX]  # names are listened for no further
+            text = reading.text[:AT_ONCE_TEXT_MAX]  # names are looked for no further
             blank = blank_secrets(text)
             reading.has_secrets = blank != text
             in_sight = find_known_words(blank, dict.fromkeys(found)).tokens if reading.has_secrets else found
@@ -327,7 +328,8 @@ def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
 def _read_statements(
     cache: Cache, reading: Reading, text: str, sentences_max: int, possible: PossibleCues | None = None
 ) -> Steps[None]:
-    """``sentences_max``: characters of the sentences that are read; ``possible``: the cues of the text, if known."""
+    """Read the statements. ``sentences_max``: characters of the sentences that are read; ``possible``: the cues of the
+    text, if known."""
     triples = []
     for triple in iter_cues(text, reading.role, vocabulary=cache, characters_max=sentences_max, possible=possible):
         if triple is not None:
@@ -337,31 +339,31 @@ def _read_statements(
 
 
 def digest_message(message: Message) -> bytes:
-    """16 bytes that tell a message by its role and its text."""
+    """Return 16 bytes that identify a message by its role and its text."""
     text = message.text.encode("utf-8", "surrogatepass")
     return blake2b(text, digest_size=16, person=message.role.encode("utf-8", "surrogatepass")[:16]).digest()
 
 
 def readable_length(cache: Cache, message: Message) -> int:
-    """How many characters of the message are read at all: no more than one request may read."""
+    """Return how many characters of the message are read at all: no more than one request may read."""
     return min(len(message.text), cache.tuning.enrichment_max_characters)
 
 
 def unwrap_readable(cache: Cache, message: Message) -> Message:
-    """What is said in the part of the message that is read."""
-    # An envelope is opened whole: half of it is no JSON.
+    """Return what is said in the part of the message that is read."""
+    # An envelope is opened whole: half of it is not JSON.
     said = unwrap_message(Message(message.role, message.text[: max(readable_length(cache, message), ENVELOPE_MAX)]))
     return Message(said.role, said.text[: cache.tuning.enrichment_max_characters])
 
 
 def unwrap_message(message: Message) -> Message:
-    """The message less its envelope, less Festinger's own blocks and what clients put beside a person's words."""
+    """Return the message without its envelope, Festinger's own blocks and what clients put beside a person's words."""
     text, role = unwrap(remove_recollections(message.text), message.role)
     return Message(role, remove_client_parts(text) if role == "user" else text)
 
 
 def remove_recollections(text: str) -> str:
-    # What was recalled must not count as said again.
+    # Recalled text must not count as said again.
     kept, at = [], 0
     while (start := text.find(OPENING, at)) >= 0 and (end := text.find(CLOSING, start)) >= 0:
         kept.append(text[at:start])

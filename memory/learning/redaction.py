@@ -1,4 +1,4 @@
-"""Takes a secret out of the journals."""
+"""Removes a secret from the journals."""
 
 import os
 from pathlib import Path
@@ -13,14 +13,14 @@ UNFINISHED: Final = ".redacted"
 
 
 class RedactedJournals(NamedTuple):
-    """``lines`` that had the secret, and ``in_use``: files that a process is writing or replaying."""
+    """``lines`` that contained the secret, and ``in_use``: files that a process is writing or replaying."""
 
     lines: int
     in_use: int
 
 
 def redact_journals(folder: Path, secret: KnownSecret, *, is_trial: bool = False) -> RedactedJournals:
-    """Puts a mark in place of the secret in the files that no process holds. ``is_trial``: only counts.
+    """Replace the secret by a mark in the files that no process holds. ``is_trial``: only count.
 
     Raises OSError."""
     lines = in_use = 0
@@ -39,7 +39,8 @@ def _redact_file(path: Path, file: BinaryIO, secret: KnownSecret, *, is_trial: b
     new = [_redact_line(line, secret) for line in old]
     changed = sum(before != after for before, after in zip(old, new, strict=True))
     if changed and not is_trial:
-        # A new file in its place, whole or not at all. Whoever waits for the lock of the old one sees that it is gone.
+        # A new file in its place, whole or not at all. A process that waits for the old file's lock sees that it is
+        # gone.
         unfinished = path.with_suffix(UNFINISHED)
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
@@ -52,7 +53,7 @@ def _redact_file(path: Path, file: BinaryIO, secret: KnownSecret, *, is_trial: b
 
 
 def _redact_line(line: bytes, secret: KnownSecret) -> bytes:
-    """A torn line is covered as the text that it is."""
+    """Redact a line; a torn line is covered as plain text."""
     text = line.decode(errors="replace")
     try:
         said = orjson.loads(text)

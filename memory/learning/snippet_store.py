@@ -18,8 +18,8 @@ from memory.learning.extraction import NewMessage
 
 logger = logging.getLogger(__name__)
 
-KEPT = 5  # sentences of a concept, the newest
-NAMES_MAX = 40  # of one message: each costs some 50 microseconds
+KEPT = 5  # sentences per concept, the newest
+NAMES_MAX = 40  # per message: each costs some 50 microseconds
 ROWS_A_STATEMENT = 1_000
 # Not the assistant: a model's own invention would become its own evidence.
 SPEAKERS = frozenset({"user", "system", "tool"})
@@ -56,8 +56,8 @@ class Snippet(NamedTuple):
 async def store_snippets(
     connection: Connection, cache: Cache, new: Iterable[NewMessage], rows: Mapping[str, SoasRow]
 ) -> None:
-    """Stores the newest sentences in which new messages name concepts; ``rows``: of their words. What Postgres refuses
-    is logged and dropped."""
+    """Store the newest sentences in which new messages name concepts; ``rows``: those of their words. What Postgres
+    refuses is logged and dropped."""
     for some in chunks(collect_snippets(cache, new, rows), ROWS_A_STATEMENT):
         try:
             async with connection.transaction():
@@ -65,12 +65,12 @@ async def store_snippets(
                 concepts = {concept for (concept,) in await cursor.fetchall()}
                 await connection.execute(TRIM, [sorted(concepts), KEPT])
         except (psycopg.IntegrityError, psycopg.DataError) as error:
-            # Without a traceback: Postgres' detail quotes the row, and so what somebody said.
+            # Without a traceback: Postgres's detail quotes the row, and so what somebody said.
             logger.error("evidence.refused", extra={"error": first_line(error)})
 
 
 def collect_snippets(cache: Cache, new: Iterable[NewMessage], rows: Mapping[str, SoasRow]) -> list[Snippet]:
-    """At most ``KEPT`` different sentences of a concept, the newest first."""
+    """Return at most ``KEPT`` different sentences per concept, the newest first."""
     found: dict[tuple[str, str], Snippet] = {}
     counts: Counter[str] = Counter()
     for message in sorted(new, key=lambda message: message.at, reverse=True):
@@ -85,7 +85,7 @@ def collect_snippets(cache: Cache, new: Iterable[NewMessage], rows: Mapping[str,
 
 
 def select_names(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow]) -> list[str]:
-    """The salient tokens of the message that are neither common nor muted, those without facts first; at most
+    """Return the salient tokens of the message that are neither common nor muted, those without facts first; at most
     ``NAMES_MAX``."""
     if message.role not in SPEAKERS:
         return []
@@ -101,6 +101,6 @@ def select_names(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow])
 def find_sentences(message: NewMessage, names: list[str]) -> dict[str, str]:
     if not names:
         return {}
-    # What others may have written is no evidence of what a concept is.
+    # Sentences that others may have written are no evidence of what a concept is.
     is_own = message.role in OWN_VOICES
     return sentences_naming(own_words(message.text, Voice.SHARED) if is_own else message.text, names)

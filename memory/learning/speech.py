@@ -1,4 +1,4 @@
-"""What a message shows of whether people speak of a name, or only code uses it."""
+"""Finds in a message whether people speak of a name, or only code uses it."""
 
 from collections.abc import Set
 from dataclasses import dataclass, field
@@ -13,15 +13,15 @@ from memory.domain.text.sentences import find_code
 from memory.domain.text.tokenizer import WordSets, find_words
 
 TEXT_MAX: Final = 65_536  # characters of one message
-NAMES_MAX: Final = 300  # of one message that are looked for in its sentences; each line is searched for each of them
-IDENTIFIERS_MAX: Final = 300  # of one message
-WORD_BYTES: Final = 150  # of one that is kept, roughly
+NAMES_MAX: Final = 300  # per message that are searched for in its sentences; each line is searched for each of them
+IDENTIFIERS_MAX: Final = 300  # per message
+WORD_BYTES: Final = 150  # of a stored word, roughly
 
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """``spoken``: the names that a user's sentences have as subject or object, each as it is written there.
-    ``identifiers``: the words that code uses as its own."""
+    """The use of names in a message. ``spoken``: the names that are subject or object of a user's sentences, each as it
+    is written there. ``identifiers``: the words that code uses as its own."""
 
     spoken: dict[str, str] = field(default_factory=dict)
     identifiers: frozenset[str] = frozenset()
@@ -31,15 +31,15 @@ class Speech:
 
     @property
     def size(self) -> int:
-        """Bytes, roughly."""
+        """The approximate size in bytes."""
         return WORD_BYTES * (len(self.spoken) + len(self.identifiers))
 
 
 def read_speech(
     cache: Cache, role: str, text: str, wanted: Set[str] | None = None, *, words: WordSets | None = None
 ) -> Steps[Speech]:
-    """Of the wanted words, or of all, those that somebody could be asked about. ``words``: those of the text, where
-    they are known."""
+    """Return those of the wanted words, or of all, that somebody could be asked about. ``words``: those of the text, if
+    known."""
     text = text[:TEXT_MAX]
     spoken: dict[str, str] = {}
     if role == "user":
@@ -50,7 +50,7 @@ def read_speech(
         # Those written as names first, in an order that is the same in every process.
         written, others = words.emphasised - cache.nameless, words.tokens - cache.nameless - words.emphasised
         for name in (*sorted(written), *sorted(others)):
-            # Of what something is known nobody is asked, so its sentences are not read for it.
+            # Nobody is asked about a known name, so its sentences are not read for it.
             if (wanted is None or name in wanted) and not cache.is_concept(name):
                 if may_be_asked(name, cache, known_words):
                     names.append(name)
@@ -59,7 +59,7 @@ def read_speech(
                 yield
         spoken = yield from find_spoken_of(prose, names, cache, known_words)
         code = extract_code(text, prose)
-    else:  # what a tool returns is not marked as code where it is
+    else:  # a tool's result is not marked as code even if it is
         code = text if role == "tool" else "\n".join(text[start:end] for start, end in find_code(text))
     identifiers = yield from _read_identifiers(cache, code)
     return Speech(spoken, identifiers)

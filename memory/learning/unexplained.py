@@ -1,5 +1,5 @@
-"""Hands over to the workers which unknown concepts a language model is to be asked about. Each question is a paid call,
-so neither one conversation nor one agent can cause many."""
+"""Hands unknown concepts over to the workers, to ask a language model about. Each question is a paid call, so neither
+one conversation nor one agent can cause many."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -13,7 +13,7 @@ from memory.domain.voices import is_registered
 from memory.learning.extraction import NewMessage
 
 CONVERSATIONS_MIN: Final = 3  # in which users have named it
-STRANGERS: Final = ""  # all agents without a token are one
+STRANGERS: Final = ""  # all agents without a token count as one
 
 TOO_MANY: Final = bounds.define("explanations", "unknown words that one agent named beyond its quota of an hour")
 
@@ -34,7 +34,7 @@ FORGET_CONVERSATIONS = f"""
     DELETE FROM named_conversation USING soas
     WHERE soas.id = concept_id AND token = ANY(%s) AND conversation_count >= {CONVERSATIONS_MIN}
 """
-# Those that are to be asked about, the most salient first; of each at most one in an hour.
+# Concepts that are to be asked about, the most salient first; each at most once an hour.
 FIND_DUE = """
     SELECT token FROM soas
     WHERE token = ANY(%s) AND conversation_count >= %s AND saliency >= %s AND NOT (is_common OR is_muted)
@@ -60,14 +60,14 @@ INSERT = f"""
 
 
 async def count_conversations(connection: Connection, named: Collection[tuple[str, bytes]]) -> None:
-    """``named``: concepts of which users speak, with the conversations in which they do."""
+    """Count the conversations; ``named``: concepts of which users speak, with the conversations in which they do."""
     if named:
         await connection.execute(COUNT_CONVERSATIONS, columns(named, 2))
         await connection.execute(FORGET_CONVERSATIONS, [[token for token, _ in named]])
 
 
 async def hand_over(connection: Connection, cache: Cache, named: Mapping[str, NewMessage]) -> None:
-    """Of the concepts those that are due, with the message that named each; in an hour only so many of an agent."""
+    """Hand over the concepts that are due, with the message that named each; each agent has a quota an hour."""
     if not named:
         return
     cursor = await connection.execute(FIND_DUE, [list(named), CONVERSATIONS_MIN, cache.tuning.saliency_write_threshold])

@@ -11,7 +11,7 @@ from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, chunks, columns
 from memory.learning.extraction import NewMessage
 
-# New words in one statement. Over 2,000 in a notification would make every process reload everything.
+# New words per statement. Over 2,000 in a notification would make every process reload everything.
 WORDS_A_STATEMENT: Final = 1_500
 # Pruning (memory/graph/retention.py) brings the vocabulary down to its maximum every hour; until then it may be larger.
 ROOM_ABOVE: Final = 1.1  # times the maximum
@@ -54,7 +54,7 @@ UPSERT = f"""
 
 
 class VocabularyWriter:
-    """The table ``soas``, as far as messages add to it."""
+    """Adds the words of messages to the table ``soas``."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -62,7 +62,7 @@ class VocabularyWriter:
         self._count_at = 0.0  # when the rows are counted next, by the monotonic clock
 
     async def count_words(self, connection: Connection, new: Iterable[NewMessage]) -> None:
-        """Adds the words of new messages to their counts. Call it in a transaction in which no other worker counts."""
+        """Add the words of new messages to their counts. Call it in a transaction in which no other worker counts."""
         messages = sorted(new, key=lambda message: message.at)
         stored = await self._find_stored(connection, messages)
         await self._measure_room(connection)
@@ -80,7 +80,7 @@ class VocabularyWriter:
             await connection.execute(UPSERT, [*columns(chunk, 3), self._cache.least_threshold])
 
     async def _find_stored(self, connection: Connection, messages: Sequence[NewMessage]) -> set[str]:
-        """Those of the words that the table has and this process has not."""
+        """Return the words that the table has and this process has not."""
         unknown = set().union(*(message.read.words for message in messages))
         stored: set[str] = set()
         for some in chunks(unknown - self._cache.soas_by_token.keys(), WORDS_A_STATEMENT):
@@ -94,7 +94,7 @@ class VocabularyWriter:
             self._count_at = time.monotonic() + COUNTED_EVERY_S
 
     def _select_words(self, message: NewMessage, stored: set[str]) -> list[str]:
-        """The words of the message that are counted: those that are stored, to which as many new ones as may be are
+        """Return the words of the message that are counted: those that are stored, and as many new ones as may be
         added."""
         words = sorted(message.read.words)
         new = [word for word in words if word not in stored and word not in self._cache.soas_by_token]

@@ -1,4 +1,4 @@
-"""Wakes the workers: what sends the message may block for seconds, so it has a thread of its own."""
+"""Wakes the workers. Sending the message may block for seconds, so it has a thread of its own."""
 
 import logging
 import threading
@@ -13,22 +13,22 @@ from memory.domain.timing import LogThrottle
 logger = logging.getLogger(__name__)
 
 TOLD_EVERY_S = 60.0
-PAUSE_S = 0.1  # between two calls: whoever is woken looks for all that there is
+PAUSE_S = 0.1  # between two calls: a woken worker looks for all waiting work
 # The first message of a process declares the queue, with a trigger: of two at once, one would fail.
 _SENDING = threading.Lock()
 
 
 def send_wakeup(task: str) -> None:
-    """Sends a task by its name, without arguments. Takes 3 to 8 ms, seconds where the broker is away. Raises what the
-    broker's client raises."""
+    """Send a task by its name, without arguments. Takes 3 to 8 ms, seconds if the broker is away. Raises the broker
+    client's errors."""
     with _SENDING:
         current_app.send_task(task, ignore_result=True)
 
 
 class Waker:
-    """Calls ``wake``, one call at a time. A call stands for all that asked before it began."""
+    """Calls ``wake``, one call at a time. A call covers all requests made before it began."""
 
-    # What it raises is logged at most once a minute: a wake-up that is lost only delays, since the workers also look by
+    # Its errors are logged at most once a minute: a lost wake-up only delays, since the workers also look by
     # themselves.
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
@@ -39,7 +39,7 @@ class Waker:
         self._may_tell = LogThrottle(TOLD_EVERY_S)
 
     def ask(self) -> None:
-        """Returns at once."""
+        """Request a call. Returns at once."""
         with self._changed:
             self._is_asked = True
             self._changed.notify()
@@ -49,7 +49,7 @@ class Waker:
             self._thread.start()
 
     def close(self) -> None:
-        """What was asked for is still done, unless the process ends before."""
+        """Stop after the requested call, unless the process ends before."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -61,7 +61,7 @@ class Waker:
                 if not self._is_asked:  # it is closed, and nobody asks any more
                     return
                 self._is_asked = False
-            # Outside of the lock: whoever asks must not wait for the broker.
+            # Outside of the lock: callers must not wait for the broker.
             try:
                 self._wake()
             except Exception as error:  # whatever the broker is: the next wake-up must come

@@ -1,4 +1,4 @@
-"""The learner of a worker process, on an event loop of its own that keeps the process' copy of the graph in step."""
+"""The learner of a worker process, on an event loop of its own that keeps the process's copy of the graph in step."""
 
 import asyncio
 import threading
@@ -11,13 +11,13 @@ from django.conf import settings
 from memory.apps import MemoryConfig
 from memory.learning.learner import Learner
 
-LOAD_S: Final = 5.0  # that a task waits for the graph; the next one finds it loaded
-LEARN_S: Final = 60.0  # that a task waits for what is learned; it goes on by itself
+LOAD_S: Final = 5.0  # how long a task waits for the graph; the next one finds it loaded
+LEARN_S: Final = 60.0  # how long a task waits for the learner, which continues by itself
 STOP_S: Final = 2.0
 
 
 class LearningLoop:
-    """Runs in a thread, which ends with the process, or on ``stop``."""
+    """The event loop's thread, which ends with the process, or on ``stop``."""
 
     def __init__(self) -> None:
         app = apps.get_app_config("memory")
@@ -29,9 +29,9 @@ class LearningLoop:
         self._thread.start()
 
     def learn(self) -> int:
-        """Learns from what is due, and returns from how many messages. Blocks.
+        """Learn from what is due, and return from how many messages. Blocks.
 
-        Raises psycopg.Error or OSError where Postgres is away, TimeoutError where it takes too long."""
+        Raises psycopg.Error or OSError if Postgres is away, TimeoutError if it takes too long."""
         return asyncio.run_coroutine_threadsafe(self._learn(), self._loop).result(LEARN_S)
 
     def stop(self) -> None:
@@ -54,5 +54,5 @@ class LearningLoop:
 
 @cache
 def start_learning() -> LearningLoop:
-    """The one of this process."""
+    """Return the learning loop of this process."""
     return LearningLoop()

@@ -1,4 +1,4 @@
-"""Language models that Festinger itself asks: Claude, OpenAI and what speaks its API, Ollama."""
+"""Language models that Festinger itself asks: Claude, OpenAI and servers with its API, Ollama."""
 
 from memory.llm.call_log import Usage
 from memory.llm.client import WITHOUT, Answer, ask, find_chosen, missing, try_out

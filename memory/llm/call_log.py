@@ -1,4 +1,4 @@
-"""The book of calls: the day's budget is kept by it, also when several processes ask at once."""
+"""The log of calls. It enforces the day's budget, also when several processes ask at once."""
 
 import time
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ COST = Counter("festinger_llm_cost_dollars", "Cost of calls in US dollars, where
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """``cost`` is in US dollars; None without the model's prices."""
+    """The usage of a call. ``cost`` is in US dollars; None without the model's prices."""
 
     input_tokens: int
     output_tokens: int
@@ -41,14 +41,14 @@ class Usage:
 
 
 def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: Tuning) -> int:
-    """The id of a new row. Raises NoBudget."""
+    """Insert a row for a call and return its id. Raises NoBudget."""
     daily_calls = tuning.llm_daily_calls
-    # Whoever names many unknown words must not use up what the resolver needs at night.
+    # An agent that names many unknown words must not use up what the resolver needs at night.
     for_words = daily_calls - int(daily_calls * tuning.llm_resolver_share)
     for_memories = int(daily_calls * tuning.llm_memory_share)
     for_stories = int(daily_calls * tuning.llm_detective_share)
-    # Written before anything goes out: a killed process has asked, too. Durable, that is never within a transaction,
-    # which would hold the lock as long as the model takes, and forget the call if it failed.
+    # Written before the request is sent: a killed process has asked, too. Durable, so never within a transaction, which
+    # would hold the lock as long as the model takes, and forget the call if it failed.
     with transaction.atomic(durable=True):
         lock_until_commit(Lock.LLM_CALLS)
         today = LlmCall.objects.filter(at__gte=start_of_day()).exclude(purpose=LlmCall.Purpose.EMBED)
@@ -78,7 +78,7 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: 
 
 
 def end(call_id: int, usage: Usage, *, started: float, error: str = "") -> None:
-    """``started``: by time.monotonic()."""
+    """Complete the row of a call. ``started``: by time.monotonic()."""
     LlmCall.objects.filter(pk=call_id).update(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -96,7 +96,7 @@ def count_call(model: LanguageModel, purpose: LlmCall.Purpose, usage: Usage, err
 
 
 def usage_of(model: LanguageModel, input_tokens: object, output_tokens: object) -> Usage:
-    """What a call used; servers that do not count say nothing or null."""
+    """Return what a call used; servers that do not count omit the numbers or send null."""
     read, written = (
         min(max(count, 0), TOKENS_MAX) if isinstance(count, int) else 0 for count in (input_tokens, output_tokens)
     )
@@ -106,5 +106,5 @@ def usage_of(model: LanguageModel, input_tokens: object, output_tokens: object) 
 
 
 def start_of_day() -> datetime:
-    """Midnight in settings.TIME_ZONE."""
+    """Return midnight in settings.TIME_ZONE."""
     return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,4 +1,4 @@
-"""Asking a language model: tries, pauses, the time that all of it may take, and what is written down of it."""
+"""Asks a language model: retries, pauses, the total time limit, and the log of it."""
 
 import asyncio
 import logging
@@ -37,12 +37,12 @@ logger = logging.getLogger(__name__)
 
 TRIES: Final = 3
 FIRST_PAUSE_S = 0.5  # doubled from try to try
-JITTER: Final = 0.25  # so that workers that failed together do not come again together
+JITTER: Final = 0.25  # so that workers that failed together do not retry together
 ERROR_MAX: Final = 1_000  # characters of an error that are shown
 
 # The settings that name a model.
 Use = Literal["write_model_id", "resolve_model_id", "consolidate_model_id", "detective_model_id"]
-# What it means where they name none.
+# The consequences if they name none.
 WITHOUT: Final[dict[Use, str]] = {
     "write_model_id": "No language model explains unknown concepts: they wait for one.",
     "resolve_model_id": "No language model decides conflicts: they wait for an operator.",
@@ -59,7 +59,7 @@ TRIAL_SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
 }
 
-# What a model or its server was found to refuse, while this process runs: by provider, address and name.
+# Options that a model or its server was found to refuse, while this process runs: by provider, address and name.
 _REFUSED: dict[tuple[str, str, str], frozenset[str]] = {}
 
 
@@ -80,15 +80,15 @@ def ask(
     schema: dict[str, Any],
     is_strict: bool = False,
 ) -> Answer:
-    """The model's answer: an object with the schema's required properties, the outermost of the right type.
+    """Return the model's answer: an object with the schema's required properties, the outermost of the right type.
 
-    Blocks for up to ``llm_timeout_s``, further tries included. Each request that goes out is a row of ``llm_call``
-    and counts for ``llm_daily_calls``. Not within a transaction. ``schema`` is what all providers take: objects have
-    ``additionalProperties: false`` and require all their properties, nothing has bounds. An answer in which anything
-    stands beside the object is unreadable where it ``is_strict``. Raises LlmError."""
+    Blocks for up to ``llm_timeout_s``, including retries. Each request is a row of ``llm_call`` and counts for
+    ``llm_daily_calls``. Not within a transaction. ``schema`` is limited to what all providers accept: objects have
+    ``additionalProperties: false`` and require all their properties, nothing has bounds. If ``is_strict``, an answer
+    with anything besides the object is unreadable. Raises LlmError."""
     tuning = Config.tuning()
     asking = _Asking(model, purpose, subject, tuning, access_to(model))
-    # Before the clock starts: it takes seconds the first time, and is not done in processes that never ask.
+    # Before the clock starts: the import takes seconds the first time, and does not happen in processes that never ask.
     import_module(asking.provider.SDK)
     question = Question(system, prompt, schema, is_strict)
     end = time.monotonic() + tuning.llm_timeout_s
@@ -109,14 +109,14 @@ def ask(
 
 
 def try_out(model: LanguageModel) -> Answer:
-    """Asks it for almost nothing, in the form that real questions have. Raises LlmError."""
+    """Ask the model for almost nothing, in the form of real questions. Raises LlmError."""
     system = "You test a connection. Give your reasoning in a few words."
     purpose = LlmCall.Purpose.TEST
     return ask(model, purpose, "", system=system, prompt="Say that you are there.", schema=TRIAL_SCHEMA)
 
 
 def find_chosen(setting: Use, tuning: Tuning | None = None) -> LanguageModel:
-    """The model that operators chose for this. Raises NoModel, which says what to do."""
+    """Return the model that operators chose for this. Raises NoModel, which says what to do."""
     model_id = getattr(tuning or Config.tuning(), setting)
     if model_id is None:
         raise NoModel(f"No model is chosen: add one, and enter its id as {setting} in the settings.")
@@ -127,7 +127,7 @@ def find_chosen(setting: Use, tuning: Tuning | None = None) -> LanguageModel:
 
 
 def missing(setting: Use, tuning: Tuning | None = None) -> str:
-    """What it means that no model is chosen for this, and what to do; empty where one is."""
+    """Return what it means that no model is chosen for this, and what to do; "" if one is."""
     try:
         find_chosen(setting, tuning)
     except NoModel as error:
@@ -136,7 +136,7 @@ def missing(setting: Use, tuning: Tuning | None = None) -> str:
 
 
 def access_to(model: LanguageModel) -> Access:
-    """Raises Misconfigured where the key is missing or cannot be decrypted."""
+    """Return the access to a model. Raises Misconfigured if the key is missing or cannot be decrypted."""
     if model.lacks_key:
         raise Misconfigured(f"{model} has no key: enter it in the admin, under Language models.")
     try:
@@ -145,7 +145,8 @@ def access_to(model: LanguageModel) -> Access:
         raise Misconfigured(f"{model}: {mistake}") from None
     url = model.base_url or OWN_ADDRESSES.get(model.provider)
     if not url:
-        # The Ollama behind Festinger, where it is now. By its name: config.yaml belongs to an app above this one.
+        # The Ollama behind Festinger, at its present address. By its name: config.yaml belongs to an app above this
+        # one.
         url = cast(str, import_string(settings.UPSTREAM_URL)())
     return Access(model.model_name, url.rstrip("/"), key)
 
@@ -166,7 +167,7 @@ class _Asking:
         self.failure: HttpFailure | None = None  # the last
 
     def once(self, question: Question, end: float) -> Answer:
-        """One request, and its row; until ``end`` of time.monotonic(). Raises HttpFailure, LlmError."""
+        """Make one request, and its row; until ``end`` of time.monotonic(). Raises HttpFailure, LlmError."""
         call_id = self.begin()
         started = time.monotonic()
         usage = Usage(0, 0, None)
@@ -190,7 +191,7 @@ class _Asking:
             logger.info("llm.asked", extra={"model": self.model.pk, "purpose": self.purpose, "failed": bool(error)})
 
     def begin(self) -> int:
-        # Where the budget runs out between two tries, the operator needs to know what went wrong with the first.
+        # If the budget runs out between two tries, the operator needs to know what went wrong with the first.
         try:
             return call_log.begin(self.model, self.purpose, self.subject, self.tuning)
         except NoBudget:
@@ -205,7 +206,7 @@ class _Asking:
                 return await self.provider.send(self.access, question, _REFUSED.get(self.place, frozenset()))
         except TimeoutError:
             raise Unavailable("No answer in time: llm_timeout_s is over.") from None
-        except ValueError as error:  # a body that is announced as JSON and is none
+        except ValueError as error:  # a body that is declared as JSON and is not
             raise no_answer(error) from None
 
     def read(self, reply: Reply, question: Question) -> dict[str, Any]:
@@ -221,7 +222,7 @@ class _Asking:
             raise Unreadable(f"The answer cannot be read: {mistake}.") from None
 
     def goes_on_without(self, failure: HttpFailure) -> bool:
-        """True if an option was refused that it can be asked without, from now on."""
+        """True if the server refused an option that can be left out from now on."""
         if failure.status not in (400, 422):
             return False
         without = _REFUSED.get(self.place, frozenset())
@@ -238,7 +239,7 @@ class _Asking:
         return kind(f"Status {failure.status}: {message}")
 
     def clean_text(self, text: str) -> str:
-        """A text from outside as one line that may be stored and read by people: without the key."""
+        """Return a text from outside as one line that may be stored and read by people: without the key."""
         line = " ".join(text.replace("\0", "").encode("utf-8", "replace").decode().split())
         if self.access.key:
             line = line.replace(self.access.key, "[key]")

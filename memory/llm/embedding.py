@@ -1,4 +1,4 @@
-"""Asking a model's server for the vectors of texts."""
+"""Asks a model's server for the vectors of texts."""
 
 import asyncio
 import time
@@ -16,8 +16,9 @@ from memory.models import LanguageModel, LlmCall
 
 
 def embed_texts(model: LanguageModel, texts: Sequence[str], timeout_s: float) -> list[list[float]]:
-    """A vector for each text. One request; a row of ``llm_call`` where the model is a row of *Language models*, so that
-    its cost is known. It does not count for the day's calls, which are for questions. Raises LlmError."""
+    """Return a vector for each text, with one request. If the model is a row of *Language models*, the call is a row of
+    ``llm_call``, so that its cost is known. It does not count for the day's calls, which are for questions. Raises
+    LlmError."""
     access = access_to(model)
     send = getattr(PROVIDERS[model.provider], "embed", None)
     if send is None:
@@ -41,7 +42,7 @@ def embed_texts(model: LanguageModel, texts: Sequence[str], timeout_s: float) ->
         message = f"{access.url}: " + (f"status {failure.status}: " if failure.status else "") + failure.message
         error = " ".join(message.replace(access.key or "\0", "[key]").split())[: call_log.ERROR_MAX]
         raise (Unavailable if failure.may_pass else Misconfigured)(error) from None
-    except ValueError as failure:  # a body that is announced as JSON and is none
+    except ValueError as failure:  # a body that is declared as JSON and is not
         raise no_answer(failure) from None
     except LlmError as failure:
         error = str(failure)
@@ -64,7 +65,7 @@ def record(model: LanguageModel, usage: Usage, count: int, started: float, error
 
 
 def read_vectors(vectors: Any, count: int) -> list[list[float]]:
-    """Raises Unreadable unless these are so many lists of numbers."""
+    """Check that these are ``count`` lists of numbers. Raises Unreadable."""
     if not isinstance(vectors, list) or len(vectors) != count:
         raise Unreadable("There is not one vector for each text in the answer.")
     for vector in vectors:

@@ -1,4 +1,4 @@
-"""What is X? A language model is asked, with the sentences that name it."""
+"""Asks a language model what a concept is, with the sentences that name it."""
 
 import logging
 
@@ -18,8 +18,8 @@ OTHER_DIMENSIONS_MAX = 40  # the most used besides the seeds
 
 
 def explain(concept: Soas, model: LanguageModel) -> tuple[list[Explained], Answer]:
-    """The facts that the model knows of the concept, valid and at most one a dimension; none if it is unknown.
-    Blocks as memory.llm.ask does, and raises LlmError."""
+    """Return the facts that the model knows of the concept, valid and at most one a dimension; none if it is unknown.
+    Blocks like memory.llm.ask, and raises LlmError."""
     dimensions = list_dimensions()
     prompt = prompt_for(concept.token, evidence_of(concept), dimensions)
     answer = ask(model, LlmCall.Purpose.EXPLAIN, concept.token, system=SYSTEM, prompt=prompt, schema=SCHEMA)
@@ -31,8 +31,8 @@ def explain(concept: Soas, model: LanguageModel) -> tuple[list[Explained], Answe
 
 
 def evidence_of(concept: Soas) -> list[QuotedSentence]:
-    """The newest first; secrets were masked when it was stored."""
-    # One tool's output can have five sentences: it must not leave what people said without a place.
+    """Return the newest sentences first; secrets were masked when they were stored."""
+    # One tool's output can have five sentences: it must not displace what people said.
     newest = Evidence.objects.filter(concept=concept).order_by("-said_at", "-id")
     people = list(newest.filter(role__in=PEOPLE)[:EVIDENCE_MAX])
     others = list(newest.exclude(role__in=PEOPLE)[: min(OTHERS_MAX, EVIDENCE_MAX - len(people))])
@@ -41,8 +41,8 @@ def evidence_of(concept: Soas) -> list[QuotedSentence]:
 
 
 def list_dimensions() -> dict[str, str]:
-    """Names and questions: the seeds, then the others that have the most facts."""
-    # The seeds even where they are empty: without them, the first answers would name dimensions of their own making.
+    """Return names and questions: the seeds, then the others with the most facts."""
+    # The seeds even if they are empty: without them, the first answers would invent dimensions.
     seeds = {name: question for name, question, _ in SEED_DIMENSIONS}
     used = (
         Edge.objects.exclude(Q(concept=F("dim")) | Q(dim__token__in=seeds))

@@ -1,11 +1,11 @@
-"""What the core and the providers' modules say to each other."""
+"""The types that the core and the provider modules exchange."""
 
 import json
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-MAX_TOKENS = 8192  # of one answer, a model's thoughts included
-# Festinger's own questions must neither recall nor teach, should the address lead to a Festinger.
+MAX_TOKENS = 8192  # per answer, including a model's thinking
+# Festinger's own questions must neither recall nor teach, in case the address leads to a Festinger.
 HEADERS = {"X-Festinger": "off"}
 
 
@@ -14,7 +14,7 @@ Ending = Literal["whole", "cut", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a model is and how to get in."""
+    """The address of a model, and the key to it."""
 
     name: str
     url: str  # without a trailing slash
@@ -23,7 +23,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``schema``: a JSON schema of an object, which is all that the answer may hold where it ``is_strict``."""
+    """A question. ``schema``: a JSON schema of an object, which must be the whole answer if ``is_strict``."""
 
     system: str
     prompt: str
@@ -33,7 +33,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was answered, as far as it goes."""
+    """An answer, as far as it goes."""
 
     text: str
     ending: Ending
@@ -43,26 +43,28 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A vector for each text, as far as the server says so."""
+    """A vector for each text, unchecked, as the server sent them."""
 
     vectors: Any
     tokens: int
 
 
 class Provider(Protocol):
-    """A module of this package. An option is something in a request that not every model or server takes."""
+    """A module of this package. An option is something in a request that not every model or server accepts."""
 
     SDK: str  # the module that a request needs
 
     async def send(self, access: Access, question: Question, without: frozenset[str]) -> Reply:
-        """Asks once, without these options. Raises HttpFailure, or Unreadable."""
+        """Ask once, without these options. Raises HttpFailure, or Unreadable."""
 
     def find_refused_option(self, message: str, without: frozenset[str]) -> str | None:
-        """The option that a 400 with this message complains of and that the request had; None for none."""
+        """Return the option that a 400 with this message complains about and that the request had; None if there is
+        none."""
 
 
 def system_with_schema(question: Question) -> str:
-    """For models that do not see the schema, because a grammar constrains them or nothing does."""
+    """Return the system text with the schema, for models that do not see it, because a grammar constrains them or
+    nothing does."""
     return (
         f"{question.system}\n\nAnswer with one JSON object and nothing else. It follows this JSON schema:\n"
         f"{json.dumps(question.schema)}"
@@ -70,7 +72,8 @@ def system_with_schema(question: Question) -> str:
 
 
 def error_message_in(body: object, otherwise: str) -> str:
-    """The message in an error's body: in ``{"error": {"message": ...}}``, as OpenAI and Anthropic do, or less deep."""
+    """Return the message in an error's body: in ``{"error": {"message": ...}}``, as OpenAI and Anthropic send it, or
+    less deep."""
     for _ in range(3):
         if not isinstance(body, dict):
             break

@@ -1,4 +1,4 @@
-"""What commands take."""
+"""Arguments of commands."""
 
 from argparse import ArgumentTypeError
 from datetime import datetime
@@ -11,7 +11,7 @@ from memory.models import Project
 
 
 def moment(text: str) -> datetime:
-    """Raises ArgumentTypeError."""
+    """Parse a time. Raises ArgumentTypeError."""
     try:
         given = datetime.fromisoformat(text)
     except ValueError:
@@ -20,7 +20,7 @@ def moment(text: str) -> datetime:
 
 
 def find_project(slug: str) -> Project:
-    """Raises CommandError."""
+    """Find a project by its slug. Raises CommandError."""
     project = Project.objects.filter(slug=slug.lower()).first()
     if project is None:
         raise CommandError(f"There is no project {slug}. {settings.MANAGE} create_project {slug} makes it.")

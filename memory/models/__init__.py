@@ -1,8 +1,7 @@
-"""What is known and heard. Every rule is a named constraint of the database; a trigger refuses cycles.
+"""The tables of what is known and heard. Every rule is a named constraint of the database; a trigger refuses cycles.
 
-The graph is written by memory/graph/store.py, what was heard by memory/learning; operators edit ``config``
-and the flags of ``soas`` in the admin.
-"""
+memory/graph/store.py writes the graph, memory/learning what was heard; operators edit ``config`` and the flags of
+``soas`` in the admin."""
 
 from memory.models.given import GivenNote
 from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like

@@ -1,4 +1,4 @@
-"""Which memories and episodes were given to which prompts, by themselves."""
+"""Records which memories and episodes were given to which prompts unasked."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,7 +10,7 @@ from memory.models.semantic import CONVERSATION_BYTES, MemoryLineage
 
 
 class GivenNote(models.Model):
-    """One that was new in a prompt: it stays in those that follow."""
+    """A memory or episode that was new in a prompt: it stays in the following ones."""
 
     request = models.CharField(max_length=16, help_text="As in the header X-Festinger-Request.")
     conversation = models.BinaryField(help_text="The digest of its opening.")

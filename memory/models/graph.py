@@ -33,7 +33,7 @@ IS_CHANNEL = Q(channel__in=[value for value, _ in CHANNELS])
 
 
 class Source(models.TextChoices):
-    """How a fact came to be known."""
+    """The part that put a fact into the graph."""
 
     CLOUD_LLM = "cloud_llm", "language model"
     INFERRED = "inferred", "read in a prompt"
@@ -42,18 +42,19 @@ class Source(models.TextChoices):
     OPERATOR = "operator", "operator"
 
 
-JOINTS = "[_.'@+-]"  # what joins the parts of a name
+JOINTS = "[_.'@+-]"  # joins the parts of a name
 
 
 def parts_of(token: str) -> models.Func:
-    """The parts of a name, as SQL: those of ``glitch_university`` are glitch and university."""
+    """Return the parts of a name, as SQL: those of ``glitch_university`` are glitch and university."""
     return models.Func(
         F(token), Value(JOINTS), function="regexp_split_to_array", output_field=ArrayField(models.TextField())
     )
 
 
 def find_called_like(text: str) -> Q:
-    """The tokens that begin with the text, or of which it is a part: university finds glitch_university. By indexes."""
+    """Find the tokens that begin with the text or contain it as a part: university finds glitch_university. Uses
+    indexes."""
     has_part = Q(token__regex=JOINTS) & Q(ArrayContains(parts_of("token"), [text]))
     return Q(token__startswith=text) | has_part
 
@@ -91,13 +92,13 @@ class Soas(models.Model):
         db_table = "soas"
         verbose_name = "concept"
         indexes = [
-            # By saliency, not by encounters: what is counted most are common words, whose saliency stays 0, and a row
-            # none of whose indexed values changes is updated without touching any index.
+            # By saliency, not by encounters: the most counted words are common words, whose saliency stays 0, and a row
+            # without a changed indexed value is updated without touching any index.
             models.Index(fields=["-saliency", "-id"], name="soas_most_salient_first"),
             models.Index(fields=["-saliency", "-id"], condition=Q(is_common=True), name="soas_common"),
             models.Index(fields=["-saliency", "-id"], condition=Q(is_muted=True), name="soas_muted"),
             models.Index(fields=["-saliency", "-id"], condition=Q(conversation_count__gt=0), name="soas_spoken_of"),
-            # The admin's searches. Of names of one part there is nothing in it.
+            # The admin's searches. Names of one part have nothing in it.
             GinIndex(parts_of("token"), condition=Q(token__regex=JOINTS), name="soas_by_part"),
         ]
         constraints = [
@@ -110,13 +111,13 @@ class Soas(models.Model):
                 violation_error_message="A token is written in lower case and in Unicode's NFKC.",
             ),
             models.CheckConstraint(
-                # What is stored is printed into prompts: nothing in it may end a line or a block.
+                # Stored names are printed into prompts: nothing in them may end a line or a block.
                 condition=Q(token__regex=r"""^[^[:space:][:cntrl:]<>"`\\/:=(){}\[\],;!?]+$"""),
                 name="soas_token_stays_in_its_alphabet",
                 violation_error_message="A token is letters and digits, joined by _ - . ' @ or +.",
             ),
             models.CheckConstraint(
-                # The same name, so whatever holds of tokens in prompts holds of labels.
+                # The same name, so the rules for tokens in prompts apply to labels.
                 condition=Q(label="") | Q(token=NormalForm(Lower(Replace("label", Value(" "), Value("_"))))),
                 name="soas_label_spells_the_token",
                 violation_error_message="A label is the token in other letters, with spaces for _.",
@@ -140,13 +141,13 @@ class Soas(models.Model):
 
     @property
     def shown(self) -> str:
-        """As people typed it."""
+        """The name as people typed it."""
         return self.label or self.token
 
 
 class Alias(models.Model):
     """Another name of a concept. Triggers (sql/triggers.sql) keep its word out of the graph: facts are about the
-    concept, and the concept is no alias itself."""
+    concept, and the concept is not an alias itself."""
 
     soas = models.OneToOneField(Soas, models.PROTECT, primary_key=True, db_column="id", related_name="alias")
     concept = models.ForeignKey(Soas, models.PROTECT, related_name="aliases")
@@ -190,7 +191,7 @@ class Dimension(models.Model):
         " as it is. The newer wins: what was said later stands at once, the other goes into the history. Keep all: a"
         " concept may have several facts here, which stand beside each other.",
     )  # fmt: skip
-    # What the facts refer to: Postgres carries a change of it to all of them, or refuses it (sql/triggers.sql).
+    # The facts refer to it: Postgres carries a change to all of them, or refuses it (sql/triggers.sql).
     is_additive = models.GeneratedField(
         expression=Q(on_collision="keep_all"),  # type: ignore[arg-type]  # a condition is an expression, too
         output_field=models.BooleanField(),
@@ -228,8 +229,8 @@ class Edge(models.Model):
     # No index of its own: urd_unique_triple begins with it.
     concept = models.ForeignKey(Soas, models.PROTECT, db_column="id", db_index=False, related_name="edges")
     parent = models.ForeignKey(Soas, models.PROTECT, related_name="children")
-    # Indexed together with the concept: with one of its own the trigger against cycles would walk whole dimensions.
-    # Its foreign key is the one below, of two columns.
+    # Indexed together with the concept: with an index of its own the trigger against cycles would walk whole
+    # dimensions. Its foreign key is the one below, of two columns.
     dim = models.ForeignKey(
         Soas, models.PROTECT, db_index=False, db_constraint=False, related_name="dimension_edges",
         verbose_name="dimension",
@@ -308,14 +309,14 @@ class Edge(models.Model):
 
     @property
     def relation(self) -> str:
-        """What stands between concept and parent."""
+        """The words between concept and parent."""
         return relate(self.parent.token, self.dim.token, is_isa=self.is_isa)
 
 
 class EdgeHistory(models.Model):
-    """What happened to an edge. Append-only: triggers refuse changes (sql/triggers.sql)."""
+    """A change of an edge. Append-only: triggers refuse changes (sql/triggers.sql)."""
 
-    # Without a foreign key to the edge, which may be gone: the history tells of it by its slot.
+    # Without a foreign key to the edge, which may be gone: the history identifies it by its slot.
 
     class Action(models.TextChoices):
         INSERT = "insert"
@@ -348,7 +349,7 @@ class EdgeHistory(models.Model):
             # The admin's filters, the newest first.
             models.Index(fields=["action", "-id"], name="edge_history_by_action"),
             models.Index(fields=["source", "-id"], name="edge_history_by_source"),
-            # Of a project: what its agents have said, and what was said in its conversations.
+            # For a project: what its agents have said, and what was said in its conversations.
             models.Index(fields=["actor", "-id"], name="edge_history_by_actor"),
             models.Index(fields=["conversation"], condition=~Q(conversation=None), name="edge_history_by_conversation"),
         ]

@@ -1,4 +1,4 @@
-"""What was heard: which messages have been counted, and the sentences that name a concept."""
+"""Messages that were heard or counted, openings of conversations, and the sentences that name a concept."""
 
 from django.db import models
 from django.db.models import Q
@@ -21,8 +21,8 @@ class OctetLength(Length):
 
 
 class HeardMessage(models.Model):
-    """A new message, until a worker has learned from it: what a server process writes while the model answers. A worker
-    commits what it learns together with the deletion. Secrets are masked in it."""
+    """A new message, until a worker has learned from it: a server process writes it while the model answers. A worker
+    commits what it learns together with the deletion. Secrets are masked."""
 
     digest = models.BinaryField(unique=True, help_text="Of the message and of who said it in which project.")
     key = models.BinaryField(help_text="The message's, as in seen_message.")
@@ -71,8 +71,8 @@ class HeardMessage(models.Model):
 
 
 class PromptOpening(models.Model):
-    """How conversations of one speaker begin. What three of them begin with, and nobody went on with, is what a program
-    fills in: nobody has said it."""
+    """The opening of conversations of one speaker. An opening of three conversations that nobody continued is a
+    program's template: nobody has said it."""
 
     class State(models.TextChoices):
         COUNTING = "counting", "is counted"
@@ -135,7 +135,7 @@ class NamedConversation(models.Model):
 class SeenMessage(models.Model):
     """A message that was counted: the digest of its conversation's opening, then that of its role and text."""
 
-    # The opening comes first, so that a conversation's messages stand together in the index.
+    # The opening comes first, so that a conversation's messages are adjacent in the index.
 
     digest = models.BinaryField(primary_key=True)
     last_seen = models.DateTimeField(db_default=Now(), help_text="To the day: it is only moved once a day.")

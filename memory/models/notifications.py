@@ -98,7 +98,7 @@ class NotificationTarget(models.Model):
 
 
 class NotificationDelivery(models.Model):
-    """One notification to one target: it waits here, and stays as the record of what became of it. What waits and was
+    """One notification to one target: it waits here, and stays as the record of its delivery. A waiting one that was
     never attempted is united with others of its event."""
 
     class State(models.TextChoices):

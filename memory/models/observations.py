@@ -1,4 +1,4 @@
-"""What is to be learned: statements and unknown concepts on their way into the graph, and what was asked about them."""
+"""The queue of statements and unknown concepts on their way into the graph, and the calls of language models."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,15 +12,15 @@ from memory.models.operating import LanguageModel
 
 
 class Observation(models.Model):
-    """Something said: a triple to place, or a concept to ask a language model about. The table is the queue of
-    record: a worker claims rows that are due, and commits the result together with the row's state."""
+    """A triple to place, or a concept to ask a language model about. The table is the queue of record: a worker claims
+    rows that are due, and commits the result together with the row's state."""
 
     class Kind(models.TextChoices):
         TRIPLE = "triple"
         CONCEPT = "concept"
 
     class Says(models.TextChoices):
-        """What a triple does to what was said before (memory.domain.cues.modality.Kind)."""
+        """The effect of a triple on earlier statements (memory.domain.cues.modality.SpeechAct)."""
 
         STATES = "states"
         RETRACTS = "retracts", "takes it back"
@@ -86,7 +86,7 @@ class Observation(models.Model):
                 fields=["kind", "next_attempt_at", "id"], condition=Q(state="pending"), name="observation_due"
             ),
             models.Index(fields=["created_at"], name="observation_by_age"),
-            # The admin's search and filters, the newest first. What waits is in none but the first.
+            # The admin's search and filters, the newest first. Waiting rows are in none but the first.
             models.Index(fields=["concept", "-id"], name="observation_of_a_concept"),
             models.Index(fields=["outcome", "-id"], condition=Q(state="done"), name="observation_by_outcome"),
             models.Index(fields=["-id"], condition=Q(state="failed"), name="observation_failed"),
@@ -129,7 +129,7 @@ class Observation(models.Model):
 
 
 class LlmCall(models.Model):
-    """One call of a language model by Festinger itself, with what it used."""
+    """One call of a language model by Festinger itself, with its usage."""
 
     class Purpose(models.TextChoices):
         EXPLAIN = "explain", "explain a concept"
@@ -140,7 +140,7 @@ class LlmCall(models.Model):
         EXTRACT = "extract", "find new memories"
         DETECT = "detect", "read a story"
 
-    # Kept when the model's row goes: the budget of the day counts it.
+    # Kept when the model's row is deleted: it counts for the day's budget.
     model = models.ForeignKey(LanguageModel, models.SET_NULL, null=True, related_name="calls")
     model_name = models.CharField(max_length=160)
     purpose = models.CharField(max_length=8, choices=Purpose)

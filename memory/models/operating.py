@@ -1,4 +1,4 @@
-"""What operators look after: language models, settings, agents; and the parts' signs of life."""
+"""Tables that operators maintain: language models, settings, projects, agents; and the signs of life of processes."""
 
 from urllib.parse import urlsplit
 
@@ -16,7 +16,7 @@ SLUG = r"^[a-z0-9][a-z0-9._-]{0,63}$"  # of a project
 
 
 def http_address(text: str) -> None:
-    """Refuses what is no http(s) address. Names without a dot are fine, as containers have them."""
+    """Validate an http(s) address. Names without a dot are allowed, as containers have them."""
     try:
         parts = urlsplit(text)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port)
@@ -82,7 +82,7 @@ class LanguageModel(models.Model):
 
     @property
     def lacks_key(self) -> bool:
-        """True if it cannot be asked without one: servers of one's own, and Ollama, may need none."""
+        """True if it needs a key and has none: self-hosted servers, and Ollama, may need none."""
         needs_key = self.provider == self.Provider.CLAUDE or (
             self.provider == self.Provider.OPENAI and not self.base_url
         )
@@ -105,7 +105,7 @@ class Config(models.Model):
 
     @classmethod
     def tuning(cls) -> registry.Tuning:
-        """All settings, as they are stored now. For those that have no cache: workers, commands, the admin."""
+        """Return all settings as they are stored now, for processes without a cache: workers, commands, the admin."""
         return registry.read_rows(dict(cls.objects.values_list("key", "value")))[0]
 
     def clean(self) -> None:
@@ -116,7 +116,8 @@ class Config(models.Model):
 
 
 class Project(models.Model):
-    """What memories and episodes belong to. Facts are shared by all; without a project, so are the others."""
+    """A project, to which memories and episodes belong. Facts are shared by all; so are memories and episodes without a
+    project."""
 
     slug = models.CharField(max_length=64, help_text="How requests name it: small letters, digits and . _ -")
     name = models.CharField(max_length=120)
@@ -145,7 +146,7 @@ class Project(models.Model):
 
 
 class Agent(models.Model):
-    """Someone who speaks to Festinger with a token of his own. Only the token's SHA-256 is kept."""
+    """A client that speaks to Festinger with a token of its own. Only the token's SHA-256 is stored."""
 
     class Scope(models.TextChoices):
         AGENT = "agent", "agent: recall and teach"
@@ -222,12 +223,12 @@ class Agent(models.Model):
 
     @property
     def token_mark(self) -> str:
-        # By which a form names the token that it replaces: sent again, it must not replace the new one, too.
+        # A form names by this the token that it replaces: sent again, it must not replace the new one, too.
         return self.token_hash[:16]
 
 
 class Teacher(models.Model):
-    """Somebody who has taught by gutask, with a token or without: who can be asked."""
+    """Somebody who has taught by gutask, with or without a token, and so can be asked."""
 
     agent = models.CharField(max_length=120, primary_key=True)
     at = models.DateTimeField(db_default=Now())
@@ -240,7 +241,7 @@ class Teacher(models.Model):
 
 
 class MutePattern(models.Model):
-    """Concepts with such names are muted, also those that nobody has named yet."""
+    """A pattern of names whose concepts are muted, including those that nobody has named yet."""
 
     pattern = models.CharField(
         max_length=64, help_text="A name in which * stands for anything: self.*, com.acme.*, *.md."
@@ -279,8 +280,8 @@ class MutePattern(models.Model):
 
     @staticmethod
     def leave_out(concepts: models.QuerySet["Soas"]) -> models.QuerySet["Soas"]:
-        """The concepts less those that a pattern mutes."""
-        # In the same query: patterns have none of LIKE's own signs but `_`.
+        """Exclude the concepts that a pattern mutes."""
+        # In the same query: patterns contain none of LIKE's own signs but `_`.
         muted = (
             "EXISTS (SELECT FROM mute_pattern WHERE soas.token LIKE replace(replace(pattern, '_', '\\_'), '*', '%%'))"
         )
@@ -290,7 +291,7 @@ class MutePattern(models.Model):
 class Heartbeat(models.Model):
     """The last sign of life of a process."""
 
-    # Of beat there is one row, without host and pid: what it sends is written down by any worker.
+    # Beat has one row, without host and pid: any worker stores its signs.
     SERVER, WORKER, BEAT = "proxy", "worker", "beat"
 
     name = models.CharField("part", max_length=64)
@@ -307,7 +308,7 @@ class Heartbeat(models.Model):
 
 
 class InstalledVersion(models.Model):
-    """A version of Festinger that has prepared this database, and the one that it took over from."""
+    """A version of Festinger that has prepared this database, and the one that it replaced."""
 
     version = models.CharField(max_length=32, primary_key=True)
     before = models.CharField(max_length=32, blank=True, help_text="Empty where the database was new.")

@@ -1,8 +1,7 @@
 """Tables of the search beside the texts: embedders, the queue of texts to embed, frequencies of English words.
 
-The vectors stand in tables of their own, which are only there where Postgres has the extension ``vector``
-(memory/semantic/vectors/schema.py).
-"""
+The vectors are in tables of their own, which only exist if Postgres has the extension ``vector``
+(memory/semantic/vectors/schema.py)."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,7 +9,7 @@ from django.db.models.functions import Now
 
 from memory.models.operating import Project
 
-DIMENSIONS_MAX = 4_000  # that pgvector has an index for
+DIMENSIONS_MAX = 4_000  # the most that pgvector can index
 
 
 class TextKind(models.TextChoices):
@@ -57,8 +56,8 @@ class Embedder(models.Model):
 
 
 class PendingEmbedding(models.Model):
-    """A text that waits for its vector. Triggers add the row; the worker that takes it moves ``next_attempt_at``, so
-    that it comes again if the worker dies, and deletes the row when the vector is there."""
+    """A text that waits for its vector. Triggers add the row; the worker that takes it postpones ``next_attempt_at``,
+    so that the row comes again if the worker dies, and deletes the row when the vector is stored."""
 
     # Not columns of the texts' own tables, where each change would write all their indexes anew.
 
@@ -78,7 +77,7 @@ class PendingEmbedding(models.Model):
 
 
 class AskedSearch(models.Model):
-    """Somebody searched on request, for what is not kept: whoever searches again soon has not found it."""
+    """A search on request, without its words: an agent that searches again soon has probably not found it."""
 
     agent = models.CharField(max_length=120)
     person = models.CharField(max_length=200, blank=True, default="", db_default="")

@@ -1,5 +1,5 @@
-"""What was said, and what is remembered of it. The embeddings stand in tables of their own, which are only there where
-Postgres has the extension ``vector`` (memory/semantic/vectors)."""
+"""Episodes (messages) and memories. The embeddings are in tables of their own, which only exist if Postgres has the
+extension ``vector`` (memory/semantic/vectors)."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -42,14 +42,14 @@ class Episode(models.Model):
     text = models.CharField(max_length=EPISODE_CHARACTERS)
     # Start and end of each part that only passes on the words of others, in characters.
     quoted = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
-    # The same of each part of which it is open whether the speaker has written it.
+    # The same for each part that the speaker may or may not have written.
     unsure = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
     place = models.BinaryField(null=True, blank=True, help_text="Where it stands in its conversation.")
     hidden_by = models.ForeignKey(
         PromptOpening, models.SET_NULL, null=True, blank=True, help_text="The template of a program that it came of."
     )
     replaced_at = models.DateTimeField(null=True, blank=True, help_text="When its client put another in its place.")
-    # Weight A: what a user says; C: the model's answer; D: what a message only quotes.
+    # Weight A: a user's own words; C: the model's answer; D: quotations in a message.
     lexemes = SearchVectorField(editable=False)
     said_at = models.DateTimeField()
     read_at = models.DateTimeField(null=True, blank=True, help_text="When it was looked through for memories.")
@@ -60,7 +60,7 @@ class Episode(models.Model):
     class Meta:
         db_table = "episode"
         indexes = [
-            # Each search goes through what is not sorted in yet: not 4 MB, as is the default.
+            # Each search scans the pending list: hence not the default of 4 MB.
             GinIndex(fields=["lexemes"], gin_pending_list_limit=64, name="episode_words"),
             models.Index(fields=["agent", "person", "-id"], name="episode_of_a_speaker"),
             models.Index(fields=["project", "-id"], name="episode_of_a_project"),
@@ -91,7 +91,7 @@ class Episode(models.Model):
 
 
 class ForgottenEpisode(models.Model):
-    """The digest of an episode that somebody had forgotten: clients resend what was said, and it stays forgotten."""
+    """The digest of a forgotten episode: clients resend messages, and it stays forgotten."""
 
     digest = models.BinaryField(primary_key=True)
 
@@ -108,7 +108,8 @@ class ForgottenEpisode(models.Model):
 
 
 class ExtractionMark(models.Model):
-    """How far a language model has read what a speaker said in a project, for what is worth remembering."""
+    """The newest of a speaker's episodes in a project that a language model has searched for what is worth
+    remembering."""
 
     agent = models.CharField(max_length=120)
     person = models.CharField(max_length=200, blank=True, default="", db_default="")
@@ -129,7 +130,7 @@ class ExtractionMark(models.Model):
 
 
 class Memory(models.Model):
-    """A sentence that holds until another takes its place. memory/semantic/store.py alone writes it."""
+    """A sentence that holds until another takes its place. Only memory/semantic/store.py writes it."""
 
     class Category(models.TextChoices):
         IDENTITY = "identity"
@@ -273,7 +274,7 @@ class MemoryLineage(models.Model):
 
 
 class MemoryHistory(models.Model):
-    """What happened to a memory. Rows go only with what they tell of, when it is forgotten."""
+    """A change of a memory. Rows are deleted only with a memory that is forgotten."""
 
     class Action(models.TextChoices):
         CREATE = "create"

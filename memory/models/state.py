@@ -1,4 +1,4 @@
-"""What operators have settled for a project."""
+"""The values that operators have decided for a project."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -11,8 +11,8 @@ VALUE_CHARACTERS = 500
 
 
 class ProjectState(models.Model):
-    """One value of a project, by category and key. What it replaced stays, with a pointer to what took its place.
-    memory/semantic/project_state.py alone writes it."""
+    """One value of a project, by category and key. Replaced values stay, with a pointer to their successor. Only
+    memory/semantic/project_state.py writes it."""
 
     class Status(models.TextChoices):
         ACTIVE = "active"

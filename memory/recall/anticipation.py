@@ -25,9 +25,9 @@ from memory.learning.reader import Reading
 def anticipate(
     cache: Cache, readings: Sequence[Reading], now: float, *, agent: str = "", conversation: bytes = b""
 ) -> None:
-    """Changes this process's copy of the graph as the workers will: a fact is replaced or taken out, or its slot is
+    """Change this process's copy of the graph as the workers will: a fact is replaced or taken out, or its slot is
     marked as disputed. ``readings`` are of new messages; ``conversation`` is the digest of its opening."""
-    # The workers know more (what was stated in this hour, what others write meanwhile), so it holds for a while only.
+    # The workers know more (statements of this hour, what others write meanwhile), so the changes expire.
     cache.forget_old_disputes(now)
     for place, stored in cache.expectations.pop_old(now, cache.soas_by_id):
         cache.put_edge(place, stored)
@@ -51,13 +51,13 @@ def anticipate(
 
 
 def _expect(cache: Cache, standing: EdgeRow, match: CueMatch | None, now: float, agent: str) -> None:
-    """The statement is going to take the place of what stands; or that is going to be taken out (None)."""
+    """Expect that the statement takes the place of ``standing``, or, if None, that ``standing`` is taken out."""
     edge, concept_id, dim_id = None, standing.concept_id, standing.dim_id
     if match is not None:
         parent = cache.canonical(match.parent)
         row = cache.soas_by_token.get(parent)
         parent_id = row.id if row is not None else cache.make_up(parent)
-        # As sure as it takes to be shown: it is said in this very prompt.
+        # With the confidence to be shown: it is said in this very prompt.
         edge = EdgeRow(
             concept_id, parent_id, dim_id, match.is_isa, 1.0, "inferred", now, match.channel, agent=agent,
             is_additive=standing.is_additive,
@@ -69,7 +69,7 @@ def _expect(cache: Cache, standing: EdgeRow, match: CueMatch | None, now: float,
 
 
 def _list_standing(cache: Cache, concept_id: int, dim_id: int, is_about: Callable[[str], bool]) -> list[EdgeRow]:
-    """What is in the slot; where all is kept only what a statement is about."""
+    """Return the edges in the slot; where all is kept only those that a statement is about."""
     edges, words = list_edges(cache, concept_id, dim_id), cache.soas_by_id
     return [edge for edge in edges if not edge.is_additive or edge.is_root or is_about(words.get(edge.parent_id, ""))]
 
@@ -77,7 +77,7 @@ def _list_standing(cache: Cache, concept_id: int, dim_id: int, is_about: Callabl
 def judge_statement(
     cache: Cache, match: CueMatch, manner: Manner, now: float, *, agent: str = "", conversation: bytes = b""
 ) -> Judgement:
-    """What a statement that is said now will do. Changes nothing."""
+    """Judge what a statement that is said now will do. Changes nothing."""
     subject, parent_word, dimension = map(cache.canonical, (match.subject, match.parent, match.dimension))
     manner = manner._replace(instead_of=cache.canonical(manner.instead_of))
     if find_mistake(Triple(subject, parent_word, dimension, match.is_isa)):

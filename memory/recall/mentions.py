@@ -1,4 +1,5 @@
-"""Which tokens the messages of one prompt name, taken together and kept up as the conversation grows."""
+"""Collects which tokens the messages of one prompt name, and keeps the collection up to date as the conversation
+grows."""
 
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, field
@@ -13,13 +14,13 @@ MaybeReading = Reading | None
 
 @dataclass(slots=True)
 class Mentions:
-    """What a prompt names. ``salient`` is a superset of the salient names, None where nobody has looked yet."""
+    """The names in a prompt. ``salient`` is a superset of the salient names, None if not determined yet."""
 
     readings: Sequence[Reading]
     names: set[str] = field(default_factory=set)  # all that can be recalled or asked about
     emphasised: set[str] = field(default_factory=set)  # those written as a name
     salient: set[str] | None = None
-    by_user: Sequence[Reading] = ()  # those of the readings that a user himself has said
+    by_user: Sequence[Reading] = ()  # the readings that a user has said themselves
 
     @classmethod
     def of(cls, readings: Sequence[Reading]) -> "Mentions":
@@ -35,21 +36,21 @@ class Mentions:
 
 @dataclass(slots=True)
 class Beginning:
-    """What the messages of a conversation name up to some point."""
+    """The names in the messages of a conversation up to some point."""
 
-    # It grows with the conversation, so that a long history is not gone through again with each turn.
+    # It grows with the conversation, so that a long history is not scanned again with each turn.
     _mentions: Mentions = field(default_factory=lambda: Mentions(()))
-    _taken: list[frozenset[str] | None] = field(default_factory=list)  # of each message, the names taken in
+    _taken: list[frozenset[str] | None] = field(default_factory=list)  # for each message, the names taken in
     _salient: set[str] = field(default_factory=set)
-    _looked_at: tuple[object, ...] = ()  # the state of the cache when all names were looked at
+    _looked_at: tuple[object, ...] = ()  # the state of the cache when all names were checked
     _risen: int = 0
 
     def __len__(self) -> int:
-        """How much it holds: names and messages."""
+        """Return how much it holds: names and messages."""
         return len(self._mentions.names) + len(self._taken)
 
     def take(self, cache: Cache, readings: Sequence[MaybeReading]) -> None:
-        """Takes in the readings from the conversation's first message on; those taken before cost nothing again."""
+        """Take in the readings from the conversation's first message on; those taken before cost nothing again."""
         self._look_again(cache)
         taken = self._taken
         taken.extend([None] * (len(readings) - len(taken)))
@@ -61,7 +62,7 @@ class Beginning:
                 self._mentions.add(reading)
 
     def _look_again(self, cache: Cache) -> None:
-        """Adds the names that became salient since; after a load, or with another threshold, looks at all of them."""
+        """Add the names that became salient since; after a load, or with another threshold, check all of them."""
         state = (cache.loads, cache.loaded_at, cache.tuning.saliency_read_threshold)
         risen = cache.risen.since(self._risen) if state == self._looked_at else None
         if risen is None:
@@ -77,8 +78,8 @@ class Beginning:
         rest: Sequence[MaybeReading],
         quoted: Collection[int] = (),
     ) -> Mentions:
-        """The mentions of a whole prompt: of ``readings``, which were taken, and of the rest. ``quoted``: the places of
-        those that their role has not said."""
+        """Return the mentions of a whole prompt: of ``readings``, which were taken, and of the rest. ``quoted``: the
+        positions of readings that their role has not said."""
         known = self._mentions
         read = [reading for reading in (*readings, *rest) if reading is not None]
         salient = set(self._salient)
@@ -96,9 +97,9 @@ class Beginning:
 
 
 def filter_salient(cache: Cache, names: Set[str]) -> dict[str, SoasRow]:
-    """The salient ones that are not muted, with their rows."""
+    """Return the salient names that are not muted, with their rows."""
     threshold, row_of = cache.tuning.saliency_read_threshold, cache.soas_by_token.get
-    # is_salient written out: a long history asks it thousands of times.
+    # is_salient written out: a long history calls it thousands of times.
     salient = {
         name: row
         for name in names

@@ -24,8 +24,8 @@ SAME: Final = "the facts say so already"
 def choose_notes(
     cache: Cache, found: Sequence[ShownNote], shown: Block, recalled: Sequence[ShownFact], tokens_left: int
 ) -> tuple[list[ShownNote], dict[NoteKey, str]]:
-    """Choose of the notes, the best first, those that are added to what the prompt shows (``shown``) beside the facts
-    that are ``recalled`` now; also return for each why it is in or out."""
+    """Choose the notes, given best first, to be added to what the prompt shows (``shown``) beside the facts that are
+    ``recalled`` now; also return for each why it is in or out."""
     tuning, reasons = cache.tuning, dict[NoteKey, str]()
     budgets = {"memory": tuning.recollection_max_memory_tokens, "episode": tuning.recollection_max_episode_tokens}
     room = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in budgets.items()}
@@ -60,7 +60,7 @@ def choose_notes(
 
 def contradicts_facts(cache: Cache, text: str) -> bool:
     """True if the text gives a slot another value than its fact, or takes that back: a block must not contradict
-    itself. What disputes the fact is no reason, since the block says so."""
+    itself. A value that disputes the fact is no reason, since the block says so."""
     for match in find_cues(text, vocabulary=cache):
         concept, parent, dim = map(cache.canonical, (match.subject, match.parent, match.dimension))
         rows = cache.soas_by_token.get(concept), cache.soas_by_token.get(dim)
@@ -75,7 +75,7 @@ def contradicts_facts(cache: Cache, text: str) -> bool:
                 return True
             continue
         standing = list_edges(cache, *slot)
-        if not standing and match.dimension == TYPE:  # what something is may stand in another dimension
+        if not standing and match.dimension == TYPE:  # what something is may be in another dimension
             standing = [edge for edge in cache.urd_by_concept.get(slot[0], ()) if edge.is_isa]
         if not is_known and any(not (edge.is_additive or edge.is_root) for edge in standing):
             return True
@@ -83,7 +83,7 @@ def contradicts_facts(cache: Cache, text: str) -> bool:
 
 
 def renew_note(cache: Cache, note: ShownNote) -> ShownNote | None:
-    """The note as it would be shown now; None where it does not hold."""
+    """Return the note as it would be shown now; None if it no longer holds."""
     if note.key not in cache.changed_notes:
         return note
     state = cache.changed_notes[note.key]

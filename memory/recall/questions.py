@@ -1,4 +1,4 @@
-"""Which unknown concepts of a prompt are asked about: seldom, and only names that users speak of."""
+"""Chooses the unknown concepts of a prompt that are asked about: seldom, and only names that users speak of."""
 
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
@@ -16,24 +16,24 @@ from memory.learning.speech import Speech, read_speech
 from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
 
-# Of a prompt's messages that are looked through for names, and of such names. What lies beyond is known when they are
-# resent.
+# Limits on a prompt's messages that are searched for names, and on such names. The rest is read when it is resent.
 LISTENED_MAX: Final = 8_000  # characters
 FRESH_MAX: Final = 20
-# Of a conversation's budget: blocks stay where they are, so early questions must leave room for later facts.
+# Of a conversation's budget: blocks stay in place, so early questions must leave room for later facts.
 QUESTIONS_SHARE: Final = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """``refusal`` says why this agent is asked nothing; empty where it may be. ``asked``: the concepts that its
-    conversation was asked about."""
+    """The questions that an agent may be sent. ``refusal``: why none; empty if it may be asked. ``asked``: the concepts
+    that its conversation was asked about."""
 
     refusal: str = ""
     asked: frozenset[str] = frozenset()
 
     def count_allowed(self, tuning: Tuning, shown: Block) -> tuple[int, str]:
-        """How many questions there may be now, beside what the prompt shows already, and why there are none."""
+        """Return how many questions are allowed now, beside what the prompt shows already, and why if there are
+        none."""
         left = tuning.questions_per_conversation_max - len(self.asked)
         if not tuning.zero_hit_max:
             return 0, "questions are switched off"
@@ -49,10 +49,10 @@ ANYBODY: Final = Asking()
 def choose_askable(
     cache: Cache, unknown: Sequence[SalientConcept], mentions: Mentions, count: int, reasons: dict[str, str]
 ) -> list[SalientConcept]:
-    """Those of the unknown concepts that may be asked about, in order of priority, with the names as they are written;
-    a few more than ``count``. Why the others are not is added to ``reasons``."""
+    """Return the unknown concepts that may be asked about, in order of priority, with the names as they are written; a
+    few more than ``count``. The reasons against the others are added to ``reasons``."""
     in_order = by_priority(unknown)
-    # By each name that a concept goes by, the concept's own.
+    # Maps each name of a concept to the concept's own.
     token_of = {name: one.token for one in in_order for name in (one.token, *cache.spellings.get(one.row.id, ()))}
     room = _Room()
     spoken = _find_spoken(cache, token_of.keys(), mentions.by_user, room)
@@ -61,7 +61,7 @@ def choose_askable(
         (one.token for one in in_order if one.token not in written), "no name that a user speaks of"
     )
     candidates = [one for one in in_order if one.token in written]
-    first, rest = candidates[: 2 * count], candidates[2 * count :]  # for these few, more is found out
+    first, rest = candidates[: 2 * count], candidates[2 * count :]  # these few are examined further
     few = {one.token for one in first}
     names = {name for name, token in token_of.items() if token in few}
     left_out: dict[str, str] = {}
@@ -87,7 +87,7 @@ def _find_spoken(cache: Cache, tokens: Collection[str], by_user: Sequence[Readin
 
 
 def _find_identifiers(cache: Cache, readings: Sequence[Reading], tokens: Set[str], room: "_Room") -> set[str]:
-    """Those of the names that the prompt's code uses for itself."""
+    """Return the names that the prompt's code uses for itself."""
     found: set[str] = set()
     for reading in reversed(readings) if tokens else ():
         found.update(_listen(cache, reading, tokens, room).identifiers.intersection(tokens))
@@ -96,13 +96,13 @@ def _find_identifiers(cache: Cache, readings: Sequence[Reading], tokens: Set[str
 
 @dataclass(slots=True)
 class _Room:
-    """How many characters may still be listened to for one prompt."""
+    """The characters that may still be searched for one prompt."""
 
     left: int = LISTENED_MAX
 
 
 def _listen(cache: Cache, reading: Reading, tokens: Set[str], room: _Room) -> Speech:
-    """What the message shows of these names. Of each it is found out once, as far as there is room."""
+    """Return what the message shows of these names. Each name is looked for once, as far as there is room."""
     new = (reading.names & tokens) - reading.listened
     if new and room.left > 0:
         more = finish(read_speech(cache, reading.role, reading.text[:LISTENED_MAX], new))

@@ -46,8 +46,8 @@ EMPTY_TOKENS = count_tokens(block_length([]))  # of a block without a line
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """The block, the style of its facts, the rows asked about, and per salient concept, and per value of the project,
-    memory and episode, why it is in or out."""
+    """The block, the style of its facts, the rows asked about, and why each salient concept, value of the project,
+    memory and episode is in or out."""
 
     block: Block = NOTHING
     style: Style = "sentences"
@@ -70,11 +70,12 @@ def recollect(
     within: ProjectPrompt = NO_PROJECT,
     speaker: Holder | None = None,
 ) -> Recollection:
-    """What is recalled for these messages to a model, less what their prompt shows already (``shown``, all of its
-    blocks as one). ``stood``: the facts of a block that this one replaces; ``found``: the memories and episodes that
-    belong to the prompt, the best first; ``linked``: facts about concepts that it does not name, found from their
-    parent; ``within``: whose state it is given; ``speaker``: whose own facts. ``now`` is in seconds
-    since the epoch."""
+    """Recall what belongs to these messages to a model, without what their prompt shows already.
+
+    ``shown``: all of the prompt's blocks as one; ``stood``: the facts of a block that this one replaces; ``found``: the
+    memories and episodes that belong to the prompt, the best first; ``linked``: facts about concepts that it does not
+    name, found from their parent; ``within``: the project whose state it is given; ``speaker``: whose own facts it is
+    given. ``now`` is in seconds since the epoch."""
     style, graph = cache.tuning.style_for(model), SpeakersGraph.of(cache, speaker)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     left = cache.tuning.recollection_max_total_tokens - shown.tokens
@@ -110,7 +111,7 @@ def _select(
     asking: Asking,
     linked: Sequence[TripleIds],
 ) -> tuple[Selection, dict[str, str]]:
-    """The facts and questions of the block, and why other concepts have no part in it."""
+    """Select the facts and questions of the block, and say why other concepts are not in it."""
     cache = graph.cache
     known, unknown, reasons = _sort(graph, salient, mentions, now, shown, asking.asked)
     known += _list_linked(cache, linked, {candidate.token for candidate in known}, now, shown)
@@ -134,13 +135,13 @@ def _select(
 
 
 def still_holds(cache: Cache, block: Block, now: float, speaker: Holder | None = None) -> bool:
-    """True if all that the block says would still be said to the speaker: state, facts and notes as they were shown,
+    """True if everything in the block would still be said to the speaker: state, facts and notes as they were shown,
     questions unanswered."""
     if not all(map(cache.states.holds, block.states)):
         return False
     if block.notes and not still_hold(cache, block.notes):
         return False
-    # What has come to be known besides takes nothing back: taking a block out costs the model its prompt cache.
+    # Additional knowledge removes no block: removing one costs the model its prompt cache.
     graph = SpeakersGraph.of(cache, speaker)
     for word in block.questions:
         row = cache.soas_by_token.get(word)
@@ -156,7 +157,7 @@ def _is_in_force_as_shown(graph: SpeakersGraph, fact: ShownFact, bounds: Bounds)
     if concept is None or dim is None or is_closed_class(fact.concept) or cache.is_muted(fact.concept, concept):
         return False
     if fact.concept in cache.alias_rows or fact.dimension in cache.alias_rows:
-        return False  # it is called otherwise now
+        return False  # it has another name now
     edge = cache.urd_by_concept_dim.get((concept.id, dim.id))
     if edge is None and (parent := cache.soas_by_token.get(fact.parent)) is not None:
         edge = graph.find_edge(TripleIds(concept.id, dim.id, parent.id))
@@ -185,8 +186,8 @@ def _sort(
     shown: Block,
     asked: Collection[str],
 ) -> tuple[list[SalientConcept], list[SalientConcept], dict[str, str]]:
-    """Candidates with facts that are not shown yet, candidates to ask about, which were not ``asked`` before, and why
-    the others are neither."""
+    """Return candidates with facts that are not shown yet, candidates to ask about, which were not ``asked`` before,
+    and why the others are neither."""
     cache = graph.cache
     half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
     shown_places, asked_before = _list_places(shown.facts), {*shown.questions, *asked}
@@ -198,12 +199,12 @@ def _sort(
             if word in salient or word in done or (own.is_common and spelling not in mentions.emphasised):
                 continue
             done.add(word)
-        if is_closed_class(word):  # of an earlier version, which took facts about them
+        if is_closed_class(word):  # of an earlier version, which accepted facts about them
             reasons[word] = "a word of grammar"
         elif row.is_common and not (own or word in mentions.emphasised or (edges and _is_taught(word, edges[0]))):
             reasons[word] = "a common word"
         elif edges:
-            # Before what is shown already is left out: else each block would go on to weaker facts.
+            # Before shown facts are left out: otherwise each block would continue with weaker facts.
             strongest = find_strongest(edges, bounds, names)
             facts = strongest
             if shown_places:
@@ -224,7 +225,8 @@ def _sort(
 def _list_linked(
     cache: Cache, linked: Sequence[TripleIds], listed: Collection[str], now: float, shown: Block
 ) -> list[SalientConcept]:
-    """The concepts of these facts that are not ``listed`` yet, with those facts that are in force and not shown."""
+    """Return the concepts of these facts that are not ``listed`` yet, with those facts that are in force and not
+    shown."""
     bounds, names, shown_places = _bounds(cache.tuning, now), cache.soas_by_id, _list_places(shown.facts)
     edges: dict[str, list[EdgeRow]] = {}
     for ids in linked:
@@ -239,7 +241,8 @@ def _list_linked(
 
 
 def _list_places(facts: Collection[ShownFact]) -> set[tuple[str, ...]]:
-    """Where they stand, in words: their slots, and with their parents, which tells them apart where all is kept."""
+    """Return the places of facts, in words: their slots, and also with their parents, which differ where all is
+    kept."""
     return {place for fact in facts for place in (fact[:2], fact[:3])}
 
 
@@ -255,10 +258,10 @@ def _leave_out_stated(
     stood: Collection[ShownFact],
     reasons: dict[str, str],
 ) -> list[SalientConcept]:
-    """The candidates less the facts that the prompt's own prose states: repeated, they would say less than stands above
-    them, in more tokens. A line that stood stays: without it the prompt would begin otherwise."""
+    """Leave out the facts that the prompt's own prose states: repeated, they would say less than the prose, in more
+    tokens. A line that was there before stays: without it the prompt would begin differently."""
     cache = graph.cache
-    # In most turns nothing is known that is not shown yet: then nothing of a long history is gone through.
+    # In most turns nothing is known that is not shown yet: then a long history is not scanned.
     stated: dict[str, list[CueMatch]] = {candidate.token: [] for candidate in known}
     names = {name for one in known for name in (one.token, *cache.spellings.get(one.row.id, ()))}
     for reading in readings if known else ():
@@ -283,8 +286,8 @@ def _leave_out_stated(
 
 
 def _is_only_repeated(graph: SpeakersGraph, edge: EdgeRow, stated: Sequence[CueMatch]) -> bool:
-    """True if the statements say the fact, or a more specific one, and no other value of its slot: then the model has
-    to be told which one holds. So it has where the fact is disputed."""
+    """True if the statements say the fact, or a more specific one, and no other value of its slot, and it is not
+    disputed: otherwise the model has to be told which one holds."""
     cache = graph.cache
     parent = cache.soas_by_id[edge.parent_id]
     own, is_contradicted = False, graph.find_dispute(edge)[0]
@@ -294,7 +297,7 @@ def _is_only_repeated(graph: SpeakersGraph, edge: EdgeRow, stated: Sequence[CueM
             continue
         said = cache.canonical(match.parent)
         if edge.is_additive and said != parent:
-            continue  # they stand beside each other
+            continue  # they are beside each other
         if match.kind is SpeechAct.RETRACTS or (said != parent and not said.endswith(f"_{parent}")):
             is_contradicted = True
         own = own or (match.channel not in OTHERS and not match.is_hedged)
@@ -302,8 +305,8 @@ def _is_only_repeated(graph: SpeakersGraph, edge: EdgeRow, stated: Sequence[CueM
 
 
 def _is_taught(word: str, strongest: EdgeRow) -> bool:
-    """True if somebody who may has made a concept of the common word, so that it is recalled even where it is not
-    written as a name. An agent may do so with rare ones: a line about `file` would be in nearly every prompt."""
+    """True if somebody entitled has made a concept of the common word, so that it is recalled even if it is not written
+    as a name. An agent may do so with rare words: a line about `file` would be in nearly every prompt."""
     channel = channel_of_edge(strongest)
     is_by_operator = channel == Channel.OPERATOR and not strongest.is_root
     return is_by_operator or (channel == Channel.GUTASK and word not in FREQUENT)

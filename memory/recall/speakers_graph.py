@@ -1,4 +1,4 @@
-"""The graph as one speaker is given it: the facts that all share, and beside them those that hold for this speaker
+"""The graph as one speaker sees it: the facts that all share, and beside them those that hold for this speaker
 alone."""
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from memory.cache.places import find_edge
 from memory.cache.state import Cache
 from memory.domain.types import EdgeRow, TripleIds
 
-RIVALS_MAX: Final = 3  # values of a disputed fact that are shown beside the one that stands
+RIVALS_MAX: Final = 3  # values of a disputed fact that are shown beside the current one
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class SpeakersGraph:
 
     @classmethod
     def of(cls, cache: Cache, speaker: Holder | None) -> "SpeakersGraph":
-        """``speaker``: None for nobody, who is given only what all share."""
+        """Make the graph of a speaker; None sees only what all share."""
         own = cache.own_facts.of(speaker, cache.tuning.share_unsure) if speaker is not None else NONE
         return cls(cache, own)
 
@@ -28,7 +28,7 @@ class SpeakersGraph:
         return concept_id in self.cache.urd_by_concept or concept_id in self.own
 
     def edges_about(self, concept_id: int) -> Sequence[EdgeRow]:
-        """The strongest first; of a slot that holds one fact, the one that all share."""
+        """Return the edges, the strongest first; in a slot that holds one fact, the shared one."""
         shared = self.cache.urd_by_concept.get(concept_id, ())
         own = self.own.get(concept_id)
         if own is None:
@@ -37,7 +37,6 @@ class SpeakersGraph:
         return [*(edge for edge in shared if not edge.is_root), *alone, *(edge for edge in shared if edge.is_root)]
 
     def find_edge(self, ids: TripleIds) -> EdgeRow | None:
-        """What is in the place of this triple."""
         edge = find_edge(self.cache, ids)
         if edge is not None or ids.concept_id not in self.own:
             return edge
@@ -45,12 +44,12 @@ class SpeakersGraph:
         return next((own for own in in_slot if not own.is_additive or own.parent_id == ids.parent_id), None)
 
     def find_dispute(self, edge: EdgeRow) -> tuple[bool, tuple[str, ...]]:
-        """True if the fact is disputed, and by which other values, the newest first; a retraction names none."""
+        """Return whether the fact is disputed, and by which other values, the newest first; a retraction names none."""
         cache, slot = self.cache, (edge.concept_id, edge.dim_id)
         standing = cache.soas_by_id.get(edge.parent_id)
         rivals: list[str] = []
         is_disputed = slot in cache.pending_by_concept_dim
-        if is_disputed and edge.is_additive:  # another parent that would close a cycle is nothing against this one
+        if is_disputed and edge.is_additive:  # another parent that would close a cycle does not count against this one
             return standing in cache.list_claimed(slot), ()
         if is_disputed:
             rivals = [parent for parent in cache.list_claimed(slot) if parent != standing]
@@ -61,5 +60,5 @@ class SpeakersGraph:
         return is_disputed or bool(rivals), tuple(rivals[:RIVALS_MAX])
 
     def _find_shared(self, own: EdgeRow) -> EdgeRow | None:
-        """The shared fact in the place of one that is the speaker's own."""
+        """Return the shared fact in the place of one that is the speaker's own."""
         return find_edge(self.cache, TripleIds(own.concept_id, own.dim_id, own.parent_id))

@@ -1,4 +1,4 @@
-"""Which of a project's state goes into a block."""
+"""Chooses which values of a project go into a block."""
 
 from typing import Final, NamedTuple
 
@@ -24,15 +24,15 @@ NO_PROJECT: Final = ProjectPrompt()
 def choose_states(
     cache: Cache, prompt: ProjectPrompt, shown: Block, tokens_left: int
 ) -> tuple[list[ShownState], dict[NoteKey, str]]:
-    """What is added to what the prompt shows (``shown``), in the order in which it is printed, and for each that was
-    looked at why it is in or out: all that was set where that fits, else what the prompt names, and what was set
-    last."""
+    """Choose the values to add to what the prompt shows (``shown``), in printing order, and say for each that was
+    examined why it is in or out: all values if they fit, otherwise those that the prompt names, and the latest."""
     known = cache.states.of(prompt.project)
     if not known.rows:
         return [], {}
     budget = cache.tuning.recollection_max_state_tokens * CHARACTERS_PER_TOKEN
     left = min(budget, tokens_left * CHARACTERS_PER_TOKEN)
-    # What is given without being named is bounded in all blocks together: else each turn would go on to older ones.
+    # Values that are given without being named are bounded over all blocks: otherwise each turn would continue with
+    # older ones.
     unasked = budget - sum(state.length for state in shown.states)
     before, chosen = {state.id for state in shown.states}, dict[int, ShownState]()
     reasons = {NoteKey("state", state.id): GIVEN_BEFORE for state in shown.states}

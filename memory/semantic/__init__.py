@@ -1,1 +1,1 @@
-"""What was said is found again: episodes (messages), memories (sentences that hold), their embeddings, their search."""
+"""Semantic memory: episodes (messages), memories (sentences that hold), their embeddings."""

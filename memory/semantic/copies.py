@@ -1,5 +1,5 @@
-"""Memories and episodes of another database, or of an earlier time, taken in as a file has them. All functions run
-inside the caller's transaction."""
+"""Adds memories and episodes of another database, or of an earlier time, as a file has them. All functions run inside
+the caller's transaction."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from memory.semantic.domain.scope import Scope
 from memory.semantic.lexemes import LEXEMES
 from memory.semantic.store import Action, Change, describe_change, scope_of, take_snapshot
 
-# For each text the memory that says it: what is of a person for themselves, the rest for all of the project. In SQL,
-# because Python makes small letters of some others than Postgres does.
+# For each text the memory that says it: personal ones of the same person, the rest anywhere in the project. In SQL,
+# because Python lower-cases some characters differently from Postgres.
 FIND_SAME: Final = """
     SELECT DISTINCT ON (place) place, memory.id, memory.status = 'active'
     FROM unnest(%(texts)s::text[], %(projects)s::int8[], %(agents)s::text[], %(persons)s::text[],
@@ -30,7 +30,7 @@ LEAVE_OUT_EPISODES: Final = """
     SELECT digest, 'known' FROM episode WHERE digest = ANY(%(digests)s)
     UNION ALL SELECT digest, 'forgotten' FROM forgotten_episode WHERE digest = ANY(%(digests)s)
 """
-# It was read for memories where it was said: what came of it is in the file, or was decided about.
+# It was read for memories where it was said: the results are in the file, or were decided about.
 INSERT_EPISODES: Final = f"""
     INSERT INTO episode
         (digest, conversation, agent, person, project_id, role, text, quoted, lexemes, said_at, read_at)
@@ -57,7 +57,7 @@ class EpisodeCopy(NamedTuple):
 
 @dataclass(slots=True)
 class Ties:
-    """What a memory has to do with others, by their ids. ``disputes``: how sure it was before each contradicted it."""
+    """A memory's relations to others, by their ids. ``disputes``: its confidence before each contradicted it."""
 
     superseded_by: int | None = None
     merged_into: int | None = None
@@ -67,14 +67,15 @@ class Ties:
 
 
 def lock_memories() -> None:
-    """Until the end of the transaction nobody else writes one, or looks at one in order to write. All is locked at
-    once: Postgres has no room for a lock on each place of a large file."""
+    """Keep others from writing memories, or from reading them in order to write, until the end of the transaction.
+    Locks the whole table: Postgres has no room for a lock on each place of a large file."""
     with connection.cursor() as cursor:
         cursor.execute("LOCK TABLE memory IN EXCLUSIVE MODE")
 
 
 def find_same(memories: Sequence[Memory], last: int) -> dict[int, tuple[int, bool]]:
-    """By their place in the sequence, those that are here, up to the id ``last``, with whether they are active."""
+    """Return, by position in the sequence, the existing memories up to the id ``last``, with whether they are
+    active."""
     said = columns(
         [
             (one.text, one.project_id, one.agent, one.person, scope_of(one).is_personal(one.category), one.said_at)
@@ -88,13 +89,13 @@ def find_same(memories: Sequence[Memory], last: int) -> dict[int, tuple[int, boo
 
 
 def add(memories: Sequence[Memory], by: Change) -> None:
-    """With all that they say of themselves; they are embedded by the queue."""
+    """Add memories as they describe themselves; the queue embeds them."""
     Memory.objects.bulk_create(memories)
     MemoryHistory.objects.bulk_create([describe_change(memory, Action.CREATE, by, None) for memory in memories])
 
 
 def tie(memories: Mapping[Memory, Ties], by: Change) -> None:
-    """Ties the memories, which were just added, to each other, and to episodes."""
+    """Tie the memories, which were just added, to each other, and to episodes."""
     for memory, ties in memories.items():
         memory.superseded_by_id, memory.merged_into_id = ties.superseded_by, ties.merged_into
     Memory.objects.bulk_update(
@@ -127,7 +128,7 @@ def tie(memories: Mapping[Memory, Ties], by: Change) -> None:
 
 
 def leave_out_episodes(digests: Iterable[bytes]) -> dict[bytes, str]:
-    """Those that are known here, or that somebody has forgotten: they stay so."""
+    """Return the digests that are known here, or that somebody has forgotten, with the reason: they stay so."""
     return {bytes(digest): why for digest, why in fetch_rows(LEAVE_OUT_EPISODES, {"digests": list(digests)})}
 
 

@@ -16,21 +16,21 @@ from memory.models.semantic import CONVERSATION_BYTES
 
 SHOWN: Final = 5  # texts of each kind
 FORGOTTEN: Final = "forgotten"  # the signal to all processes
-# What else goes, in the same transaction, by the table ``going``. Apps that this one does not know add theirs when they
-# are ready.
+# Delete further rows, in the same transaction, by the table ``going``. Apps that this one does not know add theirs when
+# they are ready.
 followers: list[Callable[[Any], None]] = []
 
-# All words in any order and inflection, or the text as it is, which may be no words at all.
+# All words in any order and inflection, or the text as it is, which may have no words at all.
 HAS_WORDS: Final = "(lexemes @@ plainto_tsquery('english', %(words)s) OR strpos(lower(text), lower(%(words)s)) > 0)"
-# Of what was said at an unknown time, when it was read (memory.domain.timing.undate).
+# If it was said at an unknown time, when it was read (memory.domain.timing.undate).
 FIRST_SEEN: Final = f"""(CASE WHEN said_at < to_timestamp({FIRST_DATED})
     THEN said_at + make_interval(secs => {UNDATED_S}) ELSE said_at END)"""
 MAKE_ROOM: Final = "CREATE TEMP TABLE going (kind text, row bigint, PRIMARY KEY (kind, row)) ON COMMIT DROP"
-# Locked: a worker that reads one has made its memories when this goes on.
+# Locked: a worker that reads one has made its memories when this continues.
 FIND_EPISODES: Final = """
     INSERT INTO going SELECT 'episode', id FROM episode WHERE {chosen} FOR UPDATE
 """
-# What has the words or was chosen by itself goes in any case; else what nothing supports any more that stays.
+# Memories that have the words, or were selected themselves, go in any case; others if nothing that stays supports them.
 FIND_MEMORIES: Final = """
     INSERT INTO going SELECT 'memory', id FROM memory WHERE {by_words} OR (
         ({chosen} OR EXISTS (
@@ -55,14 +55,14 @@ LOSE_EVIDENCE: Final = """
     UPDATE memory SET evidence_count = greatest(evidence_count - count, 0)
     FROM (SELECT memory_id, count(*) FROM lost GROUP BY memory_id) AS found WHERE memory.id = memory_id
 """
-# What a memory that stays once said.
+# What a remaining memory once said.
 FORGET_HISTORY: Final = """
     DELETE FROM memory_history
     WHERE strpos(lower(concat_ws(' ', before ->> 'text', after ->> 'text', reason)), lower(%(words)s)) > 0
 """
 
-# Tables of what else is kept of a speaker, with the names of its columns for the agent and the person behind it. Apps
-# that this one does not know add theirs when they are ready.
+# Other tables about a speaker, with the names of their columns for the agent and the person behind it. Apps that this
+# one does not know add theirs when they are ready.
 of_speakers: dict[str, tuple[str, str]] = {
     "asked_search": ("agent", "person"),
     "extraction_mark": ("agent", "person"),
@@ -73,8 +73,8 @@ of_speakers: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ForgetScope:
-    """What is to be forgotten: what all that is given here holds for. ``conversation``: its digest, as ``/why`` has
-    it, in hexadecimal digits. ``ids``: of these rows of a ``kind``, episode or memory."""
+    """The selection to be forgotten: everything that matches all given conditions. ``conversation``: its digest, as
+    ``/why`` shows it, in hexadecimal digits. ``ids``: rows of a ``kind``, episode or memory."""
 
     agent: str = ""
     person: str = ""
@@ -86,7 +86,7 @@ class ForgetScope:
     ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises ValueError."""
+        """Check the conditions. Raises ValueError."""
         words = self.words.strip()
         if not any((self.agent, self.person, self.conversation, self.since, self.until, words, self.ids)):
             raise ValueError("Nothing is selected")
@@ -101,7 +101,7 @@ class ForgetScope:
         return names | {"since": self.since, "until": self.until, "ids": list(self.ids)}
 
     def condition_of(self, kind: str) -> str:
-        """In SQL."""
+        """Return the condition in SQL."""
         tests = {
             "agent = %(agent)s": self.agent,
             "person = %(person)s": self.person,
@@ -120,7 +120,7 @@ class ForgetScope:
 
 
 class Forgotten(NamedTuple):
-    """How many, and the newest of them."""
+    """The numbers of forgotten rows, and the newest texts."""
 
     episodes: int
     memories: int
@@ -128,8 +128,8 @@ class Forgotten(NamedTuple):
 
 
 def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
-    """Takes out what is selected for good, with its vectors and its history. What was forgotten does not come back
-    where clients resend it. ``is_trial``: only counts."""
+    """Forget the selection for good, with its vectors and its history. Forgotten episodes do not come back when clients
+    resend them. ``is_trial``: only count."""
     values, chosen = selection.values, selection.condition_of("memory")
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(MAKE_ROOM)
@@ -137,7 +137,7 @@ def forget(selection: ForgetScope, *, is_trial: bool = False) -> Forgotten:
         episodes = cursor.rowcount
         memories = 0
         by_words = chosen if values["words"] or values["ids"] else "false"
-        while True:  # of memories that were made of memories
+        while True:  # repeated for memories that were made of memories
             cursor.execute(FIND_MEMORIES.format(chosen=chosen, by_words=by_words), values)
             if cursor.rowcount <= 0:
                 break
@@ -175,7 +175,7 @@ def _delete(cursor: Any, values: dict[str, Any]) -> None:
 
 
 def prune_episodes(now: datetime) -> int:
-    """Deletes what was said so long ago that it is not kept any more; returns how many. Memories made of it stay."""
+    """Delete episodes older than the retention setting; return how many. Memories made of them stay."""
     kept = timedelta(days=Config.tuning().episode_days)
     first_dated = datetime.fromtimestamp(FIRST_DATED, UTC)
     old = Q(said_at__lt=now - kept, said_at__gte=first_dated) | Q(said_at__lt=now - kept - timedelta(seconds=UNDATED_S))

@@ -1,4 +1,5 @@
-"""Which texts are near each other in meaning, by their vectors: all with all, as only the consolidation asks."""
+"""Finds texts that are near each other in meaning, by their vectors: all with all, which only the consolidation
+needs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -20,7 +21,7 @@ NEAREST: Final = """
 
 
 def find_near_pairs(memory_ids: Sequence[int], least: float) -> Iterator[tuple[int, int]]:
-    """The pairs of memories whose cosine is above the least, each once."""
+    """Yield the pairs of memories whose cosine is above ``least``, each once."""
     keys, matrix = load_vectors("memory", memory_ids)
     for start in range(0, len(keys), BLOCK):
         near = (matrix[start : start + BLOCK] @ matrix.T > least).nonzero()
@@ -32,7 +33,7 @@ def find_near_pairs(memory_ids: Sequence[int], least: float) -> Iterator[tuple[i
 def find_near_episodes(
     texts: tuple[Sequence[int], Any], episode_ids: Sequence[int], least: float
 ) -> Iterator[tuple[int, int]]:
-    """Of each memory or episode, whose vectors these are, the episodes at this cosine at least."""
+    """Yield for each memory or episode with these vectors the episodes whose cosine is at least ``least``."""
     keys, matrix = texts
     said, vectors = load_vectors("episode", episode_ids)
     if keys and said:
@@ -41,14 +42,14 @@ def find_near_episodes(
 
 
 def find_near_memories(rows: QuerySet[Memory], vector: Sequence[float], least: float) -> list[int]:
-    """The ids of those of the rows whose cosine with a vector of the current embedder is above the least."""
+    """Return the ids of the rows whose cosine with a vector of the current embedder is above ``least``."""
     statement, parameters = rows.order_by().values("pk").query.sql_with_params()
     shown = f"[{','.join(f'{number:.4g}' for number in vector)}]"
     return [key for (key,) in fetch_rows(NEAREST.format(rows=statement), [*parameters, shown, 1 - least])]
 
 
 def load_vectors(kind: str, ids: Sequence[int]) -> tuple[list[int], Any]:
-    """The ids of those that the current embedder has embedded, and a matrix with a row for each."""
+    """Return the ids of those that the current embedder has embedded, and a matrix with a row for each."""
     import numpy  # late: a server without vectors never loads it
 
     rows = fetch_rows(VECTORS.format(kind=kind), [list(ids)])

@@ -12,7 +12,8 @@ Status = ProjectState.Status
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """``row`` is what holds; ``replaced``: what held until now, which is ``row`` where that says the same."""
+    """A written value. ``row`` is the current one; ``replaced``: the one until now, which is ``row`` if that says the
+    same."""
 
     row: ProjectState
     replaced: ProjectState | None
@@ -23,8 +24,8 @@ class Written:
 
 
 def lock_standing(project: Project, category: str, key: str) -> ProjectState | None:
-    """What holds in this place, which nobody else writes until the end of the transaction."""
-    # What refers to the project takes a weaker lock: nobody who remembers something in it waits.
+    """Return the current value in this place, which nobody else writes until the end of the transaction."""
+    # References to the project take a weaker lock: nobody who remembers something in it waits.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     return ProjectState.objects.filter(project=project, category=category, key=key, status=Status.ACTIVE).first()
 
@@ -39,7 +40,7 @@ def write(
     reason: str = "",
     set_at: datetime | None = None,
 ) -> Written:
-    """The value holds from now on; what held stays, and points to it."""
+    """Make this the current value; the former one stays, and points to it."""
     standing = lock_standing(project, category, key)
     if standing is not None and standing.value == value:
         return Written(standing, standing)
@@ -61,7 +62,7 @@ def write(
 
 
 def archive(row: ProjectState, heir: ProjectState | None, *, actor: str = "", reason: str = "") -> None:
-    """It holds no more; ``heir`` has taken its place, where one has."""
+    """Supersede a value; ``heir`` has taken its place, if any."""
     row.status, row.superseded_by = Status.SUPERSEDED, heir
     row.archived_at, row.is_disputed = timezone.now(), False
     row.archived_by, row.archive_reason = actor, reason
@@ -69,7 +70,7 @@ def archive(row: ProjectState, heir: ProjectState | None, *, actor: str = "", re
 
 
 def put_back(row: ProjectState) -> None:
-    """It holds again. The caller has seen to it that nothing else does in its place."""
+    """Make a value current again. The caller must ensure that its place is empty."""
     row.status, row.superseded_by, row.archived_at = Status.ACTIVE, None, None
     row.archived_by = row.archive_reason = ""
     row.save(update_fields=["status", "superseded_by", "archived_at", "archived_by", "archive_reason"])

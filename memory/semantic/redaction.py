@@ -1,4 +1,4 @@
-"""Takes a secret out of what was said: the text, and the words by which it is found. A worker embeds it anew."""
+"""Removes a secret from episodes: from the text, and the words by which it is found. A worker embeds it anew."""
 
 from collections import Counter
 from typing import Final
@@ -25,7 +25,7 @@ EMBED_ANEW: Final = """
 
 @transaction.atomic
 def redact_episodes(secret: KnownSecret) -> Counter[str]:
-    """Where it was, by ``table.column``."""
+    """Redact episodes; return where the secret was, by ``table.column``."""
     with connection.cursor() as cursor:
         cursor.execute(FIND, [secret.literals])
         found = cursor.fetchall()

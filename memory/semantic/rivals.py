@@ -1,5 +1,5 @@
-"""Which memories cannot hold beside each other, and the locks on the places where they would meet. All functions run
-inside the caller's transaction."""
+"""Finds memories that cannot both hold, and locks the places where they would meet. All functions run inside the
+caller's transaction."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -17,12 +17,12 @@ from memory.semantic.domain import consolidation, slots
 from memory.semantic.domain.scope import kind_of, list_kindred
 from memory.semantic.store import Draft, Status, scope_of
 
-SAME_BEGINNING: Final = 2  # words with which two sentences begin that tell the values of one slot
+SAME_BEGINNING: Final = 2  # words that the beginnings of two sentences about one slot share
 REWORDED_MAX: Final = 100  # memories of a speaker that begin alike, the newest
 
 
 def find_rivals(memory: Memory) -> list[Memory]:
-    """The active memories that cannot hold beside this one, the oldest first, locked."""
+    """Return the active memories that cannot hold beside this one, the oldest first, locked."""
     names = [name for name in (memory.slot, memory.other_slot) if name]
     opposed = [text.lower() for text in (slots.denied_by(memory.text), *slots.list_denials(memory.text)) if text]
     is_of_kind = Q(category__in=list_kindred(memory.category))
@@ -33,13 +33,13 @@ def find_rivals(memory: Memory) -> list[Memory]:
     )
     rows = rows.exclude(pk=memory.pk)
     is_own = Q(agent=memory.agent, person=memory.person)
-    # What concerns a person is contradicted by nobody else, who may not even learn that it is there.
+    # A personal memory is contradicted by nobody else, who may not even learn that it exists.
     rows = rows.filter(is_own if scope_of(memory).is_personal(memory.category) else is_own | Q(is_personal=False))
     return [row for row in rows.select_for_update(of=("self",)).order_by("id") if are_rivals(memory, row)]
 
 
 def find_reworded(held: QuerySet[Memory], text: str) -> list[Memory]:
-    """Return those of some memories that tell another value of the slot that a sentence tells, the newest first."""
+    """Return the memories that give another value to the slot that a sentence is about, the newest first."""
     slots_told = {claim.slot for claim in read_claims(text)}
     begins = " ".join(text.split()[:SAME_BEGINNING])
     rows = held.filter(Q(slot__in=slots_told - {""}) | Q(text__istartswith=begins)).order_by("-said_at", "-pk")
@@ -57,13 +57,13 @@ def are_rivals(one: Memory, other: Memory) -> bool:
 
 
 def find_contradiction(one: Memory, other: Memory) -> Opposition | None:
-    """The sign that two memories that are near in meaning cannot both be so."""
+    """Return the sign that two memories that are near in meaning contradict each other."""
     found = [slots.Slots(each.slot, each.other_slot) for each in (one, other)]
     return consolidation.find_contradiction(one.text, other.text, one.category, found)
 
 
 def draft_of(memory: Memory, **changes: Any) -> Draft:
-    """The memory as it would be written now, with what is changed of its ``text``, ``category`` and ``project``."""
+    """Return the memory as it would be written now, with changes of its ``text``, ``category`` and ``project``."""
     text, category = changes.get("text", memory.text), changes.get("category", memory.category)
     scope = scope_of(memory)._replace(project=changes.get("project", memory.project_id))
     is_kept = (text, category) == (memory.text, memory.category)
@@ -72,10 +72,10 @@ def draft_of(memory: Memory, **changes: Any) -> Draft:
 
 
 def lock_places(drafts: Iterable[Draft]) -> None:
-    """Until the end of the transaction nobody else writes there. All at once, and before dimensions and rows: who takes
-    some in one order, and others in another, would deadlock."""
+    """Keep others from writing there until the end of the transaction. Lock all at once, and before dimensions and
+    rows: taking some in one order, and others in another, would deadlock."""
     lock_until_commit(Lock.MEMORY, {_number(place) for draft in drafts for place in draft.places})
 
 
 def _number(place: str) -> int:
-    return crc32(place.encode("utf-8", "replace")) - 2**31  # as Postgres' integers have room for it
+    return crc32(place.encode("utf-8", "replace")) - 2**31  # the range of Postgres's integers

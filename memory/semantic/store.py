@@ -1,5 +1,5 @@
-"""The only writer of memories, of their lineage and their history, beside ``uniting`` and ``copies``: every change
-leaves a row that tells what was before and after. All functions run inside the caller's transaction."""
+"""The only writer of memories, of their lineage and their history, besides ``uniting`` and ``copies``: every change
+leaves a row with the state before and after. All functions run inside the caller's transaction."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Action = MemoryHistory.Action
 Status = Memory.Status
 
 RETRACTABLE: Final = (Status.ACTIVE, Status.DEPRECATED, Status.CANDIDATE)
-GIVEN_LEAST: Final = 0.51  # what is disputed is still given, beside the other
+GIVEN_LEAST: Final = 0.51  # a disputed memory is still given, beside the other
 ACTOR_MAX: Final = 120  # characters
 ENDS: Final = ".!"  # of a sentence: with or without one it says the same
 NOTHING: Final[Mapping[str, Any]] = {}
@@ -37,8 +37,8 @@ KEPT: Final[tuple[str, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """By whom a memory is written or changed, through which channel, where it was said, when, and why; in which run of
-    the consolidation."""
+    """The author of a change to a memory, the channel, the conversation, the time and the reason; ``run``: of the
+    consolidation."""
 
     actor: str
     channel: Channel
@@ -50,7 +50,7 @@ class Change:
 
     @property
     def evident_at(self) -> datetime:
-        """When it is evidence: of what was said at an unknown time, when it was read."""
+        """The time of the evidence: if it was said at an unknown time, when it was read."""
         return self.at if is_dated(self.at.timestamp()) else timezone.now()
 
 
@@ -67,7 +67,7 @@ class Draft:
 
     @property
     def places(self) -> Iterable[str]:
-        """The places that only one transaction at a time may look at and write."""
+        """The places that only one transaction at a time may read and write."""
         owner = "\0".join(self.scope.speaker) if self.scope.is_personal(self.category) else ""
         base = f"{self.scope.project or ''}\0{owner}\0{kind_of(self.category)}\0"
         return [f"{base}{slot}" for slot in self.slots if slot] + [f"{self.scope.project or ''}\0={_bare(self.text)}"]
@@ -77,7 +77,8 @@ class Draft:
 
 
 def visible_to(scope: Scope) -> QuerySet[Memory]:
-    """Return those of all statuses: what concerns a person for whoever said it, the rest for all of the project."""
+    """Return the memories, of all statuses, that may be given: personal ones to whoever said them, the rest to all in
+    the project."""
     own = Q(agent=scope.speaker.agent, person=scope.speaker.person)
     return Memory.objects.filter(own | Q(is_personal=False), project=scope.project)
 
@@ -87,13 +88,13 @@ def scope_of(memory: Memory) -> Scope:
 
 
 def said_by(scope: Scope) -> QuerySet[Memory]:
-    """Return what the speaker has said in the project, of all statuses."""
+    """Return the memories that the speaker has said in the project, of all statuses."""
     (agent, person), project = scope
     return Memory.objects.filter(agent=agent, person=person, project=project)
 
 
 def current_confidence(memory: Memory, now: datetime) -> float:
-    """Return how sure it still is: less each day since the last evidence for it, but for who somebody is, and what was
+    """Return the present confidence: lower each day since the last evidence, except for who somebody is, and what was
     stated on purpose."""
     if lasts(memory.category, memory.channel):
         return memory.confidence
@@ -101,7 +102,7 @@ def current_confidence(memory: Memory, now: datetime) -> float:
 
 
 def find_same(scope: Scope, text: str) -> list[Memory]:
-    """Return those with this text, in whatever letters and with or without an end, the newest first, locked."""
+    """Return the memories with this text, ignoring case and a final mark, the newest first, locked."""
     spellings = [f"{_bare(text)}{end}" for end in ("", *ENDS)]
     rows = visible_to(scope).annotate(small=Lower("text")).filter(small__in=spellings)
     return list(rows.select_for_update(of=("self",)).order_by("-id"))
@@ -112,10 +113,10 @@ def _bare(text: str) -> str:
 
 
 def find_retold(draft: Draft) -> list[Memory]:
-    """Return what its speaker has said that says the same as the draft, of its slot or in the same words but for
-    inflection, and is in force or may come to be, the newest first, locked."""
+    """Return the speaker's memories that say the same as the draft, by their slot or in the same words but for
+    inflection, and that are or may become active, the newest first, locked."""
     own = said_by(draft.scope).filter(status__in=RETRACTABLE)
-    # Not all memories are about "the user": what was written on purpose may say "my".
+    # Not all memories are about "the user": those written on purpose may say "my".
     alike = Q(lexemes=SearchQuery(PERSONS.sub(" ", draft.text), config="english"))
     alike |= Q(small=draft.text.lower())
     if draft.slots.slot:
@@ -136,7 +137,7 @@ def _retells(memory: Memory, draft: Draft) -> bool:
 
 
 def compose(draft: Draft, by: Change) -> Memory:
-    """The memory, not stored yet."""
+    """Make the memory without storing it."""
     speaker = draft.scope.speaker
     return Memory(
         text=draft.text,
@@ -159,7 +160,7 @@ def compose(draft: Draft, by: Change) -> Memory:
 def create(
     draft: Draft, by: Change, status: Memory.Status = Status.ACTIVE, *, evidence: Collection[int] = ()
 ) -> Memory:
-    """``evidence``: the episodes that it is derived from, besides the one in which it was said."""
+    """Create a memory. ``evidence``: the episodes that it is derived from, besides the one in which it was said."""
     memory = compose(draft, by)
     memory.status, memory.evidence_count = status, max(len(evidence), 1)
     memory.save(force_insert=True)
@@ -170,7 +171,8 @@ def create(
 
 
 def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
-    """The same was said again. Only another voice makes it surer; only its own speaker's word makes it newer."""
+    """Confirm a memory that was said again. Only another voice raises its confidence; only its own speaker's word makes
+    it newer."""
     _derive(memory, by)
     change(
         memory,
@@ -184,7 +186,7 @@ def confirm(memory: Memory, by: Change, *, is_other_voice: bool) -> None:
 
 
 def promote(memory: Memory, by: Change, *, confidence: float) -> None:
-    """A candidate holds from now on, as what the promoter has said."""
+    """Activate a candidate, as said by the promoter."""
     _derive(memory, by)
     change(
         memory,
@@ -200,7 +202,7 @@ def promote(memory: Memory, by: Change, *, confidence: float) -> None:
 
 
 def edit(memory: Memory, by: Change, *, text: str, category: str) -> None:
-    """Slots are found anew. The vector of another text is none of this one."""
+    """Edit a memory and find its slots anew. The vector of the old text is dropped."""
     found = slots.find_slots(text, category)
     is_new = text != memory.text
     change(
@@ -223,7 +225,8 @@ def move(memory: Memory, project: Project | None, by: Change) -> None:
 
 
 def supersede(old: Memory, new: Memory | None, by: Change, *, conflict: int | None = None) -> None:
-    """``new`` is None where what took its place is no memory; ``conflict`` is the one in which that was decided."""
+    """Supersede a memory. ``new`` is None if its successor is not a memory; ``conflict`` is the one in which that was
+    decided."""
     more = {} if conflict is None else {"conflict": conflict}
     archived_at = timezone.now()
     change(old, Action.SUPERSEDE, by, more=more, status=Status.SUPERSEDED, superseded_by=new, archived_at=archived_at)
@@ -231,8 +234,8 @@ def supersede(old: Memory, new: Memory | None, by: Change, *, conflict: int | No
 
 
 def dispute(older: Memory, newer: Memory, by: Change) -> None:
-    """Both are marked. What is not disputed already is less sure by half, once a pair, but for what was said through a
-    stronger channel than the other; what a person has said, and the newer, is still sure enough to be given."""
+    """Mark both as disputed. A memory that is not disputed yet loses half its confidence, once a pair, unless it was
+    said through a stronger channel than the other; what a person has said, and the newer, keeps enough to be given."""
     for memory, other in ((older, newer), (newer, older)):
         rows = MemoryHistory.objects.filter(memory=memory, action=Action.DISPUTE, after__beside=other.pk)
         is_known = rows.exists()
@@ -252,7 +255,7 @@ def dispute(older: Memory, newer: Memory, by: Change) -> None:
 
 
 def keep_beside(one: Memory, other: Memory, by: Change) -> None:
-    """Both hold, although they resemble each other: nobody is asked about them again until one is edited."""
+    """Keep both although they resemble each other: nobody is asked about them again until one is edited."""
     for memory, beside in ((one, other), (other, one)):
         change(memory, Action.KEEP, by, more={"beside": beside.pk})
 
@@ -262,7 +265,7 @@ def deprecate(memory: Memory, by: Change) -> None:
 
 
 def doubt(memory: Memory, by: Change) -> None:
-    """It waits as a candidate, as if nobody had vouched for it; whoever brought it does not bring it back."""
+    """Make it a candidate, as if nobody had vouched for it; the same source does not bring it back."""
     change(memory, Action.QUARANTINE, by, status=Status.CANDIDATE, archived_at=None)
     _settle_disputes(memory, by)
 
@@ -273,7 +276,7 @@ def invalidate(memory: Memory, by: Change) -> None:
 
 
 def restore(memory: Memory, by: Change, *, least: float = 0.0) -> None:
-    """It holds again, whatever had taken its place. ``least``: how sure it is from now on, if it was not before."""
+    """Make a memory active again, whatever had taken its place. ``least``: its confidence from now on, at least."""
     change(
         memory,
         Action.RESTORE,
@@ -293,7 +296,7 @@ def _archive(memory: Memory, action: str, by: Change, status: Memory.Status) -> 
 
 
 def _settle_disputes(gone: Memory, by: Change) -> None:
-    """Whatever only what is gone has disputed is as sure as before."""
+    """Restore the confidence of memories that only ``gone`` has disputed."""
     beside = {(row.after or {})["beside"] for row in gone.history.filter(action=Action.DISPUTE)}
     rows = MemoryHistory.objects.filter(memory__in=beside, action=Action.DISPUTE, after__beside=gone.pk)
     for key in sorted(set(rows.values_list("memory", flat=True))):
@@ -301,13 +304,13 @@ def _settle_disputes(gone: Memory, by: Change) -> None:
 
 
 def reconcile(memories: Collection[Memory], by: Change) -> None:
-    """They hold beside each other: what each was disputed for by the others counts no more."""
+    """Let the memories hold beside each other: their disputes with each other no longer count."""
     for memory in memories:
         _make_sure(memory, {each.pk for each in memories}, by)
 
 
 def _make_sure(memory: Memory, settled: Collection[int], by: Change) -> None:
-    """It is as sure as before these have disputed it, unless another does that still."""
+    """Restore the confidence from before these disputed it, unless another still does."""
     if memory.status != Status.ACTIVE:
         return
     settling = memory.history.filter(after__has_any_keys=["is_disputed", "confidence"])
@@ -341,7 +344,7 @@ def change(memory: Memory, action: str, by: Change, *, more: Mapping[str, Any] |
 def describe_change(
     memory: Memory, action: str, by: Change, before: dict[str, Any] | None, more: Mapping[str, Any] = NOTHING
 ) -> MemoryHistory:
-    """The row of the history, which is not saved yet. ``before``: the memory's snapshot."""
+    """Make the row of the history without saving it. ``before``: the memory's snapshot."""
     after = take_snapshot(memory)
     if before is not None:
         changed = {name for name in KEPT if before[name] != after[name]}

@@ -1,5 +1,5 @@
-"""Evidence from what was said, several memories made one, and a run of the consolidation, or one merge, taken back. All
-functions run inside the caller's transaction, which has locked the memories."""
+"""Adds evidence from episodes to memories, merges memories, and takes back a run of the consolidation, or one merge.
+All functions run inside the caller's transaction, which has locked the memories."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ from memory.semantic.store import Action, Change, Status, change, take_snapshot
 
 
 def support(memory: Memory, said: Mapping[int, datetime], by: Change) -> None:
-    """Episodes, each with its time, say what the memory says."""
+    """Add episodes, each with its time, as evidence for a memory."""
     added = _join_lineage(memory, {(str(MemoryLineage.Kind.EPISODE), key) for key in said})
     if not added:
         return
@@ -30,7 +30,7 @@ def support(memory: Memory, said: Mapping[int, datetime], by: Change) -> None:
 
 
 def merge(winner: Memory, losers: Sequence[Memory], by: Change) -> None:
-    """They say the same: the winner has the evidence of all, and is as strong as the strongest."""
+    """Merge memories that say the same: the winner has the evidence of all, and is as strong as the strongest."""
     rows = MemoryLineage.objects.filter(memory__in=losers).values_list("kind", "row")
     added = _join_lineage(winner, {*rows, *((str(MemoryLineage.Kind.MEMORY), loser.pk) for loser in losers)})
     every = (winner, *losers)
@@ -48,13 +48,13 @@ def merge(winner: Memory, losers: Sequence[Memory], by: Change) -> None:
 
 
 def take_back(memory: Memory, run: int, by: Change) -> bool:
-    """Puts back what a run of the consolidation has changed, but for what has changed since; False where it has become
-    something else since."""
+    """Take back what a run of the consolidation has changed, except for later changes. Return False if the memory's
+    status has changed since, or if a person has said since what the run concluded."""
     return _put_back(memory, memory.history.filter(run=run).exclude(action=Action.UNDO).order_by("id"), by)
 
 
 def separate(winner: Memory, merge: MemoryHistory, losers: Sequence[Memory], by: Change) -> list[Memory]:
-    """Takes a merge back, which the row of the winner's history tells of: those of the losers that hold again."""
+    """Take back a merge that the winner's history row describes; return the losers that hold again."""
     _put_back(winner, [merge], by)
     again = []
     for loser in losers:
@@ -65,14 +65,14 @@ def separate(winner: Memory, merge: MemoryHistory, losers: Sequence[Memory], by:
 
 
 def _put_back(memory: Memory, rows: Iterable[MemoryHistory], by: Change) -> bool:
-    """What these rows, the oldest first, tell of."""
+    """Put back the state before these rows, given oldest first."""
     was: dict[str, Any] = {}
     left: dict[str, Any] = {}
     added: list[tuple[str, int]] = []
     is_new = False
     for row in rows:
         if row.action == Action.CREATE:
-            is_new, was = True, {"status": str(Status.INVALID)}  # what was not there before holds no more
+            is_new, was = True, {"status": str(Status.INVALID)}  # a memory that did not exist before is invalid
         was = (row.before or {}) | was
         left |= row.after or {}
         added += (row.after or {}).get("lineage", ())
@@ -86,8 +86,8 @@ def _put_back(memory: Memory, rows: Iterable[MemoryHistory], by: Change) -> bool
 
 
 def put_back(memory: Memory, was: Mapping[str, Any], left: Mapping[str, Any], by: Change) -> bool:
-    """Gives it the values that it had, but for those that are no more what was ``left``; False where it has become
-    something else since."""
+    """Restore the former values (``was``) of those that are still as they were ``left``. Return False if the status
+    has changed since."""
     now = take_snapshot(memory)
     if now["status"] != left.get("status", now["status"]):
         return False
@@ -104,7 +104,7 @@ def put_back(memory: Memory, was: Mapping[str, Any], left: Mapping[str, Any], by
 
 
 def _join_lineage(memory: Memory, rows: set[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Adds those that are new, and returns them."""
+    """Add the new rows to the lineage, and return them."""
     added = sorted(
         rows - set(memory.lineage.values_list("kind", "row")) - {(str(MemoryLineage.Kind.MEMORY), memory.pk)}
     )

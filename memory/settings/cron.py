@@ -9,17 +9,17 @@ from django_celery_beat.models import CrontabSchedule
 
 
 def columns(schedule: str) -> dict[str, Any]:
-    """The five fields as a row of beat has them."""
+    """Return the five fields as a row of beat has them."""
     names = ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
     return dict(zip(names, schedule.split(), strict=True)) | {"timezone": ZoneInfo(settings.TIME_ZONE)}
 
 
 def first_after(schedule: str, time: datetime) -> datetime:
-    """The first time after this one that the schedule names."""
+    """Return the first time after this one that matches the schedule."""
     since, delta, _ = CrontabSchedule(**columns(schedule)).schedule.remaining_delta(time)
     return since + delta
 
 
 def in_words(schedule: str) -> str:
-    """Such as "At 02:00 AM UTC"."""
+    """Describe the schedule, such as "At 02:00 AM UTC"."""
     return str(CrontabSchedule(**columns(schedule)).human_readable)

@@ -1,4 +1,5 @@
-"""What a setting takes, in the same words wherever it is made: in the environment, in config.yaml, in the admin."""
+"""Describes what a setting accepts, in the same words wherever it is made: in the environment, in config.yaml, in the
+admin."""
 
 import re
 from collections.abc import Sequence
@@ -8,13 +9,13 @@ from typing import Any, Final, Literal, get_args, get_origin
 from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
-SHOWN_MAX: Final = 60  # characters of a value that is refused
+SHOWN_MAX: Final = 60  # characters of a refused value
 
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """In an annotation: what a value must be, where its type and range do not say it. ``item``: each item of a list.
-    A value that ``is_secret`` is never repeated."""
+    """An annotation that says what a value must be, if its type and range do not. ``item``: for each item of a list. A
+    value that ``is_secret`` is never repeated."""
 
     words: str
     item: str = ""
@@ -22,14 +23,14 @@ class Takes:
 
 
 def describe_mistake(field: FieldInfo, value: object, *, of_item: bool = False) -> str:
-    """Such as "takes a whole number from 1 to 64, not 'many'"."""
+    """Describe a mistake, such as "takes a whole number from 1 to 64, not 'many'"."""
     is_secret = any(said.is_secret for said in field.metadata if isinstance(said, Takes))
     found = "" if is_secret else f", not {show_value(value)}"
     return f"takes {describe_accepted(field, of_item=of_item)}{found}"
 
 
 def describe_accepted(field: FieldInfo, *, of_item: bool = False) -> str:
-    """What the setting takes, or each item of its list."""
+    """Describe what the setting takes, or each item of its list."""
     for said in field.metadata:
         if isinstance(said, Takes):
             return said.item if of_item else said.words
@@ -50,14 +51,14 @@ def describe_range(metadata: Sequence[object]) -> str:
 
 
 def split_words(raw: object) -> object:
-    """Before validation: the comma-separated parts of a text, stripped; what is no text stays as it is."""
+    """Split a text at commas into stripped parts, before validation; return anything else unchanged."""
     return [part.strip() for part in raw.split(",") if part.strip()] if isinstance(raw, str) else raw
 
 
 def show_value(value: object) -> str:
-    """A value as a file may have it; of a text its beginning."""
+    """Return a value as a file may have it; only the beginning of a text."""
     if isinstance(value, str):
-        # What is refused is logged, and an address may hold a password.
+        # Refused values are logged, and an address may contain a password.
         text = re.sub(r"//.*@", "//...@", value, flags=re.DOTALL)
         return f"'{abbreviate(text)}'" if text.isprintable() else abbreviate(text)
     if isinstance(value, bool):
@@ -68,6 +69,6 @@ def show_value(value: object) -> str:
 
 
 def abbreviate(text: str) -> str:
-    """Without characters that would break a line of a log."""
+    """Shorten a text, without characters that would break a line of a log."""
     text = text if text.isprintable() else repr(text)
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."

@@ -1,4 +1,4 @@
-"""The kinds of values that settings have, each with what it takes in words."""
+"""The kinds of values that settings have, each with a description of what it takes."""
 
 from typing import Annotated, Final, Literal, cast, get_args
 
@@ -12,7 +12,7 @@ SOURCES: Final[tuple[str, ...]] = get_args(SourceName)
 
 
 def check_cron(raw: str) -> str:
-    """Raises ValueError."""
+    """Validate a schedule. Raises ValueError."""
     from celery.schedules import ParseException, crontab  # late: the proxy reads settings without Celery
 
     try:
@@ -24,7 +24,7 @@ def check_cron(raw: str) -> str:
 
 
 MODEL: Final = Takes("a language model, or none")
-# The row of a language model; whether there is one is for who asks it to find out.
+# The row of a language model; whether it exists is checked on use.
 ModelId = Annotated[
     int | None, Field(ge=1, le=2**31 - 1), BeforeValidator(lambda raw: None if raw == "" else raw), MODEL
 ]
@@ -36,7 +36,7 @@ MODEL_NAME_MAX: Final = 200  # characters that are compared with a pattern
 
 
 def split_styles(raw: object) -> object:
-    """Before validation: the pairs of pattern and style that a text has, in lower case."""
+    """Return a text's pairs of pattern and style in lower case, before validation."""
     if not isinstance(raw, str):
         return raw
     parts = cast(list[str], split_words(raw.lower()))

@@ -1,8 +1,7 @@
 """The settings that operators change while Festinger runs: the rows of ``config``.
 
-``Tuning`` is both the registry (each field's group, type, range, default and help, here and nowhere else) and the
-typed values of the stored rows that a process keeps.
-"""
+``Tuning`` is both the registry (each field's group, type, range, default and help, here and nowhere else) and the typed
+values of the stored rows that a process keeps."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -288,7 +287,7 @@ class Tuning:
     )
 
     def style_for(self, model: str) -> Style:
-        name = model[:MODEL_NAME_MAX].lower()  # whoever sends the prompt may have written a book there
+        name = model[:MODEL_NAME_MAX].lower()  # the client may have sent any length
         styles = (style for pattern, style in self.recollection_style_by_model if fnmatchcase(name, pattern))
         return next(styles, self.recollection_style)
 
@@ -306,7 +305,7 @@ def group_of(key: str) -> str:
 
 
 def parse(key: str, raw: str) -> Any:
-    """The typed value of a stored text. Raises ConfigMistake."""
+    """Return the typed value of a stored text. Raises ConfigMistake."""
     tuning, mistakes = read_rows({key: raw})
     if mistakes:
         raise ConfigMistake(mistakes[0])
@@ -328,7 +327,7 @@ def defaults() -> dict[str, str]:
 
 
 def read_rows(rows: Mapping[str, str]) -> tuple[Tuning, list[str]]:
-    """The typed values of stored rows, and what is wrong with them. A bad value is replaced by its default."""
+    """Return the typed values of stored rows, and what is wrong with them. A bad value is replaced by its default."""
     # Not refused as a whole: a mistake in one row must not stop recollection.
     stored = {key: raw.strip() for key, raw in rows.items()}
     try:

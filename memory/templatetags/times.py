@@ -1,4 +1,4 @@
-"""How long ago something was, in templates and elsewhere."""
+"""A template filter for how long ago something was, also used elsewhere."""
 
 from datetime import datetime
 
@@ -10,6 +10,6 @@ register = template.Library()
 
 @register.filter
 def ago(at: datetime) -> str:
-    """``3 minutes ago``, in its largest unit."""
+    """Format how long ago it was, in its largest unit: ``3 minutes ago``."""
     passed = timesince(at, depth=1)
     return "just now" if passed.startswith("0") else f"{passed} ago"

@@ -8,7 +8,7 @@ import orjson
 
 _PERSON: Final = "user_message"
 _TOOL: Final = ("tool_name", "tool_result")
-# Roles whose text nobody but the model or a tool wrote: a wrapping in it does not make it a person's.
+# Roles whose text only the model or a tool wrote: an envelope in it does not make it a person's.
 _NEVER_A_PERSON: Final = frozenset({"assistant", "tool"})
 _NAMES_TOOLS: Final = frozenset({"assistant", "system"})
 _JOINED_MAX: Final = 100  # envelopes of one text
@@ -24,10 +24,10 @@ class Envelope(TypedDict, total=False):
 
 
 def unwrap(text: str, role: str) -> tuple[str, str]:
-    """The text inside an envelope and the role it was said in; anything else as it is."""
-    # Clients join what follows each other: of several envelopes in one text all is said, by a tool where one of them is
-    # a tool's, because a tool is believed least.
-    # What stands behind them nobody has said: Agent Zero's ``[EXTRAS]``, what it remembers, rebuilt each turn.
+    """Return the text inside an envelope and the role it was said in; any other text and role unchanged."""
+    # Clients join consecutive messages: all envelopes of a text count, as a tool's if one of them is a tool's, because
+    # a tool is believed least. Nobody has said what follows them: Agent Zero's ``[EXTRAS]``, what it remembers, rebuilt
+    # each turn.
     said: list[str] = []
     roles = set()
     for envelope, whole in _open_envelopes(text):
@@ -54,14 +54,14 @@ def _is_result(envelope: Envelope) -> bool:
 
 
 def is_delegated(text: str) -> bool:
-    """True for what one agent tells another in such an envelope: only the first, number 0, talks with a person."""
+    """True if one agent tells this to another in such an envelope: only the first, number 0, talks with a person."""
     number = _AGENT_NUMBER.search(text) if is_person_envelope(text) else None
     return number is not None and int(number[1]) > 0
 
 
 def unwrap_answer(text: str) -> str:
-    """What a model says in Agent Zero's JSON: the text of its response, nothing where it calls another tool; anything
-    else as it is."""
+    """Return the text of the response in a model's Agent Zero JSON; "" if it calls another tool; any other text
+    unchanged."""
     if not text[:1000].lstrip().startswith("{") or '"tool_name"' not in text:
         return text
     try:
@@ -76,15 +76,15 @@ def unwrap_answer(text: str) -> str:
 
 
 def shows_tools(text: str, role: str) -> bool:
-    """True if a message shows that the agent works as Agent Zero does: what people and tools say comes in an envelope,
-    and the system text and the model name their tools in JSON."""
+    """True if a message shows that the agent works as Agent Zero does: messages of people and tools come in an
+    envelope, and the system text and the model name their tools in JSON."""
     if role in _NAMES_TOOLS:
         return '"tool_name"' in text
     return _BEGINS.match(text) is not None and ('"user_message"' in text or '"tool_name"' in text)
 
 
 def _write_result(result: object, envelope: str) -> str:
-    """The result; the whole envelope where the result is nested deeper than can be written."""
+    """Return the result, or the whole envelope if the result is nested too deep to be written."""
     if isinstance(result, str):
         return result
     try:
@@ -94,8 +94,8 @@ def _write_result(result: object, envelope: str) -> str:
 
 
 def _open_envelopes(text: str) -> list[tuple[Envelope, str]]:
-    """The JSON objects that the text begins with, each with its own text."""
-    # Parsing is for the few messages that can be one; most are settled by their first character.
+    """Return the JSON objects that the text begins with, each with its own text."""
+    # Parsing is for the few messages that can be envelopes; the first character rules out most.
     if _BEGINS.match(text) is None or not (_PERSON in text or all(key in text for key in _TOOL)):
         return []
     try:

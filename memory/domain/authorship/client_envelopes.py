@@ -1,10 +1,10 @@
-"""What clients put into a user's message beside what the person typed, as they write it today. Nobody has said it: it
-teaches nothing, and is neither kept nor searched for."""
+"""Removes what clients today add to a user's message beside what the person typed. Nobody has said it: it teaches
+nothing, and is neither stored nor searched for."""
 
 import re
 from typing import Final
 
-# From its beginning to its end, where there is one; else to the end of the message.
+# From begin to end, or to the end of the message if there is no end.
 _PARTS: Final = (
     ("# AGENTS.md instructions for ", "</INSTRUCTIONS>"),  # Codex
     ("<INSTRUCTIONS>", "</INSTRUCTIONS>"),
@@ -25,9 +25,9 @@ _PARTS: Final = (
 _PART: Final = re.compile(
     "|".join(re.escape(begin) + (f".*?(?:{re.escape(end)}|\\Z)" if end else ".*") for begin, end in _PARTS), re.DOTALL
 )
-# Before what somebody asks for: crewAI, smolagents, Strands.
+# Prefixes of a request: crewAI, smolagents, Strands.
 _BEFORE: Final = re.compile(r"\s*(?:Current Task: |New task:\n|Context:\nUser Request: )")
-# Messages that are the client's as a whole begin so.
+# Beginnings of messages that are entirely the client's.
 EXAMPLES_END: Final = "I switched to a new code base."  # aider: the turns before it are examples
 _WHOLE: Final = (
     EXAMPLES_END,
@@ -48,13 +48,13 @@ _WHOLE: Final = (
     "We are working to address the following user request:",
     "We are working on the following task:",
 )
-# What a program asks about a chat stands behind the first, and the chat behind the second: Open WebUI.
+# Open WebUI: the first precedes what a program asks about a chat, the second precedes the chat.
 _TASK, _HISTORY = "### Task:\n", "<chat_history>"
 _SYSTEM: Final = re.compile(r"<(system[\w-]{0,40})>")
 
 
 def remove_client_parts(text: str) -> str:
-    """Return what a person typed of a user's message. Linear in its length."""
+    """Return the part of a user's message that a person typed. Linear in its length."""
     if before := _BEFORE.match(text):
         text = text[before.end() :]
     opening = text.lstrip()
@@ -65,7 +65,7 @@ def remove_client_parts(text: str) -> str:
 
 
 def _remove_system(text: str) -> str:
-    """Leave out Claude Code's ``<system-reminder>`` and its like."""
+    """Leave out Claude Code's ``<system-reminder>`` and similar elements."""
     kept, at, unclosed = [], 0, set()
     for tag in _SYSTEM.finditer(text):
         if tag.start() < at or tag[1] in unclosed:

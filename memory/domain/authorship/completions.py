@@ -1,5 +1,5 @@
-"""Recognises prompts for a model that goes on with a text: they end behind the label of what it is to write. Programs
-put them together around what somebody asks."""
+"""Recognises completion prompts: they end with the label of what the model is to write. Programs assemble them around a
+question."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,8 @@ _LABEL: Final = re.compile(r"\n[#*\t ]*[A-Za-z][\w-]*(?: [\w-]+){0,3}[*]*:")
 
 
 def find_completion(text: str) -> Iterator[VoicedSpan]:
-    """Yield what nobody has said of such a prompt; what is asked in it may be anybody's. Nothing of any other text."""
+    """Yield the parts of such a prompt that nobody has said; the question in it may be anybody's. Yields nothing for
+    other texts."""
     tail = max(0, len(text.rstrip()) - ENDS_WITHIN)
     answer = _ANSWER_NEXT.search(text, tail)
     if answer is None:

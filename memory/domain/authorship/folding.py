@@ -1,4 +1,4 @@
-"""A text as its marks are looked for: full-width forms, invisible characters and odd line ends hide none."""
+"""Folds a text before it is searched for marks: full-width forms, invisible characters and odd line ends hide none."""
 
 import re
 import unicodedata
@@ -10,7 +10,8 @@ _LINE_ENDS: Final = re.compile(r"\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 class FoldedText(NamedTuple):
-    """``places``: of each of its characters the place in the source, then the end; empty where they are the same."""
+    """A folded text. ``places``: the offset in the source of each of its characters, then of the end; empty if the
+    offsets are the same."""
 
     text: str
     places: Sequence[int] = ()
@@ -20,8 +21,8 @@ class FoldedText(NamedTuple):
 
 
 def fold(text: str) -> FoldedText:
-    """The text with each character in NFKC where that is one character, without format characters, its lines ended by
-    ``\\n``. Linear in its length."""
+    r"""Fold a text: each character in NFKC if that is one character, no format characters, lines ended by ``\n``.
+    Linear in its length."""
     text = _LINE_ENDS.sub(lambda end: " \n" if len(end[0]) == 2 else "\n", text)
     if text.isascii():
         return FoldedText(text)

@@ -1,5 +1,5 @@
-"""Finds the texts that somebody hands over in a message: what a request is to be done to, what a program has fetched,
-mails, chats, pages, code. Of a folded text; one pass over its lines."""
+"""Finds texts that somebody hands over in a message: the material of a request, what a program has fetched, mails,
+chats, pages, code. Works on a folded text, in one pass over its lines."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ from memory.domain.types import Span
 TERMINAL, TIMED, COMMENT = "a terminal", "lines with their time", "a comment"
 PRINTED: Final = frozenset({TERMINAL, TIMED, COMMENT})  # what programs write
 FOREIGN_MIN: Final = 5  # words
-LABEL_WITHIN: Final = 4  # words of one with something behind it on its line
+LABEL_WITHIN: Final = 4  # words of a label with text after it on its line
 GREETING_MAX: Final = 80  # characters
 BARE_WORDS_MAX: Final = 6  # of a request without an object
-NAME_WORDS_MAX: Final = 3  # of whoever speaks in a chat
-SENTENCE_MAX: Final = 400  # characters of one that are looked at
+NAME_WORDS_MAX: Final = 3  # of the name of a speaker in a chat
+SENTENCE_MAX: Final = 400  # characters of a sentence that are looked at
 
 # Programs join texts without a space: `end.Begin`.
 _SENTENCE_ENDS: Final = re.compile(
@@ -33,7 +33,7 @@ _THIS_TEXT: Final = rf"(?:this|these|that|those) (?:[\w-]+ ){{0,2}}(?:{english.T
 _POINTS: Final = re.compile(rf"\b(?:{english.POINTS_ON}|{english.POINTS}|{_THIS_TEXT})(?!\w)")
 _TEXT_ELSEWHERE: Final = rf"{english.THIS_ELSEWHERE} (?:{english.TEXTS_ELSEWHERE}|{english.TEXTS})"
 _POINTS_AT_TEXT: Final = re.compile(rf"\b(?:{english.POINTS_ON}|{_THIS_TEXT}|{_TEXT_ELSEWHERE})(?!\w)")
-# A request that has its object in itself.
+# A request that contains its object.
 _HAS_OBJECT: Final = re.compile(r"[\"“«]|\b(?:what|how|why|my|our|last|previous)\b")
 _READING: Final = frozenset({"read", "note", "consider", "check", "look", "see", "use"})
 _THIS: Final = re.compile(r"\bth(?:is|ese)\b")
@@ -93,7 +93,7 @@ _WORD: Final = re.compile(r"[^\W_][\w'-]*")
 
 
 class _Sentence(NamedTuple):
-    """``small``: in small letters, without marks around it. ``verb``: in the imperative, if any."""
+    """A sentence. ``small``: in lower case, without marks around it. ``verb``: its imperative, if any."""
 
     start: int
     end: int
@@ -102,7 +102,7 @@ class _Sentence(NamedTuple):
 
     @property
     def is_text_request(self) -> bool:
-        """True if what it asks for is done to a text, whatever the object."""
+        """True if it asks for something that is done to a text, whatever the object."""
         return _TEXT_VERB.fullmatch(self.verb) is not None
 
     @property
@@ -112,12 +112,12 @@ class _Sentence(NamedTuple):
 
 
 def find_handed_over(text: str, quoted: Sequence[Span], code: Sequence[Span]) -> Iterator[VoicedSpan]:
-    """Spans that are not the speaker's, and those of which it is open. ``quoted``, ``code``: parts that are so by their
-    marks: no line that begins in one tells of what follows."""
+    """Yield spans that are not the speaker's, and those that may not be. ``quoted``, ``code``: parts that are so by
+    their marks; a line that begins in one says nothing about what follows."""
     yield from _find_blocks(text)
     is_skipped, is_code = _Within([*quoted, *code]), _Within(code)
     lines = [line for line in _iter_lines(text) if not is_skipped(line[0])]
-    # Whether a request has just been made, where its paragraph ends, where a chat begins, what a program has printed.
+    # Whether a request has just been made, where its paragraph ends, where a chat begins, where printed output ends.
     is_asked, behind, speaker, printed = False, len(text), -1, 0
     for place, (start, end) in enumerate(lines):
         if start < printed:
@@ -145,7 +145,7 @@ def find_handed_over(text: str, quoted: Sequence[Span], code: Sequence[Span]) ->
             continue
         is_asked = False
         following = "" if is_last else text[slice(*lines[place + 1])]
-        # What is marked as code behind a line is what it speaks of.
+        # Code that is marked as such, after a line, is what the line speaks of.
         is_before_code = not is_last and is_code(_find_next(text, end))
         for sentence in _iter_sentences(text, start, end):
             has_break = not is_last and not text[sentence.end : end].strip()
@@ -169,7 +169,7 @@ def find_handed_over(text: str, quoted: Sequence[Span], code: Sequence[Span]) ->
 
 
 def _is_plain(line: str) -> bool:
-    """True for most lines of prose, which no mark tells from others: what looks for marks costs a multiple."""
+    """True for most lines of prose, which no mark sets apart: searching a line for marks costs a multiple of this."""
     return (
         line[:1].isalpha()
         and line[:4] != "REM "
@@ -181,7 +181,8 @@ def _is_plain(line: str) -> bool:
 
 
 def _find_marked(text: str, start: int, end: int) -> list[VoicedSpan]:
-    """Of a line that is printed, a comment, a table's or an address, by its marks: whose it is, and what follows."""
+    """Return whose a line is, and what follows, if its marks show that it is printed, a comment, a table row or an
+    address."""
     line = text[start:end]
     if (is_terminal := _SHELL.match(line) is not None) or _STAMPED.match(line):
         printed = _paragraph_end(text, end)
@@ -200,7 +201,8 @@ def _find_marked(text: str, start: int, end: int) -> list[VoicedSpan]:
 
 
 def _tells_of_others(line: str, *, is_first: bool, is_last: bool, is_asked: bool) -> tuple[Voice, str] | None:
-    """Whose everything from this line on is, and why; None where it does not tell. ``is_asked``: behind a request."""
+    """Return whose everything from this line on is, and why; None if the line does not tell. ``is_asked``: it follows a
+    request."""
     if ":" in line and _HEADER.match(line):
         return Voice.QUOTED, "the head of a mail"
     if is_last:
@@ -217,7 +219,7 @@ def _tells_of_others(line: str, *, is_first: bool, is_last: bool, is_asked: bool
 
 
 def _is_title(line: str, following: str) -> bool:
-    """True for a line that ends no sentence, though the next begins another."""
+    """True if the line ends no sentence although the next begins another."""
     bare = _NUMBERING.sub("", line.strip())
     if not bare:
         return False
@@ -230,7 +232,7 @@ def _is_title(line: str, following: str) -> bool:
 
 
 def _is_foreign(small: str) -> bool:
-    """True for a sentence without a word of English grammar."""
+    """True if the sentence has no word of English grammar."""
     words = _WORD.findall(small)
     return len(words) >= FOREIGN_MIN and not any(is_closed_class(word) for word in words if word not in _FOREIGN_TOO)
 
@@ -253,8 +255,8 @@ def _is_name(label: str) -> bool:
 
 
 def _hands_over(sentence: _Sentence, *, has_break: bool, before_list: bool) -> tuple[Voice, str] | None:
-    """Whose words follow a sentence, where it tells; unsure where they stand in its own line, or it may mean others.
-    ``has_break``: a line break follows it, ``before_list``: and an item of a list."""
+    """Return whose words follow a sentence, if it tells; unsure if they are on its own line, or if it may mean others.
+    ``has_break``: a line break follows it, ``before_list``: then an item of a list."""
     small = sentence.small
     if not (has_break or sentence.verb or small[-1] in "?:"):  # most
         return (Voice.UNSURE, "a text that was pointed at") if _AS_FOLLOWS.search(small) else None
@@ -290,7 +292,7 @@ def _hands_over(sentence: _Sentence, *, has_break: bool, before_list: bool) -> t
 
 
 def _find_before(text: str, start: int, end: int) -> Iterator[VoicedSpan]:
-    """Yield what stands before a request that ends a message and points back."""
+    """Yield the text before a request that ends a message and points back."""
     sentence = next(reversed(list(_iter_sentences(text, start, end))), None)
     if sentence is None:
         return
@@ -308,7 +310,7 @@ def _find_before(text: str, start: int, end: int) -> Iterator[VoicedSpan]:
 
 
 def _find_blocks(text: str) -> Iterator[VoicedSpan]:
-    """Comments and docstrings, pictures, pages."""
+    """Yield comments and docstrings, pictures, pages."""
     if any(map(text.__contains__, ("/*", "<!--", "'''", '"""', "!["))):
         for block in _BLOCKS.finditer(text):
             yield VoicedSpan(*block.span(), Voice.QUOTED, COMMENT)
@@ -318,7 +320,7 @@ def _find_blocks(text: str) -> Iterator[VoicedSpan]:
 
 
 def asks_for_texts(text: str) -> bool:
-    """True if a system text begins with something to be done to texts: what comes then is material."""
+    """True if a system text begins with a request to process texts: what follows is material."""
     first = next(_iter_sentences(text, 0, SENTENCE_MAX), None)
     if first is None or not first.verb:
         return False
@@ -326,7 +328,7 @@ def asks_for_texts(text: str) -> bool:
 
 
 def _iter_lines(text: str) -> Iterator[Span]:
-    """Those that show something."""
+    """Yield the lines that are not blank."""
     start = 0
     while start < len(text):
         end = text.find("\n", start)
@@ -348,9 +350,9 @@ def _iter_sentences(text: str, start: int, end: int) -> Iterator[_Sentence]:
 
 
 def _find_verb(small: str) -> str:
-    """The verb of a sentence that asks for something; empty where it asks for nothing."""
+    """Return the verb of a sentence that asks for something; "" if it does not."""
     first = _WORD.match(small)
-    if first is None or not (first[0] in _FIRST_WORDS or _TEXT_VERB.match(small)):  # which settles nearly all
+    if first is None or not (first[0] in _FIRST_WORDS or _TEXT_VERB.match(small)):  # which rules out nearly all
         return ""
     leads = _LEADS.match(small)
     at = leads.end() if leads else 0
@@ -371,7 +373,7 @@ def _paragraph_end(text: str, at: int) -> int:
 
 
 class _Within:
-    """Tells of ascending places if they are within one of some spans."""
+    """Tells if ascending positions are within one of some spans."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self._waiting = sorted(spans, reverse=True)

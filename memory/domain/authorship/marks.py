@@ -1,5 +1,5 @@
-"""Finds the quotations of a text that bear a mark: block quotes, tags, labels, headings, mails, quotation marks, the
-model's turns in a transcript. By marks and structure, never by what the words say; of a folded text."""
+"""Finds quotations that bear a mark: block quotes, tags, labels, headings, mails, quotation marks, the model's turns in
+a transcript. Goes by marks and structure, never by what the words say. Works on a folded text."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _BLOCK_QUOTE: Final = re.compile(
 )
 
 _TAG: Final = re.compile(r"<[ \t]*(/?)[ \t]*([A-Za-z][\w.:-]{0,63})((?:\s[^<>]*)?)(/?)>")
-# Tags in which clients and prompts put what their own user or operator says. Any other holds a document.
+# Tags in which clients and prompts put the words of their own user or operator. Any other holds a document.
 _OWN_VOICE: Final = split_words(
     """
     ask background command constraints fact facts goal goals guideline guidelines human identity input instruction
@@ -25,8 +25,8 @@ _OWN_VOICE: Final = split_words(
 )
 _NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
-# A line such as "Observation: ...", "Result of tool search:", "Here is the page:" begins what somebody else says, but
-# "I said:" does not.
+# A line such as "Observation: ...", "Result of tool search:", "Here is the page:" introduces what somebody else says,
+# but "I said:" does not.
 _LABEL: Final = re.compile(
     r"[ \t*_#-]*(?P<label>(?!(?:I|we|for)\b)(?:[^\s:]+[ \t]+){0,9}?"
     r"(?:observations?|results?|errors?|outputs?|responses?|stdout|stderr|documents?|contents?|webpages?|pages?|websites?|"
@@ -36,15 +36,15 @@ _LABEL: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _FENCE_NEXT: Final = re.compile(r"\s*\n[ \t]*(?:```|~~~)")
-# These begin with the line break before them, which the search leaps to.
-# A heading needs no colon; "Output" and "Response" head a prompt's own instructions as well.
+# These begin with the line break before them, which the search jumps to. A heading needs no colon; "Output" and
+# "Response" head a prompt's own instructions as well.
 _HEADING: Final = re.compile(
     r"\n#{1,6}[ \t]+(?:\w+[ \t]+){0,4}(?:observations?|results?|documents?|webpages?|articles?|transcripts?|excerpts?|"
     r"snippets?|passages?|attachments?|e?-?mails?)[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 _SHORT_LABEL: Final = 5  # words: a longer one is a label only if nothing follows on its line
-# The end of a line that hands over what was said or found before: `Context:`, `Summary of the chat:`.
+# The end of a line that introduces what was said or found before: `Context:`, `Summary of the chat:`.
 _HANDOVER: Final = re.compile(
     r"[ \t*_#]*(?:\w+[ \t]+){0,9}?(?:context|summary|summari[sz]ed|conversation|chat|history|memories)"
     r"(?:[ \t]+\w+){0,4}[*_]*:[*_]*[ \t]*$",
@@ -65,13 +65,14 @@ _PAIRS: Final = {
     "\u201e": "\u201c\u201d", "\u201c": "\u201d", "\u00ab": "\u00bb", "\u00bb": "\u00ab", "\u2018": "\u2019",
     "\u300c": "\u300d", "\u300e": "\u300f",
 }  # fmt: skip
-_NESTED_MAX: Final = 8  # opened marks that are remembered: a search stays short
+_NESTED_MAX: Final = 8  # open marks that are remembered: keeps a search short
 _BEFORE_OPENING: Final = frozenset(" \t\n([{:;,-\u2013\u2014=>*_")
 _AFTER_CLOSING: Final = frozenset(" \t\n)]}.,:;!?-\u2013\u2014<*_")
 
 
 def find_quotations(text: str) -> list[Span]:
-    """The parts of the text that pass on the words of others, as offsets. They may overlap. Linear in the length."""
+    """Return the parts of the text that pass on the words of others, as offsets. They may overlap. Linear in the
+    length."""
     spans = [*_find_tagged(text), *_find_quoted(text)]
     if ">" in text or "&gt;" in text:
         spans += (match.span() for match in _BLOCK_QUOTE.finditer(text))
@@ -79,7 +80,7 @@ def find_quotations(text: str) -> list[Span]:
 
 
 def _find_tagged(text: str) -> Iterator[Span]:
-    """From the first start tag of a name to its last end tag: a document may have end tags of its own in it."""
+    """Yield from the first start tag of a name to its last end tag: a document may contain end tags of its own."""
     if "<" not in text:
         return
     first: dict[str, re.Match[str]] = {}
@@ -102,22 +103,22 @@ def _is_own_voice(name: str) -> bool:
 
 
 def _stands_alone(text: str, tag: re.Match[str]) -> bool:
-    """True if a tag without an end opens a document all the same, and is no placeholder (``ssh <name>``)."""
+    """True if a tag without an end opens a document and is not a placeholder (``ssh <name>``)."""
     line_start = text.rfind("\n", 0, tag.start()) + 1
     return not text[line_start : tag.start()].strip() and text[tag.end() : tag.end() + 1] in ("\n", "\r", "")
 
 
 def _find_labelled(text: str) -> Iterator[Span]:
-    """From the first line that says that others' words follow, to the end of the text: where those end, nothing tells
-    that they could not have in them."""
+    """Yield from the first line that introduces others' words to the end of the text: any sign of where those end could
+    be part of them."""
     starts = []
     colon = text.find(":")
     while colon >= 0:
-        # Only lines with a colon are looked at: to try each line takes ten times as long.
+        # Only lines with a colon are checked: trying each line takes ten times as long.
         line = text.rfind("\n", 0, colon) + 1
         label = _LABEL.match(text, line)
         is_label = label and (len(label["label"].split()) <= _SHORT_LABEL or not label["rest"].strip())
-        # Of code in a fence it says what that is, and no more.
+        # Before code in a fence it says what the code is, and no more.
         is_label = is_label and not (label and _FENCE_NEXT.match(text, label.start("rest")))
         if is_label or _HANDOVER.match(text, line):
             starts.append(line)
@@ -131,7 +132,7 @@ def _find_labelled(text: str) -> Iterator[Span]:
 
 
 def _find_turns(text: str) -> Iterator[Span]:
-    """Yield what the model says in a transcript."""
+    """Yield the model's turns of a transcript."""
     end = 0
     for turn in _MODEL_TURN.finditer(text) if ":" in text else ():
         if turn.start() >= end:
@@ -141,9 +142,9 @@ def _find_turns(text: str) -> Iterator[Span]:
 
 
 def _find_quoted(text: str) -> Iterator[Span]:
-    """Between quotation marks, which may be nested. A mark without its other half quotes nothing."""
+    """Yield the text between quotation marks, which may be nested. An unpaired mark quotes nothing."""
     opened: list[tuple[str, int]] = []
-    if not any(map(text.__contains__, _ANY_MARK)):  # for which a text is searched in a tenth of the time
+    if not any(map(text.__contains__, _ANY_MARK)):  # ten times faster than the search below
         return
     for mark in _MARKS.finditer(text):
         character, start, end = mark[0], mark.start(), mark.end()

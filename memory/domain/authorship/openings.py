@@ -1,4 +1,5 @@
-"""How messages begin: a program that fills in a template begins each with the same words, and goes on with others."""
+"""Digests how messages begin: a program that fills in a template begins each with the same words, and goes on with
+others."""
 
 import re
 from hashlib import blake2b
@@ -10,14 +11,14 @@ LEAST: Final = 80  # characters: shorter ones begin many messages of people
 WITHIN: Final = 4_000  # characters of a message that are looked at
 OPENINGS_MAX: Final = 4  # of one message
 SHOWN_MAX: Final = 300  # characters
-# It ends at a line break or a colon, behind which something follows.
+# An opening ends at a line break or a colon that something follows.
 _ENDS: Final = re.compile(r"(?:\n|:(?=[ \t]))(?=\s*\S)")
 _WORDS: Final = re.compile(r"\w+")
 
 
 class Opening(NamedTuple):
-    """``digest``: 16 bytes, the same where only case, white space and signs differ; ``rest``: 16 bytes of what
-    follows; ``text``: its end, as it is shown."""
+    """The beginning of a message. ``digest``: 16 bytes, equal if only case, white space and punctuation differ;
+    ``rest``: 16 bytes of what follows; ``text``: its end, as it is shown."""
 
     digest: bytes
     rest: bytes

@@ -31,14 +31,14 @@ _ANNOUNCES: Final = re.compile(english.ANNOUNCES)
 _PARAGRAPH_ENDS: Final = re.compile(r"\n[ \t]*(?=\n|\Z)|\n(?=[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S)")
 
 
-@lru_cache(maxsize=4)  # those who read a message ask one after the other
+@lru_cache(maxsize=4)  # the readers of a message call it one after the other
 def find_voices(text: str) -> tuple[VoicedSpan, ...]:
-    """The parts that are not simply its speaker's own, for all: ascending, apart from each other. Linear in the length
-    of the text."""
+    """Return the parts that are not simply the speaker's own, for all agents: ascending and disjoint. Linear in the
+    length of the text."""
     folded = fold(text)
     whole = folded.text.strip()
     start = folded.text.find(whole)
-    # A message in quotation marks from its first to its last character quotes nobody.
+    # A message that is in quotation marks as a whole quotes nobody.
     spans = [
         span for span in find_quotations(folded.text) if span != (start, start + len(whole)) or whole[:1] not in _MARKS
     ]
@@ -51,7 +51,7 @@ def find_voices(text: str) -> tuple[VoicedSpan, ...]:
 
 
 def find_voices_at_once(text: str) -> Sequence[VoicedSpan]:
-    """The same in some 2 ms, for callers that a prompt waits for: what stands further down counts as unsure."""
+    """Return ``find_voices`` in some 2 ms, for callers that a prompt waits for: text further down counts as unsure."""
     if len(text) <= AT_ONCE_MAX:
         return find_voices(text)
     found = find_voices(text[:AT_ONCE_MAX])
@@ -59,13 +59,13 @@ def find_voices_at_once(text: str) -> Sequence[VoicedSpan]:
 
 
 def is_block(text: str, start: int, end: int) -> bool:
-    """False for a few words in quotation marks within a line, which belong to what their line says."""
+    """False for a few quoted words within a line, which belong to what the line says."""
     return text.rfind("\n", 0, start + 1) + 1 >= start - 2 or "\n" in text[start:end]
 
 
 def voice_of(spans: Iterable[VoicedSpan], start: int, end: int) -> Voice:
-    """The weakest voice that has a part in ``text[start:end]``; what is quoted has to hold all of it: a name alone may
-    stand in quotation marks."""
+    """Return the weakest voice that has a part in ``text[start:end]``. A quoted span has to hold all of it: a name
+    alone may be in quotation marks."""
     voice = Voice.SHARED
     for span in spans:
         holds = span.start <= start and end <= span.end
@@ -75,7 +75,7 @@ def voice_of(spans: Iterable[VoicedSpan], start: int, end: int) -> Voice:
 
 
 def own_words(text: str, weakest: Voice = Voice.UNSURE) -> str:
-    """Return what its speaker says in this voice or a stronger one: a line break in the place of the rest."""
+    """Return what the speaker says in this voice or a stronger one, with a line break in place of the rest."""
     kept, at = [], 0
     for span in find_voices(text):
         if weaker_of(span.voice, weakest) is not weakest:
@@ -85,7 +85,7 @@ def own_words(text: str, weakest: Voice = Voice.UNSURE) -> str:
 
 
 def quoted_spans(text: str) -> list[Span]:
-    """The parts that are quoted or nobody's, ascending, apart from each other."""
+    """Return the parts that are quoted or nobody's, ascending and disjoint."""
     spans: list[Span] = []
     for start, end, voice, _ in find_voices(text):
         if voice is Voice.UNSURE:
@@ -98,7 +98,7 @@ def quoted_spans(text: str) -> list[Span]:
 
 
 def digest_paragraph(text: str, at: int) -> str:
-    """32 hexadecimal digits, the same for all paragraphs that differ only in case, white space and signs."""
+    """Return 32 hexadecimal digits, equal for all paragraphs that differ only in case, white space and punctuation."""
     folded = fold(text)
     place = bisect_left(folded.places, at) if folded.places else at
     start = max((end.end() for end in _BLANK_LINES.finditer(folded.text, 0, place)), default=0)
@@ -108,7 +108,7 @@ def digest_paragraph(text: str, at: int) -> str:
 
 
 def asks_for_text(answer: str) -> bool:
-    """True if the model asks to be sent a text: what comes then may be anybody's."""
+    """True if the model asks for a text to be sent: that text may be anybody's."""
     return _asks_for_text(answer[-ASKING_MAX:])
 
 
@@ -136,7 +136,7 @@ def hands_on(text: str) -> bool:
 
 
 def _find_beyond(text: str, found: Iterable[VoicedSpan]) -> Iterator[VoicedSpan]:
-    """All but the first paragraph of a long message."""
+    """Yield all but the first paragraph of a long message."""
     own = len(text) - sum(span.end - span.start for span in found if span.voice is not Voice.UNSURE)
     if own > SHORT_MAX:
         begins = len(text) - len(text.lstrip())
@@ -146,7 +146,7 @@ def _find_beyond(text: str, found: Iterable[VoicedSpan]) -> Iterator[VoicedSpan]
 
 
 def _flatten(spans: Sequence[VoicedSpan]) -> list[VoicedSpan]:
-    """Ascending and apart from each other: where they overlap, the weakest voice holds."""
+    """Make spans ascending and disjoint: where they overlap, the weakest voice wins."""
     taken: list[VoicedSpan] = []
     for voice in WEAKEST_FIRST:
         taken = sorted([*taken, *_leave_out(sorted(span for span in spans if span.voice is voice), taken)])
@@ -154,7 +154,7 @@ def _flatten(spans: Sequence[VoicedSpan]) -> list[VoicedSpan]:
 
 
 def _leave_out(spans: Sequence[VoicedSpan], taken: Sequence[VoicedSpan]) -> Iterator[VoicedSpan]:
-    """Yield what ascending spans hold that is not taken, each place once."""
+    """Yield the parts of ascending spans that are not taken, each position once."""
     at, waiting = 0, list(reversed(taken))
     for span in spans:
         at = max(at, span.start)

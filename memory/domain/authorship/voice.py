@@ -5,10 +5,10 @@ from typing import Final, NamedTuple
 
 
 class Voice(StrEnum):
-    """The strongest first."""
+    """A voice, the strongest first."""
 
     SHARED = "shared"  # the speaker's own, for all agents
-    UNSURE = "unsure"  # the speaker's own, or handed over: what it states is for the same speaker
+    UNSURE = "unsure"  # the speaker's own, or handed over: its statements hold for the same speaker
     QUOTED = "quoted"  # somebody else's, passed on
     NOBODYS = "nobody's"  # a program wrote it, or it was said elsewhere
 

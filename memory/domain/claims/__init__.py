@@ -1,5 +1,4 @@
-"""Claims: what a plain sentence says about a slot, and by which words it meets what others say of the same.
+"""Claims: what a plain sentence says about a slot, and the words by which it meets others about the same.
 
-``reader`` makes them of a sentence. ``stems`` and ``oppositions`` tell what two sentences have in common, and whether
-one denies what the other says.
-"""
+``reader`` extracts them from a sentence. ``stems`` and ``oppositions`` tell what two sentences have in common, and
+whether one denies what the other says."""

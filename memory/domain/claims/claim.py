@@ -1,4 +1,4 @@
-"""Claims: a subject, a relation and a value, as a sentence has them, and how values compare."""
+"""Claims (a subject, a relation and a value, as a sentence has them), and how values compare."""
 
 import re
 import unicodedata
@@ -21,8 +21,9 @@ NAME, DAY = "name", "day"  # sorts of values, beside amounts by their unit
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """``subject`` and ``relation`` as they are written, the latter empty for what something is; ``value`` as it was
-    typed. ``is_denied``: the sentence says that it is not so. ``is_named``: it leaves no room for another value."""
+    """A claim. ``subject`` and ``relation`` as they are written, the latter empty for what something is; ``value`` as
+    it was typed. ``is_denied``: the sentence says that it is not so. ``is_named``: it leaves no room for another value.
+    """
 
     subject: str
     relation: str
@@ -32,13 +33,13 @@ class Claim:
 
     @property
     def slot(self) -> str:
-        """The stems of subject and relation in order: who gives it a value speaks of the same."""
+        """The stems of subject and relation in order: claims with equal slots speak of the same."""
         return join_words(words_in(self.subject) | words_in(self.relation))
 
 
 @lru_cache(maxsize=65_536)
 def words_in(part: str) -> frozenset[str]:
-    """The stems of a name, without words that only join."""
+    """Return the stems of a name, without words that only join."""
     return frozenset(stem(word) for word in words_of(part) if word not in _FILLERS)
 
 
@@ -47,18 +48,18 @@ def join_words(words: Iterable[str]) -> str:
 
 
 def same_value(one: str, other: str) -> bool:
-    """True if two values differ in nothing but case and what joins their words. `4.8 kg` is not `4.82 kg`."""
+    """True if two values differ only in case and in what joins their words. `4.8 kg` is not `4.82 kg`."""
     return normalise(one) == normalise(other)
 
 
 def are_different(one: str, other: str) -> bool:
-    """True if each of two values says what the other does not. `flask_app` only says more than `app`."""
+    """True if each of two values says something that the other does not. `flask_app` only says more than `app`."""
     first, second = ({*_stems_without_numbers(value), *list_numbers(value)} for value in (one, other))
     return not (first <= second or second <= first)
 
 
 def exclude_each_other(one: str, other: str) -> bool:
-    """True if only one of two values can be right: both `Friday` and `v1.2` may be, `5` and `5.0` are one."""
+    """True if only one of two values can be right: both `Friday` and `v1.2` may be; `5` and `5.0` are equal."""
     sort = _sort_of(one)
     if sort != _sort_of(other):
         return False
@@ -80,8 +81,8 @@ def _sort_of(value: str) -> str:
 
 
 def _read_number(value: str) -> list[str]:
-    """The digits of an amount between its signs, without zeros that say nothing: `1.10` may be a version, `1.10 kg`
-    is not."""
+    """Return the digit groups of an amount, without zeros that say nothing: `1.10` may be a version, `1.10 kg` is
+    not."""
     first, *rest = re.findall(r"\d+", _THOUSANDS.sub("", value))
     is_measure = value[-1:].isalpha() or value.endswith("%")
     parts = [first, *(part.rstrip("0") if is_measure or not part.strip("0") else part for part in rest)]

@@ -1,5 +1,5 @@
-"""Signs that two sentences about one thing contradict each other: one denies what the other says, has the opposite of
-one of its words, another number of the same unit, another name."""
+"""Finds signs that two sentences about one thing contradict each other: one denies what the other says, or has the
+opposite of one of its words, another number of the same unit, or another name."""
 
 import re
 from collections import Counter
@@ -26,11 +26,11 @@ _NUMBER: Final = re.compile(
     r"(?:(?P<before>[^\W\d_]+) )?(?P<sign>[$€£]?)(?<![\w.])(?<![^\W\d_][-_/])(?P<number>\d+(?:[.,:]\d+)*)"
     r"(?:[\s-]?(?P<after>%|[^\W\d_]+))?"
 )
-# Before a number they measure or count; of other words the number is a name: `room 5`, `port 8080`.
+# Before a number these measure or count; after other words the number is a name: `room 5`, `port 8080`.
 _VERB_ENDINGS: Final = ("s", "ed", "ing", "ly")
 _TOKEN: Final = re.compile(r"[^\W_]+(?:[-_./:+#@'’][^\W_]+)*")
 _NAME: Final = re.compile(r"(?<=[^\W_][ ,])\b[A-Z][\w.+#'-]*[\w+#]")
-# `With` and `without` differ in a negation already.
+# `With` and `without` already differ in a negation.
 _OPPOSITES: Final = frozenset(
     pair
     for one, other in ANTONYMS
@@ -41,15 +41,15 @@ OPPOSED: Final = frozenset(word for pair in _OPPOSITES for word in pair)
 
 
 def find_opposition(one: str, other: str) -> Opposition | None:
-    """The first sign that the sentences, which are about one thing, contradict each other; None where there is none.
-    The same whichever comes first."""
+    """Return the first sign that two sentences about one thing contradict each other; None if there is none.
+    Symmetric."""
     if not set(content_stems(one)) & set(content_stems(other)):
         return None
     first, second = _find_opposed(one), _find_opposed(other)
     alone, beside = first - second, second - first
     is_denied = count_negations(one) % 2 != count_negations(other) % 2
     if any((left, right) in _OPPOSITES for left in alone for right in beside) != is_denied:
-        # Who does not like coffee dislikes it.
+        # Not liking coffee is disliking it.
         return Opposition.NEGATION if is_denied else Opposition.ANTONYM
     if _differ_in_numbers(one, other):
         return Opposition.NUMBER
@@ -59,13 +59,13 @@ def find_opposition(one: str, other: str) -> Opposition | None:
 
 
 def _find_opposed(text: str) -> set[str]:
-    """The stems of its words that have an opposite, be they grammar."""
+    """Return the stems of the words that have an opposite, even of function words."""
     return {stem(word) for word in words_of(text)} & OPPOSED
 
 
 def find_things(text: str) -> set[str]:
-    """What a sentence is about and says of it, without amounts: stems of its words, names with a digit whole (`edge1`,
-    `db-3`), and numbers that are names with the word before them (`room 5`)."""
+    """Return what a sentence is about and says of it, without amounts: stems of its words, names with a digit whole
+    (`edge1`, `db-3`), and numbers that are names with the word before them (`room 5`)."""
     found, before = set[str](), ""
     for token in _TOKEN.findall(_NUMBER.sub(_leave_out_amount, text)):
         small = token.lower().replace("’", "'").removesuffix("'s")
@@ -80,7 +80,7 @@ def find_things(text: str) -> set[str]:
 
 
 def find_numbered(text: str) -> set[str]:
-    """The names with a digit that a sentence has."""
+    """Return a sentence's names with a digit."""
     return {thing for thing in find_things(text) if any(map(str.isdigit, thing))}
 
 
@@ -91,15 +91,15 @@ def _leave_out_amount(number: re.Match[str]) -> str:
 
 
 def count_negations(text: str) -> int:
-    """How often a sentence denies; `not ... any more` and `no longer` once."""
+    """Count the negations of a sentence; `not ... any more` and `no longer` count once."""
     words = words_of(text)
     found = [word for word in words if word in NEGATIONS or word.endswith("n't")]
     return len([word for word in found if word not in ("longer", "anymore")])
 
 
 def differ_in_counts(one: str, other: str) -> bool:
-    """True if they count or measure the same with other numbers, and all numbers by which they name something are the
-    same: two rooms may have each its own number of chairs."""
+    """True if they count or measure the same with other numbers, and all numbers that are names are equal: two rooms
+    may each have their own number of chairs."""
     first, second = _numbers_of(one), _numbers_of(other)
     names_in = first.pop("", None), second.pop("", None)
     return names_in[0] == names_in[1] and any(first[unit] != second[unit] for unit in first.keys() & second.keys())
@@ -112,13 +112,13 @@ def have_other_numbers(one: str, other: str) -> bool:
 
 
 def _differ_in_numbers(one: str, other: str) -> bool:
-    """True if what is counted, or a name, comes with other numbers."""
+    """True if what is counted, or a name, comes with different numbers."""
     first, second = _numbers_of(one), _numbers_of(other)
     return any(first[unit] != second[unit] for unit in first.keys() & second.keys())
 
 
 def _numbers_of(text: str) -> dict[str, Counter[str]]:
-    """By the unit or the stem of the noun that they count; by nothing those that are names."""
+    """Return the numbers by unit or by the stem of the noun that they count; those that are names under ""."""
     found: dict[str, Counter[str]] = {}
     for number in _NUMBER.finditer(text):
         unit = _unit_of(number["before"] or "", number["sign"], number["number"], number["after"] or "")
@@ -139,7 +139,7 @@ def _unit_of(before: str, sign: str, number: str, after: str) -> str:
 
 
 def _is_named(word: str) -> bool:
-    """True if a number after the word is the name of something, rather than how much there is of what follows."""
+    """True if a number after the word is a name, rather than an amount of what follows."""
     small = word.lower()
     if not word or is_closed_class(small) or small in names.OPENERS:
         return False

@@ -1,9 +1,9 @@
-"""Reads what a plain sentence claims: one that gives a slot a value, and does nothing else.
+"""Reads what a plain sentence claims. Such a sentence gives a slot a value, and does nothing else.
 
-Of names the reader of cues makes claims as of facts ("Kvasir runs on lovelace."). Of what a definite phrase names
-("the deployment target is Nomad", "our staging server is called heron", "we decided to use Kafka for the event bus",
-"the kiln is owned by Anna") it is done here. Whether another value may stand beside this one depends on the form and on
-the value: there is one name or amount of the deployment target, but many things that a backend is."""
+Claims about names are read by the reader of cues, as facts are ("Kvasir runs on lovelace."). Claims about definite
+phrases are read here ("the deployment target is Nomad", "our staging server is called heron", "we decided to use Kafka
+for the event bus", "the kiln is owned by Anna"). Whether another value may be true beside this one depends on the form
+and on the value: there is one name or amount of the deployment target, but a backend is many things."""
 
 import re
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ from memory.domain.language.english.memory_phrases import DECIDED
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import ADDITIVE_SEEDS, NAMES, TYPE
 
-READ_MAX: Final = 400  # characters: what is longer is several sentences
+READ_MAX: Final = 400  # characters: longer text is several sentences
 SUBJECT_WORDS_MAX: Final = 6
 CALLED, MATERIAL = "name", "material"  # relations
-MANY: Final = frozenset({TYPE, NAMES}) | ADDITIVE_SEEDS  # dimensions in which there is more than one answer
+MANY: Final = frozenset({TYPE, NAMES}) | ADDITIVE_SEEDS  # dimensions that allow more than one answer
 
 _NAME: Final = r"(?:[A-Z][\w+#/-]*|[\w-]*\d[\w.,:+/-]*(?: [a-zA-Zµ°%]{1,3}\b)?|[a-z]+[A-Z]\w*)"  # or an amount
 NAMED: Final = rf"{_NAME}(?: {_NAME}){{0,4}}"
@@ -56,7 +56,7 @@ _PAST: Final = re.compile(rf"\b(?:{english.PAST})\b", re.IGNORECASE)
 
 @lru_cache(maxsize=16_384)
 def read_claims(text: str) -> tuple[Claim, ...]:
-    """Return what a sentence claims, one of each slot; empty for nearly all sentences."""
+    """Return what a sentence claims, one claim a slot; empty for nearly all sentences."""
     plain = " ".join(text.split()).rstrip(" .!")
     if len(plain) > READ_MAX:
         return ()
@@ -64,8 +64,8 @@ def read_claims(text: str) -> tuple[Claim, ...]:
 
 
 def read_measure(text: str) -> Claim | None:
-    """Return what a sentence says of how something is, numbers and all: others that differ from it in the numbers alone
-    are of its slot. None where it has no number, tells of no lasting state, or denies it."""
+    """Return what a sentence says of how something is, numbers included: sentences that differ only in the numbers
+    share its slot. None if it has no number, describes no lasting state, or denies it."""
     found = _find_state(text)
     rest = text[found.end() :].strip(" .") if found is not None else ""
     if found is None or not list_numbers(rest) or count_negations(text):
@@ -79,12 +79,12 @@ def read_measure(text: str) -> Claim | None:
 
 
 def tells_of_state(text: str) -> bool:
-    """True if the sentence tells how something is, and not how it once was."""
+    """True if the sentence says how something is, and not how it once was."""
     return _find_state(text) is not None
 
 
 def _find_state(text: str) -> re.Match[str] | None:
-    """The verb that says so. `Limit` and `cap` are nouns as well: before a form of to be or to have they are."""
+    """Return the verb of state. `Limit` and `cap` are nouns as well if a form of to be or to have follows."""
     past = _PAST.search(text)
     end = past.start() if past is not None else len(text)
     return _COPULA.search(text, 1, end) or _STATE.search(text, 1, end)
@@ -121,7 +121,7 @@ def _is_named(groups: dict[str, str | None], relation: str) -> bool:
     about, value = groups["about"] or "", groups["value"] or ""
     if groups.get("be") is None:
         return bool(groups.get("to") or groups.get("now") or groups.get("chose"))
-    if groups["be"] != "is":  # what will be is not yet
+    if groups["be"] != "is":  # `will be` is not yet true
         return False
     if relation == CALLED or about.endswith(" name"):
         return True
@@ -136,7 +136,7 @@ def _is_quality(value: str) -> bool:
 
 
 def _is_subject(phrase: str) -> bool:
-    """True if the phrase names one thing that goes on being so named: `deployment target`, not `problem`."""
+    """True if the phrase lastingly names one thing: `deployment target`, not `problem`."""
     words = words_of(phrase)
     named = [word for word in words if word not in english.JOINING]
     is_named = 0 < len(named) <= SUBJECT_WORDS_MAX and not any(map(is_closed_class, named))
@@ -144,7 +144,8 @@ def _is_subject(phrase: str) -> bool:
 
 
 class _AnyName:
-    """A vocabulary in which each word may be the name of something: what is no fact's concept meets none."""
+    """A vocabulary in which each word may be the name of something: names that no fact is about match none
+    otherwise."""
 
     def is_common(self, token: str) -> bool:
         return False

@@ -1,8 +1,7 @@
-"""Stems of English words: the plural, the gerund and the past of a word have the stem of its base form.
+"""Stems English words: the plural, the gerund and the past of a word have the stem of its base form.
 
 Suffixes as in steps 1 and 5 of M. F. Porter, An algorithm for suffix stripping (1980), without its other steps, which
-join words of different meanings.
-"""
+join words of different meanings."""
 
 import re
 from functools import lru_cache
@@ -21,7 +20,7 @@ _BASES: Final = {form: base for base, forms in _FORMS.items() for form in forms.
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """Of a word in small letters."""
+    """Return the stem of a word in lower case."""
     word = word.replace("’", "'").removesuffix("'s")
     if not word.isalpha() or not word.isascii():
         return word
@@ -39,18 +38,18 @@ def stem(word: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """Its words and numbers in small letters, split at joiners."""
+    """Split a text into words and numbers in lower case, also at joiners."""
     return [found[0].lower().replace("’", "'") for found in _WORD.finditer(text)]
 
 
 def content_stems(text: str) -> list[str]:
-    """The stems of its words that are no grammar, in their order."""
+    """Return the stems of the content words, in order."""
     return [stem(word) for word in words_of(text) if not is_closed_class(word) or word in nouns.S_SINGULARS]
 
 
 def have_same_words(one: str, other: str) -> bool:
-    """True if the texts have the same words in the same order, but for their inflection and for articles. A word of
-    grammar may make all the difference: `on` and `off`."""
+    """True if the texts have the same words in the same order, but for inflection and articles. Function words matter:
+    `on` and `off`."""
     return _bases_of(one) == _bases_of(other)
 
 

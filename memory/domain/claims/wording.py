@@ -1,4 +1,4 @@
-"""Sentences that give one slot a value, told by their wording."""
+"""Recognises by their wording sentences that give one slot a value."""
 
 import re
 from collections.abc import Iterator
@@ -15,11 +15,12 @@ from memory.domain.text.function_words import is_closed_class
 SAME_MIN: Final = 3  # words that two sentences share around their values
 VALUE_MAX: Final = 4  # words
 SENTENCES_MAX: Final = 6  # of a text
-TEXTS_KEPT: Final = 8_192  # a line of a block is compared with each other one, and comes again in other prompts
+TEXTS_KEPT: Final = 8_192  # each line of a block is compared with each other, and comes again in other prompts
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+")
 _NAMED: Final = re.compile(NAMED)
 _WORD: Final = re.compile(r"\w+(?:[-'’.:/@]\w+)*")
-# What was, in a sentence that says what is: `is no longer in Oslo, but in Bergen`, `from Oslo to Bergen`.
+# The former value in a sentence that says the current one: `is no longer in Oslo, but in Bergen`, `from Oslo to
+# Bergen`.
 _BEFORE: Final = re.compile(r"\b(?:no longer|not) [^,.;]{1,60}?,? but |,? (?:instead of|rather than|not) [^,.;]{1,60}$")
 
 
@@ -37,8 +38,8 @@ def claim_same(one: str, other: str) -> bool:
 
 
 def tells_other_value(older: str, newer: str) -> bool:
-    """True if two texts name two values of one slot that leave no room for each other: by their claims, or in the same
-    words but for two names, days or amounts of one unit."""
+    """True if two texts name two values of one slot that exclude each other: by their claims, or in the same words but
+    for two names, days or amounts of one unit."""
     first, second = (
         {claim.slot: claim.value for claim in read_claims(text) if claim.is_named and not claim.is_denied}
         for text in (older, newer)
@@ -58,19 +59,19 @@ def _is_named(value: str) -> bool:
 
 @lru_cache(maxsize=TEXTS_KEPT)
 def share_slot(older: str, newer: str) -> bool:
-    """True if two texts tell the value of one slot, as far as their wording shows: by their claims, or in the same
-    words but for values that leave no room for each other."""
+    """True if two texts state the value of one slot, as far as their wording shows: by their claims, or in the same
+    words but for values that exclude each other."""
     return share_claim(older, newer) or tells_other_value(older, newer)
 
 
 def differ_in_value(one: str, other: str) -> bool:
-    """True if two texts claim different values of a slot, or say the same but for what stands behind `is`."""
+    """True if two texts claim different values of a slot, or say the same but for what follows `is`."""
     is_other = share_claim(one, other) and not claim_same(one, other)
     return is_other or next(_find_values(one, other), None) is not None
 
 
 def _find_values(one: str, other: str) -> Iterator[tuple[str, str]]:
-    """Yield what two texts say that is otherwise the same: the values after `is` and its like."""
+    """Yield the values after `is` and the like in which two otherwise equal texts differ."""
     others = _list_wordings(other)
     for first in _list_wordings(one):
         for second in others:
@@ -86,8 +87,8 @@ def _list_wordings(text: str) -> tuple[list[str], ...]:
 
 
 def _find_difference(one: list[str], other: list[str]) -> tuple[str, str] | None:
-    """Return the values in which two wordings differ, if that is all: `The port of db-1 is 80` and `The port of db-2 is
-    80` differ in what they are about."""
+    """Return the values in which two wordings differ, if nothing else does: `The port of db-1 is 80` and `The port of
+    db-2 is 80` differ in what they are about."""
     first, second = ([word.casefold() for word in words] for words in (one, other))
     most = min(len(one), len(other))
     start = next((at for at in range(most) if first[at] != second[at]), most)

@@ -26,11 +26,11 @@ _INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS
 _HALF_PREPOSITIONS: Final = split_words("according based depending due prior regarding starting thanks")
 # `it turns out kvasir`: part of the verb.
 _PARTICLES: Final = split_words("down off out up")
-# What follows them is no part of the noun before them: `talk to Ada, a data engineer`.
+# A phrase after one of these is not part of the noun before it: `talk to Ada, a data engineer`.
 _LOOSE_PREPOSITIONS: Final = split_words("about at by on to upon with")
 _COMPLEMENTIZER: Final = "that"
 _SUBJECT_PRONOUNS: Final = split_words("i you he she it we they who")
-# `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path, only the last part would be left.
+# `$HOME`, `--verbose`, `<name>`: not the thing of that name. Of a path only the last part would remain.
 _SIGIL: Final = re.compile(r"(?:[$%=&<~\\\-#+]|(?<=[\w:]):|(?:^|\s)[.~]?/[^\s]*)\Z")
 _LONGEST_PATH: Final = 256  # characters
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
@@ -54,9 +54,9 @@ class Clause:
     name: Token
     written: str  # the name as it is written
     lead: list[str]  # the words before it
-    lead_end: int  # where the last of them ends; without any, where the name begins
+    lead_end: int  # the end of the last of them, or the start of the name if there are none
     is_acronym: bool
-    names_a_noun: bool  # whether a common noun follows the name: `the kvasir service`
+    names_a_noun: bool  # a common noun follows the name: `the kvasir service`
     is_marked: bool  # in back-ticks
 
     @classmethod
@@ -81,7 +81,7 @@ class Clause:
 
 
 def governs_cue(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
-    """Whether the name is what the cue speaks of, and not a kind of thing or an object of something before it."""
+    """True if the cue speaks of the name: it is neither a kind of thing nor an object of something before it."""
     lead = clause.lead
     if cue.form in OPERATORS:
         # "the RISC-V ISA", "support for PTX ISA 6.0" is the acronym: the determiner or preposition belongs to the name,
@@ -111,7 +111,7 @@ def governs_cue(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
 
 
 def is_no_name(clause: Clause) -> bool:
-    """Whether what stands there is a letter, a variable, an option, a piece of a path or of a longer name."""
+    """True if it is not a name but a letter, a variable, an option, or part of a path or of a longer name."""
     start = clause.name.start
     if clause.lead and clause.lead[-1] in names.PARTICLES - PREPOSITIONS and clause.name.is_capitalised:
         return True  # `Universidad de Caldera`
@@ -123,12 +123,12 @@ def is_no_name(clause: Clause) -> bool:
 
 
 def _counts(word: str) -> bool:
-    """Whether a number after the word is none of a name's: `since 2024`, `March 12`, `step 3`."""
+    """True if a number after the word is not part of a name: `since 2024`, `March 12`, `step 3`."""
     return is_closed_class(word) or word in names.MONTHS_AND_DAYS or word in names.COUNTED
 
 
 def belongs_to_noun(lead: list[str]) -> bool:
-    """Whether the words before a name make it a part of another noun's phrase: `the dealer in Leeds`, `In Oslo`."""
+    """True if the words before a name make it part of another noun's phrase: `the dealer in Leeds`, `In Oslo`."""
     for index in range(len(lead) - 1, -1, -1):
         word = lead[index]
         if word in PREPOSITIONS:
@@ -139,8 +139,8 @@ def belongs_to_noun(lead: list[str]) -> bool:
 
 
 def is_kind(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
-    """Whether the words before the name show that it is a kind of thing: `a pod`, `the API`, `each container`."""
-    # Names go without a determiner, unless a noun stands on either side: `the tool flarn`, `the kvasir service`.
+    """True if the words before the name show that it is a kind of thing: `a pod`, `the API`, `each container`."""
+    # Names have no determiner, unless a noun is on either side: `the tool flarn`, `the kvasir service`.
     if clause.text[clause.lead_end : clause.name.start].startswith(("'s", "\u2019s")):
         return _is_word(clause, vocabulary)
     is_adjacent = True
@@ -158,13 +158,13 @@ def is_kind(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
 
 
 def _follows_acronym(clause: Clause) -> bool:
-    """`the PV inverter`"""
+    """True for `the PV inverter`."""
     end = clause.lead_end
     return len(clause.lead[-1]) > 1 and clause.text[end - len(clause.lead[-1]) : end].isupper()
 
 
 def _is_word(clause: Clause, vocabulary: Vocabulary) -> bool:
-    """Whether the name could be an ordinary word, known or rare, and is not spelled as an identifier or a name."""
+    """True if the name could be an ordinary word, known or rare, and is not spelled as an identifier or a name."""
     name = clause.name
     if vocabulary.is_concept(name.text) or name.parts:
         return False
@@ -176,14 +176,14 @@ def _is_word(clause: Clause, vocabulary: Vocabulary) -> bool:
 
 
 def _is_one_of_several(lead: list[str]) -> bool:
-    """Whether the clause begins with other names that are joined to this one: `kvasir and heimdall`."""
+    """True if the clause begins with other names that are joined to this one: `kvasir and heimdall`."""
     others = [word for word in lead if word not in DETERMINERS and word not in names.OPENERS]
     return len(others) > 1 and others[-1] in ("and", "or") and not any(map(is_closed_class, others[:-1]))
 
 
 def _is_in_prepositional_phrase(lead: list[str]) -> bool:
-    """Whether the name is what a preposition speaks of: `the port of kvasir`."""
-    # A phrase that opens the clause and has its own noun is a mere setting: `in this project kvasir is a worker`.
+    """True if the name is the object of a preposition: `the port of kvasir`."""
+    # A phrase that opens the clause and has its own noun only sets the scene: `in this project kvasir is a worker`.
     has_noun = False
     for index in range(len(lead) - 1, -1, -1):
         word = lead[index]
@@ -205,7 +205,7 @@ def _is_in_prepositional_phrase(lead: list[str]) -> bool:
 
 
 def _is_object_of_gerund(lead: list[str]) -> bool:
-    """Whether what is spoken of is an activity with the name: `restarting kvasir is a chore`."""
+    """True if the clause speaks of an activity with the name: `restarting kvasir is a chore`."""
     for index in range(len(lead) - 1, -1, -1):
         word = lead[index]
         if word.endswith("ing") and word not in verbs.ING_NOUNS:
@@ -216,7 +216,7 @@ def _is_object_of_gerund(lead: list[str]) -> bool:
 
 
 def _is_in_relative_clause(lead: list[str]) -> bool:
-    """Whether the name belongs to a clause about another noun: `the box that hosts kvasir is a server`."""
+    """True if the name belongs to a clause about another noun: `the box that hosts kvasir is a server`."""
     if _COMPLEMENTIZER not in lead:
         return False
     after = lead[len(lead) - lead[::-1].index(_COMPLEMENTIZER) :]
@@ -224,7 +224,7 @@ def _is_in_relative_clause(lead: list[str]) -> bool:
 
 
 def tells_place(passage: Passage, subject: Subject) -> bool:
-    """Whether the words of a subject, or beside it, say that it is somewhere: `the Rostock office`, `rack-12`."""
+    """True if the words of a subject, or beside it, show that it is a place: `the Rostock office`, `rack-12`."""
     index = bisect_left(passage.starts, subject.start)
     words = set(re.split(r"[_\-.]", subject.concept))
     if index and not passage.gap_before(index).strip(_MARKS):
@@ -235,7 +235,7 @@ def tells_place(passage: Passage, subject: Subject) -> bool:
 
 
 def is_code_part(passage: Passage, subject: Subject, head: str, *, is_of_code: bool) -> bool:
-    """Whether a part of a program is told of, and no thing of the project: `Entity is a u64`."""
+    """True if the sentence describes a part of a program, not a thing of the project: `Entity is a u64`."""
     if head in nouns.DATA_TYPES or _NUMBER_TYPE.fullmatch(head):
         return True
     has_marks = is_marked_at(passage, subject.end)

@@ -1,4 +1,4 @@
-"""Tells whether a cue says more about what the statement before it is about: `that belongs to Z`, `and runs on Q`."""
+"""Tells whether a cue says more about the subject of the statement before it: `that belongs to Z`, `and runs on Q`."""
 
 import re
 from bisect import bisect_left
@@ -16,7 +16,7 @@ from memory.domain.language.english import names, nouns, verbs
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
 _ADVERBS: Final = rf"(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))*"
-# What may stand between a statement and a cue that says more about the same thing.
+# What may come between a statement and a cue that says more about the same thing.
 _RELATIVE: Final = re.compile(rf",? ?(?:(?:and|but) )?(?:that|which|who){_ADVERBS}\Z")
 _AND: Final = re.compile(rf",? ?(?:and|but){_ADVERBS}\Z")
 _COMMA_ONLY: Final = re.compile(rf",{_ADVERBS}\Z")
@@ -33,7 +33,7 @@ _PRONOUN: Final = re.compile(
 _LATER: Final = re.compile(rf".{{0,80}}[,;\u2013\u2014-] ?(?:now |since \w+ )?(?:it|they|s?he){_ADVERBS}\Z")
 _ITSELF: Final = re.compile(r"\b(?:it|them|him|her)\b")
 _BETWEEN_MAX: Final = 200  # characters; the bound keeps a long sentence linear
-# `It` after these is what they tell of: not a language, an owner or a place.
+# `It` after these is the thing they describe: not a language, an owner or a place.
 _TELLING: Final = frozenset(
     {Form.IS_WRITTEN, Form.WRITTEN, Form.IS_OWNED_BY, Form.OWNED_BY, Form.IS_LOCATED, Form.LOCATED}
 )
@@ -42,7 +42,7 @@ _PRONOUNS: Final = ("it", "they", " he", "she")
 
 @dataclass(frozen=True, slots=True)
 class Last:
-    """The statement before, in the same sentence."""
+    """The previous statement of the same sentence."""
 
     subjects: Sequence[Subject]
     parent: Parent
@@ -53,7 +53,7 @@ class Last:
 
 
 def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
-    """The subjects of the statement before, if the cue says more about them; or that statement's parent."""
+    """Return the subjects of the previous statement if the cue says more about them, or that statement's parent."""
     if last is None or cue.form in OPERATORS:
         return []
     if cue.start - last.end > _BETWEEN_MAX:
@@ -68,7 +68,7 @@ def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
         return []
     spoken = f"{between} it" if cue.is_pronominal else between
     has_pronoun = spoken.endswith(_PRONOUNS)
-    if last.parent.form is Form.MOVED:  # `it uses` is what was moved, not where it is now
+    if last.parent.form is Form.MOVED:  # `it uses` speaks of the thing that was moved, not of where it is now
         is_moved = (
             cue.form in USING | {Form.IS_WRITTEN} and not cue.is_plural and has_pronoun and _PRONOUN.match(spoken)
         )
@@ -100,7 +100,7 @@ def continued_subjects(text: str, last: Last | None, cue: Cue) -> list[Subject]:
 
 
 def _goes_on(written: str, spoken: str) -> bool:
-    """Whether words between a denial and a pronoun leave it the same thing: `not in Zig, Marit rewrote it, it's`."""
+    """True if words between a denial and a pronoun leave it the same thing: `not in Zig, Marit rewrote it, it's`."""
     if _LATER.match(spoken) is None:
         return False
     between = written.rpartition(",")[0] or written
@@ -108,7 +108,8 @@ def _goes_on(written: str, spoken: str) -> bool:
 
 
 def find_topic(passage: Passage, last: Last | None, vocabulary: Vocabulary) -> Topic | None:
-    """What `It` would stand for in the next sentence; None unless that is clear: `Kvasir is our search service.`"""
+    """Return what `It` would stand for in the next sentence; None unless that is clear: `Kvasir is our search
+    service.`"""
     if last is None or last.is_denied or len(last.subjects) != 1:
         return None
     of_whom = last.parent.context  # `a client of Odin`: that may be meant, too

@@ -53,8 +53,8 @@ _SENTENCE_ENDS: Final = ".!?\n"
 _ANTECEDENT_MAX: Final = 220  # characters
 _PRONOUN_MAX: Final = 30  # with an adverb
 _MARKED_NAME: Final = re.compile(r"`([\w.-]{2,64})`")
-_BY_WHAT_FOLLOWS: Final = {Form.MOVED: "from", Form.RENAMED: " to ", Form.ROLE: ""}  # a name follows, that is known
-# Before the others there may be one all the same.
+_BY_WHAT_FOLLOWS: Final = {Form.MOVED: "from", Form.RENAMED: " to ", Form.ROLE: ""}  # a known name follows
+# Another subject may still be found before the others.
 _NO_SUBJECTS: Final = CLOSED_CLASS - verbs.NEUTRAL_ADVERBS - {"which", "who"}
 _BESIDE: Final = " *_\"'\u2019\u201d`\x10"
 
@@ -67,16 +67,16 @@ def find_cues(
     characters_max: int | None = None,
     as_typed: bool = False,
 ) -> list[CueMatch]:
-    """The statements of a text in order. Linear in the length of the text.
+    """Return the statements of a text in order. Linear in the length of the text.
 
-    Of the sentences with a cue, the first are read that have no more than ``characters_max`` together. ``as_typed``
-    takes the words of a parent as they are, for whoever means each of them."""
+    Reads the first sentences with a cue that together have no more than ``characters_max``. ``as_typed`` keeps the
+    words of a parent as they are, for callers that mean each of them."""
     steps = iter_cues(text, role, vocabulary=vocabulary, characters_max=characters_max, as_typed=as_typed)
     return [match for match in steps if match is not None]
 
 
 class PossibleCues(NamedTuple):
-    """The cues of a text, before its sentences are read, and where those begin that may have a subject."""
+    """The cues of a text, before its sentences are read; ``hopeful``: the starts of those that may have a subject."""
 
     cues: list[Cue]
     hopeful: set[int]
@@ -111,10 +111,10 @@ def iter_cues(
     as_typed: bool = False,
     possible: PossibleCues | None = None,
 ) -> Iterator[CueMatch | None]:
-    """The same step by step, for a caller that must not keep the processor for long: None where a step found nothing.
-    A step takes some 40 ns a character of the text, or 10 µs a character of one cue's clause. ``possible``: those of
-    the text, where the caller has looked for them already."""
-    # Most texts have no cue with a subject, and masking costs more than the search: so that comes first.
+    """Yield the statements of a text step by step, None for a step that found nothing, for callers that must not hold
+    the CPU for long. A step takes some 40 ns a character of the text, or 10 µs a character of one cue's clause.
+    ``possible``: the possible cues, if the caller has found them already."""
+    # Most texts have no cue with a subject, and masking costs more than the search: so the search comes first.
     forms, hopeful = (yield from find_possible_cues(text, vocabulary)) if possible is None else possible
     yield None
     has_table = ("-|" in text or "- |" in text) and may_have_facts(text)
@@ -131,7 +131,7 @@ def iter_cues(
         if match is None:
             yield None
             continue
-        if voices is None:  # looked for once something was found, which is rare
+        if voices is None:  # computed only once something was found, which is rare
             voices = find_voices(text) if characters_max is None else find_voices_at_once(text)
         voice = voice_of(voices, match.start, match.end)
         if voice is Voice.NOBODYS:
@@ -154,7 +154,7 @@ def _read_prose(
     characters_max: int | None,
     as_typed: bool,
 ) -> Iterator[CueMatch | None]:
-    """Yield what the sentences and tables state, in order, whoever says it; None where a step found nothing."""
+    """Yield what sentences and tables state, in order, whoever says it; None for a step that found nothing."""
     names_inside, characters, at = NamesInside(prose), 0, 0
     topic = Topic("", 0, -1)
     for assertion in _find_assertions(prose, forms, hopeful):
@@ -195,7 +195,7 @@ def _read_prose(
 
 
 class _Acquainted:
-    """The vocabulary, and with it what a text itself has stated something about."""
+    """The vocabulary, extended by the concepts that the text itself has stated something about."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -209,9 +209,9 @@ class _Acquainted:
 
 
 def iter_names_near_cues(text: str, names: Collection[str], cues: Iterable[Cue]) -> Steps[set[str]]:
-    """Those of the names that stand shortly before a cue, or where a cue's subject may stand. One step for each cue,
-    which is compared with each name."""
-    # Of no other name does `find_cues` make a subject, and this takes a fraction of its time.
+    """Return the names that occur shortly before a cue, or where a cue's subject may be. One step for each cue, which
+    is compared with each name."""
+    # `find_cues` takes no other name as a subject, and this costs a fraction of its time.
     near: set[str] = set()
     parts = {name: [part[:-1] if len(part) > 3 else part for part in name.split("_")] for name in names}
     for cue in cues:
@@ -225,7 +225,7 @@ def iter_names_near_cues(text: str, names: Collection[str], cues: Iterable[Cue])
 
 
 def _find_referring(text: str, forms: list[Cue], hopeful: set[int]) -> Iterator[int]:
-    """The cues after a pronoun that begins a sentence, or a verb that does, shortly after a hopeful one."""
+    """Yield the cues after a pronoun, or of a verb, that begins a sentence shortly after a hopeful cue."""
     last = -_TOPIC_MAX
     for cue in forms:
         if cue.start in hopeful:
@@ -238,11 +238,11 @@ def _find_referring(text: str, forms: list[Cue], hopeful: set[int]) -> Iterator[
 
 
 def _find_antecedent(text: str, cue: Cue, vocabulary: Vocabulary) -> Topic | None:
-    """What `It` before a cue stands for, where the sentence before states nothing: the known thing that it begins with,
-    if it names no other: `Kvasir was sold. It belongs to Team Blue`."""
+    """Return what `It` before a cue stands for if the previous sentence states nothing: the known thing that it begins
+    with, provided it names no other: `Kvasir was sold. It belongs to Team Blue`."""
     if cue.form.is_isa:
         return None
-    # Many cues stand in a text: what nearly all of them lack is looked for first.
+    # A text has many cues: first look for what nearly all of them lack.
     tail = text[max(0, cue.start - _PRONOUN_MAX) : cue.start]
     pronoun = max(tail.rfind(" It "), tail.rfind(" He "), tail.rfind(" She "))
     if pronoun < 0 or any(word not in verbs.NEUTRAL_ADVERBS for word in tail[pronoun:].split()[1:]):
@@ -259,8 +259,8 @@ def _find_antecedent(text: str, cue: Cue, vocabulary: Vocabulary) -> Topic | Non
 
 
 def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterator[tuple[int, str, list[Cue]] | None]:
-    """The sentences with hopeful cues that are no questions: where each begins, its text, its cues relative to that.
-    None for another sentence."""
+    """Yield the sentences with hopeful cues that are not questions: where each begins, its text, its cues relative to
+    that. Yields None for another sentence."""
     output = OutputFinder(prose)
     for line_start, line_end, cues in _find_lines(prose, forms):
         if all(cue.start not in hopeful for cue in cues) or output.is_output(line_start, line_end):
@@ -276,7 +276,7 @@ def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterato
 
 
 def _find_lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]:
-    """The lines with cues: start, end, cues."""
+    """Yield the lines with cues: start, end, cues."""
     start, end, cues = 0, -1, list[Cue]()
     for cue in forms:
         if cue.start >= end:
@@ -290,8 +290,8 @@ def _find_lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[C
 
 
 def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary, marked: Set[str]) -> bool:
-    """False if the words before a cue settle that it has none; most cues follow a pronoun or an ordinary noun."""
-    # Asked before the sentence is read, which costs a hundred times as much.
+    """False if the words before a cue rule out a subject; most cues follow a pronoun or an ordinary noun."""
+    # Checked before the sentence is read, which costs a hundred times as much.
     form, start = cue.form, cue.start
     if form in _BY_WHAT_FOLLOWS:
         return _BY_WHAT_FOLLOWS[form] in sentence[start : cue.end + _GLANCE]
@@ -304,7 +304,7 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary, marked: S
             return False
     before = head.rsplit(None, 3)[-3:]
     last = before[-1].lower()
-    if last in _NO_SUBJECTS and form is not Form.CALLED:  # nearly always, if it is no ordinary word
+    if last in _NO_SUBJECTS and form is not Form.CALLED:  # nearly always, unless it is an ordinary word
         return False
     if form is Form.CALLED:
         last = before[-2].lower() if last == "is" and len(before) > 1 else last
@@ -326,7 +326,7 @@ def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary, marked: S
 
 def _is_ordinary(word: str, vocabulary: Vocabulary) -> bool:
     if not word.isalpha():
-        return word.endswith((",", ";", ":", ".", ")"))  # then it is no part of the phrase
+        return word.endswith((",", ";", ":", ".", ")"))  # then it is not part of the phrase
     if is_closed_class(word.lower()):
         return True
     return word.islower() and vocabulary.is_common(word) and not vocabulary.is_concept(word)

@@ -1,4 +1,4 @@
-"""What the reader of cues returns."""
+"""The results of the reader of cues."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from memory.domain.channels import Channel
 from memory.domain.cues.modality import SpeechAct
 
-# What somebody only believes, or has from others, is worth so much of what is asserted.
+# The factor for what somebody only believes, or has from others, compared to what is asserted.
 HEDGED_TRUST: Final = 0.7
 
 
@@ -25,12 +25,12 @@ class CueMatch:
     channel: Channel = Channel.USER
     kind: SpeechAct = SpeechAct.STATES
     is_hedged: bool = False  # believed or passed on: its confidence is lower
-    is_referring: bool = False  # its subject is a pronoun, whose name stands in the sentence before
+    is_referring: bool = False  # its subject is a pronoun whose name is in the previous sentence
     written: str = field(default="", compare=False)  # `source[start:end]`
 
 
 def describe_match(match: CueMatch) -> dict[str, Any]:
-    """The statement for people and programs: in answers and in ``manage.py explain``."""
+    """Return the statement for people and programs: in answers and in ``manage.py explain``."""
     described = asdict(match)
     del described["written"]
     span = [described.pop("start"), described.pop("end")]
@@ -39,9 +39,9 @@ def describe_match(match: CueMatch) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a sentence is about, if it is one thing, and where that stands."""
+    """The one thing that a sentence is about, and where it is mentioned."""
 
     concept: str
     start: int
     end: int
-    runs_only: bool = False  # it is clear only where the next one tells of a program
+    runs_only: bool = False  # clear only if the next sentence tells of a program

@@ -11,13 +11,13 @@ from memory.domain.language.english import modality as english
 
 
 class SpeechAct(StrEnum):
-    """What a statement does to what was said before."""
+    """The effect of a statement on earlier statements."""
 
     STATES = "states"
     RETRACTS = "retracts"  # takes the triple back
-    CHANGES = "changes"  # says what is so from now on
-    CORRECTS = "corrects"  # says what was said wrongly before
-    ADDS = "adds"  # says something else of what the same message has spoken of in this way
+    CHANGES = "changes"  # says what is true from now on
+    CORRECTS = "corrects"  # corrects an earlier mistake
+    ADDS = "adds"  # says something else about the subject of an earlier statement in the same message
 
 
 CLAUSE_BREAK: Final = re.compile(
@@ -46,31 +46,31 @@ _RETRACTION: Final = re.compile(
 _INSTEAD: Final = re.compile(
     r"[*_\"'\u201d\x10]*[,;]?(?: but| and)? (?:it|s?he|they)(?:'s|'re| is| are| runs| belongs)\b"
 )
-# `that the tool flarn`: what may stand between the words that take a statement back and its subject.
+# `that the tool flarn`: what may come between the words that take a statement back and its subject.
 _DIRECTLY: Final = re.compile(r"(?: (?:the|our|my|your))?(?: [\w-]{1,30})?[\s*_\"'\u201c\x10:]*")
 _DIRECTLY_MAX: Final = 48  # characters
 
 
 def tells_of_no_fact(words: str) -> bool:
-    """Whether the words before a table or list say that it has plans, doubts or examples in it."""
+    """True if the words before a table or list announce plans, doubts or examples."""
     small = words.lower().replace("\u2019", "'")
     return any(pattern.search(small) for pattern in (_DOUBT, _CONDITION, _NO_FACTS))
 
 
 class SentenceContext(NamedTuple):
-    """What stands around a sentence."""
+    """The text around a sentence."""
 
     before: str = ""  # a piece of the text
     after: str = ""
-    topic: str = ""  # what `It` at its beginning stands for
-    runs_only: bool = False  # it does only where this one tells of a program
+    topic: str = ""  # the referent of `It` at its beginning
+    runs_only: bool = False  # only if the sentence tells of a program
 
 
 ALONE: Final = SentenceContext()
 
 
 class Modality:
-    """Of one sentence. Positions are those of its characters."""
+    """The modality of one sentence. Positions are offsets in it."""
 
     def __init__(self, sentence: str, cues: list[Cue], around: SentenceContext) -> None:
         small = sentence.lower().replace("\u2019", "'")
@@ -129,55 +129,55 @@ class Modality:
         return self._breaks[before - 1] if before else 0
 
     def is_doubted(self, position: int) -> bool:
-        """Whether a doubt stands anywhere before in the sentence, as far as a semicolon goes."""
+        """True if a doubt comes anywhere before the position, with no semicolon in between."""
         before = bisect_left(self._doubts, position)
         if not before:
             return False
         return bisect_left(self._semicolons, self._doubts[before - 1]) == bisect_left(self._semicolons, position)
 
     def add_doubt(self, position: int) -> None:
-        """Counts a negation that takes nothing back as a doubt of what follows."""
+        """Count a negation that takes nothing back as a doubt of what follows."""
         insort(self._doubts, position)
 
     def is_conditional(self, start: int, end: int) -> bool:
-        """Whether a condition stands between the beginning of the clause around ``start``, and ``end``."""
+        """True if there is a condition between the beginning of the clause around ``start``, and ``end``."""
         clause = self.clause_start(start)
         if self._has_been_said(start, end):
             return True
         return bisect_left(self._conditions, clause) != bisect_left(self._conditions, end)
 
     def is_misspoken(self, start: int, end: int) -> bool:
-        """Whether a statement there is said to have been a mistake: `I said S, it's actually T`."""
+        """True if a statement there is called a mistake: `I said S, it's actually T`."""
         return self._has_been_said(start, end) and _INSTEAD.match(self._small, end) is not None
 
     def _has_been_said(self, start: int, end: int) -> bool:
-        """`Let me correct this: I said that S`"""
+        """True for `Let me correct this: I said that S`."""
         is_said = bool(self._said) and self.clause_start(start) <= self._said[-1] < start
         return is_said and (self.is_correction() or "actually " in self._small[end:])
 
     def is_revoked(self, end: int) -> bool:
-        """Whether what follows doubts or revokes a statement that ends there."""
+        """True if what follows doubts or revokes a statement that ends there."""
         return self._follows(self._revocations, end) or _TAKEN_BACK.match(self._around.after.lower()) is not None
 
     def is_hedged(self, start: int, end: int) -> bool:
-        """Whether a statement there is only believed or passed on."""
+        """True if a statement there is only believed or passed on."""
         if self._hedges and self._hedges[0] < start:
             return True
         if not self._follows(self._hedges_after, end):
             return False
-        # `A is an X, B belongs to Y I think`: only of B.
+        # `A is an X, B belongs to Y I think`: this applies only to B.
         hedge = self._hedges_after[bisect_left(self._hedges_after, end)]
         after = bisect_left(self._starts, end)
         is_other = after < len(self._starts) and self._starts[after] < hedge
         return not (is_other and _NEXT_CLAUSE.match(self._small, end) is not None)
 
     def is_taken_back(self, start: int) -> bool:
-        """Whether a statement whose subject stands there is named only to be forgotten."""
+        """True if a statement whose subject is there is named only to be forgotten."""
         ends = [end for _, end in self._retractions if start - _DIRECTLY_MAX <= end <= start]
         return any(_DIRECTLY.fullmatch(self._small, end, start) for end in ends)
 
     def is_correction(self) -> bool:
-        """Whether the sentence opens with words that correct what was said before."""
+        """True if the sentence opens with words that correct what was said before."""
         return (
             _CORRECTION.match(self._small) is not None
             or _ONLY_CORRECTION.search(self._around.before.lower()) is not None
@@ -192,7 +192,7 @@ class Modality:
         return bool(before) and position < self._harmless[before - 1][1]
 
     def _follows(self, positions: list[int], end: int) -> bool:
-        """Whether one of the positions comes after ``end`` and before the next semicolon."""
+        """True if one of the positions comes after ``end`` and before the next semicolon."""
         after = bisect_left(positions, end)
         if after == len(positions):
             return False

@@ -1,5 +1,5 @@
-"""Reads the forms whose subject may stand behind: `a VM called zwiebel`, `we moved kvasir from tyr to baldur`; and two
-names of one thing: `we renamed kvasir to ran`."""
+"""Reads the forms whose subject may come after the cue (`a VM called zwiebel`, `we moved kvasir from tyr to baldur`),
+and two names of one thing (`we renamed kvasir to ran`)."""
 
 import re
 from bisect import bisect_left
@@ -24,21 +24,21 @@ _UNITS_MAX: Final = 5  # words between `a` and `called`
 _OWN: Final = split_words("our my")
 _DEFINITE: Final = split_words("our my his her its their the")
 _INDEFINITE: Final = split_words("a an one")
-# Before `a VM called zwiebel` they say that there is one; `create a VM called zwiebel` does not.
+# Before `a VM called zwiebel` these say that it exists; `create a VM called zwiebel` does not.
 _EXISTS: Final = split_words(
     "is has have own owns run runs use uses keep keeps got running building built wrote bought adopted launched opened "
     "started founded rented maintain developed developing"
 )
 _AUXILIARIES: Final = split_words("has have was were got been just now recently already finally since")
 _NEVER_BEFORE: Final = split_words("be being to will get gets getting")
-_PATTERN: Final = frozenset("_[(*")  # `called FOO_{name}`: of the name that is a part
+_PATTERN: Final = frozenset("_[(*")  # `called FOO_{name}`: the word is only part of the name
 _POSSESSIVE: Final = re.compile(r"['\u2019]s? ")
 _MARK: Final = re.compile(r"\d|[^\W_][-_.@+][^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A triple and where it stands."""
+    """A triple and its position."""
 
     subject: str
     parent: str
@@ -46,7 +46,7 @@ class Named:
     is_isa: bool
     start: int
     end: int
-    said: Last | None = None  # of which the rest of the sentence may say more
+    said: Last | None = None  # the rest of the sentence may say more about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Move:
 def read_called(
     passage: Passage, cue: Cue, following: Collection[Cue], barrier: int, allowed: int, vocabulary: Vocabulary
 ) -> Named | None:
-    """What is called by the name behind the cue, or who is in the role before it; None if that is not said to exist, or
-    is told of programs. It begins after the ``barrier``, or at ``allowed``."""
+    """Return what is called by the name after the cue, or who is in the role before it; None if the text does not say
+    that it exists, or if it describes programs. It begins after the ``barrier``, or at ``allowed``."""
     last = bisect_left(passage.starts, cue.start) - 1
     has_role = cue.form is Form.ROLE
     is_stated = has_role or (last > 0 and passage.tokens[last].text == "is")  # `our tavern is called The Raven`
@@ -90,7 +90,7 @@ def read_called(
         return None
     is_others = passage.tokens[index].text not in _OWN
     if has_role and is_others and phrase.head not in nouns.PROFESSIONS:
-        return None  # of whom it is the director, or the successor, would be lost
+        return None  # whose director or successor it is would be lost
     is_code = phrase.head in nouns.CODE_NOUNS or phrase.head in nouns.CALLED_CODE_NOUNS
     if (is_code and not has_role) or name.head == parent.token:
         return None
@@ -104,7 +104,8 @@ def read_called(
 
 
 def _opens_clause(passage: Passage, index: int) -> bool:
-    """Whether a clause begins with this word, which tells whose the noun after it is, or that there is only one."""
+    """True if a clause begins with this word, and the word says whose the noun after it is, or that there is only
+    one."""
     if _POSSESSIVE.match(passage.gap_before(index + 1)):  # `the band's drummer`
         index -= index > 0 and passage.tokens[index - 1].text in _DEFINITE
     elif passage.tokens[index].text not in _DEFINITE:
@@ -132,7 +133,7 @@ def read_move(
     modality: Modality,
     vocabulary: Vocabulary,
 ) -> Move | None:
-    """From where to where something was moved; None unless both are told, and in which dimension."""
+    """Return from where to where something was moved; None unless both are given, and the dimension is clear."""
     stops = find_stops(cue, following)
     if passage.text[: cue.end].endswith("from"):
         subject = _read_moved(passage, cue, barrier, modality, vocabulary)
@@ -161,7 +162,7 @@ def read_move(
 
 
 def _read_moved(passage: Passage, cue: Cue, barrier: int, modality: Modality, vocabulary: Vocabulary) -> Subject | None:
-    """The subject of `kvasir (was) moved from`."""
+    """Return the subject of `kvasir (was) moved from`."""
     index = bisect_left(passage.starts, cue.start)
     while index and passage.tokens[index - 1].text in _AUXILIARIES:
         index -= 1
@@ -175,7 +176,7 @@ def _read_moved(passage: Passage, cue: Cue, barrier: int, modality: Modality, vo
 
 
 def _read_object(passage: Passage, cue: Cue, stops: set[int], vocabulary: Vocabulary) -> tuple[Subject | None, int]:
-    """The name in `we moved kvasir from`, and where that ends."""
+    """Return the name in `we moved kvasir from`, and where that ends."""
     index = bisect_left(passage.starts, cue.start)
     before = passage.tokens[index - 1].text if index else ""
     phrase = read_phrase(passage, cue.end, stops)
@@ -195,8 +196,8 @@ def read_names(
     modality: Modality,
     vocabulary: Vocabulary,
 ) -> tuple[Named, SpeechAct] | None:
-    """Two names of one thing, the concept's own as the parent; None unless something is known about one of them. A
-    change says that it is called so from now on."""
+    """Return two names of one thing, with the concept's own as the parent; None unless something is known about one of
+    them. A change says that the name holds from now on."""
     stops, words = find_stops(cue, following), passage.text[cue.start : cue.end]
     first: Subject | None
     if cue.form is not Form.RENAMED or words.endswith("to"):
@@ -225,7 +226,7 @@ def read_names(
 def _read_called(
     passage: Passage, cue: Cue, barrier: int, modality: Modality, vocabulary: Vocabulary
 ) -> Subject | None:
-    """What stands before the words that give it another name."""
+    """Return the subject before the words that give it another name."""
     if cue.form is Form.RENAMED:
         return _read_moved(passage, cue, barrier, modality, vocabulary)
     if cue.form is Form.ALIASED:
@@ -239,7 +240,7 @@ def _read_called(
 
 
 def _read_name(passage: Passage, phrase: Phrase | None, vocabulary: Vocabulary) -> Subject | None:
-    """The one name of a phrase, which ends with it."""
+    """Return the only name of a phrase, if the phrase ends with it."""
     named = [token for token in phrase.tokens if is_distinctive(passage, token, vocabulary)] if phrase else []
     if phrase is None or named != [phrase.tokens[-1]] or phrase.is_numbered:
         return None

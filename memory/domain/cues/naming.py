@@ -15,11 +15,11 @@ from memory.domain.language.english import adjectives, names, nouns, verbs
 from memory.domain.text.sentences import NAME_MARK
 from memory.domain.text.tokenizer import Token
 
-_TITLE_MAX: Final = 8  # characters, with what parts it from the name
+_TITLE_MAX: Final = 8  # characters, with the gap before the name
 
 
 def is_distinctive(passage: Passage, token: Token, vocabulary: Vocabulary) -> bool:
-    """Whether a word is a name of its own, and no ordinary word."""
+    """True if a word is a name of its own, not an ordinary word."""
     if token.text in names.MONTHS_AND_DAYS:
         return False
     if token.is_emphasised or is_marked(passage, token) or vocabulary.is_concept(token.text):
@@ -34,13 +34,13 @@ def is_distinctive(passage: Passage, token: Token, vocabulary: Vocabulary) -> bo
 
 
 def _follows_title(passage: Passage, token: Token) -> bool:
-    """`Dr. Sutter`"""
+    """True for `Dr. Sutter`."""
     before = passage.text[max(0, token.start - _TITLE_MAX) : token.start].split()
     return bool(before) and before[-1][:-1].lower() in names.TITLES and before[-1].endswith(".")
 
 
 def is_ordinary_noun(word: str, vocabulary: Vocabulary) -> bool:
-    """Whether a word is of the dictionary, or an ordinary noun that is too rare or too technical for it."""
+    """True if a word is in the dictionary, or is an ordinary noun too rare or too technical for it."""
     if vocabulary.is_common(word) or (len(word) > 8 and word.endswith(adjectives.ABSTRACT_ENDINGS)):
         return True
     return _is_listed_noun(word)
@@ -52,12 +52,12 @@ def _is_listed_noun(word: str) -> bool:
 
 
 def is_ordinary_acronym(token: Token) -> bool:
-    """Whether an acronym stands for a kind of thing: `API`, `CPUs`."""
+    """True if an acronym stands for a kind of thing: `API`, `CPUs`."""
     return token.text in nouns.TRADE_NOUNS or (is_plural(token.text) and singular_of(token.text) in nouns.TRADE_NOUNS)
 
 
 def is_marked(passage: Passage, token: Token) -> bool:
-    """Whether a name stands in back-ticks."""
+    """True if a name is in back-ticks."""
     return is_marked_at(passage, token.end)
 
 
@@ -66,7 +66,7 @@ def is_marked_at(passage: Passage, end: int) -> bool:
 
 
 def is_gerund(word: str, vocabulary: Vocabulary) -> bool:
-    """Whether a word is a verb of the dictionary in -ing: `bounding`, but not `lapwing`."""
+    """True if a word is a verb of the dictionary in -ing: `bounding`, but not `lapwing`."""
     if not word.endswith("ing") or len(word) < 5:
         return False
     stem = word[:-3]
@@ -75,21 +75,23 @@ def is_gerund(word: str, vocabulary: Vocabulary) -> bool:
 
 
 def is_name_called(passage: Passage, name: Token, vocabulary: Vocabulary) -> bool:
-    """Whether a word after `called` is a name: any is that ends its phrase, and no adverb."""
+    """True if a word after `called` is a name: any word that ends its phrase is, unless it is an adjective or
+    adverb."""
     if is_distinctive(passage, name, vocabulary):
         return True
     return not is_adjective(name.text) and name.text not in verbs.CLOSING_ADVERBS and not name.text.endswith("ly")
 
 
 def is_role(noun: str) -> bool:
-    """Whether it is said of people: what they are to us is what they are."""
+    """True if the noun describes people: their relation to us is then what they are."""
     if noun in nouns.ROLES or noun in nouns.PROFESSIONS:
         return True
     return len(noun) > 4 and noun.endswith(nouns.ROLE_ENDINGS) and noun not in nouns.NO_ROLES
 
 
 def tells_kind(phrase: Phrase) -> bool:
-    """Whether `the` goes before what something is, and not before what it is to others: `the paging network`."""
+    """True if `the` before the phrase introduces what something is, not its relation to others: `the paging
+    network`."""
     head = phrase.tokens[-1]
     if head.text in nouns.PROFESSIONS:
         return True

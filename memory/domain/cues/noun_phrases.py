@@ -14,7 +14,7 @@ from memory.domain.text.function_words import ARTICLES, POSSESSIVES, PREPOSITION
 from memory.domain.text.tokenizer import NamesInside, Token, tokenise
 
 MAX_UNITS: Final = 4
-# Tokens from the cue on among which a phrase must begin and end; the bound keeps a long sentence linear.
+# Tokens after the cue within which a phrase must begin and end; the bound keeps a long sentence linear.
 _REACH: Final = 24
 
 _SMALL: Final = {ord(letter): letter.lower() for letter in ascii_uppercase}
@@ -26,27 +26,27 @@ _WITHIN: Final = re.compile(
     r"(?:\+\+|#)?[\s*_\"\u201c\u201d\x10]+\Z|/\Z|\s?&\s?\Z|['\u2019][sS]\s+\Z|\s+(?:\d{1,4}|\d+\.[\d.]+)\s+\Z"
 )
 _JOINED: Final = re.compile(r":[:\w]")  # `Ti:Sapphire`, `std::map`
-_CUT: Final = frozenset("/\\{<=$")  # a path or a pattern, of which the word is a piece
+_CUT: Final = frozenset("/\\{<=$")  # a path or a pattern that the word is part of
 _THOUGHT: Final = re.compile(r" (?:think|believe|guess|suppose|assume|heard|hope|hear|reckon|suspect|was|am|know)\b")
 _COMMA: Final = re.compile(r",\s+\Z")
 _NOISE_AFTER: Final = re.compile(r"\s+\w")
 
 
 class Vocabulary(Protocol):
-    """What the cues need to know about words and about the graph."""
+    """The knowledge about words and the graph that the reader of cues needs."""
 
     def is_common(self, token: str) -> bool:
-        """Whether it is an ordinary English word."""
+        """True if it is an ordinary English word."""
 
     def is_concept(self, token: str) -> bool:
-        """Whether something is already known about it."""
+        """True if something is already known about it."""
 
     def is_place(self, token: str) -> bool:
-        """Whether something is known to be in it, in the dimension `geography`."""
+        """True if something is known to be in it, in the dimension `geography`."""
 
     def find_dimension(self, concept: str, parent: str) -> str | None:
-        """The dimension in which the concept is in this parent, or, where that is empty, of the only fact that says
-        what the concept is; None where there is no such fact."""
+        """Return the dimension in which the concept is in this parent; if ``parent`` is empty, that of the only fact
+        that says what the concept is. None if there is no such fact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +59,21 @@ class Passage:
     names_inside: NamesInside  # of the whole text
 
     def gap_before(self, index: int) -> str:
-        """What stands between a token and the one before it."""
+        """Return the text between a token and the one before it."""
         return self.text[self.tokens[index - 1].end if index else 0 : self.tokens[index].start]
 
     def word_at(self, position: int) -> str:
-        """The first token at or after a position, else empty."""
+        """Return the first token at or after a position; "" if there is none."""
         index = bisect_left(self.starts, position)
         return self.tokens[index].text if index < len(self.tokens) else ""
 
     def word_before(self, position: int) -> str:
-        """The last token that begins before a position, else empty."""
+        """Return the last token that begins before a position; "" if there is none."""
         index = bisect_left(self.starts, position)
         return self.tokens[index - 1].text if index else ""
 
     def word_after(self, index: int) -> str:
-        """The token after this one, if nothing but white space lies between; else empty."""
+        """Return the token after this one if only white space is between them; otherwise ""."""
         if index + 1 >= len(self.tokens) or self.gap_before(index + 1).strip():
             return ""
         return self.tokens[index + 1].text
@@ -82,7 +82,7 @@ class Passage:
 def read_passage(
     sentence: str, cues: Iterable[Cue], vocabulary: Vocabulary, names_inside: NamesInside | None = None
 ) -> Passage:
-    """The sentence and its tokens, its cues in small letters. ``names_inside`` are those of the whole text."""
+    """Tokenise a sentence, with its cues in lower case. ``names_inside`` are those of the whole text."""
     # In capitals ("Kvasir Is A Worker") a cue's words would be read as part of the name before them.
     pieces, at = [], 0
     for cue in cues:
@@ -103,22 +103,22 @@ def read_passage(
 
 
 def _without_pronoun(token: Token) -> Token:
-    """`Husqvarna I`, of `belongs to Husqvarna I think`, without the pronoun."""
+    """Remove the pronoun from `Husqvarna I` in `belongs to Husqvarna I think`."""
     rest = token.text.removesuffix("_i")
     parts = tuple(part for part in token.parts[:-1] if part != rest)
     return token._replace(text=rest, end=token.end - 2, parts=parts)
 
 
 def _has_opener(text: str, token: Token, vocabulary: Vocabulary, names_inside: NamesInside) -> bool:
-    """Whether a name that begins a sentence has a word too many."""
+    """True if a name at the beginning of a sentence starts with a word that is not part of it."""
     first, *others = token.parts
     is_opened = not vocabulary.is_concept(token.text) and opens_sentence(first, others, vocabulary.is_common)
     return is_opened and text[token.start : token.end] not in names_inside
 
 
 def opens_sentence(first: str, others: Iterable[str], is_common: Callable[[str], bool]) -> bool:
-    """Whether the first word of a name, at the beginning of a sentence, is no part of it: an ordinary word before
-    words that are not."""
+    """True if the first word of a name at the beginning of a sentence is not part of it: an ordinary word before words
+    that are not."""
     return first not in names.NAME_OPENERS and is_common(first) and not any(map(is_common, others))
 
 
@@ -133,16 +133,16 @@ def _split_opener(text: str, token: Token) -> tuple[Token, Token]:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A noun phrase, its articles and possessives left out, and what follows it."""
+    """A noun phrase without articles and possessives, and what follows it."""
 
     tokens: tuple[Token, ...]
-    gaps: tuple[str, ...]  # what stands between each two
-    determiner: str  # the article or possessive in front, else empty
-    next_word: str  # the token that only white space parts from the phrase, else empty
+    gaps: tuple[str, ...]  # the text between each two tokens
+    determiner: str  # the article or possessive in front, or ""
+    next_word: str  # the token that only white space separates from the phrase, or ""
     next_start: int
     next_end: int
     is_numbered: bool  # a number or other noise follows directly
-    is_counting: bool = False  # a number stands before it: `a 48 TB QNAP`
+    is_counting: bool = False  # a number precedes it: `a 48 TB QNAP`
 
     @property
     def head(self) -> str:
@@ -158,14 +158,14 @@ class Phrase:
 
 
 def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase | None:
-    """The noun phrase that begins at a position, articles and possessives skipped; None if there is none. It ends at
-    punctuation, a closed-class word, a participle that governs what follows, and at any of the `stops`."""
+    """Return the noun phrase that begins at a position, skipping articles and possessives; None if there is none. It
+    ends at punctuation, a closed-class word, a participle that governs what follows, or any of the `stops`."""
     here = bisect_left(passage.starts, at)
     reach = range(here, min(here + _REACH, len(passage.tokens)))
     nouns_reach = _skip_articles(passage, at, reach)
     units = _read_units(passage, nouns_reach, stops)
     telling = [index for index in units if not is_descriptive(passage.tokens[index])]
-    if not units or len(telling) > MAX_UNITS:  # what is longer is taken for no phrase: its head cannot be told
+    if not units or len(telling) > MAX_UNITS:  # a longer one is not taken for a phrase: its head is unclear
         return None
     last = passage.tokens[units[-1]]
     if passage.text[last.end : last.end + 1] in _CUT or _JOINED.match(passage.text, last.end):
@@ -185,8 +185,8 @@ def read_phrase(passage: Passage, at: int, stops: Container[int] = ()) -> Phrase
 
 
 def is_descriptive(token: Token) -> bool:
-    """Whether a word before a noun describes without telling kinds apart, or counts: `an old mail relay` is a mail
-    relay, and a `virtual machine` no mere machine."""
+    """True if a word before a noun describes without telling kinds apart, or counts: `an old mail relay` is a mail
+    relay, but a `virtual machine` is more specific than a machine."""
     word = token.text
     if token.is_capitalised and not token.is_initial:
         return False
@@ -202,7 +202,7 @@ def is_descriptive(token: Token) -> bool:
 
 
 def _stem_of_comparative(word: str) -> str:
-    """`rich` of `richer` and `richest`; the word itself where it is neither."""
+    """Return `rich` for `richer` and `richest`; any other word unchanged."""
     stem = word.removesuffix("est") if word.endswith("est") else word.removesuffix("er")
     if stem != word and stem.endswith("i"):
         return f"{stem[:-1]}y"
@@ -222,7 +222,7 @@ def is_adjective(word: str) -> bool:
 
 
 def is_plural(word: str) -> bool:
-    """Whether an ordinary word is in the plural, or a verb in the third person, going by its last letters."""
+    """True if an ordinary word is in the plural, or a verb in the third person, going by its last letters."""
     if word in nouns.IRREGULAR_PLURALS:
         return True
     return word.endswith("s") and not word.endswith(("ss", "us", "is")) and word not in nouns.S_SINGULARS
@@ -245,7 +245,7 @@ def is_participle(word: str) -> bool:
 
 
 def _skip_articles(passage: Passage, at: int, reach: range) -> range:
-    """The tokens from the first that is no article or possessive; none if anything else leads to it."""
+    """Return the tokens from the first that is not an article or possessive; none if anything else comes before it."""
     end = at
     for index in reach:
         token = passage.tokens[index]
@@ -260,7 +260,7 @@ def _skip_articles(passage: Passage, at: int, reach: range) -> range:
 
 
 def _read_units(passage: Passage, reach: range, stops: Container[int]) -> list[int]:
-    """The indices of the tokens of the phrase that begins with the reach."""
+    """Return the indices of the tokens of the phrase at the beginning of ``reach``."""
     units: list[int] = []
     for index in reach:
         token = passage.tokens[index]
@@ -283,17 +283,17 @@ def _read_units(passage: Passage, reach: range, stops: Container[int]) -> list[i
 
 
 def _ends_title(passage: Passage, index: int, gap: str) -> bool:
-    """Whether only the full stop of a title parts two words: `Prof. Lindqvist`."""
+    """True if only the full stop of a title separates two words: `Prof. Lindqvist`."""
     return gap.startswith(". ") and not gap[1:].strip() and passage.tokens[index].text in names.TITLES
 
 
 def _is_grammar(passage: Passage, token: Token) -> bool:
-    """Whether a word ends a phrase: `IT` in capitals is a noun."""
+    """True if a word ends a phrase: `IT` in capitals is a noun."""
     return is_closed_class(token.text) and passage.text[token.start : token.end] not in ("IT", "US")
 
 
 def _governs(passage: Passage, index: int) -> bool:
-    """Whether the phrase before a token is over, because the token is a participle or adverb of its own."""
+    """True if the phrase ends before a token, because that is a participle or adverb of its own."""
     token = passage.tokens[index]
     word = token.text
     if word in verbs.ASIDES:

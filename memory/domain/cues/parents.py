@@ -1,4 +1,5 @@
-"""Reads the phrase after a cue as a parent: its head with what distinguishes it, if that says what something is."""
+"""Reads the phrase after a cue as a parent: its head with its distinguishing modifiers, if that says what something
+is."""
 
 import re
 from bisect import bisect_left
@@ -26,12 +27,12 @@ from memory.domain.text.name_numbers import number_after
 from memory.domain.text.noise import MAX_TOKEN_LENGTH
 from memory.domain.text.tokenizer import Token, is_name
 
-# With adjectives between, "is a ... kind of" and "is a ... part of" are two cues that say one thing.
+# With adjectives in between, "is a ... kind of" and "is a ... part of" are two cues of one statement.
 _SPELLED_OUT: Final = {Form.KIND_OF: Form.IS_KIND_OF, Form.PART_OF: Form.IS_PART_OF}
 _NAMED: Final = frozenset({"called", "named", "codenamed", "dubbed", "nicknamed"})
 _INDEFINITE: Final = frozenset({"a", "an"})
 _MODIFIERS_MAX: Final = 2
-_SINGULAR_MIN: Final = 3  # letters: `rds` is no plural
+_SINGULAR_MIN: Final = 3  # letters: `rds` is not a plural
 _QUOTES: Final = {'"': '"', "\u201c": "\u201d", "'": "'", "\u2018": "\u2019"}
 _AFTER_NOUN: Final = re.compile(r"[*_\x10]*(?:[.;!)]|\s*\Z|\s+(?:of|in|for|from|with|at|on|that|which|who)\b)")
 _ADJECTIVES_AHEAD: Final = re.compile(r",(?! (?:it|s?he|they|we|i|and|but|which|who|now|since|so)\b)", re.IGNORECASE)
@@ -48,13 +49,13 @@ _NOT_A_WORD: Final = re.compile(r"\+\+|#")  # `C++ library`: a token of it would
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """What a cue says of its subject."""
+    """The parent that a cue gives its subject."""
 
     token: str
     dimension: str
-    form: Form  # the cue's, or what the phrase after it makes of it
+    form: Form  # the cue's, or the one that the phrase after it makes of it
     phrase: Phrase
-    end: int  # of the last word that was used
+    end: int  # end of the last word that was used
     context: str = ""  # what it is `of`
     name: Subject | None = None  # the parent's own name, if it has one: `merak-1, which is a Proxmox host`
 
@@ -62,12 +63,12 @@ class Parent:
 def read_parent(
     passage: Passage, cue: Cue, following: Collection[Cue], vocabulary: Vocabulary, *, as_typed: bool = False
 ) -> Parent | None:
-    """What the phrase after a cue says; None if there is none, or nothing that is a parent."""
+    """Return what the phrase after a cue says; None if there is none, or nothing that can be a parent."""
     stops = find_stops(cue, following)
     form, phrase = cue.form, read_phrase(passage, cue.end, stops)
     is_others = passage.text[cue.start : cue.end].endswith((" its", " their", " his", " her"))
     if form is Form.IS_OUR and is_others and phrase is not None and len(phrase.tokens) == 1:
-        return None  # of whom is not told: `is its successor`
+        return None  # whose it is remains unsaid: `is its successor`
     after = next(iter(following), None)
     is_spelled_out = after is not None and phrase is not None and after.start == phrase.next_start
     if is_spelled_out and after is not None and form is Form.IS_A and after.form in _SPELLED_OUT:
@@ -86,7 +87,7 @@ def read_parent(
 def read_list(
     passage: Passage, parent: Parent, stops: set[int], vocabulary: Vocabulary, *, as_typed: bool = False
 ) -> list[Parent]:
-    """The parent, and the names that are listed after it: `uses Redis, Kafka and NATS`."""
+    """Return the parent and the names that are listed after it: `uses Redis, Kafka and NATS`."""
     found, is_last = [parent], parent.form not in USING
     while not is_last and len(found) < _LISTED_MAX and (joint := _JOINT.match(passage.text, found[-1].end)):
         phrase = read_phrase(passage, joint.end(), stops)
@@ -99,8 +100,8 @@ def read_list(
 
 
 def find_stops(cue: Cue, following: Collection[Cue]) -> set[int]:
-    """Where a phrase ends because another cue begins."""
-    # `ISA` in the words of a verb's cue is the acronym, and ends nothing.
+    """Return the positions where a phrase ends because another cue begins."""
+    # `ISA` within the phrase of a verb's cue is the acronym, and ends nothing.
     takes_operators = cue.form in OPERATORS
     return {other.start for other in following if takes_operators or other.form not in OPERATORS}
 
@@ -115,7 +116,7 @@ def make_parent(
     is_plural_form: bool = False,
     as_typed: bool = False,
 ) -> Parent | None:
-    """The parent that a phrase makes for this form; None if it makes none."""
+    """Make a parent of a phrase for this form; None if it makes none."""
     if phrase is None or not _is_object(passage, phrase, form, vocabulary, is_plural_form):
         return None
     if form in USING and not (as_typed or _is_used(passage, phrase, vocabulary)):
@@ -132,7 +133,7 @@ def make_parent(
         if not context or of is None:
             return None
         end = of.end
-    # Of whom, only who says it knows, and not the graph, which all share: that is remembered for them.
+    # Only the speaker knows whose it is, not the shared graph: that is remembered for them.
     if form.is_isa and not context and not as_typed and phrase.head in memory_phrases.RELATIVES:
         return None
     if form is Form.IS_THE and not context and not tells_kind(phrase):
@@ -151,7 +152,7 @@ def make_parent(
 
 
 def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabulary, is_plural_form: bool) -> bool:
-    """Whether a phrase says what something is or belongs to, and not how it is liked or when it happens."""
+    """True if a phrase says what something is or belongs to, and not how it is liked or when it happens."""
     last = phrase.tokens[-1]
     head = last.text
     is_ordinary = vocabulary.is_common(head) and not last.is_capitalised
@@ -161,14 +162,14 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
     if form is Form.IS_WRITTEN:
         return bool(_compose_language(passage, phrase)) and _CORRECTED.match(passage.text, phrase.end) is None
     if phrase.next_word in ("one", "ones") or any(token.text == "same" for token in phrase.tokens):
-        return False  # of something that was named before
+        return False  # it refers to something mentioned before
     judged = singular_of(head) if is_plural(head) else head
     if form.is_isa and any(token.text in adjectives.NO_MORE for token in phrase.tokens[:-1]):
         return False
     is_named = bool(last.parts) and not form.is_isa  # `part of the Hygiene Plan`
     if (judged.rpartition("_")[2] in nouns.EVALUATIONS and not is_named) or len(head) == 1:
         return False
-    # The last word of a name of several is no adjective: "Privet Drive".
+    # The last word of a name of several words is not an adjective: "Privet Drive".
     is_name = not form.is_isa and last.is_capitalised  # `owned by Nordlive`
     is_trade = head in nouns.PROFESSIONS  # `cleaner`
     if is_adjective(head) and not (last.parts or is_name or is_trade or is_marked(passage, last)):
@@ -197,7 +198,7 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
 
 
 def _is_used(passage: Passage, phrase: Phrase, vocabulary: Vocabulary) -> bool:
-    """Whether a phrase is the name of what something can be made of, and no part or feature of that: `uses Kafka`."""
+    """True if a phrase names something that others can be made of, not a part or feature of it: `uses Kafka`."""
     name, *others = phrase.tokens
     if others or phrase.determiner not in ("", "the") or name.text in names.HUMAN_LANGUAGES:
         return False
@@ -207,7 +208,7 @@ def _is_used(passage: Passage, phrase: Phrase, vocabulary: Vocabulary) -> bool:
 
 
 def _is_modifier_after(passage: Passage, phrase: Phrase) -> bool:
-    """Whether a phrase and what is joined to it describe one noun: `a PostScript and PDF interpreter`."""
+    """True if a phrase and what is joined to it describe one noun: `a PostScript and PDF interpreter`."""
     index = bisect_left(passage.starts, phrase.next_end)
     if index >= len(passage.tokens) or not passage.tokens[index].is_capitalised:
         return False
@@ -224,7 +225,7 @@ def _compose_parent(
     is_plural_form: bool = False,
     as_typed: bool = False,
 ) -> str:
-    """The one token that the phrase makes; empty if it makes none."""
+    """Return the one token that the phrase makes; "" if it makes none."""
     tokens = phrase.tokens
     if as_typed or form in OPERATORS or _is_quoted(passage, phrase):
         return _checked("_".join(token.text for token in tokens))
@@ -263,7 +264,7 @@ def _compose_parent(
 
 
 def _is_own_name(passage: Passage, token: Token) -> bool:
-    """Whether a word is the name of one thing, also after a noun: `the host merak-1`, `our friend Anna`."""
+    """True if a word is the name of one thing, also after a noun: `the host merak-1`, `our friend Anna`."""
     if is_ordinary_acronym(token):
         return False
     is_acronym = passage.text[token.start : token.end].isupper()
@@ -272,7 +273,7 @@ def _is_own_name(passage: Passage, token: Token) -> bool:
 
 
 def _is_named_host(tokens: tuple[Token, ...], vocabulary: Vocabulary) -> bool:
-    """`the k3s cluster grenze`"""
+    """True for `the k3s cluster grenze`."""
     return len(tokens) > 1 and tokens[-2].text in nouns.HOST_NOUNS and not vocabulary.is_common(tokens[-1].text)
 
 
@@ -292,7 +293,7 @@ def _compose_head(passage: Passage, phrase: Phrase, vocabulary: Vocabulary) -> s
 
 
 def _compose_context(passage: Passage, phrase: Phrase | None, vocabulary: Vocabulary) -> str:
-    """The name of what something is `of`; empty if that has no name."""
+    """Return the name of what something is `of`; "" if that has no name."""
     if phrase is None or (phrase.determiner in POSSESSIVES and len(phrase.tokens) == 1 and not phrase.tokens[0].parts):
         return ""  # `a plugin of our CMS`
     *modifiers, head = phrase.tokens
@@ -306,12 +307,12 @@ def _compose_context(passage: Passage, phrase: Phrase | None, vocabulary: Vocabu
 
 
 def _is_ordinary_compound(token: Token) -> bool:
-    """Whether a word with an article is spelled as one of the language: `the client-side`, not `the wabe_cluster`."""
+    """True if a word with an article is spelled like an ordinary one: `the client-side`, not `the wabe_cluster`."""
     return token.text.replace("-", "").isalpha() and not token.is_capitalised and "-" in token.text
 
 
 def _compose_language(passage: Passage, phrase: Phrase) -> str:
-    """The programming language that something is written in; empty where it is none, or cannot be told."""
+    """Return the programming language that something is written in; "" if it is not one, or unclear."""
     token = phrase.tokens[0 if phrase.gaps and phrase.gaps[0] == "/" else -1]
     is_known = token.text in names.PROGRAMMING_LANGUAGES
     if passage.text[token.end : token.end + 1] in ("+", "#") or token.text in names.HUMAN_LANGUAGES:
@@ -321,7 +322,7 @@ def _compose_language(passage: Passage, phrase: Phrase) -> str:
 
 
 def _is_named(passage: Passage, token: Token, vocabulary: Vocabulary) -> bool:
-    """Whether a word after a preposition is a name, and no word for a kind of thing."""
+    """True if a word after a preposition is a name, and not a word for a kind of thing."""
     if is_marked(passage, token) or token.parts or vocabulary.is_concept(token.text):
         return True
     if is_ordinary_acronym(token) or len(token.text) == 1 or token.text in names.MONTHS_AND_DAYS:
@@ -333,7 +334,7 @@ def _is_named(passage: Passage, token: Token, vocabulary: Vocabulary) -> bool:
 
 
 def _is_quoted(passage: Passage, phrase: Phrase) -> bool:
-    """Whether quotation marks stand around just this phrase: then it is one name, as it is written."""
+    """True if quotation marks enclose exactly this phrase: then it is one name, as it is written."""
     opening = passage.text[phrase.start - 1 : phrase.start]
     return opening in _QUOTES and passage.text[phrase.end : phrase.end + 1] == _QUOTES[opening]
 

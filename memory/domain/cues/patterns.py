@@ -1,4 +1,4 @@
-"""Finds cues: the words between subject and object that state a relation, and what each form of them says."""
+"""Finds cues, the words between subject and object that state a relation, and defines what each form of them says."""
 
 import re
 from enum import Enum
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from memory.domain.steps import Steps, finish
 from memory.domain.types import NAMES
 
-# Confidence, by how little a form leaves to guess.
+# Confidence: the less a form leaves to guess, the higher.
 _OPERATOR, VERB, _ELLIPTICAL = 0.9, 0.8, 0.7
 
 
@@ -19,10 +19,10 @@ _ALIASED: Final = (
 
 
 class Form(Enum):
-    """How a cue reads, as a regular expression for small letters, and what it says: the dimension if none is named,
+    """The forms of cues: a regular expression for lower-case text, and what it says: the dimension if none is named,
     is_isa, confidence."""
 
-    # Within a group the order is that of the search: a longer form stands before one that it begins with.
+    # Within a group, forms are in search order: a longer form comes before one that it begins with.
     # After `is` or `are`:
     IS_SHORT = ("(?:short|another name|(?:an?|the) (?:alias|nickname|abbreviation)) (?:for|of)", NAMES, False, VERB)
     IS_KIND_OF = ("an? (?:kind|type|instance) of", "type", True, VERB)
@@ -30,7 +30,7 @@ class Form(Enum):
     IS_A = ("an?", "type", True, VERB)
     IS_ONE_OF = ("one of (?:our|my)", "type", True, VERB)
     IS_OUR = ("(?:our|my|its|their|his|her)", "type", True, VERB)
-    IS_THE = ("the", "type", True, VERB)  # only with `of Z`, or with what tells one of a kind: `the paging network`
+    IS_THE = ("the", "type", True, VERB)  # only with `of Z`, or with a noun that tells the kind: `the paging network`
     IS_ALSO = ("(?:called|named|known as|referred to as)", NAMES, False, VERB)  # with `also` or `now`
     IS_OWNED_BY = ("(?:owned|maintained) by", "owned-by", False, VERB)
     IS_HOSTED = ("(?:hosted (?:by|on|at|with)|deployed (?:on|to)|running on)", "runs-on", False, VERB)
@@ -41,7 +41,7 @@ class Form(Enum):
     IS_BUILT = ("built (?:with|on(?: top of)?)", "uses", False, VERB)
     # Verbs:
     BELONGS_TO = ("belongs? to", "membership", False, VERB)
-    OWNS = ("(?:owns|maintains)", "owned-by", False, VERB)  # what is owned stands behind
+    OWNS = ("(?:owns|maintains)", "owned-by", False, VERB)  # what is owned comes after the cue
     RUNS_ON = ("runs? on", "runs-on", False, VERB)
     USES = ("uses?", "uses", False, VERB)
     # Without a verb:
@@ -61,7 +61,7 @@ class Form(Enum):
     # `- kvasir: a Go service`, `- odin - our portal`: at the beginning of a line.
     LISTED = (r": (?:our|my|an?)|[-\u2013\u2014] (?:our|my|an?)", "type", True, _ELLIPTICAL)
     LISTED_ROLE = (":", "type", True, _ELLIPTICAL)  # `- Ada: tech lead`, of people
-    # The object stands before it, the subject behind: `a VM called zwiebel`.
+    # The object comes before it, the subject after: `a VM called zwiebel`.
     CALLED = (
         "(?:called|named|dubbed|codenamed|nicknamed)"
         "(?! (?:by|when|from|in|on|with|for|after|before|if|at|to|as|and|or|is|into|once|via|using|without|it|this"
@@ -70,13 +70,13 @@ class Form(Enum):
         True,
         _ELLIPTICAL,
     )
-    # The same, of people: `our vet is Dr. Sutter`.
+    # The same for people: `our vet is Dr. Sutter`.
     ROLE = (r"is(?: now)?", "type", True, VERB)
-    # `moved from P to Q`; without `from` what is moved stands behind: `we moved kvasir from P to Q`.
+    # `moved from P to Q`; without `from` the moved thing comes after: `we moved kvasir from P to Q`.
     MOVED = ("(?:moved|migrated|relocated|transferred)(?: from)?", "runs-on", False, VERB)
     # `Kvasir, also known as Ran,` and `Kvasir (aka Ran)`: the mark belongs to the cue.
     ALIASED = (rf", {_ALIASED}|\({_ALIASED}", NAMES, False, _ELLIPTICAL)
-    # `was renamed to Q`, `renamed from P to Q`; else what is renamed stands behind: `we renamed P to Q`.
+    # `was renamed to Q`, `renamed from P to Q`; otherwise the renamed thing comes after: `we renamed P to Q`.
     RENAMED = ("renamed(?: from| to)?", NAMES, False, VERB)
     # After `are`, only with several subjects: `kvasir and odin are services`.
     ARE = ("(?= )", "type", True, VERB)
@@ -87,31 +87,31 @@ class Form(Enum):
         self.is_isa = is_isa
         self.confidence = confidence
 
-    __hash__ = object.__hash__  # Enum's own is not C: it takes longer than all else about a look into a set
+    __hash__ = object.__hash__  # Enum's own is in Python: it takes longer than everything else in a set look-up
 
 
 NAMING: Final = frozenset({Form.IS_ALSO, Form.IS_SHORT, Form.ALIASED, Form.RENAMED})
 SUBJECT_BEHIND: Final = NAMING | {Form.CALLED, Form.MOVED, Form.ROLE}
 OPERATORS: Final = frozenset({Form.OPERATOR_ISA, Form.OPERATOR_ISPART})
-# These stand where a verb is missing, as in notes; within a sentence that has one they describe another noun.
+# These occur where a verb is missing, as in notes; in a sentence with a verb they describe another noun.
 NOTES: Final = frozenset({Form.KIND_OF, Form.PART_OF})
 ELLIPTICAL: Final = NOTES | {Form.OWNED_BY, Form.HOSTED, Form.CONTAINED}
 CONTINUING: Final = frozenset({Form.LOCATED, Form.WRITTEN, Form.BUILT})  # only after a statement
 IN_LISTS: Final = frozenset({Form.LISTED, Form.LISTED_ROLE})
 APPOSED: Final = IN_LISTS | {Form.APPOSITION}
 FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO, Form.USES})
-# They begin a sentence about what the one before it has spoken of: `Uses Redis.`, `Written in Go.`
+# They begin a sentence about the subject of the one before it: `Uses Redis.`, `Written in Go.`
 OPENING: Final = FINITE | {Form.OWNED_BY, Form.HOSTED, Form.LOCATED, Form.WRITTEN, Form.BUILT}
-USING: Final = frozenset({Form.USES, Form.IS_BUILT, Form.BUILT})  # of names only, and of all that are listed
+USING: Final = frozenset({Form.USES, Form.IS_BUILT, Form.BUILT})  # with names only, and with each name of a list
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
-RUNNING: Final = PLACES | USING | {Form.IS_WRITTEN}  # of programs, never of people
+RUNNING: Final = PLACES | USING | {Form.IS_WRITTEN}  # said of programs, never of people
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
 _VERBS: Final = [Form.BELONGS_TO, Form.OWNS, Form.RUNS_ON, Form.USES]
 _OTHERS: Final = [
     form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, *APPOSED, Form.ARE, Form.ALIASED, Form.ROLE)
 ]
 
-# What may stand between copula and object.
+# What may come between copula and object.
 _ADVERB: Final = (
     "actually|already|also|always|basically|both|currently|essentially|itself|just|now|officially|secretly|simply|still"
     "|all"
@@ -125,9 +125,9 @@ def _alternatives(forms: list[Form]) -> str:
     return "|".join(f"(?P<{form.name}>{form.pattern})" for form in forms)
 
 
-# How the forms begin: this search leaps over nearly all words, and what it finds is looked at closely. Each first
-# letter stands there once, because all of them are tried at every word.
-_IS: Final = "(?:['\u2019]s|s(?= (?:an?|the|our|my) ))"  # of `it's`, which many write `its`
+# The beginnings of the forms: this search skips nearly all words, and its hits are examined closely. Each first letter
+# occurs once, because all alternatives are tried at every word.
+_IS: Final = "(?:['\u2019]s|s(?= (?:an?|the|our|my) ))"  # in `it's`, which many write `its`
 _BEGINNING: Final = re.compile(
     r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted|running o"
     r"|maint|deploy|contai|locat|based|headq|writt|built|act|al|bas"
@@ -138,15 +138,15 @@ _BEGINNING: Final = re.compile(
     r"|m(?:ember o|igr|oved|aintain(?:ed b|s ))|n(?:amed|ickn|o lon)|own(?:ed|s )|part o|r(?:uns? o|elo|enamed)"
     rf"|she{_IS}|t(?:ype o|ransf)|uses? |writt)"
 )
-# The rarer mark is in front, not the space: that is what the search leaps to.
+# The rarer mark comes first, not the space: the search jumps to it.
 _ARTICLE: Final = "(?:our|my|an?) "
 _APPOSED: Final = tuple(re.compile(rf"{mark}(?:{_ARTICLE}|(?P<aliased>{_ALIASED} ))") for mark in (", ", r"\("))
 _LISTED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (": ", "- ", "\u2013 ", "\u2014 "))
-# On the text as it is written: what follows is a name.
+# Runs on the text as it is written: a name follows.
 _ROLE: Final = re.compile(r" is( now)?(?= [*_\"'\u201c`]{0,2}[A-Z\u00c0-\u00de])")
 _OWN: Final = re.compile(r"(?:(?<!\w)(?:our|my|his|her|its|their)|\w['\u2019]s|s['\u2019])(?: [\w-]{2,20}){1,4}\Z")
 _ROLE_MAX: Final = 80  # characters
-_IN_ASCII: Final = 2  # of these
+_IN_ASCII: Final = 2  # the first two of _LISTED, with marks in ASCII
 _ROLE_LISTED: Final = re.compile(r"(?:\A|\n)[ \t]*(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+[^\s:][^\n:]{0,58}(: )(?=[^\W\d])")
 _HEAD: Final = re.compile(
     r"(?:\A|\n)[ \t]*(?P<bullet>(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+)?(?P<name>[^\s:](?:[^\n:]{0,58}[^\s:])?)\Z"
@@ -181,23 +181,24 @@ class Cue(NamedTuple):
     is_denied: bool = False  # `is not a`, `no longer runs on`
     adverb: str = ""
     is_plural: bool = False  # `are`, `belong to`
-    is_pronominal: bool = False  # `it's a`: has its subject, which stands before
+    is_pronominal: bool = False  # `it's a`: includes its subject, a pronoun
 
     def shift(self, by: int) -> "Cue":
         return self._replace(start=self.start + by, end=self.end + by)
 
 
 def find_forms(text: str) -> list[Cue]:
-    """All cues of a text from left to right, whatever stands around them."""
+    """Return all cues of a text from left to right, whatever surrounds them."""
     return finish(find_forms_in_steps(text))
 
 
 def find_forms_in_steps(text: str) -> Steps[list[Cue]]:
-    """The same for whoever must not keep the processor: a text of 64 KB that is full of cues takes 20 ms."""
+    """Find the cues in steps, for callers that must not hold the CPU: a text of 64 KB that is full of cues takes 20
+    ms."""
     # Three times as fast as a search that ignores case.
     small = text.lower()
     if len(small) != len(text):
-        # One letter of Unicode, the dotted capital I, becomes two; spans have to count the same characters.
+        # One letter of Unicode, the dotted capital I, becomes two; offsets must stay the same.
         small = text.replace("\u0130", "i").lower()
     cues: list[Cue] = []
     end = 0
@@ -240,7 +241,8 @@ def find_forms_in_steps(text: str) -> Steps[list[Cue]]:
 
 
 def _make_listed(small: str, found: re.Match[str]) -> Cue | None:
-    """Of a colon or dash behind the first word of a line; without a bullet only behind what is spelled as no word."""
+    """Make a cue of a colon or dash after the first word of a line; without a bullet only after what is not spelled as
+    a word."""
     start = found.start()
     if small[start] != ":":
         if small[start - 1 : start] != " ":

@@ -13,7 +13,7 @@ from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.sentences import MASK, SentenceFinder, mask
 
 SENTENCE_MAX: Final = 300  # characters that are shown
-# Commas and `are` are mostly no statement at all: nobody asks why.
+# Commas and `are` are mostly no statements at all: nobody asks why.
 _UNTELLING: Final = frozenset({Form.APPOSITION, Form.ARE, Form.CALLED, Form.LISTED, Form.MOVED, Form.ROLE})
 
 
@@ -24,7 +24,7 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _AnySubject:
-    """The vocabulary, as if every word could be what a statement is about."""
+    """The vocabulary, as if every word could be the subject of a statement."""
 
     words: Vocabulary
 
@@ -42,7 +42,8 @@ class _AnySubject:
 
 
 def find_refusals(text: str, matches: Collection[CueMatch], vocabulary: Vocabulary, limit: int = 20) -> list[Refusal]:
-    """The first sentences with a cue that states nothing, each with the reason; ``matches`` are all that was found."""
+    """Return the first sentences with a cue that states nothing, each with the reason. ``matches``: all statements
+    found."""
     prose, found = mask(text), dict[str, str]()
     output = OutputFinder(prose)
     for cue in find_forms(text):
@@ -68,7 +69,7 @@ def find_refusals(text: str, matches: Collection[CueMatch], vocabulary: Vocabula
 
 
 def _cut(text: str, cue: Cue, matches: Collection[CueMatch], start: int, end: int) -> str:
-    """The sentence; of one that states something as well, the part without that."""
+    """Return the sentence; if it states something as well, the part without that."""
     first = max((match.end for match in matches if start < match.end <= cue.start), default=start)
     last = min((match.start for match in matches if cue.start < match.start < end), default=end)
     return f"{'… ' * (first > start)}{text[first:last].strip(' ,;')}{' …' * (last < end)}"

@@ -31,7 +31,7 @@ from memory.domain.language.english.changing import FROM_NOW_ON
 from memory.domain.text.tokenizer import NamesInside
 
 _ADVERBIAL_MAX: Final = 24  # characters of `from now on`
-_CUES_AHEAD: Final = 8  # more of them cannot stand within the words of one phrase
+_CUES_AHEAD: Final = 8  # no more than these fit within one phrase
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
 _WEAKENING: Final = frozenset({"yet", "per", "alone", "only", "just", "solely", "exclusively"})
@@ -50,7 +50,7 @@ _CONTRAST: Final = re.compile(
 _ARTICLE: Final = re.compile(r"an? ")
 _PREPOSITION: Final = re.compile(r"(?:on|in|by|with|to|at) |(?=[A-Z\d`]|[a-z]+[-_.]?\d)")
 _PRONOUNS: Final = frozenset({"it", "he", "she"})
-_DUMMY: Final = frozenset({"to", "that", "if", "when", "because"})  # `It is a rule that`: of nothing named before
+_DUMMY: Final = frozenset({"to", "that", "if", "when", "because"})  # `It is a rule that`: refers to nothing before
 _OBJECT_ENDS: Final = re.compile(r"[*_\x10]*(?:[.,;:!)]|\s*\Z| (?:now|today|currently|and|but|so)\b)")
 _INSTEAD_OF: Final = re.compile(r"[*_\"'\u201d\x10]*,?(?: now)? instead of ")
 _FOR_NOW: Final = re.compile(r"[*_\"'\u201d\x10]* for now\b")
@@ -69,8 +69,9 @@ def read_sentence(
     around: SentenceContext = ALONE,
     as_typed: bool = False,
 ) -> Iterator[CueMatch | Topic | None]:
-    """What a sentence states, cue by cue, in the end its topic; None for a cue that states nothing. ``hopeful`` are
-    the places of the cues that may have a subject; of the others only those that go on after one of these."""
+    """Yield what a sentence states, cue by cue, and at the end its topic; None for a cue that states nothing.
+    ``hopeful``: the positions of the cues that may have a subject; other cues count only if they continue one of these.
+    """
     modality = Modality(sentence, cues, around)
     if all(map(modality.is_doubted, hopeful)):
         return
@@ -97,14 +98,14 @@ class _SentenceReader:
     def __init__(
         self, passage: Passage, modality: Modality, vocabulary: Vocabulary, as_typed: bool, around: SentenceContext
     ) -> None:
-        self.barrier = 0  # the words of one match start no other
+        self.barrier = 0  # the words of one match cannot begin another
         self._passage = passage
         self._modality = modality
         self._vocabulary = vocabulary
         self._as_typed = as_typed
         self._last: Last | None = None
         self._tells_of_code = self._is_doubtful = False
-        self._misspoken_end = 0  # of what somebody says that they have said wrongly
+        self._misspoken_end = 0  # end of what the speaker calls their own mistake
         self._topic, self._runs_only = around.topic, around.runs_only
 
     def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
@@ -145,7 +146,7 @@ class _SentenceReader:
         return [match for one in parents for match in self._state(subjects, cue, one, start, stops, instead_of)]
 
     def _read_owner(self, owner: Subject, cue: Cue, parent: Parent) -> list[CueMatch]:
-        """`Team Blue owns kvasir`"""
+        """Read `Team Blue owns kvasir`."""
         index = bisect_left(self._passage.starts, owner.start)
         is_named = self._passage.tokens[index].is_capitalised or self._vocabulary.is_concept(owner.concept)
         last = parent.phrase.tokens[-1]
@@ -156,7 +157,7 @@ class _SentenceReader:
         return [self._make(parent.name, replace(parent, token=owner.concept), owner.start, kind)]
 
     def _read_owner_of_it(self, cue: Cue) -> list[CueMatch]:
-        """`Kvasir is a worker, Ada owns it.`"""
+        """Read `Kvasir is a worker, Ada owns it.`"""
         last, passage = self._last, self._passage
         known = last.subjects if last is not None and last.parent.form.is_isa and not last.is_denied else []
         end = passage.tokens[bisect_left(passage.starts, cue.end)].end
@@ -180,7 +181,7 @@ class _SentenceReader:
         return None if self._is_doubtful else find_topic(self._passage, self._last, self._vocabulary)
 
     def _read_pronoun(self, cue: Cue) -> list[Subject]:
-        """The topic of the sentence before, if the cue follows a pronoun that begins this one."""
+        """Return the topic of the previous sentence, if the cue follows a pronoun that begins this one."""
         opening = self._passage.tokens[0]
         begins = not self._passage.text[: cue.start].strip(_MARKS)  # `It's a`, `Uses Redis`
         is_first = begins or (not cue.is_pronominal and opening.text in _PRONOUNS)
@@ -212,12 +213,12 @@ class _SentenceReader:
         is_conditional = self._modality.is_conditional(start, cue.start)
         if is_conditional or self._modality.is_revoked(parent.end):
             return False
-        # What is only believed not to be so takes nothing back; `not yet`, `not in Go alone` deny nothing.
+        # A mere belief that it is not so takes nothing back; `not yet`, `not in Go alone` deny nothing.
         is_weak = self._modality.is_hedged(cue.start, parent.end) or parent.phrase.next_word in _WEAKENING
         return not (cue.is_denied and is_weak)
 
     def _fits(self, subject: Subject, cue: Cue, parent: Parent) -> bool:
-        """Whether subject and parent go together in this form."""
+        """True if subject and parent go together in this form."""
         if len({subject.concept, parent.token, parent.dimension}) < 3:  # nothing is in itself
             return False
         is_of_code = self._tells_of_code or cue.form in APPOSED
@@ -235,7 +236,7 @@ class _SentenceReader:
     def _state(
         self, subjects: list[Subject], cue: Cue, parent: Parent, start: int, stops: set[int], instead_of: str
     ) -> list[CueMatch]:
-        """``instead_of``: the parent that was denied just before."""
+        """Make the matches; ``instead_of``: the parent that was denied just before."""
         kind = self._find_kind(subjects[0], cue, parent, is_instead=bool(instead_of))
         found = [self._make(subject, parent, start, kind, instead_of) for subject in subjects]
         text, at = self._passage.text, parent.phrase.end
@@ -247,7 +248,7 @@ class _SentenceReader:
                 self.barrier = other.end
                 self._last = Last(subjects, other, False, False, other.end)
         replaced = _INSTEAD_OF.match(text, parent.end) if parent.form in USING and not cue.is_denied else None
-        if replaced is not None:  # else both would be used
+        if replaced is not None:  # otherwise both would be used
             phrase = read_phrase(self._passage, replaced.end(), stops)
             former = make_parent(self._passage, parent.form, phrase, stops, self._vocabulary, as_typed=self._as_typed)
             if former is not None and former.token != parent.token:
@@ -256,7 +257,7 @@ class _SentenceReader:
         return found
 
     def _read_other(self, contrast: re.Match[str], parent: Parent, stops: set[int]) -> Parent | None:
-        """What comes after `but`."""
+        """Read what comes after `but`."""
         phrase = read_phrase(self._passage, contrast.start("word") if parent.form.is_isa else contrast.end(), stops)
         if phrase is None and parent.form.is_isa:
             phrase = read_phrase(self._passage, contrast.end(), stops)
@@ -284,7 +285,7 @@ class _SentenceReader:
         return SpeechAct.STATES
 
     def _is_contrasted(self, parent: Parent) -> bool:
-        """Whether what follows says what it is not: `a relay, not a worker`."""
+        """True if what follows says what it is not: `a relay, not a worker`."""
         text = self._passage.text
         contrast = _CONTRAST.match(text, parent.end)
         if contrast is None or contrast["not"] is None:
@@ -316,7 +317,7 @@ class _SentenceReader:
         )
 
     def _read_named(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:
-        """The forms whose subject may stand behind them, and those of two names."""
+        """Read the forms whose subject may come after the cue, and those of two names."""
         move = None
         if cue.form in (Form.CALLED, Form.ROLE):
             allowed = self._last.parent.phrase.start if self._last is not None else -1

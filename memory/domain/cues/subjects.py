@@ -14,7 +14,7 @@ from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import DETERMINERS, POSSESSIVES, is_closed_class
 from memory.domain.text.tokenizer import Token
 
-# An apposition ends with punctuation, or goes on with what describes it; `Bruno, a cat and a dog` is a list.
+# An apposition ends with punctuation, or continues with a description; `Bruno, a cat and a dog` is a list.
 _APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
 _LISTED_END: Final = re.compile(
     r"[*_\"'\u2019\u201d\x10]*(?:\s*\Z|[.,;!]|\s*\(|\s+(?:that|which|who)\b"
@@ -30,7 +30,7 @@ _CAMEL: Final = re.compile(r"[a-z][A-Z]")
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d\x10]*\Z")
 _COMMA: Final = re.compile(r"[*_\"'\u201d\x10]*,\s[\s*_\"'\u201c\x10]*\Z")
 _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linear
-_CLAUSE_MAX: Final = 400  # characters; the same
+_CLAUSE_MAX: Final = 400  # characters, for the same reason
 _LIST_MAX: Final = 96  # characters of a list of subjects
 _MARKS: Final = " *_\"'\u201c\u201d\x10"
 _SET_OFF: Final = {")": "(", ",": ","}
@@ -49,9 +49,9 @@ def read_subjects(
     vocabulary: Vocabulary,
     kind: str = "",
 ) -> list[Subject]:
-    """The subjects of a cue, in order: one, or those of a list if the cue is in the plural. Empty if there are none,
-    or none that are distinctive. They stand after `barrier`, the end of the last match. `allows_initial` also takes an
-    ordinary word that has its capital only from beginning the sentence."""
+    """Return the subjects of a cue, in order: one, or those of a list if the cue is in the plural; none if there are
+    none, or none that are distinctive. They come after `barrier`, the end of the last match. `allows_initial` also
+    takes an ordinary word that has its capital only because it begins the sentence."""
     if cue.is_plural:
         return _read_list(passage, cue, barrier, vocabulary)
     set_off = _read_set_off(passage, cue, vocabulary)
@@ -66,7 +66,7 @@ def read_subjects(
     clause = _find_name(
         passage, tokens, vocabulary, takes_any=takes_any, takes_initial=allows_initial and clause_start == 0
     )
-    # What directly follows the last match, without a break or an `and`, belongs to that.
+    # A name directly after the last match, without a break or an `and`, belongs to that match.
     if clause is None:
         return []
     # `is a formatter for Go and inkwell is`: two nouns would be in the plural.
@@ -77,8 +77,8 @@ def read_subjects(
 
 
 def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabulary, kind: str = "") -> list[Subject]:
-    """The name directly before a mark, of which the phrase behind it says what ``kind`` of thing it is: `Kvasir, our
-    search service,`."""
+    """Return the name directly before a mark, if the phrase after the mark says what ``kind`` of thing it is: `Kvasir,
+    our search service,`."""
     start = _clause_start(passage, cue.start, barrier)
     tokens = _tokens_before(passage, cue, start)
     clause = _find_name(passage, tokens, vocabulary, takes_any=False, takes_initial=False) if tokens else None
@@ -98,7 +98,7 @@ def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabu
 
 
 def read_listed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Subject]:
-    """The name that a line begins with: `- kvasir: a Go service`."""
+    """Return the name that a line begins with: `- kvasir: a Go service`."""
     index = bisect_left(passage.starts, cue.start) - 1
     if index < 0 or any(token.text not in DETERMINERS | names.TITLES for token in passage.tokens[:index]):
         return []
@@ -111,7 +111,7 @@ def read_listed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Subj
 
 
 def _is_spelled_as_name(passage: Passage, cue: Cue, clause: Clause, vocabulary: Vocabulary) -> bool:
-    """Whether a name is written as one, as it must be where only a comma says what it is; `our` says more."""
+    """True if a name is written as one, which is required if only a comma introduces what it is; `our` says more."""
     name = clause.name
     if name.is_capitalised or clause.is_marked or vocabulary.is_concept(name.text) or not name.text.isalpha():
         return True
@@ -119,14 +119,14 @@ def _is_spelled_as_name(passage: Passage, cue: Cue, clause: Clause, vocabulary: 
 
 
 def _clause_start(passage: Passage, position: int, barrier: int) -> int:
-    """Where the clause around a position begins, as far back as any rule looks."""
+    """Return where the clause around a position begins, as far back as any rule looks."""
     first = max(barrier, position - _CLAUSE_MAX)
     breaks = [found.end() for found in CLAUSE_BREAK.finditer(passage.text, first, position)]
     return breaks[-1] if breaks else first
 
 
 def _read_antecedent(passage: Passage, which: Token, barrier: int, vocabulary: Vocabulary, kind: str) -> list[Subject]:
-    """What `which` stands for: the name directly before the comma; `who` also goes without one."""
+    """Return what `which` stands for: the name directly before the comma; `who` needs no comma."""
     before = passage.text[: which.start].rstrip()
     has_comma = before.endswith(",")
     if not (has_comma or which.text == "who"):
@@ -136,8 +136,8 @@ def _read_antecedent(passage: Passage, which: Token, barrier: int, vocabulary: V
 
 
 def _read_set_off(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> Subject | None:
-    """The name beside an ordinary noun, one of them set off: `the worker (feedbridge) is a`, `the signing service,
-    sealwax, is a`, `sealwax, the signing service, is a`."""
+    """Return the name beside an ordinary noun, one of them set off: `the worker (feedbridge) is a`, `the signing
+    service, sealwax, is a`, `sealwax, the signing service, is a`."""
     last = bisect_left(passage.starts, cue.start) - 1
     closing = passage.text[passage.tokens[last].end : cue.start].strip(_MARKS) if last > 1 else ""
     if closing not in _SET_OFF:
@@ -168,7 +168,7 @@ def _read_set_off(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> Subject
 
 
 def _read_list(passage: Passage, cue: Cue, barrier: int, vocabulary: Vocabulary) -> list[Subject]:
-    """The names of `A, B and C` directly before a cue."""
+    """Return the names of `A, B and C` directly before a cue."""
     beside = _tokens_before(passage, cue, barrier)
     if len(beside) < 3:
         return []
@@ -204,7 +204,7 @@ def _read_list(passage: Passage, cue: Cue, barrier: int, vocabulary: Vocabulary)
 
 
 def _skip_article(passage: Passage, index: int) -> int:
-    """The index before an article, else the same."""
+    """Return the index before an article; any other index unchanged."""
     return index - 1 if index >= 0 and passage.tokens[index].text == "the" else index
 
 
@@ -213,8 +213,8 @@ def _is_listed(passage: Passage, token: Token, vocabulary: Vocabulary) -> bool:
 
 
 def _tokens_before(passage: Passage, cue: Cue, start: int) -> list[Token]:
-    """The tokens of a clause before its cue, as far back as any rule looks, adverbs beside the cue left out. Empty if
-    anything but white space stands between the last of them and the cue."""
+    """Return the tokens of a clause before its cue, as far back as any rule looks, without adverbs beside the cue.
+    Empty if anything but white space is between the last of them and the cue."""
     after = bisect_left(passage.starts, cue.start)
     first = bisect_left(passage.starts, start, max(0, after - _REACH), after)
     beside = cue.start
@@ -242,7 +242,7 @@ def _find_name(
 
 
 def _find_name_before_noun(noun: Token, passage: Passage, tokens: list[Token], vocabulary: Vocabulary) -> Clause | None:
-    """The clause with the name that stands directly before a common noun, if one does."""
+    """Return the clause with the name directly before a common noun, if there is one."""
     if len(tokens) > 1 and is_marked(passage, tokens[-2]) and noun.text.isalpha() and noun.text.islower():
         return Clause.of(passage, tokens, len(tokens) - 2)
     if len(tokens) < 2 or noun.is_capitalised or is_plural(noun.text) or noun.text in nouns.RELATIONAL_NOUNS:
@@ -256,7 +256,7 @@ def _find_name_before_noun(noun: Token, passage: Passage, tokens: list[Token], v
 
 
 def ends_apposition(passage: Passage, cue: Cue, phrase: Phrase, end: int, clause_start: int) -> bool:
-    """Whether an apposition ends where its phrase does, and is no member of a list."""
+    """True if an apposition ends where its phrase does, and is not an item of a list."""
     text = passage.text
     if cue.form in IN_LISTS:
         return _CAMEL.search(text, phrase.start, end) is None and _LISTED_END.match(text, end) is not None
@@ -267,7 +267,7 @@ def ends_apposition(passage: Passage, cue: Cue, phrase: Phrase, end: int, clause
     is_described = phrase.next_word in ("in", "from", "with", "that", "which", "who")
     if is_described or closing is None or passage.word_at(cue.start) not in ("a", "an"):
         return is_described or closing is not None
-    # `Kubernetes, a registry, upgrades of Postgres` is a list: a sentence has a verb, behind or before.
+    # `Kubernetes, a registry, upgrades of Postgres` is a list: a sentence has a verb, after or before.
     if text[end : closing.end()].strip(_MARKS) == "," and _VERB_AFTER.match(text, closing.end()):
         return True
     first = bisect_left(passage.starts, clause_start)

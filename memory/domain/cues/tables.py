@@ -19,7 +19,7 @@ _BLANKS: Final = " \t*_\x10"
 _ROW_MAX: Final = 500  # characters
 _ROWS_MAX: Final = 200
 _LEAD_MAX: Final = 200  # characters of the line before a table
-# Not the type: what stands below it is an adjective as often as a noun.
+# Not the type: entries below it are adjectives as often as nouns.
 _COLUMNS: Final = {
     "owner": Form.IS_OWNED_BY, "owned by": Form.IS_OWNED_BY, "runs on": Form.RUNS_ON, "host": Form.RUNS_ON,
     "hosted on": Form.RUNS_ON, "hosted by": Form.RUNS_ON, "deployed on": Form.RUNS_ON, "part of": Form.IS_PART_OF,
@@ -31,19 +31,19 @@ _ELLIPTICAL: Final = 0.7
 
 
 def may_have_facts(text: str) -> bool:
-    """Whether a cell could be the heading of a column that is read."""
+    """True if a cell could be the heading of a column that is read."""
     return _HEADING.search(text) is not None
 
 
 def iter_table_facts(prose: str, vocabulary: Vocabulary, start: int, end: int) -> Iterator[CueMatch]:
-    """What the rows of the tables between two places state about the names in their first column."""
+    """Yield what the rows of the tables between two positions state about the names in their first column."""
     for rule in _RULE.finditer(prose, start, end):
         head_end = rule.start() - 1
         head_start = prose.rfind("\n", 0, max(0, head_end)) + 1
         columns = [_COLUMNS.get(text.strip(_BLANKS).lower()) for _, text in _read_cells(prose, head_start, head_end)]
         before = prose[max(0, head_start - _LEAD_MAX) : head_start]
         lead = before.rstrip().rpartition("\n")[2]
-        if before.endswith("\n\n") and not lead.endswith(":"):  # it tells of something else
+        if before.endswith("\n\n") and not lead.endswith(":"):  # it describes something else
             lead = ""
         if not any(columns) or columns[0] is not None or tells_of_no_fact(f"{lead} {prose[head_start:head_end]}"):
             continue
@@ -73,7 +73,7 @@ def _read_row(
     for (at, text), form in zip(cells, columns, strict=True):
         if form is None or MASK in text or "?" in text:
             continue
-        cell = read_passage(f"x {text}", (), vocabulary)  # as inside a sentence, where a capital tells
+        cell = read_passage(f"x {text}", (), vocabulary)  # as inside a sentence, where a capital is significant
         phrase = read_phrase(cell, 2)
         if phrase is None or cell.text[phrase.end :].strip(_BLANKS):
             continue
@@ -88,7 +88,7 @@ def _read_row(
 
 
 def _read_cells(prose: str, start: int, end: int) -> list[tuple[int, str]]:
-    """Where the text of each cell of a row begins, and that text."""
+    """Return the start of each cell's text in a row, and the text."""
     cells = []
     for cell in _CELL.finditer(prose, start, max(start, end)):
         text = cell[0].strip(" \t")

@@ -1,5 +1,4 @@
-"""What the readers know of a language, as data: classes of words, and the phrases that turn a statement around.
+"""The readers' knowledge of a language, as data: classes of words, and the phrases that turn a statement around.
 
-``english`` is the only one so far. The rules that use it stand in ``memory.domain.cues``; another language needs lists
-of its own and forms in ``cues.patterns``.
-"""
+``english`` is the only one so far. The rules that use it are in ``memory.domain.cues``; another language needs its own
+lists, and forms in ``cues.patterns``."""

@@ -1,4 +1,4 @@
-"""The prompt that asks a language model what a concept is, and what is taken of its answer."""
+"""The prompt that asks a language model what a concept is, and the reader of its answer."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +11,7 @@ from memory.domain.types import Triple
 
 TRIPLES_MAX: Final = 20  # of one answer
 _SHOWN: Final = 60  # characters of a value that a rejection quotes
-_LONGEST_NAME: Final = 200  # characters before it is read; a name has at most 64
+_LONGEST_NAME: Final = 200  # characters before parsing; a name has at most 64
 
 _TRIPLE: Final = {
     "concept": "string", "parent": "string", "dimension": "string", "is_isa": "boolean", "confidence": "number"
@@ -70,7 +70,7 @@ class Explained:
 
 
 def prompt_for(concept: str, evidence: Sequence[QuotedSentence], dimensions: Mapping[str, str]) -> str:
-    """``dimensions``: each one's question, or an empty text, in the order to show them."""
+    """Compose the prompt; ``dimensions``: each one's question, or "", in the order to show them."""
     lines = [
         f"What is {_quote(concept)}?",
         "",
@@ -83,21 +83,21 @@ def prompt_for(concept: str, evidence: Sequence[QuotedSentence], dimensions: Map
     return "\n".join(lines)
 
 
-# No tag, and no control token of a model's template (<|im_end|>, [INST]), can be written without these.
+# Without these signs nothing can write a tag or a control token of a model's template (<|im_end|>, [INST]).
 _ESCAPED: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>[]"}
 
 
 def _quote(value: object) -> str:
-    """As JSON on one line, which nothing in it can leave."""
+    """Quote a value as JSON on one line, which nothing in it can leave."""
     return json.dumps(value, ensure_ascii=True).translate(_ESCAPED)
 
 
 def read_explanation(
     data: object, concept: str, known_dimensions: Collection[str]
 ) -> tuple[list[Explained], list[str]]:
-    """The facts of an answer that may be stored, at most one a dimension, and why the others may not.
+    """Return the facts of an answer that may be stored, at most one a dimension, and why the others may not.
 
-    Raises nothing, whatever the answer is. What a model adds to the schema is ignored."""
+    Raises nothing, whatever the answer is. Additions to the schema are ignored."""
     if not isinstance(data, dict) or not isinstance(data.get("triples"), list):
         return [], ["the answer has no list of triples"]
     triples = data["triples"]
@@ -122,7 +122,7 @@ class _Rejected(ValueError):
 
 
 def _read_triple(triple: object, concept: str, spelled: Mapping[str, str]) -> Explained:
-    """Raises _Rejected."""
+    """Read one triple. Raises _Rejected."""
     if not isinstance(triple, dict):
         raise _Rejected(f"{_shorten(triple)} is no triple")
     if _read_name(triple, "concept") != concept:

@@ -1,10 +1,10 @@
-"""Reads what a language model said as the JSON object that it was asked for."""
+"""Reads a language model's answer as the JSON object that it was asked for."""
 
 import json
 import math
 from typing import Final, NoReturn
 
-LONGEST: Final = 200_000  # characters; no answer within the bound of its tokens is longer
+LONGEST: Final = 200_000  # characters; no answer within the token limit is longer
 _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "object": dict,
     "array": list,
@@ -20,11 +20,11 @@ class AnswerMistake(ValueError):
 
 
 def read_object(text: str, schema: dict[str, object], *, is_strict: bool = False) -> dict[str, object]:
-    """The one JSON object in the text that has the schema's required properties, unless it ``is_strict`` also between
-    prose and fences.
+    """Return the one JSON object in the text that has the schema's required properties. Unless ``is_strict``, it may be
+    surrounded by prose and fences.
 
-    Only the outermost properties are looked at; what is within is for whoever asked. Its strings can be stored in
-    Postgres and its numbers are finite. Raises AnswerMistake."""
+    Only the outermost properties are checked; the caller checks what is within. Its strings can be stored in Postgres
+    and its numbers are finite. Raises AnswerMistake."""
     if len(text) > LONGEST:
         raise AnswerMistake("it is too long")
     try:
@@ -45,7 +45,7 @@ def read_object(text: str, schema: dict[str, object], *, is_strict: bool = False
 
 
 def _find_objects(text: str) -> list[object]:
-    """The outermost JSON objects in a text, in order."""
+    """Return the outermost JSON objects in a text, in order."""
     decoder = json.JSONDecoder(parse_constant=_refuse)
     found: list[object] = []
     at = text.find("{")
@@ -64,7 +64,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _make_storable(value: object) -> object:
-    """The value without what Postgres refuses in a text: NUL, and halves of characters. Raises AnswerMistake."""
+    """Return the value without what Postgres refuses in a text: NUL and lone surrogates. Raises AnswerMistake."""
     if isinstance(value, str):
         return value.replace("\0", "").encode("utf-8", "replace").decode()
     if isinstance(value, list):
@@ -77,7 +77,7 @@ def _make_storable(value: object) -> object:
 
 
 def _find_misfits(value: object, schema: dict[str, object]) -> str:
-    """The names of the required properties that the object lacks or has with another type."""
+    """Return the names of the required properties that the object lacks or has with another type."""
     required, properties = schema.get("required"), schema.get("properties")
     if not isinstance(value, dict) or not isinstance(required, list) or not isinstance(properties, dict):
         return ""
@@ -85,7 +85,7 @@ def _find_misfits(value: object, schema: dict[str, object]) -> str:
 
 
 def _is_of(value: object, schema: object) -> bool:
-    """Whether a value has the schema's type; a schema without a plain type fits everything."""
+    """True if a value has the schema's type; a schema without a plain type fits everything."""
     # Python takes True for a number, JSON does not.
     kind = schema.get("type") if isinstance(schema, dict) else None
     if not isinstance(kind, str) or kind not in _TYPES:

@@ -1,5 +1,5 @@
-"""Which unknown names a user may be asked about: names of their own, of which a user speaks in sentences. All else, a
-model knows already or has no use for: ordinary words, technology, files, identifiers from code."""
+"""Finds the unknown names that a user may be asked about: names of their own, of which they speak in sentences. A model
+already knows everything else, or has no use for it: ordinary words, technology, files, identifiers from code."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -28,7 +28,7 @@ from memory.domain.text.tokenizer import NamesInside, Token
 LETTERS_MIN: Final = 3
 ACRONYM_MAX: Final = 4  # letters: a longer word in capitals is a name
 SENTENCES_MAX: Final = 3  # that are read for one name
-SENTENCE_MAX: Final = 1_000  # characters: nobody speaks of a name in a longer one, and each name costs its reading
+SENTENCE_MAX: Final = 1_000  # characters: nobody mentions a name in a longer one, and each name costs reading it
 COMMON_SHARE: Final = 0.5  # of a sentence's other words
 
 _JOINTS: Final = re.compile(r"[_\-.'@+]")
@@ -41,7 +41,7 @@ _AFTER: Final = frozenset(" \t\n\"'*_)\u201d\u2019\u2014\u2013\x10.,:;!?\u2026")
 _BETWEEN: Final = " \t*_\"'\u201c\u201d\u2018\u2019\x10"
 _NUMBER: Final = re.compile(r"\s+\d")
 _RUN: Final = re.compile(r"[^\W_]+")
-# What makes other words of words: `summarise` of summary, `redeploys` of deploy.
+# Affixes that derive words: `summarise` from summary, `redeploys` from deploy.
 _ENDINGS: Final = split_words(
     "s es ed d ing er ers or ors ly able ible ness less ful ize izes ized izing ise ises ised ising ization isation "
     "ify ifies ified ification al ish y ies ment ments ability"
@@ -74,13 +74,13 @@ class KnownWords(Protocol):
 
 
 def may_be_asked(token: str, vocabulary: Vocabulary, known: KnownWords) -> bool:
-    """Whether a word, as far as itself shows, may be a name of somebody's own."""
+    """True if a word could, judging by itself, be a name of somebody's own."""
     letters = sum(map(str.isalpha, token))
     if letters < LETTERS_MIN or is_closed_class(token) or _is_common(token, vocabulary) or known.is_known(token):
         return False
     if token in names.GIVEN_NAMES or token in names.AMBIGUOUS_NAMES or token in names.MONTHS_AND_DAYS:
         return False
-    # A name of several words has `_`; the others are of addresses, files, modules: `nginx.conf`, `self.registry`.
+    # A name of several words has `_`; the others are addresses, files, modules: `nginx.conf`, `self.registry`.
     if any(sign in token for sign in ".@+"):
         return False
     stem = _VERSION.sub("", token)
@@ -103,11 +103,11 @@ def _is_common(word: str, vocabulary: Vocabulary) -> bool:
     return vocabulary.is_common(word) or word in FREQUENT  # a vocabulary may have no dictionary (yet)
 
 
-_LINE_MAX: Final = 4_000  # characters of one in which all names are looked for in a step
+_LINE_MAX: Final = 4_000  # characters of a line in which all names are looked for in one step
 
 
 class _Counts(NamedTuple):
-    """How many words are grammar, function words of another language, known to everybody."""
+    """The numbers of words that are grammar, function words of another language, or known to everybody."""
 
     grammar: int
     foreign: int
@@ -116,17 +116,17 @@ class _Counts(NamedTuple):
 
 @dataclass(slots=True)
 class _NamingSentence:
-    """One that has names in it, often several."""
+    """A sentence that contains names, often several."""
 
     passage: Passage
-    counts: _Counts | None = None  # of its words; once they are asked for
+    counts: _Counts | None = None  # of its words, computed on demand
 
 
 def find_spoken_of(
     prose: str, tokens: Collection[str], vocabulary: Vocabulary, known: KnownWords
 ) -> Steps[dict[str, str]]:
-    """Those of the tokens that a sentence has as its subject or object, each as it is written there, step by step.
-    ``prose`` is a text with all else masked."""
+    """Return those of the tokens that are the subject or object of a sentence, each as it is written there, step by
+    step. ``prose`` is a text with everything else masked."""
     found: dict[str, str] = {}
     tries = dict.fromkeys(tokens, SENTENCES_MAX)
     runs = {token: _RUN.search(token) for token in tokens}
@@ -162,7 +162,7 @@ def find_spoken_of(
 
 
 def _sentences_naming(finder: SentenceFinder | None, line: str, lowered: str, run: str) -> list[str]:
-    """The first sentences of a line with a run of letters in them."""
+    """Return the first sentences of a line that contain a run of letters."""
     if finder is None or len(lowered) != len(line):
         return []  # one letter of Unicode becomes two
     sentences, at = list[str](), 0
@@ -175,7 +175,7 @@ def _sentences_naming(finder: SentenceFinder | None, line: str, lowered: str, ru
 
 
 def _find_in(sentence: _NamingSentence, name: str, vocabulary: Vocabulary, known: KnownWords) -> str:
-    """The name as a sentence writes it that has it as subject or object; else empty."""
+    """Return the name as the sentence writes it, if it is its subject or object; otherwise ""."""
     passage = sentence.passage
     for index, token in enumerate(passage.tokens):
         if token.text == name:
@@ -191,7 +191,7 @@ def _find_in(sentence: _NamingSentence, name: str, vocabulary: Vocabulary, known
 
 
 def _stands_free(passage: Passage, token: Token) -> bool:
-    """Whether it is no piece of a path, a call, a label, an option."""
+    """True if it is not part of a path, a call, a label, an option."""
     text = passage.text
     before, after = text[token.start - 1 : token.start], text[token.end : token.end + 1]
     if (before and before not in _BEFORE) or (after and after not in _AFTER):
@@ -218,7 +218,7 @@ def _is_written_as_name(written: str, token: Token, vocabulary: Vocabulary, know
 
 
 def _is_english_word(word: str, vocabulary: Vocabulary, known: KnownWords) -> bool:
-    """Whether a word in small letters is English, or made of what is English."""
+    """True if a lower-case word is English, or derived or composed from English words."""
     if not word.isalpha():
         return False
 
@@ -233,7 +233,7 @@ def _is_english_word(word: str, vocabulary: Vocabulary, known: KnownWords) -> bo
         doubled = stem[:-1] if stem[-2:-1] == stem[-1:] else stem
         if any(map(is_english, (stem, f"{stem}e", f"{stem}y", doubled))):
             return True
-    # Of two words: `changefeed`, `scrollspy`.
+    # A compound of two words: `changefeed`, `scrollspy`.
     return any(
         len(word) - at > _STEM_MIN and _is_common(word[:at], vocabulary) and _is_common(word[at:], vocabulary)
         for at in range(_STEM_MIN + 1, len(word) - _STEM_MIN)
@@ -241,7 +241,7 @@ def _is_english_word(word: str, vocabulary: Vocabulary, known: KnownWords) -> bo
 
 
 def _reads_as_english(sentence: _NamingSentence, at: int, vocabulary: Vocabulary, known: KnownWords) -> bool:
-    """Whether its words but for the name do."""
+    """True if the sentence reads as English without the name."""
     tokens = sentence.passage.tokens
     counts = sentence.counts = sentence.counts or _count_words(tokens, vocabulary, known)
     name = _count_words(tokens[at : at + 1], vocabulary, known)
@@ -275,7 +275,7 @@ def _is_subject_or_object(passage: Passage, at: int, vocabulary: Vocabulary, kno
         before.pop()
     is_noun_after = bool(following) and not is_closed_class(following) and _is_common(following, vocabulary)
     if before and is_adjacent and before[-1] in _INDEFINITE and not is_noun_after:
-        return False  # of a kind: `a zorblat`
+        return False  # a kind of thing: `a zorblat`
     if is_small and is_plural(token.text) and known.is_rare_english(token.text[:-1]):
         return False
     parts = _JOINTS.split(token.text)
@@ -283,7 +283,7 @@ def _is_subject_or_object(passage: Passage, at: int, vocabulary: Vocabulary, kno
         return True
     if "_" in token.text:  # `Thread Safety` may be a heading
         return not token.is_initial
-    # Ordinary words with hyphens are hardly ever a name: only marked as one, or where a noun would have an article.
+    # Ordinary words with hyphens are hardly ever a name: only if marked as one, or if a noun would have an article.
     if is_marked(passage, token):
         return True
     is_descriptive = is_adjective(token.text) or parts[-1] in _PARTICLES or is_participle(parts[-1])
@@ -292,7 +292,7 @@ def _is_subject_or_object(passage: Passage, at: int, vocabulary: Vocabulary, kno
 
 
 def _is_verb(passage: Passage, at: int) -> bool:
-    """Whether what follows a name is a verb and not a noun: `price-engine returns an error`."""
+    """True if a verb, not a noun, follows the name: `price-engine returns an error`."""
     if at >= len(passage.tokens):
         return False
     word, following = passage.tokens[at].text, passage.word_after(at)

@@ -12,7 +12,7 @@ NOTE_CHARACTERS_MAX: Final = 300
 DISPUTED: Final = " (disputed)"
 VALUES_MAX: Final = 3  # of one slot in a line
 DAY: Final = len("2026-03-04")
-UNDATED: Final = "earlier"  # where nobody knows when it was said
+UNDATED: Final = "earlier"  # if nobody knows when it was said
 CUT: Final = "…"
 
 _INSIDE_BRACKETS: Final = str.maketrans("();", "[],")
@@ -26,9 +26,8 @@ class NoteKey(NamedTuple):
 
 
 class ShownNote(NamedTuple):
-    """A memory or an episode as it was shown: ``text`` is what stands behind the mark at the line's beginning.
-    ``said_at``: in ISO 8601, of which the day is shown; empty where it is not known. ``owner``: a number for those
-    whose memory it was, 0 where that is not known."""
+    """A memory or an episode as it was shown. ``text``: the line after its opening mark; ``said_at``: in ISO 8601, of
+    which the day is shown, empty if unknown; ``owner``: a number for the owners of the memory, 0 if unknown."""
 
     kind: NoteKind
     id: int
@@ -49,7 +48,7 @@ class ShownNote(NamedTuple):
 class NoteState(NamedTuple):
     """The present state of a memory or an episode that has changed since it may have been shown."""
 
-    text: str  # all of it, as ``make_harmless`` gives it
+    text: str  # the whole text, as ``make_harmless`` returns it
     is_disputed: bool
     owner: int = 0
 
@@ -59,14 +58,14 @@ class NoteState(NamedTuple):
 
 
 def render_note(note: ShownNote) -> str:
-    """``memory 2026-03-04: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.``"""
+    """Render a note: ``memory 2026-03-04: The user prefers rebase.``, ``2026-03-04 user: We moved to Postgres 17.``"""
     return f"{_mark(note.kind, note.said_on)}{note.text}{DISPUTED if note.is_disputed else ''}"
 
 
 def render_notes(notes: Sequence[ShownNote]) -> list[str]:
-    """Return the lines of notes. What was said last stands last: of two values in lines of their own, small models take
-    that one. Notes that give one slot a value are one line, the newest first:
-    ``memory 2026-03-04: The deployment target is Nomad. (disputed; 2026-02-01: Kubernetes)``."""
+    """Return the lines of notes, the latest last: of two values on separate lines, small models take the last. Notes
+    that give one slot a value share a line, the newest first: ``memory 2026-03-04: The deployment target is Nomad.
+    (disputed; 2026-02-01: Kubernetes)``."""
     groups: list[list[ShownNote]] = []
     for note in sorted(notes, key=lambda note: (note.said_at, note.kind == "episode", note.id), reverse=True):
         group = next((one for one in groups if len(one) < VALUES_MAX and share_slot(note.text, one[0].text)), None)
@@ -91,7 +90,7 @@ def _render_slot(newest: ShownNote, *older: ShownNote) -> str:
 
 
 def _value_beside(newest: ShownNote, older: ShownNote) -> str:
-    """Return the value alone, as it was typed, where both claim one; else all of the text."""
+    """Return only the older note's value, as it was typed, if both claim one; otherwise its whole text."""
     claims, text = read_claims(older.text), older.text.translate(_INSIDE_BRACKETS)
     if len(claims) != 1 or claims[0].is_denied or not share_claim(newest.text, older.text):
         return text
@@ -113,28 +112,28 @@ def show_note(
     owner: int = 0,
     wanted: Collection[str] = (),
 ) -> ShownNote | None:
-    """The note for a text of any length, of which those sentences are shown that have the most of the ``wanted`` words
-    (as ``find_content_words`` gives them); None where nothing is left of it."""
+    """Make the note for a text of any length; None if nothing is left of it. Shows the sentences with the most of the
+    ``wanted`` words (as ``find_content_words`` returns them)."""
     note = ShownNote(kind, row_id, "", said_at, is_disputed, owner)
     room = NOTE_CHARACTERS_MAX - len(_mark(kind, note.said_on)) - len(DISPUTED)
     shown = cut_around(make_harmless(text), wanted, room)
     return note._replace(text=shown) if shown else None
 
 
-# What begins a speaker's part in the prompts that models are trained on, or that clients flatten conversations into.
+# The beginning of a speaker's part in prompts that models are trained on, or that clients flatten conversations into.
 _HEADING: Final = re.compile(
     r"^(?P<before>\W{0,8}(?:\w+[ \t]+)?"
     r"(?:system|user|assistant|human|ai|tool|developer|function|instructions?))[ \t]*:",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAG: Final = re.compile(r"<(?![>=]|\s?\d)")  # whatever is no `<>`, `<=`, `< 5`
+_TAG: Final = re.compile(r"<(?![>=]|\s?\d)")  # anything but `<>`, `<=`, `< 5`
 _MARKUP: Final = re.compile(r"#{2,}|\[/?[A-Z_]{2,20}\]")  # `### User`, `[INST]`
 _TITLE: Final = re.compile(r"^[ \t#]*#(?=\s)", re.MULTILINE)
 
 
 def make_harmless(text: str) -> str:
-    """The text in one line, without what a model or a client could take for the end of the block, for a tag or for the
-    beginning of another speaker's words."""
+    """Return the text on one line, without anything that a model or a client could take for the end of the block, a
+    tag, or the beginning of another speaker's words."""
     lines = "\n".join(map(_make_printable, text.splitlines()))
     return _TAG.sub("‹", _make_plain(_make_plain(lines)))  # joined, lines may make a new heading
 
@@ -151,14 +150,14 @@ def _make_plain(lines: str) -> str:
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’_.@+-][^\W_]+)*")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+")
-# Words too short to tell anything, unless they have a digit: `of`, but not `17`.
+# Shorter words say nothing, unless they have a digit: `of`, but not `17`.
 _WORD_MIN: Final = 3
 _KEPT_WORD, _KEPT_WORDS_MAX = 40, 16_384  # characters; words
 
 
 class _Contents(dict[str, str]):
-    """Maps each word to what it tells: itself in the singular, or nothing. A dict, as a prompt asks for thousands of
-    words, and a look into one takes a fifth of a call. What is too long to be kept is read anew each time."""
+    """Maps each word to its content: itself in the singular, or "". A dict, because a prompt looks up thousands of
+    words, and a look-up takes a fifth of a call. Words too long to be kept are computed each time."""
 
     def __missing__(self, word: str) -> str:
         content = word.removesuffix("'s").removesuffix("’s")
@@ -177,19 +176,19 @@ _CONTENTS: Final = _Contents()
 
 
 def find_content_words(text: str) -> set[str]:
-    """The words that say what a text is about, in small letters and without the s of a plural or a possessive."""
+    """Return the words that say what a text is about, in lower case and without the s of a plural or a possessive."""
     words = set(map(_CONTENTS.__getitem__, _WORD.findall(text.casefold())))
     words.discard("")
     return words
 
 
 def says_something(text: str) -> bool:
-    """True if there is any such word."""
+    """True if the text has any content word."""
     return any(_CONTENTS[found[0]] for found in _WORD.finditer(text.casefold()))
 
 
 def cut_around(text: str, wanted: Collection[str], length_max: int) -> str:
-    """At most so many characters of a text of one line: whole sentences that follow each other, where one alone is not
+    """Cut a text of one line to at most ``length_max`` characters: whole consecutive sentences, unless a single one is
     too long."""
     if len(text) <= length_max:
         return text
@@ -214,7 +213,7 @@ def cut_around(text: str, wanted: Collection[str], length_max: int) -> str:
 
 
 def _cut_within(sentence: str, wanted: Collection[str], length_max: int) -> str:
-    """Part of one long sentence, from a little before its first wanted word on."""
+    """Return part of one long sentence, from shortly before its first wanted word."""
     hits = (word.start() for word in _WORD.finditer(sentence) if find_content_words(word[0]).intersection(wanted))
     hit = next(hits, 0)
     start = sentence.find(" ", max(0, hit - length_max // 3)) + 1 if hit > length_max // 2 else 0

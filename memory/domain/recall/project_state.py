@@ -1,4 +1,4 @@
-"""What operators have settled for a project, as a block shows it before all else: one line a value."""
+"""Renders what operators have decided for a project, which a block shows first: one line a value."""
 
 from typing import Final, NamedTuple
 
@@ -16,7 +16,7 @@ class ShownState(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Of its line, in characters."""
+        """The length of its line, in characters."""
         return len(_MARK) + len(self.text) + (len(DISPUTED) if self.is_disputed else 0) + 1
 
 
@@ -27,12 +27,12 @@ def show_state(row_id: int, category: str, key: str, value: str, *, is_disputed:
 
 
 def render_state(state: ShownState) -> str:
-    """``state: decision.lateral_support_material = GF-PTFE``"""
+    """Render ``state: decision.lateral_support_material = GF-PTFE``."""
     return f"{_MARK}{state.text}{DISPUTED if state.is_disputed else ''}"
 
 
 def find_words_of(text: str) -> set[str]:
-    """Of a key, or of a prompt that may name one: compounds are taken apart."""
+    """Return the content words of a key, or of a prompt that may name one: compounds are split."""
     return find_content_words(text.translate(_APART))
 
 

@@ -1,4 +1,4 @@
-"""The recollection block as text, and what it says. The same input always gives the same bytes: no times, no scores."""
+"""Renders the recollection block as text. The same input always gives the same bytes: no times, no scores."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ class ShownFact(NamedTuple):
     dimension: str
     parent: str
     is_disputed: bool
-    # What else is claimed of it, the newest first. The order is of no matter to what the line says.
+    # Competing claims, the newest first. Their order does not matter to what the line says.
     rivals: tuple[str, ...] = ()
-    is_isa: bool | None = None  # None where an earlier version showed it
-    # The concept, the parent and the rivals as they are typed, where one of them is typed otherwise.
+    is_isa: bool | None = None  # None if an earlier version showed it
+    # The concept, the parent and the rivals as they are typed, if any is typed differently.
     labels: tuple[str, ...] = ()
 
     @property
@@ -41,16 +41,16 @@ class ShownFact(NamedTuple):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """As they are printed."""
+        """The parent and the rivals as they are printed."""
         return self.labels[1:] or (self.parent, *self.rivals)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A recollection as it stands in a prompt, byte for byte, and what it says. False where it is empty."""
+    """A recollection as it is in a prompt, byte for byte, and its content. False if empty."""
 
-    # What it says is kept beside its text: a block that stays in a conversation is asked again and again whether it
-    # still holds, and no text is parsed for that.
+    # The content is kept beside the text: a block that stays in a conversation is checked again and again, and no text
+    # is parsed for that.
     text: str = ""
     facts: tuple[ShownFact, ...] = ()
     questions: tuple[str, ...] = ()  # the concepts that it asks about
@@ -62,7 +62,7 @@ class Block:
 
     @property
     def tokens(self) -> int:
-        """Its length in model tokens, roughly."""
+        """The block's approximate length in model tokens."""
         return count_tokens(len(self.text))
 
     @property
@@ -78,7 +78,7 @@ NOTHING = Block()
 
 
 def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
-    """Blocks that do not contradict each other, one after the other with ``gap`` between."""
+    """Join blocks that do not contradict each other, with ``gap`` in between."""
     present = [block for block in blocks if block]
     if len(present) <= 1:  # nearly always
         return present[0] if present else NOTHING
@@ -92,7 +92,7 @@ def join_blocks(blocks: Iterable[Block], gap: str) -> Block:
 
 
 def render_facts(facts: Sequence[ShownFact], style: Style) -> str:
-    """Return what is shown of one concept, at least one fact, in the order given."""
+    """Render the facts of one concept, at least one, in the order given."""
     joined = _join_parents(facts) if len(facts) > 1 else facts
     if style == "sentences":
         return "\n".join([_as_sentence(fact) for fact in joined])
@@ -101,13 +101,14 @@ def render_facts(facts: Sequence[ShownFact], style: Style) -> str:
 
 
 def count_fitting(facts: Sequence[ShownFact], style: Style, length_max: int) -> int:
-    """How many of the facts, from the first on, ``render_facts`` prints within so many characters; at least one."""
+    """Return how many of the facts, from the first, ``render_facts`` prints within ``length_max`` characters; at least
+    1."""
     counts = range(len(facts), 1, -1)
     return next((count for count in counts if len(render_facts(facts[:count], style)) <= length_max), 1)
 
 
 def _join_parents(facts: Sequence[ShownFact]) -> Sequence[ShownFact]:
-    """The facts of a slot that holds many as one, with commas between; disputed ones by themselves."""
+    """Join the facts of a slot that holds many into one, with commas in between; disputed ones stay separate."""
     if len({fact.dimension for fact in facts}) == len(facts):
         return facts
     joined: dict[tuple[str, bool, bool | None], ShownFact] = {}
@@ -129,13 +130,13 @@ def _as_slot(fact: ShownFact) -> str:
 
 @lru_cache(maxsize=SENTENCES_KEPT)  # the same facts are shown in prompt after prompt
 def _as_sentence(fact: ShownFact) -> str:
-    """``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed)``."""
+    """Render ``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed)``."""
     told = tell_fact(fact.subject, " or ".join(fact.values), fact.dimension, is_isa=bool(fact.is_isa))
     return f"{told}{DISPUTED if fact.is_disputed else '.'}"
 
 
 def render_questions(concepts: Sequence[str]) -> str:
-    """Asks the agent to say what salient, unknown concepts are, at least one; it is told once how to answer."""
+    """Ask the agent what salient, unknown concepts are, at least one, and explain once how to answer."""
     named, it = (concepts[0], "it") if len(concepts) == 1 else ("<concept>", "one of them")
     quote = '"' if "'" in named else "'"  # the agent will run these lines
     return "\n".join(
@@ -149,10 +150,10 @@ def render_questions(concepts: Sequence[str]) -> str:
 
 
 def render_block(lines: Sequence[str]) -> str:
-    """The lines between their tags; empty where there are none."""
+    """Put the lines between their tags; "" if there are none."""
     return "\n".join([OPENING, *lines, CLOSING]) if lines else ""
 
 
 def block_length(part_lengths: Sequence[int]) -> int:
-    """How many characters ``render_block`` makes of lines of these lengths, at least one of them."""
+    """Return how many characters ``render_block`` makes of lines of these lengths, at least one."""
     return len(OPENING) + len(CLOSING) + 1 + sum(part_lengths) + len(part_lengths)

@@ -1,4 +1,4 @@
-"""Judges by its words if a sentence says again what a prompt is told anyway, or what holds no more."""
+"""Judges by its words whether a sentence repeats what a prompt says anyway, or what is superseded."""
 
 import re
 from collections.abc import Collection, Iterable, Set
@@ -10,14 +10,14 @@ from memory.domain.text.function_words import is_closed_class, split_words
 
 _PARTS: Final = re.compile(r"[^\W_]+")
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:s|ed|ing)\Z")
-_NAME: Final = re.compile(r"(?:(?<=\w\W)|(?<=, ))(?:[A-Z]|\w*\d)\w*")  # not a sentence's first word, which may be any
-_SHORT: Final = 2  # characters: words that tell nothing, unless they are numbers
-# Whom memories are about, and what people say besides without telling anything.
+_NAME: Final = re.compile(r"(?:(?<=\w\W)|(?<=, ))(?:[A-Z]|\w*\d)\w*")  # not the first word of a sentence
+_SHORT: Final = 2  # characters: shorter words say nothing, unless they are numbers
+# The subjects of memories, and filler words.
 _EMPTY: Final = split_words(
     "user team assistant now actually currently way just well also still already nowadays remember note"
 )
-_OF_THE_SAME: Final = 0.6  # of a memory's words, from which on a sentence is the one it comes from
-_SPARE: Final = 1  # words that such a sentence may have besides: `by the way`, the verb in another form
+_OF_THE_SAME: Final = 0.6  # share of a memory's words from which a sentence counts as its source
+_SPARE: Final = 1  # additional words allowed in such a sentence: `by the way`, the verb in another form
 _CHANGE: Final = re.compile(
     rf"\b(?:{changing.ENDED}|{changing.MOVED}|{'|'.join(modality.NEGATIONS)}|\w+n't|stopped|forget|used to)\b",
     re.IGNORECASE,
@@ -25,7 +25,7 @@ _CHANGE: Final = re.compile(
 
 
 class Ended(NamedTuple):
-    """A fact that was in force until then, in seconds since the epoch, and is no more."""
+    """A fact that was current until then, in seconds since the epoch."""
 
     concept: str
     parent: str
@@ -33,7 +33,7 @@ class Ended(NamedTuple):
 
 
 def words_of(text: str) -> set[str]:
-    """Its content words in small letters, parted at joiners, without endings."""
+    """Return the content words in lower case, split at joiners, without endings."""
     return {
         word
         for part in _PARTS.findall(text.casefold())
@@ -42,7 +42,7 @@ def words_of(text: str) -> set[str]:
 
 
 def repeats_memory(sentence: str, memories: Collection[str]) -> bool:
-    """True if one of the memories comes from the sentence, and tells all of it."""
+    """True if one of the memories comes from the sentence, and contains all of it."""
     if not memories:
         return False
     said, named = words_of(sentence), words_of(" ".join(_NAME.findall(sentence)))
@@ -52,21 +52,22 @@ def repeats_memory(sentence: str, memories: Collection[str]) -> bool:
 
 
 def repeats_facts(sentence: str, facts: Iterable[ShownFact]) -> bool:
-    """True if all that it tells stands in the facts."""
+    """True if the facts contain everything that the sentence says."""
     told = {word for fact in facts for word in words_of(" ".join((fact.concept, fact.dimension, fact.parent)))}
     said = words_of(sentence)
     return bool(said) and said <= told
 
 
 def is_withdrawn(sentence: str, said_at: float, memories: Collection[str], ended: Collection[Ended]) -> bool:
-    """True if it says what one of these memories of it said, which hold no more, or a fact that has ended since."""
+    """True if the sentence says the same as one of these superseded memories of it, or as a fact that has ended
+    since."""
     if not memories and not ended:  # nearly always
         return False
     said = words_of(sentence)
     if any(_is_source(said, words_of(memory)) for memory in memories):
         return True
     gone = (each for each in ended if said_at < each.until and words_of(f"{each.concept} {each.parent}") <= said)
-    return any(gone) and not _CHANGE.search(sentence)  # what tells of the change is still true
+    return any(gone) and not _CHANGE.search(sentence)  # a sentence about the change is still true
 
 
 def _is_source(said: Set[str], told: Set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""How much a concept matters. Times are seconds, scores without unit."""
+"""Computes how much a concept matters. Times are seconds, scores have no unit."""
 
 from math import log10
 
@@ -7,15 +7,15 @@ from memory.domain.types import SoasRow
 HOUR = 3600.0
 DAY = 24 * HOUR
 
-# A word that was met once and is of no use is forgotten after so long.
+# A word that was met once and is not used is forgotten after so long.
 FORGOTTEN_AFTER_DAYS = 90
 
-# After how long a concept that nobody explained is asked about again, by how often it was asked.
+# After how long an unexplained concept is asked about again, by how often it was asked.
 ASK_BACK_OFF = (0.0, HOUR, DAY, 7 * DAY, 30 * DAY)
 
 
 def saliency(encounter_count: int) -> float:
-    """log10 of the messages that named the concept; 0 for none and for the first."""
+    """Return log10 of the number of messages that named the concept; 0 for none and for the first."""
     return log10(encounter_count) if encounter_count > 1 else 0.0
 
 
@@ -24,13 +24,14 @@ def is_salient(row: SoasRow, threshold: float) -> bool:
 
 
 def priority(row: SoasRow, now: float, half_life: float) -> float:
-    """The larger of saliency and novelty, halved for every ``half_life`` seconds the concept was out of sight."""
+    """Return the larger of saliency and novelty, halved for every ``half_life`` seconds since the concept was last
+    seen."""
     age = 0.0 if row.last_seen is None else max(0.0, now - row.last_seen)
     return float(max(row.saliency, row.novelty) * 0.5 ** (age / half_life))
 
 
 def may_ask(row: SoasRow, now: float) -> bool:
-    """Whether the back-off since the last question is over."""
+    """True if the back-off since the last question is over."""
     if row.asked_at is None or row.asked_count == 0:
         return True
     return now - row.asked_at >= ASK_BACK_OFF[min(row.asked_count, len(ASK_BACK_OFF) - 1)]

@@ -1,5 +1,5 @@
-"""Which facts and questions go into a block: concepts are chosen by priority, each one's facts by strength, all within
-a budget; they are printed in order of id."""
+"""Selects the facts and questions of a block: concepts by priority, each one's facts by strength, all within a budget.
+They are printed in order of id."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -32,30 +32,30 @@ SelectionReason = Literal["recalled", "asked", "too many concepts", "no room", "
 
 
 class SalientConcept(NamedTuple):
-    """A salient concept of a prompt, with the facts that may be shown about it: FACTS_MAX at most, the strongest
+    """A salient concept of a prompt, with the facts that may be shown about it: at most FACTS_MAX, the strongest
     first."""
 
     row: SoasRow
     token: str
     priority: float
     edges: Sequence[EdgeRow] = ()
-    written: str = ""  # how the prompt spells it, where it is asked about
+    written: str = ""  # as the prompt spells it, if it is asked about
 
 
 @dataclass(slots=True)
 class Selection:
-    """What goes into a block: each concept's facts and the candidates to ask about, both in the order they are printed,
-    and for every candidate why it is in or out."""
+    """The content of a block: each concept's facts and the candidates to ask about, both in printing order, and for
+    every candidate why it is in or out."""
 
     facts: list[ShownFact] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)  # of the facts, one text a concept
+    lines: list[str] = field(default_factory=list)  # of the facts, one text per concept
     asked: list[SalientConcept] = field(default_factory=list)
     reasons: dict[str, SelectionReason] = field(default_factory=dict)
 
     def block(self, notes: Sequence[ShownNote] = (), states: Sequence[ShownState] = ()) -> Block:
-        """With the states before all else, and the notes behind the facts; empty where there is nothing of these."""
+        """Make the block, with the states first and the notes after the facts; empty if there is nothing of these."""
         questions = tuple(candidate.token for candidate in self.asked)
-        # Questions first: a small model takes up what it reads last, and would answer with the question.
+        # Questions first: a small model picks up what it reads last, and would answer with the question.
         written = [candidate.written or candidate.token for candidate in self.asked]
         asking = [render_questions(written)] if questions else []
         lines = [*map(render_state, states), *asking, *self.lines, *render_notes(notes)]
@@ -64,7 +64,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is recalled: edges of at least the confidence ``floor``, confirmed since ``cutoff`` (seconds since the
+    """Limits of recall: edges of at least the confidence ``floor``, confirmed since ``cutoff`` (seconds since the
     epoch) unless their source is ``exempt``."""
 
     floor: float
@@ -73,7 +73,7 @@ class Bounds:
 
 
 def is_in_force(edge: EdgeRow, bounds: Bounds) -> bool:
-    """Whether the canonical recollection query returns the edge; one without a time counts as just confirmed."""
+    """True if the canonical recollection query returns the edge; one without a time counts as just confirmed."""
     return (
         edge.confidence >= bounds.floor
         and (edge.last_confirmed is None or edge.last_confirmed >= bounds.cutoff or edge.source in bounds.exempt)
@@ -82,11 +82,11 @@ def is_in_force(edge: EdgeRow, bounds: Bounds) -> bool:
 
 
 def find_strongest(edges: Sequence[EdgeRow], bounds: Bounds, words: Container[int]) -> list[EdgeRow]:
-    """Of a concept's edges, the strongest first, those that may be shown: the first FACTS_MAX that the canonical
-    recollection query returns, roots left out. ``words``: the ids that are known."""
+    """Return the edges that may be shown, from a concept's edges with the strongest first: the first FACTS_MAX that the
+    canonical recollection query returns, without roots. ``words``: the known ids."""
     found = []
-    for edge in edges:  # of a concept with thousands of facts, only the first few are looked at
-        # Words and edges are announced separately: an edge whose words have not arrived yet has to wait.
+    for edge in edges:  # of a concept with thousands of facts, only the first few are examined
+        # Words and edges are announced separately: an edge whose words have not arrived yet must wait.
         if is_in_force(edge, bounds) and edge.parent_id in words and edge.dim_id in words:
             found.append(edge)
             if len(found) == FACTS_MAX:
@@ -99,13 +99,13 @@ _STRENGTHS: Final[dict[str, int]] = {Channel.OPERATOR: 3, Channel.GUTASK: 2}
 
 
 def channel_of_edge(edge: EdgeRow) -> str:
-    """The strongest through which it was said."""
+    """Return the strongest channel through which it was said."""
     return edge.channel or channel_of(edge.source)
 
 
 def rank(edge: EdgeRow) -> tuple[int, float, int]:
-    """For sorting, the highest first: what an operator said, then gutask, several voices, one voice, and roots; of
-    each, what was confirmed last. One without a time counts as just confirmed."""
+    """Return a sort key, highest first: operators, then gutask, several voices, one voice, and roots; within each, the
+    last confirmed. An edge without a time counts as just confirmed."""
     # Written out: a concept with thousands of facts is sorted in one go.
     if edge.concept_id == edge.parent_id:
         return -1, 0.0, edge.dim_id
@@ -115,8 +115,8 @@ def rank(edge: EdgeRow) -> tuple[int, float, int]:
 
 
 def put_in_order(edges: Iterable[EdgeRow]) -> list[EdgeRow]:
-    """The strongest first. Of a slot that holds many, all but the strongest come last: they must not hide what else is
-    known of the concept."""
+    """Sort edges, the strongest first. All but the strongest of a slot that holds many come last: they must not hide
+    the concept's other facts."""
     ordered = sorted(edges, key=rank, reverse=True)
     if not any(edge.is_additive for edge in ordered):
         return ordered
@@ -137,7 +137,7 @@ def select(
     max_questions: int,
     max_characters: int,
 ) -> Selection:
-    """Facts take the budget first, questions what is left."""
+    """Select facts first, then questions with the remaining budget."""
     selection = Selection()
     room = max_characters - block_length([])
     room = _choose_facts(selection, by_priority(known), show, style, max_concepts, room)
@@ -170,7 +170,7 @@ def _choose_facts(
         room -= len(line) + 1
         chosen.append((candidate.row.id, facts, line))
         selection.reasons[candidate.token] = "recalled"
-    # In an order that no count changes: the same facts give the same bytes, which a model's prompt cache needs.
+    # In an order that no count changes: equal facts give equal bytes, which a model's prompt cache needs.
     for _, facts, line in sorted(chosen, key=itemgetter(0)):
         selection.facts += facts
         selection.lines.append(line)
@@ -178,7 +178,8 @@ def _choose_facts(
 
 
 def _show_in_order(edges: Sequence[EdgeRow], show: Show) -> list[ShownFact]:
-    """Dimensions descending: which facts are the strongest changes more often than which facts are shown."""
+    """Show facts with dimensions descending: which facts are the strongest changes more often than which facts are
+    shown."""
     if len(edges) > 1:
         edges = sorted(edges, key=_BY_DIMENSION, reverse=True)
     return [show(edge) for edge in edges]
@@ -191,7 +192,7 @@ def _choose_questions(
         if len(selection.asked) == max_questions:
             selection.reasons[candidate.token] = "too many concepts"
             continue
-        # Longer names may make the whole shorter: they are no part of the instruction for several.
+        # Longer names may make the whole shorter: they are not part of the instruction for several.
         if len(render_questions([each.written or each.token for each in (*selection.asked, candidate)])) >= room:
             selection.reasons[candidate.token] = "no room"
             continue

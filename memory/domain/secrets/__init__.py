@@ -1,6 +1,5 @@
-"""Secrets in texts, which must not be kept.
+"""Secrets in texts, which must not be stored.
 
-``redaction`` masks them: those that ``labels``, ``wording`` and ``apposition`` find by what stands around them,
-``numbers`` by their check digits, and what has the ``shapes`` of one. ``known`` finds one that somebody names, wherever
-it was stored.
-"""
+``redaction`` masks them: those that ``labels``, ``wording`` and ``apposition`` find by their context, ``numbers`` by
+check digits, and anything with the ``shapes`` of one. ``known`` finds a secret that somebody names, wherever it is
+stored."""

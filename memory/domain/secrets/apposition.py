@@ -1,5 +1,4 @@
-"""Finds the secrets that stand right beside their label: `x is the password`, `use x as the password`, `with the
-password x`."""
+"""Finds secrets right beside their label: `x is the password`, `use x as the password`, `with the password x`."""
 
 import re
 from typing import Final
@@ -29,7 +28,7 @@ _BETWEEN_MAX: Final = 3  # words: the old root
 
 
 def find_in_apposition(text: str, label: Label) -> Span | None:
-    """What stands right before the label as the secret that it names, or right behind it."""
+    """Return the secret right before the label, or right after it."""
     if (gap := _GAP.match(text, label.end)) is not None and (value := VALUE.match(text, gap.end(), gap.end() + GLANCE)):
         is_sure = text[label.start : label.end].lower() in ("pw", "pwd") or any(
             word.lower() in _BRINGING for word in _words_before(text, label)[-_BETWEEN_MAX:]
@@ -48,7 +47,7 @@ def _find_before(text: str, label: Label) -> Span | None:
         return None
     value, before = words[at - 1], words[at - 2] if at > 1 else "."
     is_using = before.lower() in _USING
-    # `The problem is the password`: a word is a value where nothing stands before it.
+    # `The problem is the password`: a word is a value only if nothing precedes it.
     is_sure = is_using or before[-1] in ".!?:;,"
     if (words[at].lower() == "as" and not is_using) or not _is_apposed(value, is_sure=is_sure):
         return None
@@ -61,13 +60,13 @@ def _find_before(text: str, label: Label) -> Span | None:
 
 
 def _words_before(text: str, label: Label) -> list[str]:
-    """Those of the line, near the label; an ellipsis for those before one that is cut, or is masked."""
+    """Return the line's words near the label; a word that is cut or masked, and those before it, become an ellipsis."""
     start = max(0, label.start - _BEFORE_MAX)
     line = text[start : label.start].rpartition("\n")
     words = line[2].split()
     if start and not line[1]:
         words[:1] = ["\u2026"]
-    # What is masked takes less room, so that more would be seen before it the second time.
+    # The mask is shorter, so that more words would be seen before it the second time.
     masked = max((index for index, word in enumerate(words) if MARK in word or FILLER in word), default=-1)
     if masked >= 0:
         words[: masked + 1] = ["\u2026"]

@@ -1,4 +1,4 @@
-"""A secret that somebody names, to be taken out of what is kept: in whatever form it was stored."""
+"""Finds a secret that somebody names, in whatever form it was stored."""
 
 import json
 import re
@@ -12,19 +12,19 @@ from memory.domain.secrets.redaction import MARK
 from memory.domain.text.tokenizer import parse_name
 from memory.domain.types import Span
 
-SHORTEST: Final = 4  # characters; less would be found in half of all words
+SHORTEST: Final = 4  # characters; a shorter text would be found in half of all words
 
 
 @dataclass(frozen=True)
 class KnownSecret:
-    """``forms``: as it was written, in NFKC, in small letters, as JSON writes it, and as the word of the vocabulary
-    that it is, if it is one."""
+    """A named secret. ``forms``: as it was written, in NFKC, in lower case, as JSON writes it, and as a word of the
+    vocabulary, if it is one."""
 
     forms: tuple[str, ...]
 
     @classmethod
     def of(cls, text: str) -> "KnownSecret":
-        """Raises ValueError for what is too short."""
+        """Compute the forms of a text. Raises ValueError if it is too short."""
         text = text.strip()
         normal = unicodedata.normalize("NFKC", text)
         written = {text, normal, text.lower(), normal.lower(), parse_name(text) or text}
@@ -51,8 +51,8 @@ class KnownSecret:
         return [f"***={form}" for form in self.forms]
 
     def cover(self, value: Any, names: Mapping[str, str], mark: str = MARK) -> Any:
-        """The text, or all texts in what JSON holds, with the mark in place of the secret. ``names``: words of the
-        vocabulary that are called otherwise now."""
+        """Replace the secret by the mark in a text, or in all texts of a JSON value. ``names``: words of the vocabulary
+        that were renamed."""
         if isinstance(value, str):
             return names[value] if value in names else self._pattern.sub(lambda _: mark, value)
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Finds the secrets that a label announces: `password: x`, `API_KEY=x`, `"token": "x"`, `Authorization: Bearer x`,
+"""Finds secrets that a label announces: `password: x`, `API_KEY=x`, `"token": "x"`, `Authorization: Bearer x`,
 `--password x`, `Set-Cookie: name=x`. What people write around a label, "the password for staging is x", is in
 ``wording``."""
 
@@ -33,13 +33,13 @@ from memory.domain.secrets.wording import (
 from memory.domain.text.function_words import is_closed_class, split_words
 from memory.domain.types import Span
 
-# Every label has one of these where `_LABEL` begins: literals alone are found many times as fast.
+# Every label has one of these where `_LABEL` begins: searching literals is many times as fast.
 _ROOTS: Final = (
     b"pass", b"pw", b"kennwort", b"contrase", b"key", b"token", b"secret", b"credential", b"creds", b"authori",
     b"bearer", b"phrase", b"mnemonic", b"pin", b"otp", b"code", b"cvv", b"cvc", b"login", b"log in",
     b"sign in", b"unlock", b"cookie", b"magic word", b"safe word",
 )  # fmt: skip
-# The same beyond Latin, where no case is.
+# The same beyond Latin, in scripts without case.
 _FOREIGN_ROOTS: Final = (
     "\u5bc6\u7801", "\u5bc6\u78bc", "\u53e3\u4ee4", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638",
     "\u043f\u0430\u0440\u043e\u043b\u044c",
@@ -57,8 +57,8 @@ _CODE: Final = "(?:" + "|".join(f"(?<={kind}[ _-])" for kind in sorted(_CODE_KIN
 _NETWORK_KEY: Final = (
     "(?:" + "|".join(f"(?<={kind}[ _-])" for kind in ("wifi", "wi-fi", "wlan", "wpa", "wpa2")) + ")key"
 )
-# In small letters. What a password's label announces need not look like a secret; what a weak one does has to. A code
-# is a few digits.
+# In lower case. The value after a password's label need not look like a secret; after a weak label it must. A code is a
+# few digits.
 _LABEL: Final = re.compile(
     r"(?P<phrase>pass[ _-]?phrase|secret[ _-]phrase|(?<=seed[ _-])phrase|(?<=recovery[ _-])phrase|mnemonic)"
     r"|(?P<password>(?<![a-z])(?:secret|magic|code|safe)[ _-]?word|pass(?:word|wort|wd|code)|(?<![a-z])(?:pwd|pw)"
@@ -93,12 +93,12 @@ _NEXT_COOKIE: Final = re.compile(rf"\"?;{_COOKIE}")
 
 
 def find_announced(text: str) -> list[Span]:
-    """In ascending order; none overlaps another."""
+    """Return the spans in ascending order; they do not overlap."""
     lowered = text.replace("\u0130", "I").lower()  # the only letter that would get longer
     found: list[Span] = []
-    at, start, end = 0, 0, 0  # where the last label ended; the last secret
+    at, start, end = 0, 0, 0  # the end of the last label; the last secret
     for root in _find_roots(lowered):
-        # A label may stand between another one and its value, but not within a value.
+        # A label may come between another one and its value, but not within a value.
         if root < at or start <= root < end or (label := _LABEL.match(lowered, root)) is None:
             continue
         at = label.end()
@@ -118,7 +118,7 @@ _SECRET_TOKEN: Final = re.compile(rf"\b(?:{'|'.join(sorted(_KEY_KINDS | {'bearer
 
 
 def speaks_of_secret(text: str) -> bool:
-    """True if a short text names a password, a PIN, a key or the code of a door, whatever it says of it."""
+    """True if a short text names a password, a PIN, a key or the code of a door, whatever it says about it."""
     lowered = text.replace("\u0130", "I").lower()
     labels = (_LABEL.match(lowered, root) for root in _find_roots(lowered))
     return _OF_LOCK.search(lowered) is not None or any(
@@ -137,7 +137,7 @@ def _names_secret(text: str, lowered: str, label: re.Match[str]) -> bool:
 
 
 def _find_roots(lowered: str) -> list[int]:
-    letters = lowered.encode("latin-1", "replace")  # of one byte each: the same places, found faster
+    letters = lowered.encode("latin-1", "replace")  # one byte per character: the same offsets, searched faster
     found: list[int] = []
     for root in _ROOTS:
         at = letters.find(root)
@@ -172,7 +172,7 @@ def _find_secrets(text: str, label: Label) -> Iterator[Span]:
 
 
 def _find_cookies(text: str, label: Label) -> Iterator[Span]:
-    """The values of a header `Cookie`, and of `Set-Cookie` the first: attributes follow it."""
+    """Yield the values of a `Cookie` header, and only the first of `Set-Cookie`: attributes follow it."""
     is_set = text[max(0, label.start - 4) : label.start].lower() == "set-"
     at, pattern = label.end, _FIRST_COOKIE
     for _ in range(1 if is_set else _COOKIES_MAX):
@@ -184,14 +184,14 @@ def _find_cookies(text: str, label: Label) -> Iterator[Span]:
 
 
 def _find_direct(text: str, label: Label) -> Span | None:
-    """The span of the secret that directly follows the label, if one does."""
+    """Return the span of the secret that directly follows the label, if one does."""
     link = _LINK.match(text, label.end)
     if link is None:
         return None
-    # A pass phrase is several words: all of the line is the secret.
+    # A pass phrase is several words: the whole line is the secret.
     is_line = label.kind == "phrase" and link["assigned"] and not link["wrapped"]
     pattern = _LINE if is_line else VALUE
-    # A glance first: a text of labels followed by long values would else be read over and over.
+    # A glance first: otherwise a text of labels followed by long values would be read over and over.
     glance = pattern.match(text, link.end(), link.end() + GLANCE)
     if glance is None or not _is_secret(text, label, link, glance):
         return None
@@ -201,7 +201,7 @@ def _find_direct(text: str, label: Label) -> Span | None:
 
 
 def _is_secret(text: str, label: Label, link: re.Match[str], glance: re.Match[str]) -> bool:
-    # Where it is unclear, it is one: a sentence can be read with one word less.
+    # If unclear, it is a secret: a sentence can be read with one word less.
     is_quoted = glance.lastgroup == "quoted"
     value = glance["quoted"] if is_quoted else glance["bare"].rstrip(CLOSING)
     if not value or PLACEHOLDER.match(value) or (not is_quoted and REFERENCE.match(value)):
@@ -216,7 +216,7 @@ def _is_secret(text: str, label: Label, link: re.Match[str], glance: re.Match[st
     if is_quoted:
         return bool(link["assigned"] or not label.is_weak)
     before = text[max(0, label.start - _LOOK_BACK) : label.start]
-    # A label that ends an option of a command line: `--db-password`.
+    # A label that ends a command-line option: `--db-password`.
     if before[-40:].rpartition(" ")[2].startswith("--"):
         return not value.startswith("-")
     if link["copula"]:
@@ -225,12 +225,12 @@ def _is_secret(text: str, label: Label, link: re.Match[str], glance: re.Match[st
         return _is_directive(text, label, before, word, glance)
     if is_closed_class(word):
         return False
-    is_parameter = before.endswith(("?", "&"))  # of an address
+    is_parameter = before.endswith(("?", "&"))  # of a URL
     return not label.is_weak or (not value.isdigit() and (is_parameter or _stands_alone(text, label, glance)))
 
 
 def _is_directive(text: str, label: Label, before: str, word: str, glance: re.Match[str]) -> bool:
-    """Whether label and value stand side by side as in a file of settings: `PASSWORD x`, `requirepass x`, `login bob
+    """True if label and value are side by side as in a configuration file: `PASSWORD x`, `requirepass x`, `login bob
     password x`."""
     if text[label.end : glance.start()].strip() or is_closed_class(word) or is_predicate(word):
         return False
@@ -245,6 +245,6 @@ def _is_directive(text: str, label: Label, before: str, word: str, glance: re.Ma
 
 
 def _stands_alone(text: str, label: Label, glance: re.Match[str]) -> bool:
-    """Whether no prose goes on after a value: the line or clause ends, or it is set like `SECRET=value`."""
+    """True if no prose follows a value: the line or clause ends, or it is assigned like `SECRET=value`."""
     is_variable = text[label.start : label.end].isupper() and text[glance.start() - 1 : glance.start()] == "="
     return is_variable or ends_line(text, glance.end()) or text[glance.end() : glance.end() + 1] in (",", ";")

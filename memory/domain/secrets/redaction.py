@@ -1,4 +1,5 @@
-"""Masks the secrets in a text, before any of it is kept: what a label announces as one, and what looks like one."""
+"""Masks the secrets in a text before any of it is stored: values that a label announces, and text that looks like a
+secret."""
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -13,21 +14,21 @@ from memory.domain.types import Span
 
 __all__ = ["MARK", "blank_in_steps", "blank_secrets", "mask_in_steps", "mask_secrets"]
 
-Cover = Callable[[str], str]  # what stands in place of a secret
+Cover = Callable[[str], str]  # returns the replacement of a secret
 
-STEP_CHARACTERS: Final = 4_000  # of one step: a tenth of a millisecond, where every word is a label 10 ms
+STEP_CHARACTERS: Final = 4_000  # per step: a tenth of a millisecond; 10 ms if every word is a label
 
-# A key whose end is missing is masked as far as its lines look like Base64.
+# A key without an end is masked as far as its lines look like Base64.
 _PRIVATE_KEY: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:[^-]*+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{16,}+)*+)"
 )
-# A password may hold an @ or a slash, but a port is none.
+# A password may contain an @ or a slash, but a port is not one.
 _CREDENTIALS: Final = re.compile(
     r"(://[^\s/?#:@\"'<>\[\]]{0,128}+:)(?!\d{1,5}/)(?!\[secret\]@)[^\s@\"'<>]{1,128}+@(?:[^\s/@\"'<>]{1,128}+@)?"
 )
 _FILLED: Final = re.compile(f"{FILLER}+")
-# Without a scheme it is one where the password has a digit or a mark, which no word before an address has.
+# Without a scheme, only if the password has a digit or a mark, which no word before an address has.
 _BARE_CREDENTIALS: Final = re.compile(
     r"(?<![\w.+\-:/@])(?!(?:https?|mailto|e?-?mail|from|to|b?cc|contact|reply-to|sips?|xmpp|acct|npm|git|sha\d+):)"
     r"([A-Za-z][\w.+\-]{0,63}+:)(?=[^\s@]{0,64}[\d!#$%^&*?~+=|])(?!//|\[secret\]@)([^\s/:@\"'`<>()\[\]{},]{4,64}+)"
@@ -35,7 +36,7 @@ _BARE_CREDENTIALS: Final = re.compile(
     re.IGNORECASE,
 )
 _VISIBLE: Final = re.compile(r"[^\n]")
-# At the end of a line whose value stands in the next one.
+# The end of a line whose value is on the next one.
 _GOES_ON: Final = re.compile(
     r"(?:[:=\uff1a\uff1d]|(?:pass|pw|word|key|phrase|secret|token)[^\n]*\?)\s*\Z", re.IGNORECASE
 )
@@ -43,29 +44,30 @@ _TAIL: Final = 80  # characters of a line
 
 
 def mask_secrets(text: str) -> str:
-    """The text with `MARK` in place of each secret. Masking it again changes nothing; linear time on any text."""
+    """Return the text with `MARK` in place of each secret. Masking it again changes nothing; linear time on any
+    text."""
     return "".join(mask_in_steps(text))
 
 
 def mask_in_steps(text: str) -> Iterator[str]:
-    """The same in pieces of whole lines, each looked through when it is asked for."""
+    """Yield the text of `mask_secrets` in pieces of whole lines, each searched on demand."""
     return _cover_in_steps(text, lambda secret: MARK)
 
 
 def blank_secrets(text: str) -> str:
-    """The text with its secrets made unreadable, and everything else at its place."""
+    """Return the text with its secrets made unreadable, and all offsets unchanged."""
     return "".join(blank_in_steps(text))
 
 
 def blank_in_steps(text: str) -> Iterator[str]:
-    """The same in pieces, as `mask_in_steps`."""
+    """Yield the text of `blank_secrets` in pieces, like `mask_in_steps`."""
     return _cover_in_steps(text, lambda secret: _VISIBLE.sub("*", secret))
 
 
 def _cover_in_steps(text: str, cover: Cover) -> Iterator[str]:
-    # What was found is filled, so that it is not found again and everything stays at its place. Whole keys and
-    # addresses first: what is left of them would no longer be recognised. Each search is behind a look for what it
-    # cannot do without, because most texts have no secret.
+    # Found secrets are filled, so that they are not found again and all offsets stay. Whole keys and addresses first:
+    # their remains would not be recognised. Each search comes after a check for something it requires, because most
+    # texts have no secret.
     filled = text.replace(FILLER, "\ufffd")
     if "-----BEGIN" in text:
         filled = _PRIVATE_KEY.sub(_fill, filled)
@@ -82,7 +84,7 @@ def _cover_in_steps(text: str, cover: Cover) -> Iterator[str]:
 
 
 def _fill_lines(text: str) -> Generator[str, None, str]:
-    """In steps of its own, which yield nothing: a line may be as long as the text."""
+    """Fill secrets in steps of its own, which yield nothing: a line may be as long as the text."""
     if "://" in text:
         text = _CREDENTIALS.sub(lambda match: f"{match[1]}{FILLER * (len(match[0]) - len(match[1]) - 1)}@", text)
     if "@" in text:
@@ -99,7 +101,7 @@ def _fill(secret: str | re.Match[str]) -> str:
 
 
 def _replace(text: str, spans: Iterable[Span], cover: Cover) -> str:
-    """The spans ascend and do not overlap."""
+    """Replace the spans, which ascend and do not overlap."""
     pieces: list[str] = []
     copied = 0
     for start, end in spans:
@@ -114,7 +116,7 @@ _ARGUMENT: Final = re.compile(
     r"(?P<option>-(?<!\S-)(?:(?P<flag>[apPwWU])[ \t=]{0,2}|(?:u|-user|-proxy-user)[ \t=]{1,2}[\"']?[^\s:\"']{1,64}:))"
     r"(?P<quote>[\"']?)(?P<value>[^\s\"'\-][^\s\"']*+)"
 )
-# By the flag that announces a password, the programs that take it so. With -u a user's name stands before it.
+# By the flag that announces a password, the programs that take it so. With -u a user name precedes it.
 _PROGRAMS_BY_FLAG: Final = {
     "": r"mysql\w*|mariadb\w*|sshpass|login|htpasswd|ldap\w+|mongo\w*|curl|wget|http",
     "p": r"mysql\w*|mariadb\w*|sshpass|login|htpasswd|ldap\w+|mongo\w*|curl|wget|http|7z|rabbitmq\w*",
@@ -144,7 +146,7 @@ def _fill_argument(match: re.Match[str]) -> str:
     return f"{option}{match['quote']}{_fill(value)}"
 
 
-# -- What looks like a secret wherever it stands: keys with a provider's prefix, JWTs, digests, random strings.
+# -- Anything that looks like a secret in any context: keys with a provider's prefix, JWTs, digests, random strings.
 
 _RUN_LETTERS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.~-")
 _RUN_CLASSES: Final = bytes(ord("w") if code in _RUN_LETTERS else ord(" ") for code in range(256))
@@ -158,14 +160,14 @@ _HEX: Final = re.compile(r"(?<![0-9a-zA-Z])(?:0x)?[0-9a-f]{32,}+(?![0-9a-zA-Z])"
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}\Z")
 _RANDOM_LENGTH: Final = 20  # characters
 _UNIT: Final = re.compile(r"[A-Z]?[a-z]++|[A-Z]++|[0-9]++")
-_UNIT_LENGTH: Final = 4  # characters a unit has, at least, in what people spell
+_UNIT_LENGTH: Final = 4  # least average number of characters in a unit of text that people spell
 _SEPARATOR: Final = re.compile(r"([/.~]+)")
 _JOINERS: Final = re.compile(r"[+_\-]+")
 _LONG_PART: Final = re.compile(r"[A-Za-z0-9]{20,}")
 
 
 def _fill_runs(text: str) -> Generator[str, None, str]:
-    # Found in bytes of two kinds, which takes a fifth of the time of a pattern.
+    # Searched in bytes of two kinds, which takes a fifth of the time of a pattern.
     kinds = text.encode("latin-1", "replace").translate(_RUN_CLASSES)
     pieces: list[str] = []
     copied = 0
@@ -186,7 +188,7 @@ def _fill_runs(text: str) -> Generator[str, None, str]:
 
 
 def _fill_run(whole: str) -> str:
-    """A path, an address or a dotted name keeps the parts that are no secrets."""
+    """Fill a run; a path, an address or a dotted name keeps the parts that are not secrets."""
     run = whole.rstrip(".~-")
     end = whole[len(run) :]
     if _DIGIT.search(run) is None and _LONG_PART.search(run) is None:
@@ -195,7 +197,7 @@ def _fill_run(whole: str) -> str:
         return _fill(run) + end
     parts = _SEPARATOR.split(run)
     kept = [_fill(part) if _is_key(part) or _is_random(part) else part for part in parts]
-    # What is left between secrets are runs, too; at most once more, since their parts have been looked at.
+    # The text between secrets is runs, too; at most once more, since its parts were examined.
     return (_LONG_RUN.sub(lambda left: _fill_run(left[0]), "".join(kept)) if kept != parts else run) + end
 
 
@@ -204,12 +206,12 @@ def _is_key(run: str) -> bool:
         return False
     if _OWN_TOKEN.match(run) is not None:
         return True
-    # Of letters alone: `sk-learn-extra-package` is spelled in words, a key is not.
+    # Letters alone: `sk-learn-extra-package` is spelled in words, a key is not.
     return is_key(run) and (_DIGIT.search(run) is not None or _LONG_PART.search(run) is not None)
 
 
 def _is_base64(run: str) -> bool:
-    """Whether a run is Base64 with slashes in it: in a path some part is a plain word."""
+    """True if a run is Base64 with slashes in it: a path has some part that is a plain word."""
     return (
         "/" in run
         and _BASE64.match(run) is not None
@@ -219,7 +221,7 @@ def _is_base64(run: str) -> bool:
 
 
 def _is_random(part: str) -> bool:
-    """Whether a part is a long hexadecimal number, or changes too often between cases and digits to be spelled."""
+    """True if a part is a long hexadecimal number, or changes between cases and digits too often to be spelled."""
     if len(part) < _RANDOM_LENGTH:
         return False
     part = _UUID.sub("", part)

@@ -1,4 +1,4 @@
-"""What secrets look like, and what only stands in their place: shared by the modules that find them."""
+"""The shapes of secrets and of placeholders, shared by the modules that find secrets."""
 
 import re
 from collections.abc import Iterable
@@ -8,10 +8,10 @@ from memory.domain.text.function_words import split_words
 from memory.domain.types import Span
 
 MARK: Final = "[secret]"
-FILLER: Final = "\uffff"  # no character, which stands for each of a secret that was found
+FILLER: Final = "\uffff"  # a noncharacter, in place of each character of a found secret
 
 PLACEHOLDER: Final = re.compile(r"\$[{(]|\{\{|<|%s|[^\n]{0,64}\[secret|[*.\u2022\uffff_\-]+\Z|x{3,}\Z", re.IGNORECASE)
-# What stands for a value without quotes, and is none: a variable, a call, a path, an address.
+# An unquoted text that is not a value: a variable, a call, a path, an address.
 REFERENCE: Final = re.compile(
     r"\$[A-Z_]+\b|\$[a-z_]+\Z|[\[{(]|[A-Za-z_.]+[(\[]|(?:~|\.{1,2})?(?:/[\w.\-]+){2,}|/\w+\Z|https?://"
     r"|(?:self|this|os|process|env|settings|config|request|args|options|ctx|params|props)\."
@@ -26,17 +26,17 @@ _SYMBOL: Final = re.compile(r"\w[!@#$%^&*?~+=|]+\w")
 
 # Chinese and Japanese have no space between a value and the words after it.
 UNSPACED: Final = "\u3000-\u30ff\u3400-\u9fff"
-# A value: quoted, or up to white space. A comma, a semicolon or an ampersand may stand in a password, but not before
+# A value: quoted, or up to white space. A comma, a semicolon or an ampersand may be part of a password, but not before
 # the next label.
 _INNER_MARK: Final = rf"[,;&](?![\s\"'`{UNSPACED}]|\Z|[\w.\-]{{1,40}}[=:])"
 VALUE: Final = re.compile(
     r"(?P<quote>\\{0,3}[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n]))*+)"
     rf"|(?P<bare>(?:[^\s\"'`<>,;&{UNSPACED}]|{_INNER_MARK})++|(?:[^\s\"'`<>,;&]|{_INNER_MARK})++)"
 )
-GLANCE: Final = 64  # characters of a value that tell whether it is a secret
+GLANCE: Final = 64  # characters of a value that decide whether it is a secret
 CLOSING: Final = ".,;:)]}"
 
-# What a field or a password is said to be, in place of a value.
+# States of a field or a password, in place of a value.
 STATES: Final = split_words(
     "any ask authentication bool boolean bytes changed disabled empty enabled expired false field hidden "
     "incorrect int invalid missing nil no none null number optional policy protected required reset see set str "
@@ -52,7 +52,7 @@ def looks_secret(value: str) -> bool:
 
 
 def span_of(text: str, value: re.Match[str]) -> Span:
-    """Where a match of VALUE stands, without quotes and without the punctuation after it."""
+    """Return the span of a match of VALUE, without quotes and without the punctuation after it."""
     start, end = value.span(value.lastgroup or "bare")
     return (start, start + len(text[start:end].rstrip(CLOSING))) if value.lastgroup == "bare" else (start, end)
 
@@ -62,7 +62,7 @@ def ends_line(text: str, end: int) -> bool:
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """In ascending order, those that overlap made one."""
+    """Sort spans, and merge those that overlap."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:

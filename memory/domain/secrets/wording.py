@@ -1,5 +1,5 @@
-"""Finds the secrets in what people write around a label: "the password for staging is swordfish", "changed the password
-to x", "the password? It's x", "log in with admin / x", "my PIN is 4711"."""
+"""Finds secrets in what people write around a label: "the password for staging is swordfish", "changed the password to
+x", "the password? It's x", "log in with admin / x", "my PIN is 4711"."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from memory.domain.types import Span
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """``kind``: phrase, password, strong, code, login, logins, unlock, cookie, weak or key."""
+    """A label. ``kind``: phrase, password, strong, code, login, logins, unlock, cookie, weak or key."""
 
     kind: str
     start: int
@@ -42,7 +42,7 @@ class Label:
 
     @property
     def is_weak(self) -> bool:
-        """Whether what it announces has to look like a secret, to be one."""
+        """True if a value after it must look like a secret to count as one."""
         return self.kind in ("logins", "weak", "key")
 
 
@@ -50,7 +50,7 @@ WORDS_MAX: Final = 10  # after a label: up to six before the link, auxiliaries, 
 _WORD: Final = re.compile(r"[ \t]{1,8}(?P<word>[^\s]{1,64}+)(?=\s|\Z)")
 _MIDDLE: Final = re.compile(r"[(*`]{0,2}[\w'\u2019@&/+\-]+(?:\.[\w'\u2019@&/+\-]+)*[)*`]{0,2}")
 
-# What may follow a label whose phrase goes on. A noun would make another thing of it: a password policy.
+# What may follow a label whose phrase continues. A noun would make it something else: a password policy.
 _OPENERS: Final = (
     split_words(
         "for of to on in at from behind with by into used that which i we you they he she here now there "
@@ -69,7 +69,7 @@ _TURNS: Final = frozenset({"from", "to"})
 _SKIPPED: Final = split_words(
     "now still currently just simply again also actually only always probably literally obviously either really"
 )  # between a link and its value
-# Of participles that set: "was changed to x".
+# Participles that set a value: "was changed to x".
 _SETTERS: Final = split_words("set changed reset updated switched rotated")
 _FOLLOWING: Final = _OPENERS | _LINKS | _SETTERS
 _SETTING: Final = _SETTERS | split_words(
@@ -85,14 +85,14 @@ _VERBS: Final = split_words(
     "begins end ends enter enters type types save saves create creates lock locks open opens seem seems look looks"
 )
 _SUBJECTS: Final = split_words("i we you they he she that which who i've we've")
-# What "to" is followed by where it begins an infinitive.
+# What follows "to" if it begins an infinitive.
 _INFINITIVES: Final = _VERBS | split_words(
     "access add authenticate avoid become call complete confirm connect continue copy decrypt delete deploy encrypt "
     "ensure establish find finish fix generate have help install join know let log login move pass pay play proceed "
     "protect prove pull push reach recover regain register remove rename replace reset restart restore retrieve "
     "rotate secure set show sign ssh stop submit test unlock unseal update upgrade upload verify view visit"
 )
-# What a password or a token is said to be, besides ``STATES``.
+# States of a password or a token, besides ``STATES``.
 _PREDICATES: Final = (
     STATES
     | _INFINITIVES
@@ -115,13 +115,13 @@ _PREDICATES: Final = (
     )
 )
 _ENDING: Final = re.compile(r"[a-z\-]{2,}(?:ed|ing|ble|less|ful|ous|ive|ory|ary|[^f]ly|n't)\Z")
-# A noun makes another thing of a password: its rotation, hashing, checker.
+# A noun makes something else of a password: its rotation, hashing, checker.
 _NOUN: Final = re.compile(
     r"\w+(?:ions?|ings?|ments?|ers?|ors?|ity|ties|ness|ages?|[ae]nces?|sets?|less|logs?|words?)\Z"
 )
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][\w.\-]*=")
 _ENVIRONMENT: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
-# Where a clause ends, and a value stands last in it.
+# The end of a clause, with a value last in it.
 _CLAUSE_END: Final = re.compile(
     rf"[\"'`*\u201d\u2019]{{0,3}}[ \t]*(?:\Z|[\r\n\u3001\u3002]|[.,;!?)\]]+(?:[\"')\]{UNSPACED}]|\s|\Z)"
     r"|[ \t](?:and|but|so|or|if|until|because|please|thanks|btw|\(|-|\u2013|\u2014)(?:\s|\Z))"
@@ -132,7 +132,7 @@ _ASIDES: Final = (
     | split_words("again already anyway btw everywhere here now still there today too")
     | split_words("auf falls f\u00fcr im in seit weil dans depuis pour si sur desde en para por si")
 )
-# After a comma, what is known stands in apposition: `the usual password, x`.
+# After a comma, a known value is in apposition: `the usual password, x`.
 _AS_KNOWN: Final = split_words("always before ever everywhere known old same usual usually")
 _NEAR: Final = 80  # characters before a label
 _NEAR_WORDS: Final = 8
@@ -144,24 +144,24 @@ _ANSWER: Final = re.compile(
     re.IGNORECASE,
 )
 _QUESTION: Final = re.compile(r"(?:\A|[.!?:\n])\s*(?P<first>[\w'\u2019]+)(?=\s)[^.!?:\n]*\Z")
-# Questions for anything but the password.
+# Questions that do not ask for the password.
 _NOT_ASKED_FOR: Final = (WH_WORDS | AUXILIARIES) - split_words("what whatever which whichever")
 _DESCRIPTION: Final = re.compile(
     r"[ \t]{1,4}(?:(?:an?|the|my|our|his|her|their|your|just|always|still)[ \t][^\n.:;!?]{1,80}|[a-z]{2,32}+):"
     r"[ \t]{0,4}(?=\S)"
 )
 _WORDS_OF_PHRASE: Final = re.compile(r"[A-Za-z]{2,16}(?:[ \t][A-Za-z]{2,16}){2,47}+(?=[.,;!?)\"'\r\n]|\Z)")
-_SEED_WORDS: Final = 11  # of so many words not all are grammar, whatever a list of words has
+_SEED_WORDS: Final = 11  # a phrase this long may contain some grammar, as word lists for seeds do
 _REACH: Final = 500  # characters of a phrase
 
 
 def is_predicate(word: str) -> bool:
-    """Whether a small word says how something is, and so is no secret."""
+    """True if a lower-case word says how something is, and so is not a secret."""
     return word in _PREDICATES or _ENDING.match(word) is not None
 
 
 def is_ordinary(word: str) -> bool:
-    """True if a small word is more likely to be meant as a word than as a secret."""
+    """True if a lower-case word is more likely to be meant as a word than as a secret."""
     return (
         is_closed_class(word)
         or is_predicate(word)
@@ -173,7 +173,7 @@ def is_ordinary(word: str) -> bool:
 
 
 def find_in_wording(text: str, label: Label) -> Iterator[Span]:
-    """What "is", "to", a dash, or an answer gives as the value of a label, after up to six words without another
+    """Yield the value that "is", "to", a dash, or an answer gives to a label, after up to six words without another
     verb."""
     at, verbs, before = label.end, 0, ""
     if (mark := text[at : at + 1]) and mark in "?,":
@@ -210,7 +210,7 @@ def find_in_wording(text: str, label: Label) -> Iterator[Span]:
 
 
 def _find_linked(text: str, at: int, label: Label, link: str, *, is_sure: bool) -> Span | None:
-    """The value that begins at a place, by the word before it or the mark that ends that word."""
+    """Return the value that begins at a position, given the word before it or the mark that ends that word."""
     if link.endswith("?"):
         return _find_answer(text, at, label)
     if link in _DASHES:
@@ -227,7 +227,7 @@ def _find_linked(text: str, at: int, label: Label, link: str, *, is_sure: bool) 
 
 
 def _find_answer(text: str, at: int, label: Label) -> Span | None:
-    """What the question that ends here is answered with: `It's x.`, or `x` alone."""
+    """Return the answer to the question that ends here: `It's x.`, or just `x`."""
     opening = _ANSWER.match(text, at)
     if opening is None:
         return None
@@ -239,7 +239,7 @@ def _find_answer(text: str, at: int, label: Label) -> Span | None:
 
 
 def _find_only(text: str, at: int, label: Label, *, is_sure: bool = True) -> Span | None:
-    """A value after a weak link: it is no ordinary word, and nothing but an aside follows it."""
+    """Return a value after a weak link: it is not an ordinary word, and at most an aside follows it."""
     span = _find_value(text, at, label, is_sure=is_sure)
     if span is None or not _ends_statement(text, span[1]):
         return None
@@ -248,7 +248,7 @@ def _find_only(text: str, at: int, label: Label, *, is_sure: bool = True) -> Spa
 
 
 def _ends_statement(text: str, end: int) -> bool:
-    """True if the clause ends, or no more follows in it than where, when, or why it holds."""
+    """True if the clause ends, or only continues with where, when, or why the value holds."""
     if ends_clause(text, end):
         return True
     following = _WORD.match(text, end)
@@ -256,7 +256,7 @@ def _ends_statement(text: str, end: int) -> bool:
 
 
 def _find_value(text: str, at: int, label: Label, *, is_sure: bool) -> Span | None:
-    """The value after a link. ``is_sure``: it need not look like a secret, where the label is a password's."""
+    """Return the value after a link. ``is_sure``: after a password's label it need not look like a secret."""
     match = _WORD.match(text, at)
     if match is not None and match["word"].lower().rstrip(",:") in _SKIPPED:
         at = match.end()
@@ -277,8 +277,8 @@ def _find_value(text: str, at: int, label: Label, *, is_sure: bool) -> Span | No
 
 
 def _find_new_value(text: str, at: int, label: Label, *, is_set: bool) -> Span | None:
-    """What "to" is followed by: in "changed the password to x" a value, in "the password to the database" none.
-    ``is_set``: "the password changed to x"."""
+    """Return the value after "to": there is one in "changed the password to x", but none in "the password to the
+    database". ``is_set``: "the password changed to x"."""
     following = _WORD.match(text, at)
     if following is None or is_closed_class(following["word"].lower()):
         return None
@@ -310,7 +310,7 @@ def _is_value(text: str, value: re.Match[str], label: Label, *, is_sure: bool) -
 
 
 def _find_phrase(text: str, at: int, label: Label) -> Span | None:
-    """A pass phrase of several words that stands last: `correct horse battery staple`."""
+    """Return a pass phrase of several words at the end: `correct horse battery staple`."""
     match = _WORDS_OF_PHRASE.match(text, at, at + _REACH)
     if match is None:
         return None
@@ -335,11 +335,11 @@ _CODE: Final = re.compile(
 
 
 def find_code(text: str, label: Label) -> Span | None:
-    """The digits after a label such as PIN or OTP: directly, or after "is" and up to six words."""
+    """Return the digits after a label such as PIN or OTP: directly, or after "is" and up to six words."""
     match = _CODE.match(text, label.end)
     if match is None:
         return None
-    # A pin of a chip or a plug has a small number: that of a card has four digits, at least.
+    # A pin of a chip or a plug has a small number; a card's PIN has at least four digits.
     is_pin = text[label.start : label.end].lower() == "pin"
     is_direct = match.start("link") - label.end <= 4
     if (is_pin and len(match["number"]) < 4) or not (match["link"] or is_direct):
@@ -353,7 +353,7 @@ _LOGIN: Final = re.compile(
     r"(?:[ \t]{1,4}(?:is|are|was|were|with|as|using|via|by|[:=])|[:=])?[ \t]{1,4}[\"'`(*]{0,2}"
     r"(?P<user>[A-Za-z0-9][\w.@+\-]{0,63}+)[\"'`]?(?P<parting>[ \t]?[/:][ \t]?|[ \t]and[ \t])"
 )
-# What one logs in with: kinds of credentials, and services.
+# Means of logging in: kinds of credentials, and services.
 _MEANS: Final = split_words(
     "email mail e-mail user username name login id account token key oauth sso saml github google apple facebook "
     "twitter gitlab microsoft passkey phone sms http https ssh sudo su ldap kerberos okta keycloak yubikey webauthn "
@@ -365,8 +365,8 @@ _USERS: Final = split_words(
 )
 _PORT: Final = re.compile(r"\d{1,5}(?:/|\Z)")
 _WITH: Final = split_words("with using via mit avec con")
-_WITH_WORDS: Final = 6  # before one of them
-# What opens with a number.
+_WITH_WORDS: Final = 6  # before one of these
+# Things that a number opens.
 _LOCKED: Final = split_words(
     "alarm box cabinet computer door drawer garage gate it laptop lock locker padlock phone safe screen suitcase "
     "tablet vault"
@@ -376,7 +376,7 @@ _DIGITS: Final = re.compile(r"\d{4,8}(?![\w\-])")
 
 
 def find_login(text: str, label: Label) -> Span | None:
-    """The password of a pair such as `admin / x` or `admin:x`, or what somebody logs in "with"."""
+    """Return the password of a pair such as `admin / x` or `admin:x`, or what somebody logs in "with"."""
     return _find_pair(text, label) or find_means(text, label)
 
 
@@ -402,7 +402,7 @@ def _find_pair(text: str, label: Label) -> Span | None:
 
 
 def find_means(text: str, label: Label) -> Span | None:
-    """What somebody logs in or unlocks something "with" or "using"."""
+    """Return what somebody logs in or unlocks something "with" or "using"."""
     at, words = label.end, [""]
     for _ in range(_WITH_WORDS):
         match = _WORD.match(text, at)

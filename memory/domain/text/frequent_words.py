@@ -1,8 +1,7 @@
 """The most frequent words of English: those with a Zipf frequency of 4.5 or more, one in some 30,000 words.
 
-What ``memory.bootstrap.common_words(4.5)`` gives, without digits: from wordfreq, English, large list (its data:
-CC BY-SA 4.0). Written down here because server processes ask this, and wordfreq would take 0.2 s and 54 MB of each.
-"""
+The result of ``memory.bootstrap.common_words(4.5)``, without digits: from wordfreq, English, large list (its data: CC
+BY-SA 4.0). Stored here because server processes need it, and wordfreq would take 0.2 s and 54 MB of each."""
 
 from typing import Final
 

@@ -6,7 +6,7 @@ All are lower case and spelled with a straight apostrophe, as the tokeniser leav
 
 
 def split_words(words: str) -> frozenset[str]:
-    """The words of a text, parted by white space; lists of words read better as text."""
+    """Split a text into words at white space; lists of words read better as text."""
     return frozenset(words.split())
 
 
@@ -56,7 +56,7 @@ _CLITICS = split_words("d ll m re s t ve")
 
 
 def is_closed_class(word: str) -> bool:
-    """Whether a lower-case word is grammar, contractions (`don't`, `we're`) included."""
+    """True if a lower-case word is grammar, including contractions (`don't`, `we're`)."""
     if word in CLOSED_CLASS:
         return True
     if "'" not in word:

@@ -1,9 +1,9 @@
-"""Finds what programs print, where somebody pasted it without a fence: logs, tracebacks, compilers' messages."""
+"""Finds program output pasted without a fence: logs, tracebacks, compiler messages."""
 
 import re
 from typing import Final
 
-# Of each kind of output the lines that show what they are; the others of their paragraph follow them.
+# For each kind of output, the lines that identify it; the other lines of their paragraph follow them.
 _OUTPUT: Final = re.compile(
     r"[ \t>|*]*(?:"
     # Times: `[12:04:11.331]`, `2026-03-02T12:31:07Z`, `Mar 09 03:12:44`, `07:12:33`.
@@ -23,19 +23,19 @@ _OUTPUT: Final = re.compile(
     # Prompts, results of tests.
     r"|[\w.-]{1,60}@[\w.-]{1,60}[: ]\S{0,120}[#$%] |\$ \S|>>> |\*\*\* |(?:PASS|FAIL|FAILED|SKIP)(?:ED)?:?\s)"
 )
-_BACK_MAX: Final = 4_000  # characters that are looked back: what begins further up does not count
+_BACK_MAX: Final = 4_000  # characters that are searched backwards: output that begins earlier does not count
 
 
 class OutputFinder:
-    """Of one text, asked about its lines in ascending order. Linear."""
+    """Answers for the lines of one text, in ascending order, whether they are output. Linear."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 0  # what lies before was looked at
+        self._at = 0  # everything before was examined
         self._is_output = False
 
     def is_output(self, start: int, end: int) -> bool:
-        """Whether the line there is printed by a program, or follows such a line in its paragraph."""
+        """True if the line was printed by a program, or follows such a line in its paragraph."""
         if start - self._at > _BACK_MAX:
             self._at, self._is_output = self._text.rfind("\n", 0, start - _BACK_MAX) + 1, False
         if end > self._at:

@@ -7,7 +7,7 @@ from typing import Final
 from memory.domain.language.english import names, verbs
 from memory.domain.text.function_words import is_closed_class
 
-# A number that may belong to the name before it: up to four digits, one dot allowed, and no amount, date or time.
+# A number that may belong to the name before it: up to four digits, one dot allowed, but not an amount, date or time.
 NUMBER: Final = (
     r" (\d{1,4}|\d\.\d{1,3}|\d\d\.\d\d?|\d{3}\.\d)(?![\w%\u00b0]|[_\-.'@+/:,]\w| ?[%\u00b0$\u20ac\u00a3])"
     r"(?=(?: ([^\W\d_]\w*))?)"
@@ -16,14 +16,14 @@ _NUMBER_THEN: Final = re.compile(NUMBER)
 
 
 def number_after(text: str, name: str, end: int) -> str:
-    """The number that belongs to a name that ends there, as in ``node 18``; empty where none does."""
+    """Return the number that belongs to a name that ends there, as in ``node 18``; "" if there is none."""
     found = _NUMBER_THEN.match(text, end)
     return found[1] if found is not None and found[1] and takes_number(name, found[2]) else ""
 
 
 @lru_cache(maxsize=4_096)
 def takes_number(run: str, following: str | None) -> bool:
-    """Whether a number after these capitalised words, before that word, belongs to the name and counts nothing."""
+    """True if a number after these capitalised words, before that word, belongs to the name and counts nothing."""
     last = run.rpartition(" ")[2].lower()
     if last in names.COUNTED or last in names.MONTHS_AND_DAYS or "'" in last:
         return False

@@ -30,8 +30,8 @@ _RANDOM_LENGTH = 20  # characters
 
 
 def is_noise(word: str) -> bool:
-    """Whether a word, in the case it was written in, is kept out of the vocabulary. Where it is false of a word, it is
-    false of the word in lower case too."""
+    """True if a word, in its original case, is kept out of the vocabulary. If false for a word, it is false for the
+    word in lower case, too."""
     if len(word) < SHORT:
         return not word.isalpha() and (_is_number(word) or _PREFIXED_KEY.match(word) is not None)
     if len(word) > MAX_TOKEN_LENGTH or _is_number(word):
@@ -42,7 +42,7 @@ def is_noise(word: str) -> bool:
 
 
 def is_key(word: str) -> bool:
-    """Whether a word, in the case it was written in, begins like the keys of a provider."""
+    """True if a word, in its original case, begins like the keys of a provider."""
     return _PREFIXED_KEY.match(word) is not None or _CASED_KEY.match(word) is not None
 
 
@@ -51,7 +51,7 @@ def _is_number(word: str) -> bool:
 
 
 def _is_random(part: str) -> bool:
-    """Whether a piece between joiners is a digest, or too mixed to be spelled by a person."""
+    """True if a piece between joiners is a digest, or too mixed to be spelled by a person."""
     if _HEX_PART.match(part):
         return True
     if len(part) < _RANDOM_LENGTH or not any(c.isdigit() for c in part):

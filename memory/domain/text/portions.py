@@ -1,4 +1,4 @@
-"""Long texts in portions that are read one after the other, so that others may run in between."""
+"""Splits long texts into portions that are read one after the other, so that others may run in between."""
 
 import re
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ _BLANK: Final = re.compile(r"\s")
 
 
 def split_for_reading(text: str, size: int) -> Iterator[str]:
-    """The text in parts of roughly this size that can be read one by one: no word reaches over the end of one, and no
-    name of several words that is short enough to be one."""
+    """Yield the text in parts of roughly this size that can be read separately: no word crosses the end of one, nor
+    does any name of several words that is short enough to be one."""
     start = 0
     while start < len(text):
         if len(text) - start <= size:  # as most texts are
@@ -20,7 +20,7 @@ def split_for_reading(text: str, size: int) -> Iterator[str]:
             return
         end = text.find("\n", start + size, start + 2 * size) + 1
         if not end:
-            # Before a word in lower case, with which no name goes on; where there is none, between any two words.
+            # Before a word in lower case, which continues no name; if there is none, between any two words.
             blanks = _BLANK.finditer(text, start + size, start + 2 * size)
             found = next((blank for blank in blanks if text[blank.end() : blank.end() + 1].islower()), None)
             found = found or _BLANK.search(text, start + 2 * size)
@@ -30,7 +30,7 @@ def split_for_reading(text: str, size: int) -> Iterator[str]:
 
 
 def unite_words(parts: Iterator[WordSets]) -> Steps[WordSets]:
-    """The words of all portions, a step for each."""
+    """Return the words of all portions, a step for each."""
     found = next(parts, None) or WordSets(set(), set())
     openings = dict(found.openings)
     yield

@@ -9,7 +9,7 @@ from memory.domain.authorship.parts import quoted_spans
 from memory.domain.steps import Steps
 from memory.domain.text.sentences import MASK, find_code, mask
 
-# How a line begins that a program wrote, or that somebody types into one.
+# The beginning of a line that a program wrote, or that somebody types into one.
 _PRINTED: Final = re.compile(
     r"[\[({<]?\d{4}[-/.]\d\d[-/.]\d\d|[\[(]?\d\d:\d\d[:\]]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d"
     r"|[\w.\-/\[\]() ]{0,40}(?:error|exception|warn|warning|fatal|panic|failure|info|debug|notice|hint|caused by)"
@@ -30,7 +30,7 @@ _BULLET: Final = re.compile(r"[ \t]*(?:[-*+\u2022\u2013]|\d{1,2}[.)])[ \t]+")
 _INDENTED: Final = re.compile(r"\t| {4}")
 _PARAGRAPHS: Final = re.compile(r"(?:^.*\S.*(?:\n|\Z))+", re.MULTILINE)
 
-# How code uses a word that is its own: as what it declares, assigns to, marks up, calls, takes as an argument.
+# How code uses a word of its own: as what it declares, assigns to, marks up, calls, takes as an argument.
 _IDENTIFIERS: Final = (
     re.compile(r"\b(?:def|class|function|func|fn|const|let|var|val|struct|interface|enum|trait) +([A-Za-z]\w*)"),
     re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z]\w*)[ \t]*(?::[^=\n]{1,40})?=(?![=])", re.MULTILINE),
@@ -44,8 +44,8 @@ _PIECE: Final = 4_000  # characters of code that are read in one step
 
 
 def mask_all_but_prose(text: str) -> Steps[str]:
-    """The text with everything masked, character for character, that is not what its author writes in sentences; line
-    breaks stay. Linear in the length."""
+    """Return the text with everything masked, character for character, except the author's own sentences; line breaks
+    stay. Linear in the length."""
     prose = mask(text)
     yield
     prose = _hide_quotations(text, prose)
@@ -57,7 +57,7 @@ def mask_all_but_prose(text: str) -> Steps[str]:
         for line in lines:
             are_data.append(_is_data(line.rstrip()))
             yield
-        # One line of a log may read like a sentence, but hardly the most.
+        # One line of a log may read like a sentence, but hardly most of them.
         is_pasted = sum(are_data) * 2 >= len(lines)
         pieces.append(prose[at : paragraph.start()])
         for line, is_data in zip(lines, are_data, strict=True):
@@ -69,7 +69,7 @@ def mask_all_but_prose(text: str) -> Steps[str]:
 def _hide_quotations(text: str, prose: str) -> str:
     pieces, at = [], 0
     for start, end in quoted_spans(text):
-        # A name alone in quotation marks is not what somebody else said.
+        # A name alone in quotation marks is not a quotation.
         if end > at and any(map(str.isspace, text[start:end].strip())):
             pieces += [prose[at:start], _blank_out(prose[max(at, start) : end])]
             at = end
@@ -91,7 +91,7 @@ def _is_data(line: str) -> bool:
 
 def _has_many_symbols(line: str) -> bool:
     said, least = line.replace(MASK * 2, ""), len(line) // 25 + 1
-    # There are no more symbols than signs that one could be, which are counted in a tenth of the time.
+    # There are no more symbols than signs that could be one, which are counted in a tenth of the time.
     signs = len(said) - len(said.encode("latin-1", "replace").translate(None, _SIGNS))
     return signs >= max(2, least) and len(_SYMBOLS.findall(said)) >= max(2, least)
 
@@ -101,8 +101,8 @@ def _blank_out(line: str) -> str:
 
 
 def extract_code(text: str, prose: str) -> str:
-    """The code in a text, what is marked as such and the lines that are no prose, one below the other. ``prose`` is
-    what ``mask_all_but_prose`` makes of the text."""
+    """Return the code in a text, both marked code and lines that are not prose, one below the other. ``prose`` is the
+    result of ``mask_all_but_prose``."""
     pieces, at = [text[start:end] for start, end in find_code(text)], 0
     for line in prose.splitlines(keepends=True):
         if MASK in line and not line.strip(f"{MASK} \t\n\r"):
@@ -112,7 +112,7 @@ def extract_code(text: str, prose: str) -> str:
 
 
 def iter_identifiers(code: str) -> Iterator[str]:
-    """The words, in small letters, that code uses as its own, step by step: an empty string at the end of each."""
+    """Yield the words, in lower case, that code uses as its own, step by step: an empty string at the end of each."""
     for at in range(0, len(code), _PIECE):
         piece = code[at : at + _PIECE]
         for pattern in _IDENTIFIERS:
@@ -121,7 +121,7 @@ def iter_identifiers(code: str) -> Iterator[str]:
         for call in _CALLS.finditer(piece):
             before = piece[max(0, call.start() - _NAME_MAX) : call.start()]
             called = before[len(before.rstrip(_OF_NAMES)) :].split(".")
-            if len(called) <= 2 and called[0]:  # `handle(`, `req.get(`; of `self.store.get(` no part is a word
+            if len(called) <= 2 and called[0]:  # `handle(`, `req.get(`; in `self.store.get(` no part is a word
                 yield called[0].lower()
             for argument in (call[1] or "").split(","):
                 if word := _ARGUMENT.match(argument):

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 from memory.domain.text.function_words import ARTICLES, CONJUNCTIONS, POSSESSIVES, PREPOSITIONS, is_closed_class
 
-MASK: Final = "\x1a"  # stands for every masked character; splits tokens and is no white space
-NAME_MARK: Final = "\x10"  # stands for a back-tick around a name; the same
+MASK: Final = "\x1a"  # replaces every masked character; splits tokens and is not white space
+NAME_MARK: Final = "\x10"  # replaces a back-tick around a name; likewise
 
-# A backtick fence has no backtick in its first line, else it is inline code.
+# A backtick fence has no backtick in its first line, otherwise it is inline code.
 _FENCE: Final = re.compile(r"^[ \t>]*(?:(`{3,})([^`\n]*)|(~{3,})(.*))$", re.MULTILINE)
 _INLINE_CODE: Final = re.compile(r"(?<!`)(`++)([^`\n]*+)(`++)")
 # People put names in back-ticks: `payments-svc`. A call, a path, an assignment, several words are code.
@@ -54,9 +54,9 @@ class Sentence(NamedTuple):
 
 
 def mask(text: str) -> str:
-    """The text with everything that is not prose masked, character for character; line breaks stay. Of a name in
-    back-ticks only these are."""
-    # Each search is behind a look for what it cannot do without: most texts have nothing to mask.
+    """Mask everything that is not prose, character for character; line breaks stay. Around a name in back-ticks only
+    the back-ticks are masked."""
+    # Each search comes after a check for something it requires: most texts have nothing to mask.
     if "```" in text or "~~~" in text:
         text = _hide(text, _find_fenced_code(text))
     if "`" in text:
@@ -76,7 +76,7 @@ def mask(text: str) -> str:
 
 
 def find_code(text: str) -> Iterator[tuple[int, int]]:
-    """The regions of fenced code, and those in back-ticks."""
+    """Yield the regions of fenced code, and those in back-ticks."""
     if "```" in text or "~~~" in text:
         yield from _find_fenced_code(text)
     if "`" in text:
@@ -84,7 +84,7 @@ def find_code(text: str) -> Iterator[tuple[int, int]]:
 
 
 class SentenceFinder:
-    """One line of text, asked for the sentences at some places: only what ends near them is looked at closely."""
+    """Finds the sentences at positions of one line: only the ends near them are examined closely."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -93,8 +93,9 @@ class SentenceFinder:
         self._last = Sentence(0, 0, False)
 
     def sentence_at(self, position: int) -> Sentence:
-        """The sentence in which a character lies; a full stop within a token or an abbreviation ends none."""
-        # The last one is kept: places are asked for in order, so that a line is read in linear time.
+        """Return the sentence that contains a character; a full stop within a token or an abbreviation does not end
+        one."""
+        # The last one is kept: positions come in ascending order, so that a line is read in linear time.
         if not self._last.start <= position < self._last.end:
             self._last = self._find(position)
         return self._last
@@ -119,10 +120,9 @@ class SentenceFinder:
         if head[-2:-1].isdigit():
             return _MONTH.match(self._text, stop) is not None and _ORDINAL.search(head) is not None
         found = _ABBREVIATION.search(head)
-        # "No." is a number's only before one; else it answers.
         if found is None:
             return False
-        # "No." is a number's only before one, else it answers; a small letter is a page's or half of "e. g.".
+        # "No." abbreviates only before a number, otherwise it answers; so does a letter: a page's, or half of "e. g.".
         if _NO.search(head):
             return _NUMBER.match(self._text, stop) is not None
         is_small_letter = found[0][-2].islower() and len(found[0].strip(" (\"'\n\t")) == 2
@@ -155,7 +155,7 @@ def _hide_code(code: re.Match[str]) -> str:
 
 
 def _find_fenced_code(text: str) -> Iterator[tuple[int, int]]:
-    """The regions of fenced code, an unclosed one to the end of the text (CommonMark 0.31 section 4.5)."""
+    """Yield the regions of fenced code, an unclosed one to the end of the text (CommonMark 0.31 section 4.5)."""
     opened: re.Match[str] | None = None
     marks = ""
     for fence in _FENCE.finditer(text):
@@ -169,7 +169,7 @@ def _find_fenced_code(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _find_addresses(text: str) -> Iterator[tuple[int, int]]:
-    # From each `://` outwards: a search that begins with the scheme tries every word.
+    # From each `://` outwards: a search that begins with the scheme would try every word.
     end, mark = 0, text.find("://")
     while mark >= 0:
         scheme = _SCHEME.search(text, max(end, mark - _LONGEST_SCHEME), mark)
@@ -181,7 +181,7 @@ def _find_addresses(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _find_json(text: str) -> Iterator[tuple[int, int]]:
-    """The outermost regions of closed JSON values; what is never closed is found line by line instead."""
+    """Yield the outermost regions of closed JSON values; unclosed ones are found line by line instead."""
     regions: list[tuple[int, int]] = []
     open_brackets: list[int] = []
     first = _JSON_OPENS.search(text)
@@ -201,7 +201,7 @@ def _find_json(text: str) -> Iterator[tuple[int, int]]:
 
 
 def iter_passages(prose: str) -> Iterator[tuple[int, int]]:
-    """Where lines begin and end, each with those in which its sentence goes on, without the mark of a list's item."""
+    """Yield where passages begin and end: lines with those that continue their sentence, without a list item's mark."""
     start = end = 0
     previous = ""
     for line in prose.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""Cuts out the sentences of a text that name a concept, fit to be kept: short, of one line, without secrets."""
+"""Cuts out the sentences of a text that name a concept, fit to be stored: short, on one line, without secrets."""
 
 import re
 import unicodedata
@@ -14,22 +14,23 @@ from memory.domain.text.unicode import normal_text, normalise
 EVIDENCE_MAX = 300  # characters
 STATEMENT_MAX = 500  # characters of a sentence that states a fact
 ELLIPSIS: Final = "\u2026"
-# A longer line is data, or prose anyway: it is not looked through for code. A longer sentence is read in pieces.
+# A longer line is data, or prose anyway: it is not searched for code. A longer sentence is read in pieces.
 _LONG: Final = 1_000  # characters
 
 _RUN: Final = re.compile(r"[^\W_]+")
 _PLAIN_WORD: Final = re.compile(r"[a-z0-9]+(?:[_\-.'@+][a-z0-9]+)*")
-_CAPITALS: Final = re.compile(r"[A-Z][^\s\"]{0,64}+ [A-Z]")  # is in every name of several words
+_CAPITALS: Final = re.compile(r"[A-Z][^\s\"]{0,64}+ [A-Z]")  # matches in every name of several words
 _FULL_STOP: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]\S*\s")
-_QUOTED: Final = re.compile(r"\s*>[\s>]*")  # as a mail marks a line of another mail; that it is one is kept elsewhere
-# White space, control characters (Postgres refuses NUL), lone surrogates (not UTF-8), what turns the writing around.
+_QUOTED: Final = re.compile(r"\s*>[\s>]*")  # as a mail marks a quoted line; that it is one is stored elsewhere
+# White space, control characters (Postgres refuses NUL), lone surrogates (not UTF-8), marks that reverse the writing
+# direction.
 _BLANK: Final = re.compile("[\\s\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
 def sentences_naming(text: str, names: Collection[str]) -> dict[str, str]:
-    """For each of these tokens that the text names, the first sentence that does, in the order of the text: one line,
-    single-spaced, at most `EVIDENCE_MAX` characters, its secrets masked."""
-    # One pass, however many the names, and over the masked text: what is named only within a secret is not named.
+    """Return for each of these tokens that the text names the first sentence that does, in the order of the text: one
+    line, single-spaced, at most `EVIDENCE_MAX` characters, its secrets masked."""
+    # One pass, however many the names, and over the masked text: names within a secret do not count.
     missing = _Missing(names)
     found: dict[str, str] = {}
     is_code = False
@@ -45,14 +46,14 @@ def sentences_naming(text: str, names: Collection[str]) -> dict[str, str]:
 
 
 def sentence_stating(text: str, start: int, end: int) -> str:
-    """The sentence around a statement, single-spaced, at most `STATEMENT_MAX` characters, its secrets masked."""
-    # Of a very long line, what stands around the statement: a sentence is hardly longer.
+    """Return the sentence around a statement, single-spaced, at most `STATEMENT_MAX` characters, its secrets masked."""
+    # Only the surroundings of the statement if the line is very long: a sentence is hardly longer.
     first = max(text.rfind("\n", 0, start) + 1, text.rfind(" ", 0, max(0, start - _LONG)) + 1)
     last = min(_end(text, "\n", end), _end(text, " ", end + _LONG))
     line = text[first:last]
     finder = SentenceFinder(mask(line))
     sentence, last_one = finder.sentence_at(start - first), finder.sentence_at(max(start, end - 1) - first)
-    # Masked together with what precedes it: that may tell what is a secret.
+    # Masked together with the preceding text, which may announce a secret.
     before, through = mask_secrets(line[: sentence.start]), mask_secrets(line[: max(last_one.end, end - first)])
     masked = mask_secrets(line)[len(before) : len(through)]
     if len(_clean(masked)) <= STATEMENT_MAX:
@@ -62,7 +63,7 @@ def sentence_stating(text: str, start: int, end: int) -> str:
 
 
 def share_a_sentence(text: str, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Those of the pairs of tokens that stand together in a sentence of the text's prose."""
+    """Return the pairs of tokens that occur together in a sentence of the text's prose."""
     found: set[tuple[str, str]] = set()
     missing = set(pairs)
     is_code = False
@@ -81,7 +82,7 @@ def _end(text: str, mark: str, start: int) -> int:
 
 
 class _Missing:
-    """The names not found yet, by the run of letters and digits with which they begin."""
+    """The names not found yet, by their first run of letters and digits."""
 
     def __init__(self, names: Collection[str]) -> None:
         runs = ((name, _RUN.search(_comparable(name))) for name in names)
@@ -110,7 +111,8 @@ class _Missing:
 
 
 def _comparable(text: str) -> str:
-    """The text with its words as the tokeniser spells them, less the ending form of sigma, which neighbours decide."""
+    """Return the text with its words as the tokeniser spells them, but without final sigma, which depends on its
+    neighbours."""
     if text.isascii():
         return text.lower()
     normal = normal_text(text)
@@ -119,7 +121,7 @@ def _comparable(text: str) -> str:
 
 
 def _split_sentences(line: str, is_code: bool) -> Iterator[str]:
-    """The sentences of a line, long ones in pieces. Where it is code or JSON, no full stop ends one."""
+    """Yield the sentences of a line, long ones in pieces. In code or JSON no full stop ends one."""
     if len(line) <= _LONG and (is_code or _FULL_STOP.search(line) is None):
         yield line
         return
@@ -135,7 +137,7 @@ def _split_sentences(line: str, is_code: bool) -> Iterator[str]:
 
 
 def _cut_excerpts(sentence: str, names: Collection[str]) -> dict[str, str]:
-    """For each of the names the sentence as it may be kept: of a long one, what stands around the name."""
+    """Return the sentence for each of the names as it may be stored: from a long one, the text around the name."""
     whole = _clean(sentence)
     if len(whole) <= EVIDENCE_MAX:
         return dict.fromkeys(names, whole)
@@ -150,7 +152,7 @@ def _cut_excerpts(sentence: str, names: Collection[str]) -> dict[str, str]:
 
 
 def _cut_around(sentence: str, start: int, end: int, length: int) -> str:
-    """The words around a part of a long sentence, as many as may be kept."""
+    """Cut a long sentence to the words around a part of it, as many as may be stored."""
     before, name, after = (_BLANK.sub(" ", part) for part in (sentence[:start], sentence[start:end], sentence[end:]))
     before, after = before.lstrip(), after.rstrip()
     room = max(0, length - len(name) - 2 * len(ELLIPSIS))
@@ -161,7 +163,7 @@ def _cut_around(sentence: str, start: int, end: int, length: int) -> str:
 
 
 def _cut_beginning(text: str, length: int) -> str:
-    """The text, or as many of its first words as fit, and an ellipsis."""
+    """Return the text, or as many of its first words as fit, and an ellipsis."""
     if len(text) <= length:
         return text
     end = text.rfind(" ", 0, length + 1)

@@ -5,7 +5,7 @@ import unicodedata
 
 
 def find_spelling(text: str, name: str) -> str:
-    """Return the name as the text last has it, its words one space apart; empty where it does not stand there."""
+    """Return the name as the text last spells it, its words one space apart; "" if it does not occur."""
     words = r"[\s_]+".join(map(re.escape, name.split("_")))
     found = re.findall(rf"(?<!\w){words}(?!\w)", unicodedata.normalize("NFKC", text), re.IGNORECASE)
     return " ".join(found[-1].split()) if found else ""

@@ -13,8 +13,8 @@ UPPER: Final = frozenset(map(chr, _UPPER_CODES))
 
 
 class _Alphabet(NamedTuple):
-    """Pieces of regular expressions: one letter or digit, what may follow it in a word, a letter that is upper case,
-    a character of a word."""
+    """Pieces of regular expressions: one letter or digit, what may follow it in a word, an upper-case letter, a
+    character of a word."""
 
     letter: str
     rest: str
@@ -29,9 +29,9 @@ class Patterns(NamedTuple):
     # Capitalised words one space apart, in groups: the words, and a space if a digit follows; or one word.
     run: re.Pattern[str]
     word: re.Pattern[str]
-    # The words of such a run; empty if they stand inside a sentence; the number after them; the word after that.
+    # The words of such a run; empty if they are inside a sentence; the number after them; the word after that.
     capitals: re.Pattern[str]
-    inside: re.Pattern[str]  # any first character that stands inside a sentence
+    inside: re.Pattern[str]  # any first character inside a sentence
 
 
 ASCII: Final = _Alphabet("[A-Za-z0-9]", "[A-Za-z0-9]*", "[A-Z]", "A-Za-z0-9_")
@@ -51,8 +51,8 @@ def patterns_of(alphabet: _Alphabet) -> Patterns:
     capitalised = upper + rest + joined
     at_start = f"(?<!{letter}.)(?<!{letter}{_JOINER}.)"
     more = f"(?: {capitalised})*"
-    # A capital stands inside a sentence if, on its line, a space and a word (or a comma, a closing quote) precede it,
-    # and at most two opening marks stand between. Fixed widths, because a lookbehind needs them.
+    # A capital is inside a sentence if, on its line, a space and a word (or a comma, a closing quote) precede it, with
+    # at most two opening marks in between. Fixed widths, because a lookbehind needs them.
     before = rf"[{inner},;'\"]"
     inside = rf"(?<={before} .)|(?<={before} {_OPENING}.)|(?<={before} {_OPENING}{_OPENING}.)"
     capitals = f"({upper}{at_start}(?:{inside}|(?<=(.))){rest}{joined}{more})(?:{NUMBER})?"

@@ -1,9 +1,8 @@
-"""Makes tokens of a text: what the vocabulary counts and the cues are made of.
+"""Splits a text into tokens: what the vocabulary counts and the cues are made of.
 
 A token is a run of letters, digits and the inner joiners `_ - . ' @ +`, in NFKC and lower case; names written as
 several capitalised words are one token, and so is a name with its number: `Kiox 300`. A letter's combining marks are
-part of the letter.
-"""
+part of the letter."""
 
 import re
 import unicodedata
@@ -40,26 +39,26 @@ class Token(NamedTuple):
     # The text itself marks it as a name: a compound, or capitalised inside a sentence. (At the start of a sentence or a
     # line every word is capitalised.)
     is_emphasised: bool = False
-    # Of a compound its words in lower case, in order; of one with a number also the words without it.
+    # The words of a compound in lower case, in order; for one with a number also the words without it.
     parts: tuple[str, ...] = ()
-    is_initial: bool = False  # capitalised where a sentence or a line begins
+    is_initial: bool = False  # capitalised at the beginning of a sentence or a line
 
 
 class WordSets(NamedTuple):
     """The tokens of a text, each once."""
 
     tokens: set[str]
-    emphasised: set[str]  # what somewhere stands as a name, and the words within names
-    # The names that only begin a sentence, and each without its first word, which may be no part of it.
+    emphasised: set[str]  # tokens that somewhere are written as a name, and the words within names
+    # The names that only begin a sentence, each with the name without its first word, which may not be part of it.
     openings: Mapping[str, str] = {}
 
 
 class NamesInside:
-    """The capitalised words, one space apart, that stand inside a sentence somewhere in a text."""
+    """The capitalised words, one space apart, that are inside a sentence somewhere in a text."""
 
     def __init__(self, text: str, found: "Iterable[CapitalRun] | None" = None) -> None:
         self._text = text
-        self._found = found  # the capitalised words of the text, where they are known
+        self._found = found  # the capitalised words of the text, if known
         self._names: set[str] | None = None
 
     def __contains__(self, written: object) -> bool:
@@ -70,8 +69,8 @@ class NamesInside:
 
 
 def tokenise(text: str, names_inside: NamesInside | None = None) -> list[Token]:
-    """The tokens of a text in order; their spans ascend and do not overlap. ``names_inside`` are those of the larger
-    text that it is a part of."""
+    """Return the tokens of a text in order; their spans ascend and do not overlap. ``names_inside`` are those of the
+    larger text that it is a part of."""
     normal = normalise(text)
     patterns = patterns_of(ASCII if normal.text.isascii() else UNICODE)
     is_shifted = bool(normal.normal_starts)
@@ -99,7 +98,7 @@ def tokenise(text: str, names_inside: NamesInside | None = None) -> list[Token]:
 
 
 def find_words(text: str) -> WordSets:
-    """The same tokens as `tokenise`, without order and spans: about a tenth of the time, for the hot path."""
+    """Return the same tokens as `tokenise`, without order and spans: about a tenth of the time, for the hot path."""
     normal = text if text.isascii() else normal_text(text)
     if normal is None:
         return _to_words(tokenise(text))
@@ -111,28 +110,28 @@ def find_words(text: str) -> WordSets:
 
 
 def is_plain(text: str) -> bool:
-    """Whether `find_words` has a fast way for the text: it does for all but some marks that join letters anew."""
+    """True if `find_words` has a fast path for the text: for all but some marks that join letters anew."""
     return text.isascii() or normal_text(text) is not None
 
 
 def find_known_words(text: str, vocabulary: Mapping[str, object], besides: Set[str] = frozenset()) -> WordSets:
-    """Those of `find_words` that the vocabulary has; the tokens `besides` left out."""
-    # A fraction of the time where many words are new, because whether they are noise need not be known.
+    """Return the words of `find_words` that the vocabulary has, without the tokens `besides`."""
+    # A fraction of the time if many words are new, because whether they are noise need not be known.
     normal = text if text.isascii() else normal_text(text)
     if normal is None:
         found = _to_words(tokenise(text))
     else:
         patterns = patterns_of(ASCII if normal.isascii() else UNICODE_WITHOUT_MARKS)
-        # Most words of a text are among those, and nothing of them has to be read: a token is read as itself.
+        # Most words of a text are among those, and need not be read: a token is read as itself.
         pieces = set(filterfalse(besides.__contains__, normal.split()))
         found = _add_capitalised(normal, patterns, _read_uncapitalised_or_noise(pieces, patterns))
-    known = vocabulary.keys()  # of a million words each look costs a fifth of a microsecond: the fewer the better
+    known = vocabulary.keys()  # in a million words each look-up costs a fifth of a microsecond: the fewer the better
     return WordSets(known & (found.tokens - besides), known & (found.emphasised - besides))
 
 
 def parse_name(text: str) -> str | None:
-    """The one token that the whole text names: ``Glitch University`` is ``glitch_university``. None where it is no
-    name, more than one, or a name and something else."""
+    """Return the one token that the whole text names: ``Glitch University`` is ``glitch_university``. None if it is not
+    a name, more than one, or a name and something else."""
     tokens = tokenise(text)
     if len(tokens) != 1 or "".join(find_leftovers(text, tokens)).strip(_AROUND_NAME) or not is_name(tokens[0].text):
         return None
@@ -140,13 +139,13 @@ def parse_name(text: str) -> str | None:
 
 
 def is_name(word: str) -> bool:
-    """Whether the word, which may be stored, is the same one again where it is read in a text."""
+    """True if the word, once stored, is read as the same token in a text."""
     return [token.text for token in tokenise(word)] == [word]
 
 
 def find_leftovers(text: str, tokens: Sequence[Token]) -> list[str]:
-    """What of the text is in none of its tokens: before the first, between each two, after the last. Where that is
-    more than punctuation, reading the tokens alone would store something else than was said."""
+    """Return the text outside its tokens: before the first, between each two, after the last. If that is more than
+    punctuation, the tokens alone would store something else than was said."""
     ends = [0, *(token.end for token in tokens)]
     starts = [*(token.start for token in tokens), len(text)]
     return [text[end:start] for end, start in zip(ends, starts, strict=True)]
@@ -167,7 +166,7 @@ _POSSESSIVES: Final = re.compile(r"(?:'[sS])+\Z")
 
 
 def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordSets:
-    """The tokens, and with them the capitalised words and what they make; the empty string for noise."""
+    """Add the capitalised words and the names they make to the tokens; the empty string for noise."""
     emphasised: set[str] = set()
     opened: dict[str, str] = {}
     runs: set[CapitalRun] = set(patterns.capitals.findall(normal))
@@ -197,7 +196,7 @@ def _add_capitalised(normal: str, patterns: Patterns, tokens: set[str]) -> WordS
     return WordSets(tokens, emphasised, opened)
 
 
-_LONE: dict[str, str] = {}  # what capitalised words read as that stand by themselves
+_LONE: dict[str, str] = {}  # the readings of capitalised words that are on their own
 _LONE_MAX = 16_384
 
 
@@ -210,18 +209,19 @@ def _read_lone(run: str) -> str:
     return word
 
 
-# What was read from pieces between white space: most of a text is words that were read before.
+# The readings of pieces between white space: most of a text is words that were read before.
 _PIECES: dict[str, tuple[str, ...]] = {}
 _PIECES_MAX = 65_536
 _LONGEST_PIECE = 24  # characters
-_NEW_PIECES = 32  # remembered of one text: each costs a microsecond
-# What is longer is read anew each time: else a cache would keep as much as anybody sends. Words of more than
-# MAX_TOKEN_LENGTH characters are noise, but for some endings.
+_NEW_PIECES = 32  # remembered per text: each costs a microsecond
+# Longer runs are read each time: otherwise a cache would hold as much as anybody sends. Words of more than
+# MAX_TOKEN_LENGTH characters are noise, except for some endings.
 _LONGEST_RUN = 200  # characters
 
 
 def _read_uncapitalised_pieces(pieces: set[str], patterns: Patterns) -> set[str]:
-    """The tokens that begin with no capital, and the empty string for noise. White space lies within none."""
+    """Return the tokens that do not begin with a capital, and the empty string for noise. The pieces contain no white
+    space."""
     tokens = set(chain.from_iterable(filter(None, map(_PIECES.get, pieces))))
     new = list(filterfalse(_PIECES.__contains__, pieces))
     words = set(patterns.word.findall("\n".join(new)))
@@ -237,7 +237,7 @@ def _read_uncapitalised_pieces(pieces: set[str], patterns: Patterns) -> set[str]
 
 
 def _read_uncapitalised_or_noise(pieces: set[str], patterns: Patterns) -> set[str]:
-    """The same, and noise."""
+    """Return the same tokens and noise."""
     new = filterfalse(_PIECES.__contains__, pieces)
     tokens = {word for word in patterns.word.findall("\n".join(new)) if word[0] not in UPPER}
     is_long = max(map(len, tokens), default=0) > MAX_TOKEN_LENGTH
@@ -255,13 +255,13 @@ def _remember(piece: str, tokens: tuple[str, ...]) -> None:
 
 @lru_cache(maxsize=32_768)
 def _read_uncapitalised(written: str) -> str:
-    """As `_read_word`; nothing also for a capitalised word, which is read with its neighbours."""
+    """Read like `_read_word`; "" also for a capitalised word, which is read with its neighbours."""
     return "" if written[0] in UPPER else _read_word(written)
 
 
 @lru_cache(maxsize=16_384)
 def _read_word(written: str) -> str:
-    """The token that a word on its own is, or nothing if it is noise."""
+    """Return the token that a word on its own is, or "" if it is noise."""
     if len(written) < SHORT and written.isascii() and written.isalpha():
         return written.lower()
     stem = _POSSESSIVES.sub("", written) if "'" in written else written
@@ -269,7 +269,7 @@ def _read_word(written: str) -> str:
         return ""
     if stem.isascii():
         return stem.lower()
-    word = _normal_word(stem)  # which may be longer: some capitals have two small letters
+    word = _normal_word(stem)  # which may be longer: some capitals have two lower-case letters
     return "" if len(word) > MAX_TOKEN_LENGTH or is_noise(word) else word
 
 
@@ -281,7 +281,7 @@ def _to_words(tokens: list[Token]) -> WordSets:
 
 
 class _Openings:
-    """Tells of the names that begin the sentences of a text which of them have a word too many: `Actually Kvasir`."""
+    """Tells which of the names that begin sentences of a text have a word too many: `Actually Kvasir`."""
 
     def __init__(self, text: str, names_inside: NamesInside) -> None:
         self._text = text
@@ -294,18 +294,20 @@ class _Openings:
         return not self.is_name(run, number)
 
     def is_name(self, run: str, number: str) -> bool:
-        """Whether the text shows it: it is nothing else, or has the name inside a sentence, too."""
+        """True if the text shows that it is a name: the text is nothing else, or has the name inside a sentence,
+        too."""
         return self._text.strip(_AROUND_NAME) == f"{run} {number}".rstrip() or run in self._names_inside
 
 
 def _read_names(run: str, number: str = "", has_opener: bool = False) -> tuple[_Reading, ...]:
-    """As ``_read_run``; what is too long to be kept is read anew each time."""
+    """Read like ``_read_run``; a run too long to be cached is read each time."""
     return (_read_run if len(run) <= _LONGEST_RUN else _read_run.__wrapped__)(run, number, has_opener)
 
 
 @lru_cache(maxsize=16_384)
 def _read_run(run: str, number: str = "", has_opener: bool = False) -> tuple[_Reading, ...]:
-    """The tokens of words one space apart; of several, each begins with a capital. The last may have a number."""
+    """Return the tokens of words one space apart; if several, each begins with a capital. The last may have a
+    number."""
     readings: list[_Reading] = []
     name: list[_Reading] = []
     start = 0
@@ -325,7 +327,7 @@ def _read_run(run: str, number: str = "", has_opener: bool = False) -> tuple[_Re
 
 
 def _close(name: list[_Reading], number: str = "") -> list[_Reading]:
-    """Empties the words of a name and returns the one token they make, or none if it would be too long."""
+    """Empty the words of a name and return the one token they make, or none if it would be too long."""
     if not name:
         return []
     words = tuple(word.text for word in name)
@@ -337,7 +339,7 @@ def _close(name: list[_Reading], number: str = "") -> list[_Reading]:
     if number and len(text) + 1 + len(number) <= MAX_TOKEN_LENGTH and not is_noise(f"{text}_{number}"):
         parts = (*words, text) if parts else words
         text, length = f"{text}_{number}", length + 1 + len(number)
-    # One word alone is no noise where it is none as it is written.
+    # One word alone is not noise unless it is as written.
     is_word = len(words) == 1 and not number and text.isascii()
     if len(text) > MAX_TOKEN_LENGTH or (not is_word and is_noise(text)):
         return []
@@ -346,5 +348,5 @@ def _close(name: list[_Reading], number: str = "") -> list[_Reading]:
 
 def _normal_word(stem: str) -> str:
     lowered = stem.lower()
-    # Lower case can leave NFKC: a mark may join the small letter where the capital has no such form.
+    # Lower case can leave NFKC: a mark may join the lower-case letter even if the capital has no such form.
     return lowered if lowered.isascii() else unicodedata.normalize("NFKC", lowered)

@@ -1,4 +1,4 @@
-"""NFKC with a way back: which characters of the source a normalised text was made from."""
+"""Normalises to NFKC with a way back: which characters of the source a normalised text was made from."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-# Every combining mark lies below this, but for the variation selectors, which are invisible and split.
+# Every combining mark is below this, except the variation selectors, which are invisible and split.
 _LAST_MARK: Final = 0x1E94B
 # Marks that enclose, or show nothing: never part of a word.
 _NOT_OF_A_WORD: Final = frozenset(
@@ -18,7 +18,7 @@ _NOT_OF_A_WORD: Final = frozenset(
 
 
 def character_class(codes: list[int]) -> str:
-    """The inside of a regular expression's brackets for ascending code points, runs folded to ranges."""
+    """Return the inside of a regular expression's brackets for ascending code points, runs folded to ranges."""
     ranges: list[list[int]] = []
     for code in codes:
         if ranges and ranges[-1][1] == code - 1:
@@ -34,23 +34,23 @@ _LETTER_MARK_CODES: Final = [code for code in _MARK_CODES if code not in _NOT_OF
 LETTER_MARKS: Final = frozenset(map(chr, _LETTER_MARK_CODES))
 LETTER_MARK_CLASS: Final = character_class(_LETTER_MARK_CODES)
 
-# What NFKC may attach to the character before it: marks, and the half-width Katakana sound marks.
+# Characters that NFKC may attach to the one before: marks, and the half-width Katakana sound marks.
 _ATTACHING_CODES: Final = [*(code for code in _MARK_CODES if not 0xFE00 <= code < 0xFE10), 0xFF9E, 0xFF9F]
 _ATTACHING: Final = f"[{character_class(_ATTACHING_CODES)}]"
-# Hangul letters, plain, circled and half-width, which NFKC puts together to syllables.
+# Hangul letters, plain, circled and half-width, which NFKC composes into syllables.
 _JAMO_CODES: Final = [*range(0x1100, 0x1200), *range(0x3131, 0x318F), *range(0x3260, 0x327F), *range(0xFFA0, 0xFFDD)]
 _JAMO: Final = f"[{character_class(_JAMO_CODES)}]"
 _JOINING: Final = frozenset(map(chr, _ATTACHING_CODES + _JAMO_CODES))
 _SEGMENT: Final = re.compile(rf"[\uac00-\ud7a3]?{_JAMO}+|[\x00-\x7f]+(?!{_ATTACHING})|.{_ATTACHING}*", re.DOTALL)
-# NFKC sorts a run of marks in quadratic time. Real text stays far below this length, at which UAX 15 draws the line
-# too (Stream-Safe Text Format); what is beyond becomes spaces, one for one.
+# NFKC sorts a run of marks in quadratic time. Real text stays far below this length, which is also the limit of UAX 15
+# (Stream-Safe Text Format); marks beyond it become spaces, one for one.
 _OVERLONG_MARKS: Final = re.compile(rf"({_ATTACHING}{{30}})({_ATTACHING}+)")
 
-# Replacing a character throughout is faster than NFKC of the whole as long as there are no more of them than this.
+# Replacing a character throughout is faster than NFKC of the whole text up to so many of them.
 _FEW: Final = 16
 
 # One character for one, so that offsets stay: the typographic apostrophe and quotes, the hyphens that NFKC leaves
-# alone, and trade marks, which are no letters of the name they follow.
+# alone, and trade marks, which are not letters of the name they follow.
 _FOLDED: Final = (
     {"\u2019": "'", "\u2010": "-", "\u2011": "-", "\u2122": " ", "\u2120": " "}
     | dict.fromkeys("\u2018\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb", '"')
@@ -59,15 +59,15 @@ _FOLDED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class NormalText:
-    """A text in NFKC; segment i begins at `normal_starts[i]` in it and at `source_starts[i]` in the source.
-    Both end with the lengths of the texts. Both are empty where the two texts agree in every offset."""
+    """A text in NFKC; segment i begins at `normal_starts[i]` in it and at `source_starts[i]` in the source. Both end
+    with the lengths of the texts. Both are empty if the two texts agree in every offset."""
 
     text: str
     normal_starts: list[int]
     source_starts: list[int]
 
     def source_span(self, start: int, end: int) -> tuple[int, int]:
-        """The span of the source from which `text[start:end]` was made; a changed segment counts as a whole."""
+        """Return the span of the source from which `text[start:end]` was made; a changed segment counts as a whole."""
         if not self.normal_starts:
             return start, end
         first = bisect_right(self.normal_starts, start) - 1
@@ -86,7 +86,7 @@ class NormalText:
 
 
 def normalise(text: str) -> NormalText:
-    """The text in NFKC, folded, with the way back to the source."""
+    """Return the text in NFKC, folded, with the way back to the source."""
     if text.isascii():
         return NormalText(text, [], [])
     folded = _fold(text, set(text))
@@ -105,8 +105,8 @@ def normalise(text: str) -> NormalText:
 
 
 def reveal(text: str) -> NormalText:
-    """The text with each character in NFKC and without format characters (Cf), with the way back to the source. Nothing
-    is joined or folded."""
+    """Return the text with each character in NFKC and without format characters (Cf), with the way back to the source.
+    Nothing is joined or folded."""
     if text.isascii():
         return NormalText(text, [], [])
     forms = {character: form for character in set(text) if (form := _visible_form(character)) != character}
@@ -124,10 +124,11 @@ def reveal(text: str) -> NormalText:
     return NormalText(revealed, normal_starts, source_starts)
 
 
-@lru_cache(maxsize=4)  # one text is asked for up to four times in a row
+@lru_cache(maxsize=4)  # the same text comes up to four times in a row
 def normal_text(text: str) -> str | None:
-    """A text with the tokens of `normalise(text).text`, in less time; None where marks or Hangul letters prevent it."""
-    # Signs beyond ASCII that are no letters become a bar: most texts are ASCII then, which Python searches faster.
+    """Return a text with the tokens of `normalise(text).text`, in less time; None if marks or Hangul letters prevent
+    it."""
+    # Signs beyond ASCII that are not letters become a bar: most texts are ASCII then, which Python searches faster.
     characters = set(text)
     changing = {character: form for character in characters if (form := _plain_form(character)) != character}
     if not _JOINING.isdisjoint(characters.union(*changing.values())):
@@ -146,7 +147,7 @@ def _plain_form(character: str) -> str:
 
 
 def _fold(text: str, characters: set[str]) -> str:
-    """The text with what NFKC leaves or does wrong put right, every character at its place."""
+    """Correct what NFKC leaves or does wrong, with every character at its offset."""
     for character in characters:
         fold = _fold_of(character)
         if fold != character:
@@ -168,7 +169,7 @@ def _visible_form(character: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _fold_of(character: str) -> str:
-    """The one character that stands in for this one before NFKC; mostly itself."""
+    """Return the one character that replaces this one before NFKC; mostly itself."""
     # A sign that spells several words or brackets (a/c in one character, a bracketed digit) is a separator: no span of
     # the source could tell its words apart.
     if character in _FOLDED:

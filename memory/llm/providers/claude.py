@@ -1,6 +1,6 @@
-"""Claude, by the Messages API. Nothing is taken from the environment.
+"""Asks Claude by the Messages API. Nothing is taken from the environment.
 
-The answer's form is constrained by ``output_config.format``, which all models take that the pinned SDK knows."""
+The form of the answer is constrained by ``output_config.format``, which all models accept that the pinned SDK knows."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ async def send(access: Access, question: Question, without: frozenset[str]) -> R
 
 def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
     is_free = FORMAT in without
-    # No temperature: the newer models refuse it. No forced tool call for the form: models that think refuse one.
+    # No temperature: the newer models refuse it. No forced tool call for the form: models with thinking refuse one.
     body: dict[str, Any] = {
         "model": name,
         "max_tokens": MAX_TOKENS,
@@ -57,5 +57,5 @@ def read(message: Any) -> Reply:
         usage = message.usage
         cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
         return Reply(text, ENDINGS.get(message.stop_reason, "whole"), usage.input_tokens + cached, usage.output_tokens)
-    except (AttributeError, TypeError):  # the SDK hands on what it cannot read as it came
+    except (AttributeError, TypeError):  # the SDK passes on what it cannot read
         raise no_answer(message) from None

@@ -1,4 +1,4 @@
-"""An Ollama, by its own API: the upstream unless the model names another."""
+"""Asks an Ollama by its own API: the upstream unless the model names another."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +33,7 @@ async def embed(access: Access, texts: Sequence[str]) -> Embedded:
 
 
 async def post(access: Access, path: str, content: dict[str, Any]) -> Any:
-    """The body of the answer. Raises HttpFailure."""
+    """Return the body of the answer. Raises HttpFailure."""
     import httpx
 
     headers = HEADERS | ({"Authorization": f"Bearer {access.key}"} if access.key else {})

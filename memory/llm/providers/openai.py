@@ -1,4 +1,4 @@
-"""OpenAI, and the many servers that speak its Chat Completions API. Nothing is taken from the environment."""
+"""Asks OpenAI, and the many servers with its Chat Completions API. Nothing is taken from the environment."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -17,9 +17,9 @@ from memory.llm.types import (
 )
 
 SDK = "openai.resources.chat"
-NO_KEY = "none"  # servers of one's own often need none, but the SDK does
+NO_KEY = "none"  # self-hosted servers often need none, but the SDK does
 SCHEMA, JSON, TEMPERATURE, MAX = "json_schema", "json_object", "temperature", "max_completion_tokens"
-# By what an error names them. The schema comes last: its messages are the longest, and may quote a request.
+# By the words an error uses for them. The schema comes last: its messages are the longest, and may quote a request.
 SIGNS = (
     (TEMPERATURE, ("temperature",)),
     (MAX, ("max_completion_tokens", "max_tokens")),
@@ -45,7 +45,7 @@ async def embed(access: Access, texts: Sequence[str]) -> Embedded:
 
 @asynccontextmanager
 async def connect(access: Access) -> AsyncIterator[Any]:
-    """The SDK's client. Raises HttpFailure for what goes wrong within the block."""
+    """Yield the SDK's client. Raises HttpFailure for errors within the block."""
     import httpx
     import openai
 
@@ -71,7 +71,7 @@ async def connect(access: Access) -> AsyncIterator[Any]:
 
 
 def request(name: str, question: Question, without: frozenset[str]) -> dict[str, Any]:
-    # Not all servers take all options: the newest models refuse a temperature, older servers know no
+    # Not all servers accept all options: the newest models refuse a temperature, older servers do not know
     # ``max_completion_tokens``, or no schema.
     body: dict[str, Any] = {
         "model": name,
@@ -102,7 +102,7 @@ def read(completion: Any) -> Reply:
         usage = completion.usage
         read_tokens, written_tokens = (usage.prompt_tokens, usage.completion_tokens) if usage else (0, 0)
         text, refusal = choice.message.content or "", choice.message.refusal
-    except (AttributeError, TypeError, IndexError):  # the SDK hands on what it cannot read as it came
+    except (AttributeError, TypeError, IndexError):  # the SDK passes on what it cannot read
         raise no_answer(completion) from None
     if refusal or choice.finish_reason == "content_filter":
         return Reply(refusal or text, "refused", read_tokens, written_tokens)

@@ -71,7 +71,7 @@ class Command(BaseCommand):
 
 
 def price(text: str) -> Decimal:
-    """What argparse calls; a ValueError becomes its message."""
+    """Parse a price for argparse, which turns a ValueError into its message."""
     try:
         return Decimal(text)
     except InvalidOperation:
@@ -79,7 +79,7 @@ def price(text: str) -> Decimal:
 
 
 def read_key(file: Path | None, from_stdin: bool) -> str:
-    """The key; empty where none was given. Raises CommandError."""
+    """Read the key; "" if none was given. Raises CommandError."""
     if file is not None:
         try:
             with file.open(encoding="utf-8") as opened:

@@ -1,4 +1,4 @@
-"""``manage.py calibrate_embedder``: which likeness the embedder sees by chance, measured and kept."""
+"""``manage.py calibrate_embedder``: measures and stores the likeness that the embedder sees by chance."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``manage.py embed``: turns what waits into vectors now, without a worker."""
+"""``manage.py embed``: embeds the waiting texts now, without a worker."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             raise CommandError(f"{lack}: {settings.MANAGE} prepare sets it up.")
         if anew:
             queue.embed_anew()
-        Embedder.objects.filter(is_current=True).update(failed_at=None)  # whoever asks now does not want to wait
+        Embedder.objects.filter(is_current=True).update(failed_at=None)  # the operator does not want to wait
         total = 0
         while count := queue.embed_due():
             total += count

@@ -1,4 +1,4 @@
-"""``manage.py forget``: takes out what was said, by who, where, when or what."""
+"""``manage.py forget``: forgets what was said, selected by agent, person, conversation, time or words."""
 
 from argparse import ArgumentParser
 from typing import Any

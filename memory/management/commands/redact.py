@@ -1,4 +1,4 @@
-"""``manage.py redact``: takes a secret out of all that is stored."""
+"""``manage.py redact``: removes a secret from everything that is stored."""
 
 import getpass
 import sys
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             secret = KnownSecret.of(text)
         except ValueError as error:
             raise CommandError(f"This cannot be redacted: {error}.") from None
-        # The journals first: what is replayed meanwhile is in the tables then.
+        # The journals first: what is replayed meanwhile is then in the tables.
         journals = redact_journals(settings.JOURNAL, secret, is_trial=is_trial)
         tables = Redaction(secret, is_trial)
         if not is_trial:

@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: encrypts the stored keys again, with the newest key."""
+"""``manage.py rotate_keys``: encrypts the stored keys again with the newest key."""
 
 from typing import Any
 

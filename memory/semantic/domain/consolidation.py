@@ -1,8 +1,8 @@
-"""The rules of the nightly consolidation: how sure a memory still is, what makes it surer, which memories say the same,
-which contradict each other.
+"""The rules of the nightly consolidation: the present confidence of a memory, what raises it, which memories say the
+same, which contradict each other.
 
-How near two texts are in meaning decides none of this alone: "likes coffee" and "does not like coffee" are nearer than
-most paraphrases. So two memories are one only where what differs between them cannot change what they say."""
+Nearness in meaning alone decides none of this: "likes coffee" and "does not like coffee" are nearer than most
+paraphrases. So two memories are one only if their differences cannot change what they say."""
 
 import re
 from collections.abc import Sequence
@@ -30,10 +30,10 @@ from memory.semantic.domain import slots
 READ_MAX: Final = 10_000  # sentences: each is compared with all that are near it
 DECAY: Final = 0.01  # a day
 LASTING_CATEGORIES: Final = frozenset({"identity"})
-LASTING_CHANNELS: Final = frozenset({"operator", "gutask"})  # what was stated on purpose
+LASTING_CHANNELS: Final = frozenset({"operator", "gutask"})  # stated on purpose
 EVIDENCE_COSINE: Final = 0.75
 NEAR_COSINE: Final = 0.85
-MERGE_LEAST: Final = 0.6  # of the surer of two
+MERGE_LEAST: Final = 0.6  # of the higher confidence of two
 DEPRECATED_BELOW: Final = 0.3
 
 _CONTRACTIONS: Final = {"can't": ("can", "not"), "cannot": ("can", "not"), "won't": ("will", "not")}
@@ -55,7 +55,8 @@ _DECIDED: Final = re.compile(rf"\A(?:the team|we|the user|they) {DECIDED} that "
 
 class Word(NamedTuple):
     """A word of a sentence that counts. ``form``: as it is written; ``base``: what it has in common with its other
-    forms and its synonyms, empty where no other says the same (a name, a number, grammar); ``is_single``: after "a"."""
+    forms and its synonyms, empty if no other word says the same (a name, a number, grammar); ``is_single``: after "a".
+    """
 
     form: str
     base: str = ""
@@ -63,26 +64,26 @@ class Word(NamedTuple):
 
 
 def decay(confidence: float, days: float) -> float:
-    """Return how sure it is these days after the last evidence for it: computed from that day, so never twice."""
+    """Return the confidence so many days after the last evidence: computed from that day, so never applied twice."""
     return confidence * exp(-DECAY * max(days, 0.0))
 
 
 def lasts(category: str, channel: str) -> bool:
-    """True if time alone makes it no less sure."""
+    """True if time alone does not lower its confidence."""
     return category in LASTING_CATEGORIES or channel in LASTING_CHANNELS
 
 
 def supports(memory: str, said: str) -> bool:
-    """True if what was said, which is near the memory in meaning, is evidence for it: no question, no contradiction, no
-    other value of its slot, and of the same `edge1` or `room 5`."""
+    """True if what was said, which is near the memory in meaning, is evidence for it: not a question, not a
+    contradiction, no other value of its slot, and about the same `edge1` or `room 5`."""
     if is_question(said) or find_opposition(memory, said) is not None:
         return False
     return not differ_in_value(memory, said) and find_numbered(memory) <= find_numbered(said)
 
 
 def may_fade(channel: str, evidence: int) -> bool:
-    """True if a memory may be set aside because it is too uncertain by now: no person has said it, and nothing that was
-    said since supports it."""
+    """True if a memory may be set aside because it is too uncertain by now: no person has said it, and nothing said
+    since supports it."""
     return is_weaker(channel, Channel.USER) and evidence <= 1
 
 
@@ -91,11 +92,10 @@ def is_question(text: str) -> bool:
 
 
 def says_same(one: str, other: str) -> bool:
-    """True if what differs is only the form of words, words without a meaning of their own, or a synonym. The same
-    whichever comes first."""
+    """True if the texts differ only in word forms, words without a meaning of their own, or a synonym. Symmetric."""
     begun, *said = one.split() or [""]
     begins, *says = other.split() or [""]
-    if begun.lower() == begins.lower():  # in whichever letters a sentence begins
+    if begun.lower() == begins.lower():  # a sentence may begin with a capital or not
         begin = max(begun, begins)
         one, other = " ".join([begin, *said]), " ".join([begin, *says])
     if one == other:
@@ -114,20 +114,20 @@ def says_same(one: str, other: str) -> bool:
 
 
 def states_same(one: str, other: str) -> bool:
-    """True if two sentences say the same, though one may tell that it was decided ("The team decided that ...")."""
+    """True if two sentences say the same, even if one says that it was decided ("The team decided that ...")."""
     return says_same(_DECIDED.sub("", one), _DECIDED.sub("", other))
 
 
 def find_contradiction(one: str, other: str, category: str, found: Sequence[slots.Slots]) -> Opposition | None:
-    """The sign that two memories that are near in meaning cannot both be so; None where there is none, or it takes more
-    than a rule to tell. ``found``: the slots of each."""
+    """Return the sign that two memories that are near in meaning contradict each other; None if there is none, or if
+    rules cannot tell. ``found``: the slots of each."""
     if slots.meet(*found):
         clash = slots.contradicts(one, other, category, found[0].slot)
         return (find_opposition(one, other) or Opposition.NAME) if clash else None
     sign = find_opposition(one, other)
     if sign in (None, Opposition.NAME):  # two servers may have two names
         return None
-    # They must be about one thing: nothing but the sign, and what one of them tells besides.
+    # They must be about one thing: they share everything but the sign, and what one of them adds.
     first, second = (find_things(text) - _ASIDE for text in (one, other))
     if sign is Opposition.NUMBER:
         return sign if first == second and differ_in_counts(one, other) else None
@@ -137,7 +137,7 @@ def find_contradiction(one: str, other: str, category: str, found: Sequence[slot
 
 @lru_cache(maxsize=READ_MAX)
 def read_words(text: str) -> tuple[Word, ...]:
-    """The words of a sentence on which its meaning depends, in their order."""
+    """Return the words of a sentence on which its meaning depends, in order."""
     spelt = _split(text)
     has_negation = any(word in NEGATIONS for word in map(str.lower, spelt))
     found: list[Word] = []
@@ -180,11 +180,11 @@ def _read_word(written: str, small: str, *, is_single: bool) -> Word:
     if small in _NAMED:
         return Word(_NAMED[small])
     if written != written.lower() or not small.isalpha():
-        return Word(written)  # a name: in other letters it may be a word
+        return Word(written)  # a name: in lower case it may be a word
     if is_closed_class(small) and small not in ("has", "have", "does", "do"):
         return Word(small)
     base = stem(small)
-    # `Used` and `uses` are one word, but not of one time.
+    # `Used` and `uses` are one word, but in different tenses.
     is_past = small in IRREGULAR_PASTS or (small.endswith("ed") and base != small)
     base = _STEMMED.get(base, base)
     return Word(small, f"{base} past" if is_past else base, is_single)

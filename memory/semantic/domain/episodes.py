@@ -22,17 +22,17 @@ from memory.domain.types import Span
 ROLES: Final = frozenset({"user", "assistant"})
 KEPT_MAX: Final = 4_000  # characters
 CODE_LINES_MAX: Final = 20
-QUOTED_MAX: Final = 500  # characters of each quotation, where a message is too long
-CONTENT_WORDS_MIN: Final = 3  # different ones
+QUOTED_MAX: Final = 500  # characters of each quotation, if a message is too long
+CONTENT_WORDS_MIN: Final = 3  # different words
 ANSWER_MAX: Final = 120  # characters
 QUESTION_MAX: Final = 120  # characters
 # A message this short means little alone: it is embedded, and searched for, together with the user's message before it.
 SHORT_MAX: Final = 100  # characters
-GAP: Final = "[…]"  # stands for what is left out
+GAP: Final = "[…]"  # in place of what is left out
 READ_MAX: Final = 20_000  # characters
-SECRET_MAX: Final = 5_000  # characters at the end of what was read that may be half a secret: a key of 4,096 bits
+SECRET_MAX: Final = 5_000  # characters at the end of the read part that may be half a secret: a key of 4,096 bits
 
-# Names, titles and values that somebody puts in quotation marks are part of what they say; more is somebody else's.
+# Quoted names, titles and values are part of what somebody says; longer quotations are somebody else's.
 INLINE_QUOTATION_MAX: Final = 60  # characters
 _QUOTED_INLINE: Final = re.compile(r"[\"'“”„«»‘’][^\n]*[\"'“”„«»‘’]\Z")
 
@@ -42,8 +42,8 @@ _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class EpisodeText(NamedTuple):
-    """``quoted``: the parts that only pass on the words of others; ``unsure``: those of which that is open. Each
-    ascending and apart from each other."""
+    """The text of an episode. ``quoted``: the parts that only pass on the words of others; ``unsure``: those that may.
+    Each ascending and disjoint."""
 
     text: str
     quoted: tuple[Span, ...] = ()
@@ -62,14 +62,15 @@ class EpisodeText(NamedTuple):
 
 
 def write_places(spans: Sequence[Span]) -> str:
-    """Starts and ends of the spans, as Postgres writes an array."""
+    """Return starts and ends of the spans, as Postgres writes an array."""
     return f"{{{','.join(str(place) for span in spans for place in span)}}}"
 
 
 def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText | None]:
-    """What is kept of a message, whose envelope is off; None where it says too little, or its role says nothing that is
-    kept. Of a user's without a word of its own nothing is, which programs write. Of an answer that says too little
-    alone, also the question, with which the model's words ``before`` it end. Linear in the length."""
+    """Compose what is kept of a message without its envelope; None if it says too little, or its role's messages are
+    not kept. A user's message without a word of their own is not kept: programs write those. For an answer that says
+    too little alone, the question is kept, too, with which the model's words ``before`` it end. Linear in the length.
+    """
     said = unwrap_answer(said) if role == "assistant" else said
     if role not in ROLES:
         return None
@@ -105,13 +106,13 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
 
 
 def says_more_than_yes(text: str) -> bool:
-    """True if the text has a number or a word of content that is more than assent, thanks or `continue`."""
+    """True if the text has a number or a content word that is more than assent, thanks or `continue`."""
     words = set(re.findall(r"[\w'’-]+", text.lower())) - requests.ASSENT - requests.TASKS
     return any(word.isdigit() or says_something(word) for word in words)
 
 
 def find_question(said: str) -> str:
-    """The question with which a message of the model ends, if it asks for something and does not only offer it."""
+    """Return the question that a message of the model ends with, if it asks for something and is not just an offer."""
     last = said.strip().strip("*_\"'”’) ").rpartition("\n")[2]
     if not last.endswith("?"):
         return ""
@@ -140,7 +141,7 @@ def has_content(text: str) -> bool:
 
 
 def leave_out(episode: EpisodeText, cuts: Sequence[Span], mark: str = GAP) -> EpisodeText:
-    """The same with the mark in the place of each cut; these ascend and do not overlap."""
+    """Return the episode with the mark in place of each cut; the cuts ascend and do not overlap."""
     pieces: list[str] = []
     at = 0
     for start, end in cuts:
@@ -151,13 +152,14 @@ def leave_out(episode: EpisodeText, cuts: Sequence[Span], mark: str = GAP) -> Ep
 
 
 def _move(spans: Sequence[Span], cuts: Sequence[Span], mark: int) -> Iterator[Span]:
-    """Where ascending spans stand once each cut has become a mark of this length; what is cut is none of them."""
+    """Yield the new positions of ascending spans once each cut has become a mark of this length; without what is
+    cut."""
     waiting, at, moved = list(reversed(spans)), 0, 0
     for start, end in [*cuts, (sys.maxsize, sys.maxsize)]:
         while waiting and waiting[-1][0] < start:
             first, last = waiting.pop()
             first = max(first, at)
-            if last > end:  # it goes on behind the cut
+            if last > end:  # it continues after the cut
                 waiting.append((end, last))
             if min(last, start) > first:
                 yield first - moved, min(last, start) - moved
@@ -166,7 +168,7 @@ def _move(spans: Sequence[Span], cuts: Sequence[Span], mark: int) -> Iterator[Sp
 
 
 def shorten(episode: EpisodeText) -> EpisodeText:
-    """No longer than is kept."""
+    """Cut an episode to the length that is kept."""
     before = len(episode.text) - len(episode.text.lstrip())
     text = episode.text.strip()[:KEPT_MAX]
 
@@ -178,7 +180,7 @@ def shorten(episode: EpisodeText) -> EpisodeText:
 
 
 def _unite(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Ascending, those that touch or overlap as one."""
+    """Return the spans in ascending order, those that touch or overlap merged."""
     united: list[Span] = []
     for start, end in sorted(spans):
         if united and start <= united[-1][1]:
@@ -189,8 +191,8 @@ def _unite(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def _find_long_code(text: str, prose: str, said: Sequence[Span]) -> Iterator[Span]:
-    """Code, and what programs print, of more than CODE_LINES_MAX lines. ``prose`` is what ``mask_all_but_prose`` makes
-    of the text; ``said``: what it passes on of people."""
+    """Yield code and program output of more than CODE_LINES_MAX lines. ``prose`` is the result of
+    ``mask_all_but_prose``; ``said``: quotations of people in the text."""
     is_fenced, is_of_others = _Within(_unite(find_code(text))), _Within(said)
     start = end = lines = 0
     for line in _LINE.finditer(text):
@@ -207,7 +209,7 @@ def _find_long_code(text: str, prose: str, said: Sequence[Span]) -> Iterator[Spa
 
 
 class _Within:
-    """Tells for places in ascending order if they are within one of the ascending spans."""
+    """Tells for positions in ascending order if they are within one of the ascending spans."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
         self._waiting = list(reversed(spans))
@@ -219,7 +221,7 @@ class _Within:
 
 
 def cut_out(text: str, quoted: Sequence[int]) -> str:
-    """The text without its quotations, of which start and end are given, but for short ones within a line."""
+    """Return the text without its quotations, given by start and end, except for short ones within a line."""
     kept, end = [], 0
     for start, stop in zip(quoted[::2], quoted[1::2], strict=True):
         if stop - start > INLINE_QUOTATION_MAX or not _QUOTED_INLINE.match(text[start:stop]):

@@ -1,4 +1,4 @@
-"""The forms of a clause that tells of something that has happened: a decision, a change from one thing to another."""
+"""The forms of a clause about something that has happened: a decision, a change from one thing to another."""
 
 import re
 from typing import Final, NamedTuple
@@ -7,7 +7,7 @@ from memory.domain.language.english import memory_phrases as english
 from memory.semantic.domain.rewording import about_user, as_sentence
 from memory.semantic.domain.things import is_own_object, points
 
-STATED: Final = 0.8  # how sure what a form says is, before the trust of its channel
+STATED: Final = 0.8  # confidence in a form, before the trust of its channel
 EXPLICIT: Final = 0.9
 NAME_WORDS_MAX: Final = 3
 
@@ -27,7 +27,7 @@ class Said(NamedTuple):
     text: str
     category: str
     confidence: float = STATED
-    slot: str = ""  # where the form names it
+    slot: str = ""  # if the form names it
     is_change: bool = False
 
 
@@ -67,5 +67,5 @@ def read_decision(original: str, small: str) -> Said | None:
 
 
 def tell(original: str) -> str:
-    """The clause as a sentence about the user or the team, as of now."""
+    """Return the clause as a sentence about the user or the team, as of now."""
     return as_sentence(about_user(_NOW_VERB.sub("", original) if re.match(r"(?i)(?:i|we)\b", original) else original))

@@ -1,9 +1,8 @@
 """Reads in a message what is to be remembered of its author: what they prefer, who they are, what they have decided,
-what they say is to be remembered. Precision comes before completeness: the conversation itself is found again anyway.
+what they ask to remember. Precision before completeness: the conversation itself is found again anyway.
 
-Own words become sentences about the user or the team. Of what a model says only what it has noted of the user counts,
-and of quoted words only what asks to be remembered, or tells of a decision: all of these are candidates.
-"""
+A speaker's own words become sentences about the user or the team. In a model's words only what it has noted about the
+user counts, and in quoted words only what asks to be remembered, or reports a decision: all of these are candidates."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,9 +23,9 @@ from memory.semantic.domain.forms import read_clause
 from memory.semantic.domain.rewording import about_user, as_sentence
 from memory.semantic.domain.scope import PERSONAL
 
-SENTENCE_MAX: Final = 400  # characters: what is longer is no statement to be remembered, or several
-MEMORIES_MAX: Final = 20  # of one message
-OPAQUE: Final = "\x11"  # stands for code in back-ticks and for addresses, which a statement may have in it
+SENTENCE_MAX: Final = 400  # characters: longer text is not a statement to be remembered, or several
+MEMORIES_MAX: Final = 20  # per message
+OPAQUE: Final = "\x11"  # replaces code in back-ticks and addresses, which a statement may contain
 
 _OPAQUE_PARTS: Final = re.compile(r"(?<!`)`[^`\n]{1,80}`(?!`)|\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]")
 # As a field of a form it would be taken for data: `Remember: I use tabs`.
@@ -71,14 +70,15 @@ _ABOUT_USER: Final = re.compile(r"the user(?:'s)?\b")
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """``is_change``: it replaces what the same person has said before; ``is_retracted``: it is to be forgotten;
-    ``is_unsure``: others may have written it; ``is_outward``: it orders something to be sent, paid or run elsewhere."""
+    """A statement to be remembered. ``is_change``: it replaces what the same person has said before; ``is_retracted``:
+    it is to be forgotten; ``is_unsure``: others may have written it; ``is_outward``: it orders something to be sent,
+    paid or run elsewhere."""
 
     text: str
     category: str
     confidence: float
     evidence: str  # the sentence in which it was said
-    slot: str = ""  # where the form names one
+    slot: str = ""  # if the form names one
     is_change: bool = False
     is_retracted: bool = False
     is_quoted: bool = False
@@ -89,8 +89,8 @@ class Extracted:
 def read_memories(
     text: str, role: str = "user", quoted: Sequence[int] = (), unsure: Sequence[int] = ()
 ) -> list[Extracted]:
-    """What a message says that is to be remembered, in its order. ``quoted`` are the starts and ends of the parts that
-    pass on the words of others, ``unsure`` those of the parts that may. What is unsure orders nothing."""
+    """Return what is to be remembered from a message, in order. ``quoted``: the starts and ends of the parts that pass
+    on the words of others; ``unsure``: those of the parts that may. Unsure parts order nothing."""
     own = _UNMARKED.sub(lambda word: english.UNMARKED[word[0].lower()], _hide_spans(text, quoted))
     read = _read_noted if role == "assistant" else _read_own
     found = list[Extracted]()
@@ -110,8 +110,8 @@ def read_memories(
 
 
 def read_corrections(text: str, quoted: Sequence[int] = (), unsure: Sequence[int] = ()) -> list[str]:
-    """Return the clauses of a user's message that no form reads, and that say that something is otherwise than it was:
-    `Actually, the office is in Bergen`, `the office is in Bergen now`."""
+    """Return the clauses of a user's message that no form reads, and that say that something has changed: `Actually,
+    the office is in Bergen`, `the office is in Bergen now`."""
     found = []
     for sentence in _iter_sentences(_hide_spans(_hide_spans(text, quoted), unsure)):
         if _read_own(sentence):
@@ -126,26 +126,26 @@ def read_corrections(text: str, quoted: Sequence[int] = (), unsure: Sequence[int
 
 
 def strip_correction(text: str) -> tuple[str, bool]:
-    """Return the text behind the words that open a correction, and whether there are any."""
+    """Return the text after the words that open a correction, and whether there are any."""
     found = _CORRECTION.match(text.lower())
     return (text[found.end() :], True) if found is not None and found.end() < len(text) else (text, False)
 
 
 def read_statement(text: str) -> Extracted | None:
-    """What somebody writes down on purpose, if the whole of it has a form that is known; else None."""
+    """Return what somebody writes down on purpose, if the whole text has a known form; otherwise None."""
     sentences = list(_iter_sentences(text))
     read = _read_own(sentences[0]) if len(sentences) == 1 else []
     return read[0] if len(read) == 1 and read[0].evidence == sentences[0].original else None
 
 
 def find_forgotten(text: str) -> str:
-    """What somebody asks on purpose to be forgotten; empty where the text asks no such thing."""
+    """Return what somebody asks on purpose to forget; "" if the text does not ask that."""
     at = _skip_forget(text)
     return text[at:].strip() if at else ""
 
 
 def _skip_forget(text: str) -> int:
-    """Where that begins which a sentence asks to be forgotten; 0 where it asks no such thing."""
+    """Return where the statement begins that a sentence asks to forget; 0 if it does not ask that."""
     opener = _OPENER.match(text)
     forget = _FORGET.match(text) or (_FORGET.match(text, opener.end()) if opener is not None else None)
     return forget.end() if forget is not None else 0
@@ -155,12 +155,12 @@ def _skip_forget(text: str) -> int:
 class _Sentence:
     start: int
     original: str
-    small: str  # the same, of the same length, in small letters, its apostrophes straight, what is no prose masked
+    small: str  # the same, of the same length, in lower case, with straight apostrophes, non-prose masked
 
 
 def _hide_spans(text: str, spans: Sequence[int]) -> str:
     for start, end in zip(spans[::2], spans[1::2], strict=True):
-        if any(map(str.isspace, text[start:end].strip())):  # a name alone in quotation marks is nobody's words
+        if any(map(str.isspace, text[start:end].strip())):  # a name alone in quotation marks is not a quotation
             text = text[:start] + "\n".join(MASK * len(line) for line in text[start:end].split("\n")) + text[end:]
     return text
 
@@ -181,7 +181,7 @@ def _iter_sentences(text: str) -> Iterator[_Sentence]:
             said = line[sentence.start : sentence.end]
             lead = len(said) - len(said.lstrip(" \t*_"))
             said = said[lead:].rstrip()
-            # What would be remembered is the secret, which nobody is told.
+            # The memory would be the secret, which must be given to nobody.
             if not sentence.is_question and 0 < len(said) <= SENTENCE_MAX and SECRET not in said:
                 begin = start + sentence.start + lead
                 small = said.lower().replace("’", "'")
@@ -205,7 +205,8 @@ def _read_own(sentence: _Sentence) -> list[Extracted]:
 
 
 def _iter_clauses(small: str) -> Iterator[tuple[int, int, bool]]:
-    """Where the clauses of a sentence begin and end that may say something, and whether a correction opens them."""
+    """Yield where the clauses of a sentence begin and end that may say something, and whether a correction opens
+    them."""
     starts = [0, *(found.end() for found in _NEXT_CLAUSE.finditer(small))]
     ends = [*(found.start() for found in _NEXT_CLAUSE.finditer(small)), len(small)]
     is_correction = False
@@ -221,7 +222,7 @@ def _iter_clauses(small: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _read_explicit(sentence: _Sentence) -> list[Extracted]:
-    """What the sentence says is to be remembered, or to be forgotten."""
+    """Return what the sentence asks to remember, or to forget."""
     if at := _skip_forget(sentence.small):
         return _read_forgotten(sentence, at)
     opener = _OPENER.match(sentence.small)
@@ -261,7 +262,7 @@ def _read_remembered(sentence: _Sentence, opening: re.Match[str]) -> list[Extrac
 
 
 def _has_verb(words: list[str]) -> bool:
-    """Whether there is a word after the first that may be a finite verb, going by its form."""
+    """True if a word after the first may be a finite verb, going by its form."""
     if words[0] in ("i", "we", "he", "she", "they", "you") or "'" in words[0]:
         return True
     return any(
@@ -275,7 +276,7 @@ def _has_verb(words: list[str]) -> bool:
 
 
 def _read_noted(sentence: _Sentence) -> list[Extracted]:
-    """What a model says that it has noted of the user."""
+    """Return what a model says that it has noted about the user."""
     noted = _NOTED.match(sentence.small)
     if noted is None:
         return []
@@ -289,7 +290,7 @@ def _read_noted(sentence: _Sentence) -> list[Extracted]:
 
 
 def _read_quoted(sentence: _Sentence) -> list[Extracted]:
-    """What others ask to be remembered, and what they tell of the user and of decisions. It may ask much."""
+    """Return what others ask to remember, and what they say about the user and about decisions. They may ask a lot."""
     opener = _REMEMBER.match(sentence.small)
     at = opener.end() if opener else 0
     small, original = sentence.small[at:], sentence.original[at:]
@@ -329,8 +330,8 @@ _IDENTITY: Final = re.compile(
 
 
 def categorise(text: str) -> str:
-    """Of a sentence about the user or anything else: identity, preference, episodic where it only concerns the user,
-    project, other."""
+    """Return the category of a sentence about the user or anything else: identity, preference, episodic if it only
+    concerns the user, project, other."""
     small = text.lower().replace("’", "'")
     if _PREFERENCE.match(small):
         return "preference"
@@ -344,5 +345,5 @@ def categorise(text: str) -> str:
 
 
 def keep_private(text: str, category: str) -> str:
-    """The category, but identity for what others would be given and speaks of a password or the like."""
+    """Return the category, but identity if others would be given it and it speaks of a password or the like."""
     return category if category in PERSONAL or not speaks_of_secret(text) else "identity"

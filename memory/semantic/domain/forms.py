@@ -1,5 +1,5 @@
-"""The forms of a clause in which people tell of themselves: what they prefer and use, who they are, what is theirs,
-what was decided, what is to be from now on."""
+"""The forms of clauses in which people speak about themselves: what they prefer and use, who they are, what is theirs,
+what was decided, what is to be true from now on."""
 
 import re
 from collections.abc import Callable
@@ -67,7 +67,7 @@ _FROM_NOW_ON: Final = re.compile(
 )
 _CHANGE: Final = re.compile(changing.CHANGES)
 
-# Where a clause goes on to something else.
+# Where a clause continues with something else.
 _ENDS: Final = re.compile(
     r",? (?:so|and) (?:please|you|can|could|would|will|let|what|how|do|don't|make|it|that|then|now"
     r"|i'd|i need|i want|i'm looking|give|show|write|help)\b"
@@ -96,8 +96,8 @@ _YOU_MUST: Final = re.compile(
 
 
 def read_clause(original: str, small: str) -> Said | None:
-    """What a clause says; None where it says nothing to be remembered. ``small`` is the original in small letters, its
-    apostrophes straight, what is no prose masked."""
+    """Return what a clause says; None if it says nothing to be remembered. ``small`` is the original in lower case,
+    with straight apostrophes, non-prose masked."""
     end = found.start() if (found := _ENDS.search(small)) else len(small)
     original, small = original[:end].rstrip(" ,.!*_"), small[:end].rstrip(" ,.!*_")
     if MASK in small or NAME_MARK * 2 in small or len(small.split()) > OBJECT_WORDS_MAX:
@@ -127,7 +127,7 @@ def _read_from_now_on(original: str, small: str) -> Said | None:
         if said := read(original, small):
             return said._replace(is_change=True, confidence=EXPLICIT)
     if small.startswith(("you are ", "you're ", "i ", "i'm ", "you ", "your ")) and not _YOU_MUST.match(small):
-        return None  # who the model is to be is no matter of memory
+        return None  # the model's role is not a matter of memory
     if small.startswith(("we ", "the ", "our ", "all ", "every ")) or _SAYS_OF_SOMETHING.match(small):
         text = as_sentence(f"{about_user(original)} from now on")
         return Said(text, "project", EXPLICIT, is_change=True)
@@ -150,7 +150,7 @@ def _read_from_now_on(original: str, small: str) -> Said | None:
 
 
 def _read_order(original: str, small: str) -> Said | None:
-    """`always answer in German`: how a model is to answer, whatever it is asked."""
+    """Read `always answer in German`: how a model is to answer, whatever it is asked."""
     found = _ORDER.fullmatch(small)
     if found is None or found["verb"] not in english.ANSWERING_VERBS or points(small) or is_contextual(found["how"]):
         return None
@@ -280,7 +280,7 @@ def _read_i_am(original: str, small: str) -> Said | None:
 
 
 def _read_life(original: str, small: str) -> Said | None:
-    """Where somebody works and lives, what they have learned, whom they live with."""
+    """Read where somebody works and lives, what they have learned, whom they live with."""
     if found := _WORK.fullmatch(small):
         words, spelled = found["object"].split(), original[found.start("object") :].split()
         if not words or points(small) or is_contextual(found["object"]):
@@ -293,7 +293,7 @@ def _read_life(original: str, small: str) -> Said | None:
             preposition = words.pop(0) if words[0] in _WHERE else ""
             is_named = bool(words) and (not spelled[-len(words)][:1].islower() or words[0] in ("a", "an", "the", "my"))
             is_told = is_named and bool(preposition or found["verb"] == "come from")
-        if found["home"]:  # whoever lives with them lives where they do
+        if found["home"]:  # people who live together live in the same place
             original = f"I{original[2:]}"
         return Said(tell(original), "identity") if is_told else None
     if _AGE.fullmatch(small):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Noise(NamedTuple):
-    """Mean and standard deviation (over 0) of the cosine between a query and texts that have nothing to do with it."""
+    """Mean and standard deviation (over 0) of the cosine between a query and unrelated texts."""
 
     mean: float
     deviation: float

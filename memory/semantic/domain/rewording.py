@@ -1,5 +1,5 @@
-"""Turns what somebody says of themselves into a sentence about the user, and "we" into the team: it is read by others,
-who would take "I" for themselves."""
+"""Rewords what people say about themselves into sentences about the user, and "we" into the team: others read them, who
+would take "I" for themselves."""
 
 import re
 from typing import Final
@@ -11,9 +11,9 @@ from memory.domain.text.function_words import AUXILIARIES, split_words
 USER: Final = "the user"
 TEAM: Final = "the team"
 
-# Whom sentences are about that were reworded.
+# The subjects of reworded sentences.
 PERSONS: Final = re.compile(r"\b(?:user|team|assistant)(?:['’]s)?\b", re.IGNORECASE)
-# Code in back-ticks is nobody's words, nor are paths, addresses, options, names of files and other code.
+# Code in back-ticks is nobody's words, nor are paths, addresses, options, file names and other code.
 _WORD: Final = re.compile(r"`[^`]*`|(?<!\S)(?=-+\w|\S*(?:[/\\@=$~#+|<>{}]|\w[.:(\[]\w))\S+|[^\W_](?:[\w'’\-]*\w)?")
 _SUBJECTS: Final = {"i": USER, "we": TEAM}
 _OTHERS: Final = {
@@ -21,7 +21,7 @@ _OTHERS: Final = {
     "us": TEAM, "our": "the team's", "ours": "the team's", "ourselves": TEAM,
     "you": "the assistant", "your": "the assistant's", "yours": "the assistant's", "yourself": "the assistant",
 }  # fmt: skip
-# The same where the clause has named the user before.
+# The same if the clause has named the user before.
 _AGAIN: Final = {"me": "them", "my": "their", "mine": "theirs"}
 _CONTRACTED: Final = {"m": "is", "re": "is", "ve": "has", "ll": "will", "d": "would"}
 _THIRD_PERSON: Final = {
@@ -40,7 +40,7 @@ _LINKS: Final = frozenset({"and", "or", "but"})
 
 
 def about_user(clause: str) -> str:
-    """The clause with its first person as the user or the team, and its second as the assistant."""
+    """Return the clause with its first person as the user or the team, and its second as the assistant."""
     pieces: list[str] = []
     at = 0
     awaits_verb = links = False  # whether a finite verb of the first person is to come; an `and` after one came
@@ -66,7 +66,7 @@ def about_user(clause: str) -> str:
 
 
 def conjugate(verb: str) -> str:
-    """The verb, of the first person, in the third; its past as it is."""
+    """Return the third person of a verb in the first; its past unchanged."""
     small = verb.lower().replace("’", "'")
     verb = small if verb.isupper() else verb
     if small in _THIRD_PERSON:
@@ -81,7 +81,7 @@ def conjugate(verb: str) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Single-spaced, with a capital at its beginning, and a full stop at its end."""
+    """Return the text single-spaced, with a capital at its beginning, and a full stop at its end."""
     clean = " ".join(text.split()).strip(" ,;:-–—")
     if not clean:
         return ""
@@ -92,12 +92,12 @@ def as_sentence(text: str) -> str:
 
 
 def _is_joined(word: str, after: str) -> bool:
-    """Whether it is a verb of the same subject, after `and`."""
+    """True if it is a verb of the same subject, after `and`."""
     return word in JOINED_VERBS or (word == "work" and _WORKS_AT.match(after) is not None)
 
 
 def _follows_link(pieces: list[str]) -> bool:
-    """Whether the words so far end in `and`, or in that and an adverb."""
+    """True if the words so far end in `and`, or in `and` with an adverb."""
     words = [piece.lower() for piece in pieces[-4:] if piece and not piece.isspace()]
     while words and words[-1] in _ADVERBS:
         words.pop()

@@ -1,8 +1,8 @@
-"""What there can be one of: the slot of a memory, and whether two memories of one slot contradict each other.
+"""Finds the slot of a memory, which can have one value, and whether two memories of one slot contradict each other.
 
-A preference has the slot of what is preferred, and "prefers A to B" that of both; of what there is to know about a
-person, role, background and credentials have slots, and whatever the form that said it names. All others have the slot
-that they make a claim about, if they leave no room for another value."""
+A preference has the slot of what is preferred, and "prefers A to B" that of both. About a person, role, background and
+credentials have slots, and whatever the form that said it names. All other memories have the slot that they make a
+claim about, if they leave no room for another value."""
 
 import re
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from memory.domain.text.function_words import DETERMINERS, is_closed_class
 from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.domain.things import is_trade, single
 
-VERSION: Final = 5  # of these rules: memories with a lower one are looked at again
+VERSION: Final = 5  # of these rules: memories with a lower one are examined again
 SLOT_MAX: Final = 200  # characters
 
-# Of the verbs of a preference: one is chosen, or any number is liked.
+# Verbs of a preference: one thing is chosen, or any number is liked.
 _CHOOSES: Final = r"prefers?|uses?|sticks? to|swears? by|relies on|favou?rs?"
 _LIKES: Final = r"likes?|loves?|enjoys?|adores?|is (?:a )?(?:big |huge |great )*(?:fan of|fond of|keen on)"
 _DISLIKES: Final = (
@@ -45,7 +45,7 @@ _ASKS: Final = re.compile(r"(?:not )?to ")
 _NO_LONGER: Final = re.compile(r"\bno longer ")
 _ANYMORE: Final = re.compile(r" any ?(?:more|longer)$")
 _WORD: Final = re.compile(r"\S+")
-DENIED_WORDS: Final = 12  # from the start of a sentence: what denies it stands before one of them
+DENIED_WORDS: Final = 12  # from the start of a sentence: its denial comes before one of them
 _ATTRIBUTE: Final = re.compile(r"(?:the )?user's (?P<noun>[\w -]{1,60}?) (?:is|are)(?: now)? ")
 _OF_OTHERS: Final = re.compile(
     r"(?:the )?user's "
@@ -62,7 +62,8 @@ _OF_ROLE: Final = frozenset({"job", "role", "profession", "occupation", "title"}
 
 
 class Slots(NamedTuple):
-    """``slot`` is of what is preferred or said, ``other`` of what comes after it; empty where there is none."""
+    """The slots of a memory: ``slot`` is that of what is preferred or said, ``other`` that of what comes after it;
+    empty if there is none."""
 
     slot: str = ""
     other: str = ""
@@ -78,7 +79,7 @@ class _Preference:
 
 
 def find_slots(text: str, category: str, named: str = "") -> Slots:
-    """Of a memory with this text. ``named``: the slot that the form names in which it was said."""
+    """Find the slots of a memory with this text. ``named``: the slot that the form names in which it was said."""
     small = _simplify(text)
     if category == "preference":
         if named:
@@ -103,7 +104,7 @@ def meet(one: Slots, other: Slots) -> bool:
 
 
 def contradicts(one: str, other: str, category: str, slot: str = "") -> bool:
-    """True if two texts of a category whose slots meet say what cannot both be so. The same whichever comes first."""
+    """True if two texts of a category whose slots meet contradict each other. Symmetric."""
     if category not in PERSONAL:
         return _clash_in_claim(one, other, slot)
     first, second = _simplify(one), _simplify(other)
@@ -120,7 +121,7 @@ def contradicts(one: str, other: str, category: str, slot: str = "") -> bool:
 
 
 def retells(memory: str, said: str, category: str) -> bool:
-    """True if a memory says of its slot what is ``said`` of the same slot, or more."""
+    """True if a memory says what is ``said`` of the same slot, or more."""
     ours, theirs = _simplify(memory), _simplify(said)
     if category != "preference":
         return not _is_denied(ours, theirs) and _stems_told(theirs) <= _stems_told(ours)
@@ -132,19 +133,19 @@ def retells(memory: str, said: str, category: str) -> bool:
 
 
 def denied_by(text: str) -> str:
-    """Return what a sentence says to be so no longer, as a sentence; empty where it says no such thing."""
+    """Return what a sentence says to be no longer true, as a sentence; "" if it does not say that."""
     found = _NO_LONGER.search(text)
     return f"{text[: found.start()]}{text[found.end() :]}" if found else ""
 
 
 def list_denials(text: str) -> list[str]:
-    """The sentences that say this one to be so no longer."""
+    """Return the sentences that say that this one is no longer true."""
     starts = [found.start() for found in islice(_WORD.finditer(text), DENIED_WORDS)]
     return [f"{text[:at]}no longer {text[at:]}" for at in starts]
 
 
 def read_value(text: str, category: str) -> tuple[frozenset[str], bool]:
-    """The stems of what a memory says of its slot, and whether it denies that."""
+    """Return the stems of what a memory says of its slot, and whether it denies that."""
     small = _simplify(text)
     preference = _read_preference(small) if category == "preference" else None
     if preference is not None:
@@ -153,7 +154,7 @@ def read_value(text: str, category: str) -> tuple[frozenset[str], bool]:
 
 
 def find_value(text: str, category: str) -> str:
-    """Return what a memory says of its slot, in its words; empty where it denies something, or no form tells."""
+    """Return what a memory says of its slot, in its words; "" if it denies something, or no form tells."""
     for claim in read_claims(text) if category not in PERSONAL else ():
         return "" if claim.is_denied else claim.value
     small = _simplify(text)
@@ -168,7 +169,7 @@ def find_value(text: str, category: str) -> str:
 
 
 def head_stem(phrase: str) -> str:
-    """The stem of the head noun of a phrase; empty where it has none."""
+    """Return the stem of the head noun of a phrase; "" if it has none."""
     words = [word for word in words_of(_QUALIFIER.split(f" {phrase} ", maxsplit=1)[0]) if word not in DETERMINERS]
     while len(words) > 1 and (words[-1].isdigit() or is_adjective(words[-1]) or is_closed_class(words[-1])):
         words.pop()
@@ -176,7 +177,7 @@ def head_stem(phrase: str) -> str:
 
 
 def _simplify(text: str) -> str:
-    """In small letters, and without the `anymore` of what is denied."""
+    """Return the text in lower case, without the `anymore` of a denial."""
     return _ANYMORE.sub("", " ".join(text.lower().replace("’", "'").strip(" .!").split()))
 
 
@@ -199,13 +200,13 @@ def _read_preference(small: str) -> _Preference | None:
 
 
 def _cut(text: str, at: re.Pattern[str]) -> tuple[str, str]:
-    """Return what stands before and after the words that part it."""
+    """Split a text at the words that the pattern finds; return what is before and after them."""
     found = at.search(text)
     return (text[: found.start()], text[found.end() :]) if found else (text, "")
 
 
 def _clash(one: _Preference, other: _Preference) -> bool:
-    """True if the first, or what it says of the second's other, cannot be so beside the second."""
+    """True if the first, or what it says of the second's other, cannot be true beside the second."""
     ours, theirs = set(content_stems(one.chosen)), set(content_stems(other.chosen))
     if not ours or not theirs or not _may_be_one_case(one.qualifier, other.qualifier):
         return False
@@ -213,14 +214,14 @@ def _clash(one: _Preference, other: _Preference) -> bool:
     if rejected and not one.is_denied and not other.is_denied and (ours <= rejected or rejected <= ours):
         return not (theirs <= ours)
     if one.is_denied and not other.is_denied:
-        return ours <= theirs  # who hates coffee does not like black coffee
+        return ours <= theirs  # not liking coffee excludes black coffee
     if one.is_denied or other.is_denied or not (one.is_choice and other.is_choice):
         return False
     return head_stem(one.chosen) == head_stem(other.chosen) and not (ours <= theirs or theirs <= ours)
 
 
 def _may_be_one_case(one: str, other: str) -> bool:
-    """Tabs in Go and spaces in Python are no contradiction."""
+    """True unless the qualifiers differ: tabs in Go and spaces in Python do not contradict each other."""
     first, second = set(content_stems(one)), set(content_stems(other))
     return not first or not second or bool(first & second)
 
@@ -243,7 +244,7 @@ def _identity_slot(small: str, named: str) -> str:
 
 
 def _find_named(small: str) -> str:
-    """The slot that a form would name, of a sentence that somebody wrote about the user."""
+    """Return the slot that a form would name, for a sentence that somebody wrote about the user."""
     if found := _ATTRIBUTE.match(small):
         words = found["noun"].split()
         return " ".join(map(single, words)) if words[-1] in english.ATTRIBUTES else ""
@@ -255,12 +256,12 @@ def _value_of(small: str) -> set[str]:
 
 
 def _phrase_of(small: str) -> str:
-    """Return what it says that something is; empty where it does not say so."""
+    """Return what it says that something is; "" if it does not say so."""
     return _QUALIFIER.split(f"{_object_of(small)} ", maxsplit=1)[0].strip()
 
 
 def _object_of(small: str) -> str:
-    """The same with what qualifies it."""
+    """Return the same with its qualifiers."""
     found = _IS_A.search(small) or _VALUE.search(small)
     return found["object"] if found else small.partition(" as ")[2]
 
@@ -270,8 +271,8 @@ def _stems_told(small: str) -> set[str]:
 
 
 def _clash_in_value(one: str, other: str) -> bool:
-    """True if they give it two values, or one denies the other's: who is no engineer is no thermal engineer either, and
-    may be a nurse."""
+    """True if they give it two values, or one denies the other's: not an engineer means not a thermal engineer either,
+    but maybe a nurse."""
     ours, theirs = _value_of(one), _value_of(other)
     if not _is_denied(one, other):
         return count_negations(one) % 2 == 0 and not _is_refined(ours, theirs)
@@ -301,7 +302,7 @@ def _is_denied(one: str, other: str) -> bool:
 
 
 def _clash_in_background(one: str, other: str) -> bool:
-    """Of these there are many; only of where somebody comes from there is one."""
+    """True if two backgrounds clash: people have many, but they come from only one place."""
     first, second = _COMES_FROM.search(one), _COMES_FROM.search(other)
     if first and second and first[1][:2] == second[1][:2]:
         return not _is_refined(set(content_stems(first["object"])), set(content_stems(second["object"])))

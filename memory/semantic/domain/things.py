@@ -1,4 +1,4 @@
-"""Judges the things that people like, use and are: whether they can be understood outside of the conversation."""
+"""Judges whether the things that people like, use and are can be understood outside the conversation."""
 
 import re
 from itertools import pairwise
@@ -18,7 +18,7 @@ _PREPOSED: Final = re.compile(
 
 
 def is_own_object(original: str, small: str) -> bool:
-    """Whether a thing that is liked or used can be understood outside of the conversation."""
+    """True if a thing that is liked or used can be understood outside the conversation."""
     words = [word.strip(",.") for word in small.split()]
     if not words or words[0] in english.POINTING_FIRST or words[0] in ("very", "so", "too"):
         return False
@@ -37,7 +37,7 @@ def is_own_object(original: str, small: str) -> bool:
 
 
 def is_value(value: str, spelled: str, *, allows_bare: bool) -> bool:
-    """Whether it says what something is, and not how it is at the moment."""
+    """True if it says what something is, and not how it is at the moment."""
     words = [word.strip(",.!\x10") for word in value.split()]
     first = words[0]
     if first in english.PASSING or first.endswith("n't") or first == "not":
@@ -67,7 +67,7 @@ def is_trade(head: str) -> bool:
 
 
 def head_of(thing: str) -> str:
-    """The last word of the noun phrase that begins there."""
+    """Return the last word of the noun phrase that begins there."""
     words = _LAST_WORDS.findall(_PREPOSED.split(thing, maxsplit=1)[0])
     end = next((at for at, word in enumerate(words) if at and is_participle(word)), len(words))
     return words[end - 1] if words else ""

@@ -2,6 +2,6 @@
 
 import os
 
-# Before anything here imports onnxruntime: it would report its use to its makers, and leave a file in the temporary
+# Before anything here imports onnxruntime: it would send telemetry to its makers, and leave a file in the temporary
 # folder.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"

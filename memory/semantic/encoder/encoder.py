@@ -1,4 +1,4 @@
-"""The encoder at work: texts to vectors, by onnxruntime, on one processor and outside the interpreter's lock."""
+"""Runs the encoder: texts to vectors, by onnxruntime, on one CPU and outside the interpreter's lock."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +14,12 @@ VOCABULARY: Final = "vocabulary"  # the model's metadata with its word pieces, o
 
 
 class Encoder:
-    """Safe to share among threads."""
+    """The encoder. Safe to share among threads."""
 
     def __init__(self, model: Path) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        # Without them a process takes 11 MB less after long texts, and each text as long as with them.
+        # Without arena and pattern a process takes 11 MB less after long texts, and no text takes longer.
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
         options.log_severity_level = 3  # errors: a warning would go to stderr
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
@@ -27,9 +27,9 @@ class Encoder:
         self._pieces = WordPieces(vocabulary[VOCABULARY].split("\n"))
 
     def encode_texts(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector of length 1 for each; one of zeros for a text without any word piece. Each text by itself: where
-        they are stacked, one that is filled up costs as much as the longest, and the scale of 8-bit numbers, hence the
-        vector, depends on its neighbours."""
+        """Return a vector of length 1 for each text; zeros for a text without any word piece. Each text runs by itself:
+        in a batch, a padded text costs as much as the longest, and the scale of 8-bit numbers, hence the vector,
+        depends on its neighbours."""
         return [self._run(self._pieces.encode_text(text)) for text in texts]
 
     def encode_query(self, text: str) -> list[float]:

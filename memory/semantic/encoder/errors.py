@@ -2,4 +2,4 @@
 
 
 class EncoderUnavailable(Exception):
-    """It cannot be used here. ``str()`` is one line for operators: why, and how to mend it."""
+    """The encoder cannot be used here. ``str()`` is one line for operators: why, and how to fix it."""

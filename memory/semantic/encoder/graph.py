@@ -1,4 +1,4 @@
-"""The encoder's computation as an ONNX graph, made from the published weights, with 8-bit weights."""
+"""Builds the encoder's computation as an ONNX graph from the published weights, with 8-bit weights."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -52,8 +52,8 @@ class GraphBuilder:
 
 
 def build_graph(tensors: Tensors, vocabulary: Sequence[str]) -> onnx.ModelProto:
-    """In full precision. Its input is ``pieces``, the ids of one text, (n,); its output ``vector``, (384,) and of
-    length 1. One text a run: so there is nothing to mask, and no vector depends on its neighbours in a batch."""
+    """Build the graph in full precision. Its input is ``pieces``, the ids of one text, (n,); its output ``vector``,
+    (384,) and of length 1. One text a run: so nothing is masked, and no vector depends on its neighbours in a batch."""
     build = GraphBuilder()
     hidden = embed_pieces(build, tensors)
     for layer in range(LAYERS):
@@ -74,7 +74,7 @@ def build_graph(tensors: Tensors, vocabulary: Sequence[str]) -> onnx.ModelProto:
 
 
 def embed_pieces(build: GraphBuilder, tensors: Tensors) -> str:
-    """(n, 384): each piece's embedding, and its position's. All are of the same segment."""
+    """Add, as (n, 384), each piece's embedding and its position's. All are of the same segment."""
     words = build.add("Gather", build.constant(tensors["embeddings.word_embeddings.weight"]), "pieces")
     segment = tensors["embeddings.token_type_embeddings.weight"][0]
     positions = build.constant(tensors["embeddings.position_embeddings.weight"] + segment)
@@ -92,7 +92,7 @@ def add_layer(build: GraphBuilder, hidden: str, tensors: Tensors, prefix: str) -
 
 
 def attend(build: GraphBuilder, hidden: str, tensors: Tensors, prefix: str) -> str:
-    """Self-attention of 12 heads of 32. Queries, keys and values are one product, since each input is made 8-bit
+    """Add self-attention of 12 heads of 32. Queries, keys and values are one product, since each input is quantised
     anew for each product."""
     (query, query_bias), key, value = (linear(tensors, f"{prefix}self.{part}.") for part in ("query", "key", "value"))
     scale = np.float32(HEAD_WIDTH**-0.5)
@@ -107,7 +107,7 @@ def attend(build: GraphBuilder, hidden: str, tensors: Tensors, prefix: str) -> s
 
 
 def linear(tensors: Tensors, prefix: str) -> tuple[Array, Array]:
-    """Weights as (inputs, outputs), and biases."""
+    """Return weights as (inputs, outputs), and biases."""
     return tensors[prefix + "weight"].T, tensors[prefix + "bias"]
 
 
@@ -121,8 +121,9 @@ def normalize(build: GraphBuilder, hidden: str, tensors: Tensors, prefix: str) -
 
 
 def quantize(model: onnx.ModelProto) -> bytes:
-    """The same graph with 8-bit weights, those of a product with a scale for each of its outputs: 24 MB, not 90."""
-    logging.disable(logging.WARNING)  # it advises on what is already so
+    """Return the same graph with 8-bit weights, those of a product with a scale for each of its outputs: 24 MB, not
+    90."""
+    logging.disable(logging.WARNING)  # it warns about what is done already
     try:
         with TemporaryDirectory() as folder:
             target = Path(folder) / "quantized.onnx"

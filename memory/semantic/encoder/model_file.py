@@ -1,4 +1,5 @@
-"""The encoder's file in the home: made once from the published weights, checked by its digest whenever it is loaded."""
+"""The encoder's file in the home: built once from the published weights, and checked against its digest at every
+load."""
 
 import fcntl
 import hashlib
@@ -18,13 +19,13 @@ FOLDER: Final = "encoder"  # in the home
 MODEL: Final = "minilm-384-int8.onnx"
 DIGEST: Final = MODEL + ".sha256"
 SOURCES: Final = Path(__file__).resolve().parents[3]
-MAKING_MAX_S: Final = 120.0  # it takes two seconds; on a machine that is busy, a minute
+MAKING_MAX_S: Final = 120.0  # it takes two seconds; on a busy machine, a minute
 
 
 def find_model(home: Path) -> Path:
-    """The file, which is as it was made; made first where it is not there yet. Blocks for seconds then.
+    """Return the unchanged file; build it first if it does not exist, which blocks for seconds.
 
-    Raises EncoderUnavailable where it cannot be made, or was changed."""
+    Raises EncoderUnavailable if it cannot be built, or was changed."""
     model, digest = home / FOLDER / MODEL, home / FOLDER / DIGEST
     if not (model.exists() and digest.exists()):
         make_apart(home)
@@ -42,13 +43,13 @@ def find_model(home: Path) -> Path:
 
 
 def remove_model(home: Path) -> None:
-    """Whoever needs it next makes it anew."""
+    """Remove the file; the next process that needs it builds it anew."""
     for name in (MODEL, DIGEST):
         (home / FOLDER / name).unlink(missing_ok=True)
 
 
 def make_apart(home: Path) -> None:
-    """In a process of its own, since making it takes some 670 MB, of which a process would keep much."""
+    """Build the file in a process of its own, since that takes some 670 MB, much of which a process would keep."""
     try:
         made = subprocess.run(
             [sys.executable, "-m", __name__, str(home)],
@@ -68,7 +69,7 @@ def make_apart(home: Path) -> None:
 
 
 def make_model(home: Path) -> None:
-    """Unless another process does it first. Raises EncoderUnavailable, OSError."""
+    """Build the file unless another process does it first. Raises EncoderUnavailable, OSError."""
     folder = home / FOLDER
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
@@ -76,13 +77,13 @@ def make_model(home: Path) -> None:
         if (folder / MODEL).exists() and (folder / DIGEST).exists():
             return
         content = build()
-        # The digest first: a file without one would be made again, one with an older one be refused.
+        # The digest first: a file without one would be built again, one with an older digest be refused.
         write_whole(folder / DIGEST, hashlib.sha256(content).hexdigest().encode())
         write_whole(folder / MODEL, content)
 
 
 def build() -> bytes:
-    # Here, not above: whoever only reads the file does without them.
+    # Imported here, not above: processes that only read the file do without.
     from memory.semantic.encoder.graph import build_graph, quantize
     from memory.semantic.encoder.weights import read_published
 
@@ -91,7 +92,7 @@ def build() -> bytes:
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """All of it or nothing."""
+    """Write all of it or nothing."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
     try:
         with os.fdopen(handle, "wb") as unfinished:

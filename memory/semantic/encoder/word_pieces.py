@@ -1,4 +1,4 @@
-"""Texts as the ids of word pieces: BERT's uncased WordPiece tokenization, as the encoder was trained with."""
+"""Splits texts into the ids of word pieces: BERT's uncased WordPiece tokenization, as the encoder was trained with."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ WORD_CHARACTERS_MAX: Final = 100  # a longer word is unknown
 TEXT_MAX: Final = 256  # pieces of a text
 QUERY_MAX: Final = 48  # pieces of a query: half from its beginning, half from its end
 PIECE_CHARACTERS: Final = (
-    40  # more than a piece has in the mean, by far: where a long text can be cut before it is read
+    40  # far more than a piece has on average: allows to cut a long text before it is read through
 )
 # Written without spaces: each of these characters is a word.
 IDEOGRAPHS: Final = re.compile(
@@ -23,14 +23,16 @@ ASCII_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 class Spelling(dict[int, str]):
-    """For ``str.translate``: what stands for a character. Rare ones are not kept, so that it stays small."""
+    """A table for ``str.translate`` with the replacements of characters. Rare ones are not stored, so that it stays
+    small."""
 
     def __missing__(self, code: int) -> str:
         return spell(chr(code))
 
 
 def spell(character: str) -> str:
-    """In small letters without accents; spaces around what is a word by itself; empty for a control character."""
+    """Return the character in lower case without accents, with spaces around it if it is a word by itself; "" for a
+    control character."""
     if character in "\t\n\r":
         return " "
     if character == "\ufffd" or unicodedata.category(character).startswith("C"):
@@ -63,12 +65,12 @@ class WordPieces:
         self._unknown, self._begin, self._end = self._ids[UNKNOWN], self._ids[BEGIN], self._ids[END]
 
     def encode_text(self, text: str) -> list[int]:
-        """The ids of its first pieces, between those of the marks for beginning and end. Empty where no piece is
+        """Return the ids of its first pieces, between those of the marks for beginning and end. Empty if no piece is
         known, because all such texts would have the same vector."""
         return self._enclose(list(islice(self._read(text), TEXT_MAX)))
 
     def encode_query(self, text: str) -> list[int]:
-        """Like ``encode_text``, of a long text its beginning and its end: there people say what they want."""
+        """Like ``encode_text``, but with the beginning and the end of a long text: there people say what they want."""
         half = QUERY_MAX // 2
         if len(text) > 2 * half * PIECE_CHARACTERS:
             text = f"{text[: half * PIECE_CHARACTERS]} {text[-half * PIECE_CHARACTERS :]}"
@@ -89,7 +91,7 @@ class WordPieces:
                 yield from self._split(word)
 
     def _split(self, word: str) -> list[int]:
-        """The longest piece that it begins with, then the longest that continues it, and so on."""
+        """Return the longest piece that the word begins with, then the longest that continues it, and so on."""
         if len(word) > WORD_CHARACTERS_MAX:
             return [self._unknown]
         pieces: list[int] = []

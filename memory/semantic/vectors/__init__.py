@@ -1,1 +1,1 @@
-"""Texts as vectors: what makes them, where they are kept, the queue of those that are still to be made."""
+"""Texts as vectors: the embedders, the tables, and the queue of texts that wait."""

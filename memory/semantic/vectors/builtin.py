@@ -1,5 +1,4 @@
-"""The embedder that comes with Festinger: a sentence encoder, all-MiniLM-L6-v2 with 8-bit weights. A process loads it
-when it first needs it."""
+"""The built-in embedder: a sentence encoder, all-MiniLM-L6-v2 with 8-bit weights. A process loads it on first use."""
 
 import logging
 import threading
@@ -29,17 +28,18 @@ class Loader:
     def __init__(self) -> None:
         self.encoder: Encoder | None = None
         self._lock = threading.Lock()
-        self._next_try = 0.0  # of those in the background, by the monotonic clock
+        self._next_try = 0.0  # of loads in the background, by the monotonic clock
 
     def load(self) -> "Encoder":
-        """Blocks for a second; where the file has to be made, for some. Raises LlmError."""
+        """Load the encoder. Blocks for a second; for a few if the file has to be built. Raises LlmError."""
         with self._lock:
             if self.encoder is None:
                 self.encoder = open_encoder(settings.HOME)
             return self.encoder
 
     def load_in_background(self) -> None:
-        """Returns at once. Called again, it does nothing while it loads, and for a minute after it failed."""
+        """Start to load. Returns at once. Called again, it does nothing while it loads, and for a minute after it
+        failed."""
         now = time.monotonic()
         if self.encoder is None and now >= self._next_try:
             self._next_try = now + TRY_AGAIN_S
@@ -48,12 +48,12 @@ class Loader:
     def _try_to_load(self) -> None:
         try:
             self.load()
-        except LlmError as error:  # the worker meets the same, and says so in /health
+        except LlmError as error:  # the worker meets the same error, and reports it in /health
             logger.warning("encoder.not_loaded", extra={"error": str(error)})
 
 
 def open_encoder(home: Path) -> "Encoder":
-    """Raises LlmError."""
+    """Open the encoder. Raises LlmError."""
     try:
         from memory.semantic.encoder.encoder import Encoder
     except ImportError as error:
@@ -68,7 +68,7 @@ LOADER: Final = Loader()
 
 
 def load() -> None:
-    """Loads it, unless it is loaded. Blocks. Raises LlmError."""
+    """Load the encoder if necessary. Blocks. Raises LlmError."""
     LOADER.load()
 
 
@@ -81,18 +81,18 @@ def is_loaded() -> bool:
 
 
 def embed(texts: Sequence[str]) -> list[list[float]]:
-    """A vector for each text, of its first 256 word pieces; one of zeros for a text without any. Takes 2 ms for a short
-    one, 50 for a long one. Raises LlmError."""
+    """Return a vector for each text, of its first 256 word pieces; zeros for a text without any. Takes 2 ms for a short
+    text, 50 for a long one. Raises LlmError."""
     return LOADER.load().encode_texts(texts)
 
 
 def embed_query(text: str) -> list[float]:
-    """Like ``embed``, of the first and last 24 word pieces, for what must be known soon. Raises LlmError."""
+    """Like ``embed``, but of the first and last 24 word pieces, for callers in a hurry. Raises LlmError."""
     return LOADER.load().encode_query(text)
 
 
 def remake() -> None:
-    """Makes the file in the home anew, and loads it. Raises LlmError."""
+    """Build the file in the home anew, and load it. Raises LlmError."""
     remove_model(settings.HOME)
     LOADER.encoder = None
     LOADER.load()

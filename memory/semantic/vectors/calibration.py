@@ -1,4 +1,4 @@
-"""The likeness that an embedder sees by chance: of questions and messages that have nothing to do with each other."""
+"""Measures the likeness that an embedder sees by chance: between unrelated questions and messages."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,14 +11,14 @@ from memory.semantic.domain.noise import Noise
 TEXTS: Final = Path(__file__).parent / "calibration"
 
 
-# Measured by manage.py calibrate_embedder. Of the questions and messages of different people in
+# Measured by manage.py calibrate_embedder. For the questions and messages of different people in
 # benchmarks/retrieval_weeks.txt it is 0.057 and 0.081, of the same person's 0.082 and 0.104.
 BUILTIN_NOISE: Final = Noise(0.051, 0.079)
 
 
 def measure_noise(embed: Callable[[Sequence[str]], Sequence[Sequence[float]]]) -> Noise:
-    """Over all 7,200 pairs of the shipped questions and messages. Embeds 180 texts; raises what that raises, and
-    Unreadable where every pair is as alike."""
+    """Measure over all 7,200 pairs of the shipped questions and messages. Embeds 180 texts; raises the embedder's
+    errors, and Unreadable if every pair is equally alike."""
     questions, messages = read_lines("questions.txt"), read_lines("messages.txt")
     vectors = embed([*questions, *messages])
     asked, said = vectors[: len(questions)], vectors[len(questions) :]

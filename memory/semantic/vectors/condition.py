@@ -1,4 +1,4 @@
-"""Whether texts are found by what they mean, and what is in the way: for ``/health`` and the home page."""
+"""Reports, for ``/health`` and the home page, whether texts are found by meaning, and if not, why."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from memory.semantic.vectors.schema import EXTENSION, Extension, describe_lack
 
-COUNTED_MAX: Final = 10_000  # texts that wait: more are not counted
+COUNTED_MAX: Final = 10_000  # waiting texts: more are not counted
 CONDITION: Final = f"""
     SELECT
         to_regclass('memory_vector') IS NOT NULL,
@@ -20,8 +20,8 @@ CONDITION: Final = f"""
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """``embedder`` is empty where there is none; ``error``: why vectors are missing, empty where none are. ``waiting``:
-    texts, at most COUNTED_MAX."""
+    """The condition. ``embedder`` is empty if there is none; ``error``: why vectors are missing, empty if none are.
+    ``waiting``: texts, at most COUNTED_MAX."""
 
     embedder: str
     dimensions: int | None
@@ -39,7 +39,7 @@ class Condition:
 
 
 def read_condition(row: Sequence[Any], setting: str) -> Condition:
-    """From a row of CONDITION. ``setting``: the embedder's."""
+    """Read the condition from a row of CONDITION. ``setting``: the embedder's."""
     has_tables, installed, available, waiting, name, dimensions, error = row
     if setting == "none":
         return Condition("", None, 0, "", True)

@@ -1,5 +1,5 @@
-"""What turns texts into vectors, as the setting ``embedder`` names it: ``builtin``, ``upstream:MODEL``, ``model:ID`` of
-a language model, or ``none``."""
+"""The embedders that the setting ``embedder`` can name: ``builtin``, ``upstream:MODEL``, ``model:ID`` of a language
+model, or ``none``."""
 
 from collections.abc import Sequence
 from math import isfinite, sqrt
@@ -15,13 +15,13 @@ BUILTIN: Final = "builtin"
 NONE: Final = "none"
 UPSTREAM: Final = "upstream:"
 MODEL: Final = "model:"
-CHARACTERS_MAX: Final = 2_000  # of one text: what comes first says what it is about
+CHARACTERS_MAX: Final = 2_000  # of one text: its beginning says what it is about
 
 __all__ = ["BUILTIN", "MODEL", "NONE", "UPSTREAM", "LlmError", "embed", "name_of", "setting_of"]
 
 
 def name_of(setting: str) -> str:
-    """As its vectors are marked. Raises Misconfigured where the language model is gone."""
+    """Return the name that marks the embedder's vectors. Raises Misconfigured if the language model is gone."""
     if setting == BUILTIN:
         return builtin.NAME
     return setting if setting.startswith(UPSTREAM) else f"{setting} {find_model(setting)}"
@@ -32,7 +32,7 @@ def setting_of(name: str) -> str:
 
 
 def find_model(setting: str) -> LanguageModel:
-    """Raises Misconfigured."""
+    """Find the language model of a setting. Raises Misconfigured."""
     if setting.startswith(UPSTREAM):
         return LanguageModel(provider=LanguageModel.Provider.OLLAMA, model_name=setting.removeprefix(UPSTREAM))
     key = setting.removeprefix(MODEL)
@@ -43,8 +43,8 @@ def find_model(setting: str) -> LanguageModel:
 
 
 def embed(setting: str, texts: Sequence[str], timeout_s: float) -> list[list[float]]:
-    """A vector of length 1 for each text, all of as many dimensions; one of zeros for a text that says nothing.
-    Raises LlmError. The setting is not ``none``."""
+    """Return a vector of length 1 for each text, all with the same number of dimensions; zeros for a text that says
+    nothing. Raises LlmError. The setting must not be ``none``."""
     texts = [text[:CHARACTERS_MAX] for text in texts]
     vectors = builtin.embed(texts) if setting == BUILTIN else embed_texts(find_model(setting), texts, timeout_s)
     dimensions = {len(vector) for vector in vectors}
@@ -56,7 +56,7 @@ def embed(setting: str, texts: Sequence[str], timeout_s: float) -> list[list[flo
 
 
 def scale(vector: Sequence[float]) -> list[float]:
-    """To length 1. Raises Unreadable."""
+    """Scale a vector to length 1. Raises Unreadable."""
     length = sqrt(sum(number * number for number in vector))
     if not isfinite(length):
         raise Unreadable("A vector in the answer has numbers that are none.")

@@ -26,11 +26,11 @@ logger = logging.getLogger(__name__)
 BATCH: Final = 64
 LEASE_S: Final = 120.0  # longer than one request may take
 REQUEST_S: Final = 60.0
-RUN_S: Final = 20.0  # of one run, so that a worker stops soon; the next one goes on
+RUN_S: Final = 20.0  # per run, so that a worker stops soon; the next run continues
 PAUSE: Final = timedelta(seconds=15)  # after a failure that is not one text's
-# Of one text that its embedder refuses.
+# For one text that its embedder refuses.
 RETRY_AFTER: Final = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(days=1))
-CLEARED: Final = 10_000  # rows of one statement
+CLEARED: Final = 10_000  # rows per statement
 
 # An array, not IN: see memory/db/claims.py.
 CLAIM: Final = """
@@ -49,8 +49,8 @@ STORE: Final = """
     WHERE EXISTS (SELECT FROM {kind} WHERE {kind}.id = made.id)
     ON CONFLICT (id) DO UPDATE SET embedder_id = excluded.embedder_id, vector = excluded.vector
 """
-# Without what a message only quotes. A short one means little alone: it is embedded together with the user's message
-# before it in its conversation, as it is searched for.
+# Without quotations in a message. A short message means little alone: it is embedded together with the user's message
+# before it in its conversation, and searched for in the same way.
 TEXTS: Final[dict[str, str]] = {
     TextKind.MEMORY: "SELECT id, text, ARRAY[]::int[], '' FROM memory WHERE id = ANY(%s)",
     TextKind.EPISODE: f"""
@@ -64,7 +64,7 @@ TEXTS: Final[dict[str, str]] = {
         WHERE said.id = ANY(%s)
     """,
 }
-# Not what was said anew while it was embedded: then the trigger has set ``attempts`` back.
+# Not texts that were changed while they were embedded: for those the trigger has reset ``attempts``.
 FINISH: Final = """
     DELETE FROM pending_embedding waiting USING unnest(%(ids)s::bigint[], %(attempts)s::int[]) done (id, attempts)
     WHERE kind = %(kind)s AND row = done.id AND waiting.attempts = done.attempts
@@ -87,8 +87,8 @@ class Waiting:
 
 
 def embed_due(most: float = inf) -> int:
-    """Embeds what waits, about ``most`` texts, for at most ``RUN_S`` seconds; how many. First it looks which embedder
-    the setting names, so that a change of it begins here."""
+    """Embed about ``most`` waiting texts, for at most ``RUN_S`` seconds; return how many. First follows the setting, so
+    that a change of the embedder begins here."""
     end = time.monotonic() + RUN_S
     embedder = follow_setting()
     if embedder is None or is_resting(embedder):
@@ -108,7 +108,6 @@ def embed_due(most: float = inf) -> int:
 
 
 def is_due(kind: str | None = None) -> bool:
-    """True if a text is due."""
     due = PendingEmbedding.objects.filter(next_attempt_at__lte=Now())
     return (due if kind is None else due.filter(kind=kind)).exists()
 
@@ -121,7 +120,7 @@ def is_resting(embedder: Embedder) -> bool:
 
 
 def follow_setting() -> Embedder | None:
-    """The embedder of the setting, made current; None where there is none. All texts wait for a new one."""
+    """Make the setting's embedder current and return it; None if there is none. All texts wait for a new one."""
     setting = Config.tuning().embedder
     current = Embedder.objects.filter(is_current=True).first()
     if setting == embedders.NONE or not schema.has_tables():
@@ -160,14 +159,14 @@ def change_embedder(name: str) -> Embedder:
 
 
 def fill() -> None:
-    """All memories, and as many episodes as are embedded, wait for new vectors."""
+    """Queue all memories, and as many episodes as are embedded, for new vectors."""
     with connection.cursor() as cursor:
         cursor.execute(FILL, [oldest_embedded()])
 
 
 @transaction.atomic
 def embed_anew() -> None:
-    """Forgets how many dimensions the current embedder has, with all of its vectors: the model behind it is another."""
+    """Forget the current embedder's number of dimensions, with all of its vectors: the model behind it has changed."""
     for embedder in Embedder.objects.filter(is_current=True):
         with connection.cursor() as cursor:
             for table in schema.TABLES if schema.has_tables() else ():
@@ -181,7 +180,8 @@ def embed_anew() -> None:
 
 
 def calibrate(embedder: Embedder) -> bool:
-    """Measures which likeness it sees by chance, and keeps it; False where it cannot be asked now, as it then says."""
+    """Measure and store the likeness that the embedder sees by chance; False if it cannot be asked now, which it then
+    reports."""
     setting = embedders.setting_of(embedder.name)
 
     def embed_in_batches(texts: Sequence[str]) -> list[list[float]]:
@@ -201,14 +201,14 @@ def calibrate(embedder: Embedder) -> bool:
 
 
 def oldest_embedded() -> int:
-    """Episodes with ids up to this one are not embedded, since there are enough newer ones."""
+    """Return the id up to which episodes are not embedded, since there are enough newer ones."""
     most = Config.tuning().vector_episodes_max
     ids = Episode.objects.order_by("-id").values_list("id", flat=True)
     return next(iter(ids[most : most + 1]), 0)
 
 
 def prune_vectors() -> int:
-    """Deletes the vectors of episodes for which there are enough newer ones; how many."""
+    """Delete the vectors of episodes for which there are enough newer ones; return how many."""
     if not schema.has_tables() or not (floor := oldest_embedded()):
         return 0
     PendingEmbedding.objects.filter(kind=TextKind.EPISODE, row__lte=floor).delete()
@@ -226,7 +226,7 @@ def complain(embedder: Embedder, error: str) -> None:
 
 
 def claim(kind: str, floor: int) -> list[Waiting]:
-    """The newest texts that are due, for nobody else until the lease is over."""
+    """Claim the newest texts that are due until the lease is over."""
     with connection.cursor() as cursor:
         cursor.execute(CLAIM, {"kind": kind, "floor": floor, "batch": BATCH, "lease": LEASE_S})
         attempts = dict(cursor.fetchall())
@@ -242,7 +242,8 @@ def claim(kind: str, floor: int) -> list[Waiting]:
 
 
 def embed_batch(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> bool:
-    """True if the embedder works. A single text that it refuses is put off, which says nothing about the embedder."""
+    """Embed a batch; True if the embedder works. A single text that it refuses is put off, which says nothing about the
+    embedder."""
     try:
         embed_and_store(embedder, kind, batch)
         return True
@@ -259,7 +260,8 @@ def embed_batch(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> bool
 
 
 def embed_singly(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> bool:
-    """One text of a batch may spoil it. False where the first two fail: then it is not the texts."""
+    """Embed texts one by one, because one may spoil a batch. False if the first two fail: then the texts are not to
+    blame."""
     refused: list[tuple[Waiting, str]] = []
     for at, waiting in enumerate(batch):
         try:
@@ -275,7 +277,7 @@ def embed_singly(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> boo
 
 
 def embed_and_store(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> None:
-    """Raises LlmError."""
+    """Embed and store a batch. Raises LlmError."""
     setting = embedders.setting_of(embedder.name)
     vectors = embedders.embed(setting, [waiting.text for waiting in batch], REQUEST_S)
     dimensions = len(vectors[0])
@@ -302,7 +304,7 @@ def embed_and_store(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> 
 
 
 def put_back(kind: str, batch: Sequence[Waiting]) -> None:
-    """As if nobody had taken them."""
+    """Put the texts back as if nobody had taken them."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE pending_embedding SET attempts = greatest(attempts - 1, 0), next_attempt_at = statement_timestamp()"

@@ -1,5 +1,5 @@
-"""The tables of the vectors, which need Postgres' extension ``vector``: made by ``prepare`` where it can be had.
-Without it, what was said is found by its words only."""
+"""The tables of the vectors, which need the Postgres extension ``vector``: ``prepare`` creates them if it is available.
+Without it, episodes and memories are found by their words only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from memory.db.connections import fetch_rows, first_line
 from memory.models import Embedder
 
 EXTENSION: Final = "vector"
-LEAST_VERSION: Final = (0, 8)  # the first whose index goes on where a filter leaves too little
+LEAST_VERSION: Final = (0, 8)  # the first whose index scan continues if a filter leaves too little
 TABLES: Final = ("memory_vector", "episode_vector")
 
 # The type has no number of dimensions: embedders differ in it. An index has, by a cast.
@@ -42,7 +42,7 @@ VERSIONS: Final = "SELECT installed_version, default_version FROM pg_available_e
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Of pgvector in this database; empty where it is not installed, or cannot be."""
+    """The version of pgvector in this database; empty if it is not installed, or not available."""
 
     installed: str = ""
     available: str = ""
@@ -72,7 +72,7 @@ def has_tables() -> bool:
 
 
 def make_tables() -> str:
-    """Installs the extension and adds the tables; what is in the way, empty where they are there."""
+    """Install the extension and add the tables; return what is in the way, "" if they exist."""
     if has_tables():
         return ""
     extension = find_extension()
@@ -84,7 +84,7 @@ def make_tables() -> str:
                 change = "ALTER EXTENSION vector UPDATE" if extension.installed else "CREATE EXTENSION vector"
                 cursor.execute(change)
             cursor.execute(MAKE_TABLES)
-            # Whatever was there before the tables is to be embedded, too: the worker finds no current embedder.
+            # Texts from before the tables are to be embedded, too: the worker finds no current embedder.
             Embedder.objects.update(is_current=False)
     except Error as error:
         return f"pgvector could not be installed: {first_line(error)}"
@@ -92,7 +92,7 @@ def make_tables() -> str:
 
 
 def describe_lack(extension: Extension) -> str:
-    """Why there are no vectors in this database."""
+    """Return why there are no vectors in this database."""
     least = ".".join(map(str, LEAST_VERSION))
     if not extension.available:
         return "Postgres does not have the extension pgvector"
@@ -102,7 +102,7 @@ def describe_lack(extension: Extension) -> str:
 
 
 def add_index(embedder: Embedder) -> None:
-    """An index for each table, of this embedder's vectors alone."""
+    """Add an index for each table, on this embedder's vectors only."""
     with connection.cursor() as cursor:
         for table in TABLES:
             cursor.execute(
@@ -113,12 +113,12 @@ def add_index(embedder: Embedder) -> None:
 
 
 def write_vector(vector: Sequence[float]) -> str:
-    """Write the vector as a halfvec is written, with the four digits that one keeps."""
+    """Write the vector as Postgres writes a halfvec, with the four digits that it keeps."""
     return f"[{','.join([f'{number:.4g}' for number in vector])}]"
 
 
 def drop_unused() -> None:
-    """The indexes and rows of earlier embedders of which no vector is left."""
+    """Drop the indexes and rows of earlier embedders that have no vectors left."""
     for embedder in Embedder.objects.filter(is_current=False):
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(

@@ -1,4 +1,4 @@
-"""Adjectives: how they are told from nouns, and which of them do not tell things apart."""
+"""Adjectives: how to tell them from nouns, and which of them do not tell things apart."""
 
 from memory.domain.text.function_words import split_words
 
@@ -36,11 +36,11 @@ NOUNS_LIKE_ADJECTIVES = split_words(
     "wearable wish withdrawal"
 )
 
-# What has such a one is not so now.
+# Something with one of these is not so now.
 NO_MORE = split_words("former future alleged erstwhile onetime potential prospective would-be")
 
-# Of size, age, order, worth or generality: `an old mail relay` is a mail relay. Others tell kinds apart and are kept:
-# `a virtual machine`, `a legal entity`, `a nightly job`.
+# Adjectives of size, age, order, worth or generality: `an old mail relay` is a mail relay. Others tell kinds apart and
+# are kept: `a virtual machine`, `a legal entity`, `a nightly job`.
 DESCRIPTIVE = split_words(
     "able actual additional advanced aging amazing ancient annoying artful awesome awful bad basic beloved best better "
     "big biggest boring brand-new brief bright brilliant broad broken busy central certain charming cheap cheapest "
@@ -70,7 +70,7 @@ DESCRIPTIVE = split_words(
 )
 # Nouns of qualities and acts, however rare: `portability is a concern`.
 ABSTRACT_ENDINGS = ("ability", "ibility", "ization", "isation", "ation", "ition", "iness", "ivity", "icity", "ality")
-# No adverbs, though they end in -ly.
+# Not adverbs, though they end in -ly.
 LY_NOUNS = split_words(
     "ally anomaly assembly belly bully butterfly early family firefly gully italy jelly july lily monopoly only rally "
     "reply supply"

@@ -1,15 +1,15 @@
-"""How English says that something has changed, that it is so only roughly, and that it holds for as long as nobody says
-otherwise: what tells a story that goes on from one that contradicts itself."""
+"""Phrases that say that something has changed, is so only roughly, or holds until further notice. They tell a project
+history that develops from one that contradicts itself."""
 
 ENDED = r"no longer|any ?more|any longer|instead"
 MOVED = r"switched|moved|migrated|replaced|renamed"
-# What is so from then on, in the place of what was.
+# True from then on, in place of what was true before.
 CHANGES = rf"\b(?:now|nowadays|these days|by now|switched|{ENDED})\b"
 FROM_NOW_ON = (
     r"(?:from now on(?:wards?)?|as of (?:now|today)|from (?:today|this point|here) on(?:wards?)?"
     r"|starting (?:now|today)|going forward|in (?:the )?future)"
 )
-# Whoever says so knows what was before: the last word settles it.
+# Whoever says so knows the earlier value: the last word decides.
 SAYS_CHANGE = (
     rf"(?:{CHANGES}|\b(?:{MOVED}|again|back|previously|formerly|used to be|going forward|as of|effective|actually"
     r"|correction|corrected|correcting|turns out|turned out|finally settled|after all|in the end|rather than"
@@ -22,7 +22,7 @@ SAYS_CHANGE = (
     r"|(?:the )?new (?!(?:to|york|zealand|delhi|relic|members?|users?|agents?|hires?|joiners?|developers?|accounts?"
     r"|customers?|clients?|tenants?|projects?)\b)\w+)\b)"
 )
-# Two such numbers need not contradict each other.
+# Two rough numbers need not contradict each other.
 SAYS_ROUGHLY = (
     r"(?:\b(?:about|approximately|approx|around|roughly|nearly|almost|some|circa|or so|at least|at most|up to|over"
     r"|under|more than|less than|fewer than|between|typically|usually|normally|on average|average|often|sometimes"

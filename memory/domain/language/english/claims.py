@@ -1,4 +1,4 @@
-"""The words of claims about what a definite phrase names."""
+"""The words of claims about definite phrases."""
 
 from memory.domain.language.english.modality import MAYBE
 from memory.domain.text.function_words import split_words
@@ -7,18 +7,18 @@ from memory.domain.text.function_words import split_words
 DONE_BY = (
     r"owned|maintained|run|led|managed|operated|hosted|handled|reviewed|supported|sponsored|administered|headed|chaired"
 )
-DONE_BY_ONE = frozenset({"owned", "led", "headed", "chaired"})  # of these there is one at a time
+DONE_BY_ONE = frozenset({"owned", "led", "headed", "chaired"})  # each has one at a time
 CHOSE = r"chose|picked|(?:decided|agreed|settled) on|(?:switched|moved) to"
-# They join the words of a subject.
+# These join the words of a subject.
 JOINING = split_words("of the for in on at to our my a")
-# What is meant by these changes with each conversation.
+# What these refer to changes with each conversation.
 PASSING = split_words(
     "problem problems issue issues question questions answer answers thing things point idea ideas result results "
     "reason reasons difference error errors bug bugs cause trick catch trouble solution solutions fix next first "
     "second last other best worst only same latest rest example examples case option options choice mistake weather "
     "think thinks know says likely user user's"
 ) | frozenset(MAYBE.split("|"))
-# The present of what lasts: `the limit is`, `the service listens on`.
+# The present tense of lasting states: `the limit is`, `the service listens on`.
 COPULAS = r"=|(?:is|are|has|have)(?:n['\u2019]t)?"
 STATES = (
     r"(?:accept|allow|answer|build|bundle|cache|cap|compile|connect|consist|contain|cost|cover|default"
@@ -29,13 +29,13 @@ STATES = (
     r"|target|terminate|throttle|time|tolerate|use|validate|wait|want|weigh|work|write)(?:e?s)?"
     r"|(?:appl|carr|retr)(?:y|ies)|reads"
 )
-# What was so at one time need not be so at another.
+# What was true at one time need not be true at another.
 PAST = (
     r"(?:was|were|had|did)(?:n['\u2019]t)?|been|failed|passed|succeeded|happened|occurred"
     r"|finished|started|ended|stopped|crashed|met|talked|discussed|reported|found|took|went|came"
     r"|broke|ran|fell|said|saw|got|made|gave"
 )
-# They open a sentence, or say since when it is so, and are no part of what it says.
+# These open a sentence, or say since when it is true, and are not part of what it says.
 DISCOURSE = split_words("now currently actually meanwhile today still already btw correction also just well so ok oh")
-# Before them stands what a sentence is about, behind them what it is.
+# The subject of a sentence comes before these, what it is comes after.
 BE = split_words("is are was were will be isn't aren't")

@@ -1,6 +1,6 @@
-"""How people and programs hand over a text that somebody else has written. Alternatives of regular expressions for text
-in small letters, a line between words that a blank may part; a few words of other languages in which pages and mails
-reach people who write English."""
+"""Phrases with which people and programs hand over a text that somebody else has written. Alternatives of regular
+expressions for lower-case text; an underscore marks an optional blank. Includes a few words of other languages in which
+pages and mails reach people who write English."""
 
 from memory.domain.language.english.requests import TASKS
 from memory.domain.text.function_words import AUXILIARIES, PRONOUNS, WH_WORDS, split_words
@@ -10,7 +10,7 @@ def _join(words: str) -> str:
     return "|".join(words.split()).replace("_", " ?")
 
 
-# What is asked for is done to a text, whatever the object.
+# These verbs ask for something to be done to a text, whatever the object.
 TEXT_VERBS = _join(
     r"""
     translate transcribe proof-?read spell-?check paraphrase summari[sz]e recap sum_up tl;?dr re-?phrase re-?word
@@ -19,20 +19,20 @@ TEXT_VERBS = _join(
 )
 # The same with what a text is to become.
 REMAKING = r"(?:convert|turn|transform|put)(?: (?:it|this|that)(?: \w+)?)? (?:to|into)"
-# Any other that asks for something: what it is done to decides.
+# Any other verb of a request: its object decides.
 VERBS = TASKS | split_words("help say tidy use")
-# Before the verb of a request.
+# What comes before the verb of a request.
 LEADS = (
     r"(?:(?:please|pls|kindly|now|then|next|ok|okay|hey|hi|hello|also|and|so|just|first|finally|quickly|briefly)[,:]? +"
     r"|(?:can|could|would|will) you (?:please |kindly |quickly |also )?"
     r"|(?:i|we)(?:'d| would)? (?:need|want|like)(?: you)? to |help me (?:to )?|let's |your (?:task|job) is to )*"
 )
-# With which these begin.
+# The first words of these.
 LEADING = split_words(
     "please pls kindly now then next ok okay hey hi hello also and so just first finally quickly briefly can could "
     "would will i we i'd we'd help let's your"
 )
-# What is done to what somebody else has said.
+# Verbs for responding to what somebody else has said.
 REPLYING = split_words("answer decline reply respond")
 # Kinds of text that others write.
 TEXTS = _join(
@@ -48,7 +48,7 @@ TEXTS = _join(
     tone transcripts? transcription translations? tweets? typos? web_pages? web_sites? wiki wording
     """
 )
-# What points at a text that stands before or after.
+# Words that point at a text before or after.
 POINTS_ON = (
     r"(?<!my )following|attached|pasted|quoted"
     r"|(?:below|beneath|underneath)(?= *(?:$|[.:,;!?)]|(?:is|are|and|in|into|as|for|to|from|with)\b))"
@@ -60,7 +60,7 @@ _ALONE = (
 )
 POINTS = rf"(?:this|these){_ALONE}"
 POINTS_LOOSELY = rf"(?:this|these|that|those|it){_ALONE}"
-# What programs put before what they have fetched, or were told.
+# What programs put before text that they have fetched or were told.
 SOURCES = _join(
     r"""
     context knowledge(?:_base)? memor(?:y|ies) search_results? results? retrieved data documents? inputs? resources?
@@ -68,13 +68,13 @@ SOURCES = _join(
     samples? tests?_data fixtures? feedback answers?
     """
 )
-# Of a line that is no mere title.
+# Words of a line that is not just a title.
 SPEAKS = (
     PRONOUNS | AUXILIARIES | WH_WORDS | split_words("my our let please thanks ok okay yes so i'm it's what's")
 ) - split_words("he she they them his her their may")
 # Words of English grammar that other languages have, too.
 FOREIGN_TOO = split_words("a am an as do in me no on or so to die de")
-# That somebody has sent something, or the speaker will; and as what.
+# Somebody has sent something, or the speaker will; and as what.
 RECEIVED = (
     r"(?:copied|got|found|received|pasted|took) (?:it|this|that|these) "
     r"|(?:wrote|writes|sent|sends|replied|answered|texted|emailed|mailed|posted)(?: \w+)? (?:me|us|back)\b"
@@ -94,7 +94,7 @@ TEXTS_ELSEWHERE = _join(
     """
 )
 THIS_ELSEWHERE = r"(?:diese[nrsm]?|ce|cet|cette|este|esta|questo|questa|quest'|dit|deze)"
-# With these a label is the speaker's own: `Note: ...`, `One more thing: ...`, `Our stack: ...`.
+# A label with one of these is the speaker's own: `Note: ...`, `One more thing: ...`, `Our stack: ...`.
 OWN_LABELS = split_words(
     """
     about actually again ah also anyway as background attention btw careful caution clarification constraint constraints
@@ -106,20 +106,20 @@ OWN_LABELS = split_words(
     two up update updates us wait warning way we well what who yes yesterday you
     """
 )
-# A letter begins so, on a line of its own.
+# The beginning of a letter, on a line of its own.
 GREETINGS = (
     r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|hallo|liebe[rs]?|sehr geehrte[rs]?|guten tag|moin"
     r"|bonjour|cher|chère|hola|querid[oa]|estimad[oa]|ciao|gentile|beste|olá)(?: [\w.'-]+){0,5}[,!]?"
 )
 # The lines above a mail.
 HEADERS = "subject|from|to|cc|bcc|betreff|von|an|objet|de|asunto|para|oggetto|date|sent"
-# The labels with which a prompt ends that a model is to go on with, and those of what is asked in it.
+# The labels that completion prompts end with, and those of the question in them.
 ANSWER_LABELS = _join(
     "answer response reply output result summary title question query passage thought completion translation ai"
     " assistant bot you json sql score label category verdict parts topics? entities keywords"
 )
 ASKED_LABELS = _join("question query human user input request task message instruction q")
-# What a system text means by all that comes.
+# How a system text refers to all input.
 ANY_MESSAGE = (
     r"\b(?:each|every|all|any|the) (?:\w+ )?(?:messages?|inputs?|reviews?|texts?|sentences?|lines?)\b"
     r"|\bwhatever (?:you|i|they|the)\b|\banything (?:you are given|i (?:send|paste|write))\b"

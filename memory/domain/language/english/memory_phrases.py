@@ -1,12 +1,11 @@
-"""What people say of themselves and of what they have agreed upon, in words that are to be remembered.
+"""Phrases in which people speak about themselves and their agreements, in words that are to be remembered.
 
-Patterns are for text in small letters, its apostrophes straight; lists of words name classes, not sentences anyone has
-seen.
+Patterns are for lower-case text with straight apostrophes; lists of words name classes, not sentences anyone has seen.
 """
 
 from memory.domain.text.function_words import split_words
 
-# What may stand before a statement without changing it.
+# What may come before a statement without changing it.
 OPENERS = (
     r"(?:ok|okay|so|well|yes|yeah|sure|thanks|thank you|great|cool|perfect|nice|oh|ah|and|but|also|btw|by the way|fyi"
     r"|please|pls|(?:hi|hey|hello|dear)(?: (?!i\b|my\b|we\b)[\w-]+| there)?|good (?:morning|evening|afternoon)"
@@ -16,7 +15,7 @@ OPENERS = (
     r"|about me|first of all|first|second|finally|lastly|also note|important|remember|note|reminder|at work|at home"
     r"|for work|as a rule|at our company|on this project|in this project|in our project|in my free time)"
 )
-# What may follow one, behind a comma.
+# What may follow one, after a comma.
 ASIDES = (
     r"(?:by the way|btw|fyi|actually|anyway|of course|obviously|honestly|to be honest|as you know|just so you know"
     r"|so you know|for what it's worth|fwiw|in fact|if you must know|in case you wonder)"
@@ -29,18 +28,18 @@ ADVERBS = (
     r"|today|unanimously|jointly|explicitly|have|'ve)\s+)"
 )
 
-# With one of these before it, a statement is somebody else's, or the text of a task.
+# After one of these, a statement is somebody else's, or the text of a task.
 REPORTED = (
     r"says?|said|not that|thinks?|thought|believes?|guess|suspect|told|wrote|wonder(?:ing)?|hypothetical\w*|example"
     r"|e\.g|translate|rewrite|rephrase|proofread|correct|fix|sentence|phrase|quote|story|character|role-?play|act as"
     r"|persona|question|not sure|doubt|joking|kidding"
 )
-# With one of these behind it, it holds for a while, or is an example.
+# Followed by one of these, it holds for a while, or is an example.
 TEMPORARY = (
     r"for now|right now|at the moment|at this point|so far|this time|just this once|for today|until|for example"
     r"|as an example|e\.g|hypothetical\w*"
 )
-# They point at something in the conversation: what they say means nothing elsewhere.
+# These point at something in the conversation: elsewhere they mean nothing.
 POINTING = r"\b(?:here|above|below|this|that one|these|those|it|them|tonight|the following|aforementioned)\b"
 POINTING_FIRST = split_words(
     "it its that this these those them they him her his he she you your yours what how where why who which whatever "
@@ -83,8 +82,8 @@ ATTRIBUTES = split_words(
     "system tool setup desk colour color food drink band song book film movie game genre animal season dish "
     "instrument wallpaper font theme mode cuisine artist author writer actor show series cheese fruit vegetable subject"
 )
-# The same, but for things of which there may be several.
-# Whose they are is all that these say: of nobody in particular they tell nothing.
+# The same, but there may be several. Those of the first list only say whose they are, and nothing about anybody in
+# particular.
 RELATIVES = split_words(
     "aunt baby boyfriend brother child cousin dad daughter father fiance fiancee flatmate friend girlfriend "
     "grandfather grandma grandmother grandpa husband kid mom mother mum neighbor neighbour nephew niece partner "
@@ -104,14 +103,14 @@ NAMING_ATTRIBUTES = split_words(
 )
 # Attributes whose value may be an adjective: `my favourite colour is red`.
 DESCRIBED_ATTRIBUTES = split_words("color colour diet ethnicity nationality religion")
-# How people write in a hurry.
+# Contractions as typed in a hurry.
 UNMARKED = {
     "im": "I'm", "ive": "I've", "dont": "don't", "doesnt": "doesn't", "didnt": "didn't", "cant": "can't",
     "isnt": "isn't", "arent": "aren't", "wasnt": "wasn't", "havent": "haven't", "hasnt": "hasn't",
 }  # fmt: skip
-# Before an attribute it makes it one of its kind: `my favourite`, `my native`.
+# Before an attribute, these make it one of its kind: `my favourite`, `my native`.
 FAVOURITES = split_words("default favorite favourite go-to preferred")
-# They state how something is at the moment.
+# These say how something is at the moment.
 PASSING = split_words(
     "awful back bad better broken bust busy cheap clean closed confused correct dead different dirty done down dying "
     "empty fast fine full gone good great happy here hot late long lost missing nice odd off ok okay old on open out "
@@ -120,7 +119,7 @@ PASSING = split_words(
     "if"
 )
 
-# `I am a ...`: what these say is no more than a mood, or is told of no one in particular.
+# `I am a ...`: these express no more than a mood, or describe nobody in particular.
 PASSING_HEADS = split_words(
     "admin bit caller client customer dummy failure fan fool fraud genius guest idiot imposter "
     "impostor jerk klutz liar "
@@ -166,7 +165,7 @@ BACKGROUND = (
     r"|has worked|worked (?:as|at|for|in)|native speaker|spent \w+ years|is (?:new to|a beginner|a newcomer))"
 )
 
-# How a statement opens that is to be remembered, whatever it says.
+# Openings of a statement that is to be remembered, whatever it says.
 REMEMBER = (
     r"(?:(?:please|pls|just|can you|could you|you should|you must|always|also|and|i want you to"
     r"|i'd like you to|do)\s+)*"
@@ -176,7 +175,7 @@ REMEMBER = (
     r"(?P<link>\s*[:,\u2013\u2014-]\s*(?:that\s+)?|\s+(?:the fact\s+)?that\s+|\s+(?=(?:i|my|we|our|i'm|i've|we've)\b))"
 )
 FORGET = r"(?:(?:please|pls|you can|you may|now|and|so)\s+)*(?:forget|disregard|unlearn)(?:\s+the\s+fact)?\s+that\s+"
-# `Remember that time when ...`: no statement, but a thing to call to mind.
+# `Remember that time when ...`: not a statement, but something to call to mind.
 CALLED_TO_MIND = split_words("time day one guy night week movie song thing function file bug error person place moment")
 DECIDED = (
     r"(?:have |'ve )?(?:(?:also|finally|now|just|recently|already|today|yesterday|unanimously"
@@ -195,13 +194,13 @@ NAMELESS = split_words(
     "maybe again by once asap for from to with sometime whenever soon now"
 )
 
-# With which somebody says what is to be done from then on.
+# Words that say what is to be done from then on.
 ORDERS = (
     r"\b(?:from now on|always|never|going forward|in (?:the )?future|whenever|every time|each time|remember"
     r"|keep in mind|don't forget|note that|make sure|call me"
     rf"|(?:we|the team) {DECIDED})\b"
 )
-# What reaches beyond the conversation, and where to.
+# Verbs that reach beyond the conversation, and their targets.
 OUTWARD = (
     r"(?:send|forward|pay|wire|transfer|install|run|execute|fetch|download|upload|post|mail|email|submit|report)(?:s|ing)?"
     r"|curl|wget"
@@ -210,11 +209,11 @@ ELSEWHERE = (
     r"[\w.+-]+@[\w-]|https?:|www\.|\baccounts?\b|\biban\b|\bwallet\b|\baddress\b|\b\d{1,3}(?:\.\d{1,3}){3}\b"
     r"|\b(?:[\w-]+\.)+[a-z]{2,}(?:/|\b)"
 )
-# Verbs that may follow `and` without a new subject, and are no nouns: `I live here and speak Dutch`.
+# Verbs that may follow `and` without a new subject, and are not nouns: `I live here and speak Dutch`.
 JOINED_VERBS = split_words(
     "live use hate prefer have speak write teach own enjoy avoid eat deploy develop manage maintain know dislike"
 )
-# What people agree on without deciding anything: `agreed to disagree`.
+# Agreements that decide nothing: `agreed to disagree`.
 NO_DECISIONS = split_words("agree ahead continue differ disagree home ignore leave on proceed stop wait")
 IRREGULAR_PASTS = split_words(
     "ate became began bought broke brought built came caught chose did drank drew drove fell felt fought found flew "
@@ -228,7 +227,7 @@ UNCHANGED_VERBS = split_words(
     "would wouldn't was wasn't ought never"
 )
 
-# Each says the opposite of the other.
+# The two words of a pair are opposites.
 ANTONYMS = tuple(
     pair.split("/")
     for pair in split_words(

@@ -1,23 +1,22 @@
-"""What makes a statement no statement, or one that is only believed, taken back or corrected.
+"""Phrases that make a clause no statement, or one that is only believed, taken back or corrected.
 
-Alternatives of regular expressions for text in small letters, its apostrophes straight. A statement that one of
-``DOUBTS`` or ``CONDITIONS`` covers, or one of ``REVOCATIONS`` follows, is not asserted.
-"""
+Alternatives of regular expressions for lower-case text with straight apostrophes. A statement that one of ``DOUBTS`` or
+``CONDITIONS`` covers, or one of ``REVOCATIONS`` follows, is not asserted."""
 
 from memory.domain.text.function_words import split_words
 
 BELIEVES = "think|believe|guess|suspect|reckon|figure|gather|feel|bet|understand"
 _BELIEVED = "thought|believed|guessed|suspected|reckoned|figured|assumed|expected|hoped"
 _SAID = "argues|argued|said|says|say|told|mentioned|mentions|wrote|writes|reported|stated|insists|insisted|swears|swore"
-# Their `said` tells nothing of others, or there is no verb: `that said`, `but think`.
+# `Said` after these reports nobody else's words, or is not the verb: `that said`, `but think`.
 _NO_SPEAKERS = "i|we|but|and|so|or|to|you|please|just|that|this|as|which|who|it"
 _SURE = "sure|certain|confident|convinced|positive"
 MAYBE = "maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|potentially"
 _DENYING = "not|cannot|never|nobody|nothing|none|neither|nor|hardly|scarcely|barely|seldom|rarely"
-# Words that deny; of `no longer` and `any more` the second.
+# Words that deny; in `no longer` and `any more` the second counts.
 NEGATIONS = frozenset(_DENYING.split("|")) | split_words("no without longer anymore")
 
-# Negation, doubt, what was planned and what used to be: it reaches over the rest of its sentence.
+# Negation, doubt, former plans and former states: each covers the rest of its sentence.
 DOUBTS = (
     rf"{_DENYING}|\w+n't|dont|doesnt|isnt|no longer|no more|no one"
     r"|doubts?|doubted|doubtful|false|falsely|untrue|wrongly|incorrect|incorrectly"
@@ -35,14 +34,14 @@ DOUBTS = (
     r"|originally|formerly|previously|back then|in the past|at first|in the old days|once upon"
     r"|(?:suggest|propose|recommend)s?|suggested|proposed that|recommended that"
 )
-# They reach to the end of their clause.
+# These cover the rest of their clause.
 CONDITIONS = (
     r"if|whether|unless|suppose|supposing|imagine|imagining|would|could|might|should|assume|assumes|assuming|pretend"
     r"|when|whenever|until|once|as soon as|in case|provided|as though|let's say|hope|hopes|hoping|wish|wishes"
     r"|(?:i|we|they|he|she)'d (?:answer|argue|reply|respond|claim|write|need|want|like)"
     r"|ensure|ensures|ensuring|makes? sure|making sure|claims?|claimed|(?:check|verify|confirm|test)s? that"
 )
-# They look like doubts or conditions and are none.
+# These look like doubts or conditions and are neither.
 HARMLESS = (
     r"so (?:that )?(?:i|you|we|they) (?:\w+n't|do not|will not|need not)|(?:don't|do not|never|not) forget"
     r"|not only|can confirm that|no wonder"
@@ -50,7 +49,7 @@ HARMLESS = (
     r"|if (?:i|you) (?:remember|recall)\w*(?: correctly| right| rightly| it right)?|if you ask me"
     r"|if (?:i'm|i am) not mistaken|unless i'm (?:mistaken|wrong)|if memory serves(?: me)?(?: right| well)?"
 )
-# Doubt, revocation and the like behind the statement. `that is outdated`, `(outdated)`, `but I'm not sure`.
+# Doubt, revocation and the like after the statement: `that is outdated`, `(outdated)`, `but I'm not sure`.
 REVOCATIONS = (
     rf"not (?:so |really |100 ?% |entirely |quite |completely |totally |absolutely |all that |too |very )?(?:{_SURE})"
     r"|(?:have not|haven't|has not|hasn't|did not|didn't|not) (?:yet )?(?:been )?"
@@ -80,7 +79,7 @@ REVOCATIONS = (
     rf"|tbd)\W*$|(?:{MAYBE})\W*$|would be (?:my|a|the) guess|scratch that|strike that|forget what i"
 )
 
-# Belief and hearsay before the statement. Whoever says `I said` or `we agreed` asserts it.
+# Belief and hearsay before the statement. `I said` and `we agreed` assert it.
 HEDGES = (
     rf"(?:i|we)(?:'d|'m| am| are|'re| would)? (?:\w+ )?(?:{BELIEVES})"
     rf"|(?:i'm|i am|we're|we are) (?:\w+ )?(?:guessing|under the impression|{_SURE})"
@@ -101,7 +100,7 @@ HEARSAY = (
 OWN_VOICES = frozenset(
     {"i", "we", "as", "that", "this", "having", "easier", "sooner", "let's", "to", "and", "must", "can", "or"}
 )
-# The same behind the statement, up to the end of a clause.
+# Belief and hearsay after the statement, up to the end of a clause.
 HEDGES_AFTER = (
     rf"(?:i|we) (?:\w+ )?(?:{BELIEVES}|heard|hear|suppose|assume|was told)(?=\W*$|[.,;)!])"
     rf"|i'm (?:\w+ )?(?:{_SURE})(?=\W*$|[.,;)!])|i'd (?:say|guess|bet)(?=\W*$|[.,;)!])"
@@ -113,7 +112,7 @@ HEDGES_AFTER = (
     r"|if memory serves|if you ask me|if (?:i'm|i am) not mistaken|unless i'm|in my opinion|or so (?:i|he|she|they|we)"
 )
 
-# `Scratch that, S`: what opens a sentence that corrects what was said before.
+# `Scratch that, S`: openings of a sentence that corrects what was said before.
 CORRECTIONS = (
     r"actually|correction|scratch that|strike that|sorry|apologies|oops|whoops"
     r"|(?:no|nope|wait|hold on|hang on|no wait)(?= ?[,:;.\u2013\u2014-]|\Z)"
@@ -141,7 +140,7 @@ RETRACTIONS = (
 BEFORE_RETRACTIONS = (
     r"please|you can|you may|can you|could you|and|so|now|then|just|also|let's|let us|kindly|pls|ok|okay|but"
 )
-# What the words before a table say of it if it tells no facts.
+# What the words before a table say if it states no facts.
 NO_FACTS = (
     r"plans?|planned|target|future|proposals?|proposed|drafts?|goals?|options?|examples?|e\.g|old|former|before|previous"
     r"|outdated|obsolete|legacy|template|idea|wish|todo|to-do|maybe|candidates?"

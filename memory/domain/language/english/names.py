@@ -1,8 +1,8 @@
-"""What a capital at the beginning of a sentence, and a number after a name, belong to."""
+"""Words that decide what a capital at the beginning of a sentence, and a number after a name, belong to."""
 
 from memory.domain.text.function_words import split_words
 
-# Adverbs, interjections and imperatives that open a sentence and are no part of the name that follows them:
+# Adverbs, interjections and imperatives that open a sentence and are not part of the name after them:
 # `Actually Kvasir is slow`. Closed-class words never open a name, so they are not here.
 OPENERS = split_words(
     "accordingly actually add additionally admittedly afaik afterwards again agreed ah aha alas allegedly "
@@ -22,10 +22,10 @@ OPENERS = split_words(
     "wow yay yeah yep yes yesterday yet yup"
 )
 
-# Before a person's name they belong to no phrase of their own: `a student of Prof. Lindqvist`.
+# Before a person's name these are not part of another phrase: `a student of Prof. Lindqvist`.
 TITLES = split_words("capt col dr gen jr lt mr mrs ms mx prof rev sgt sr st")
 
-# Given names. Of the ambiguous ones a capital at the beginning of a sentence says nothing: `Mark the box`.
+# Given names. A capital at the beginning of a sentence says nothing about the ambiguous ones: `Mark the box`.
 GIVEN_NAMES = split_words(
     "aaron abdul abdullah abel abigail abraham adam adela adele aditya adrian agatha agnes agnieszka ahmad ahmed aidan "
     "aisha ajay akash akira alan albert alberto alejandro alessandro alessia alex alexa alexander alexandra alexandre "
@@ -103,7 +103,7 @@ AMBIGUOUS_NAMES = split_words(
     "rob robin rod rose sally sandy soo stella sue summer tang tao tara thea tony trudy victor viola violet virginia "
     "wei will wolf yan zack"
 )
-# Words of the dictionary with which names of places and firms begin: whatever follows belongs to them.
+# Words of the dictionary with which names of places and firms begin: the next word belongs to the name.
 PLACE_OPENERS = split_words(
     "adobe african airbus al amazon american amsterdam android antwerp apache apple arab arabic argentinian armenian "
     "asian atlanta austin australian austrian baltic banco bank barcelona basque beijing belgian bengali berkeley "
@@ -129,10 +129,10 @@ HONORIFICS = split_words(
     "empress father frau herr inspector king lady lord madame miss mother pope president prince princess professor "
     "queen sergeant sister uncle"
 )
-# `Team Sable` is one name wherever it stands.
+# `Team Sable` is one name anywhere in a sentence.
 NAME_OPENERS = GIVEN_NAMES | AMBIGUOUS_NAMES | PLACE_OPENERS | HONORIFICS | split_words("squad team")
 
-# `Page 12`, `Step 3`: the number counts and names nothing. `Friday 13`, `EUR 300`: nor does it there.
+# `Page 12`, `Step 3`: the number counts and names nothing. Nor does it in `Friday 13`, `EUR 300`.
 COUNTED = split_words(
     "act addendum annex answer appendix apr april article attempt aug august batch book bug build bullet bytes case ch "
     "chap chapter chf clause code column commit count cycle day dec december decision definition dkk edition entry "
@@ -167,7 +167,7 @@ PARTICLES = split_words(
     "los och of og san sur ter und van vom von y zu zum zur"
 )
 
-# Languages that programs are written in, where they may stand in small letters.
+# Programming languages, which may be written in lower case.
 PROGRAMMING_LANGUAGES = split_words(
     "ada assembly awk bash c clojure cobol crystal dart elixir elm erlang fortran golang groovy haskell html java "
     "javascript julia kotlin lisp lua matlab nim ocaml octave pascal perl php powershell prolog python ruby rust scala "

@@ -92,7 +92,7 @@ TRADE_NOUNS = split_words(
     "webpage webserver website whitespace widget wifi wildcard workflow workstation xml yaml"
 )
 
-# Parts of programs. A name in back-ticks that is one of these is code, and no thing of the project.
+# Parts of programs. A name in back-ticks that is one of these is code, not a thing of the project.
 CODE_NOUNS = split_words(
     "accessor alias argument array assertion assignment attribute bool boolean builtin byte bytestring callable "
     "callback char character class closure constant constructor coroutine ctor datatype declaration decorator "
@@ -104,20 +104,20 @@ CODE_NOUNS = split_words(
     "structure subclass subcommand subroutine superclass switch symbol synonym syntax tag timestamp token trait tuple "
     "type typedef uint union uuid value variable vector wrapper"
 )
-# Nothing that a project has a name for is one.
+# Nothing that a project has a name for is one of these.
 DATA_TYPES = split_words(
     "bitmap bitmask bool boolean byte dict double enum enumeration float int integer pointer string struct tuple"
 )
-# The same, and much else: only where the name is spelled like an identifier, too.
+# The same, but with other meanings: only if the name is spelled like an identifier, too.
 LOOSE_CODE_NOUNS = split_words("buffer component export handle hook import proc rule")
-# `a X called Y` with these is told in manuals of whatever they explain.
+# `a X called Y` with these is what manuals say of whatever they explain.
 CALLED_CODE_NOUNS = split_words(
     "algorithm app application approach argument category column command concept directory element entry environment "
     "event example extension feature file folder group guy key label library man mode name option package parameter "
     "person phase phenomenon practice principle problem process program property register rule script section signal "
     "state step system table task technique technology term test thing tool user variable way woman word"
 )
-# What can be somewhere: `the Rostock office is in ...`.
+# Things that can be somewhere: `the Rostock office is in ...`.
 PLACE_NOUNS = split_words(
     "airport apartment attic barn base basement branch building bureau cabin cabinet cafe campus castle cellar center "
     "centre church city clinic closet college colo country county datacenter datacentre depot district dock embassy "
@@ -132,15 +132,15 @@ SETTLEMENTS = split_words(
     "bar cafe city country county district hamlet hotel inn island mountain neighborhood neighbourhood province pub "
     "region restaurant suburb tavern town valley village"
 )
-# Of whom nothing is told by saying that something is maintained by them.
+# Being maintained by one of these says nothing about the owner.
 NO_OWNERS = split_words("community crowd everybody everyone hand nobody one people public script volunteer")
-# They have machines and programs, and are none: `a relay of Glitch University. It runs on tyr.`
+# They have machines and programs, and are neither: `a relay of Glitch University. It runs on tyr.`
 ORGANISATIONS = split_words(
     "academy agency association bank bureau club college committee company consortium corp corporation council "
     "department division faculty foundation gmbh group guild hospital inc institute lab laboratory llc ltd ministry "
     "office school society squad team union university"
 )
-# People, by what they are to others: `our vet is Dr. Sutter`. Words with such an ending are so, too.
+# People by their relation to others: `our vet is Dr. Sutter`. So are words with one of these endings.
 ROLES = split_words(
     "admin administrator apprentice assistant aunt boss boyfriend brother captain ceo cfo chair chairman "
     "chairperson chairwoman chief cio clerk client coach coo cook counsel cousin cto dad daughter dentist director "
@@ -149,7 +149,7 @@ ROLES = split_words(
     "partner pilot principal rep scribe secretary sister sitter son sysadmin tenant treasurer trustee uncle vet "
     "warden wife witness"
 )
-# What somebody is whoever it is done for: `Ada is the plumber`, `the band's drummer is Okko`.
+# Occupations, regardless of the customer: `Ada is the plumber`, `the band's drummer is Okko`.
 PROFESSIONS = split_words(
     "accountant analyst apothecary architect attorney auditor babysitter baker barber barista bartender bassist "
     "beekeeper biologist blacksmith bookkeeper brewer bricklayer butcher caretaker carpenter cellist chef chemist "
@@ -176,7 +176,7 @@ TELLING = split_words(
     "room scheduler sensor server service shed site software spreadsheet stack station storage store subnet switch "
     "system tablet team terminal tool tracker van vault vehicle vlan wallet warehouse website wiki workshop yard"
 )
-# They stand before the name of what something runs on: `the host tyr`.
+# These come before the name of what something runs on: `the host tyr`.
 HOST_NOUNS = split_words("account box cluster host instance laptop machine node pi project server vm vps workstation")
 # They end in -s and are singular.
 S_SINGULARS = split_words(

@@ -1,5 +1,5 @@
-"""How system texts tell a model that a program reads its answer, or that it talks with somebody. Alternatives of
-regular expressions for text in small letters."""
+"""Phrases of system texts that tell a model that a program reads its answer, or that it talks with somebody.
+Alternatives of regular expressions for lower-case text."""
 
 _PEOPLE = (
     r"(?:users?|people|persons?|customers?|visitors?|clients?|guests?|students?|learners?|developers?|engineers?"
@@ -23,7 +23,7 @@ FOR_PROGRAM = (
     r"|\b(?:outputs?|returns?|emits?):? (?:the|one|an?|only|just|exactly|each|you|[\"'{<\[])"
     r"|\bformat:|\b(?:answer|respond|reply) (?:with )?(?:the|one|\"|')"
 )
-# With whom the model is to talk.
+# Whom the model is to talk with.
 PARTNER = (
     r"\b(?<!would )(?<!will )(?<!could )(?<!not )(?<!never )(?<!n't )"
     r"(?:(?:help|assist|support)(?:s|ing)?|guides?|tutors?|coach(?:es)?|advises?|teach(?:es)?"
@@ -41,7 +41,7 @@ PARTNER = (
     r" (?:assistant|agent|copilot)\b(?! that (?:writes|generates|extracts))"
     r"|\ban? agent in\b|\bconversational\b|\bworkspace\b|\brepository\b"
 )
-# What it may do beside its answer.
+# What it may do besides answering.
 TOOLS = (
     r"\btools?\b(?!,)|(?<!, )\btools?\b"  # not in a list of things
     r"|tool_name|\bfunctions? call|\bcall (?:the |a )?functions?\b|\byou have access to\b"
@@ -49,7 +49,7 @@ TOOLS = (
 )
 # How a history is written down: between tags, or turn by turn.
 HISTORY_TAGS = "chat_history|history|conversation|messages?|user_message|query|transcript|chat|session|dialogue|thread"
-# What a history is called by those who ask for something to be done to it.
+# Names for a history in requests to process it.
 RECORD = r"\b(?:conversations?|(?:chat|message) (?:history|logs?)|chats|dialog(?:ue)?s?|transcripts?)\b"
 RECORD_TASK = (
     r"\b(?:summari[sz]e|compact|compress|condense|extract|create|write|review|scan|analy[sz]e)\b[^.\n]{0,80}"

@@ -1,14 +1,13 @@
-"""How people ask a model for something: verbs that open a request, and words that make one of a sentence.
+"""Requests to a model: verbs that open one, and words that make one of a sentence.
 
-Patterns are for text in small letters, its apostrophes straight; lists of words name classes, not sentences anyone has
-seen.
+Patterns are for lower-case text with straight apostrophes; lists of words name classes, not sentences anyone has seen.
 """
 
 from memory.domain.language.english.verbs import IMPERATIVES
 from memory.domain.text.function_words import split_words
 
-# In the imperative they ask for something now. Those that tell how things are to be from then on (use, keep, avoid,
-# assume, call, remember) are not among them, nor is anything that is forbidden.
+# In the imperative these ask for something now. Excluded are verbs that say how things are to be from then on (use,
+# keep, avoid, assume, call, remember), and anything that is forbidden.
 TASKS = IMPERATIVES - split_words("call use") | split_words(
     "act adapt advise analyse analyze answer apply archive attach book brainstorm browse calculate cancel cite "
     "classify comment compile complete compose compute condense consider continue convert correct count critique "
@@ -24,7 +23,7 @@ TASKS = IMPERATIVES - split_words("call use") | split_words(
     "transcribe transform tweak type undo unpack visualise visualize wait walk warn work wrap"
 )
 
-# Questions of a model that only ask what it is to do next, or are mere courtesy.
+# Questions of a model that only ask what to do next, or are mere courtesy.
 OFFERS = (
     r"(?:(?:so|and|or|but|now|ok|okay)\b[, ]*)*"
     r"(?:(?:shall|should|can|could|may|do|would|will) (?:i|we)\b|(?:do|would|did) you (?:want|like|mean|need|have any)"
@@ -32,7 +31,7 @@ OFFERS = (
     r"|ready\b|sounds?\b|make sense|(?:how|what) (?:can|may|else|should) |(?:what|which) would you like|what's next"
     r"|what do you (?:think|need)|how are you|how (?:is|was) your)"
 )
-# What says no more than yes, no, or that it was heard.
+# Answers that say no more than yes, no, or that it was heard.
 ASSENT = split_words(
     "yes yeah yep yup no nope nah ok okay sure fine good great thanks thank thx please right correct exactly true "
     "agreed done cool nice perfect go ahead do it that this maybe idk dunno both either neither whatever anything "

@@ -1,9 +1,9 @@
-"""Words that may stand for each other in any sentence without changing what it says. Whatever is only near, as `like`
-and `love`, or has a second meaning of which that is not so, is left out."""
+"""Words that can replace each other in any sentence without changing its meaning. Near-synonyms such as `like` and
+`love`, and words with a second meaning for which this is not true, are left out."""
 
 from memory.domain.text.function_words import split_words
 
-# Of each the base form; plurals and verb forms follow.
+# The base forms; plurals and verb forms follow.
 SYNONYMS = tuple(
     group.split("/")
     for group in split_words(
@@ -24,7 +24,7 @@ SAME_NAMES = tuple(
         "github gitlab docker linux mysql redis vim neovim/nvim vscode mongo/mongodb"
     )
 )
-# They say of a sentence without a negation only that it is so, or is so at present.
+# In a sentence without a negation these only say that it is true, or true at present.
 FILLERS = split_words("really actually definitely truly also currently now presently")
 # Verbs after which `to` only leads to the next verb: `likes to hike`, `likes hiking`.
 BEFORE_INFINITIVES = split_words("like enjoy hate love prefer start begin continue")

@@ -1,8 +1,8 @@
-"""Verbs by their endings, and the adverbs that stand beside them."""
+"""Verbs by their endings, and the adverbs beside them."""
 
 from memory.domain.text.function_words import split_words
 
-# Adverbs that may stand between a subject and its verb and change nothing.
+# Adverbs that may come between a subject and its verb and change nothing.
 NEUTRAL_ADVERBS = split_words(
     "actually already also always basically currently essentially generally itself mainly mostly normally now nowadays "
     "obviously officially optionally primarily really simply still typically usually"
@@ -28,7 +28,7 @@ IRREGULAR_PARTICIPLES = split_words(
 
 # These may be participles, and are taken for such before a preposition.
 UNCHANGED_PARTICIPLES = split_words("built cast cut hit hurt put read run set shut split spread")
-# Words in -ing that are nouns of their own: `-ing X is a` is then no gerund with its object, and they may be heads.
+# Words in -ing that are nouns of their own: `-ing X is a` is then not a gerund with its object, and they may be heads.
 ING_NOUNS = split_words(
     "accounting anything banking billing binding blessing briefing bring building caching ceiling clearing clothing "
     "coating crossing drawing during embedding encoding engineering evening everything feeling filing finding "
@@ -48,17 +48,17 @@ TRANSITIVE_PARTICIPLES = split_words(
     "specializing standing supplying supporting taking titled using wrapping"
 )
 
-# They end in -ed and are no participles.
+# These end in -ed and are not participles.
 ED_NOUNS = split_words("bed breed creed deed embed feed hundred need red reed seed shed sled speed testbed weed")
 
-# In `Kiox 300 needs power` the word after the number is a verb and no noun that is counted.
+# In `Kiox 300 needs power` the word after the number is a verb, not a noun that is counted.
 VERBS_AFTER_NAMES = split_words(
     "belongs breaks broke came comes costs crashes died dies does fails fell fits gets goes got hangs hosts keeps "
     "knows lacks lives looks loses makes needs owns ran reads runs saves says serves shows sits sounds speaks stands "
     "stays stores supports takes talks tells uses wants went works writes"
 )
 
-# With which people begin what they ask a program to do.
+# Verbs with which people begin a request to a program.
 IMPERATIVES = split_words(
     "add ask build call change check clean clone compare configure connect copy create debug delete deploy describe "
     "disable document enable explain find fix give improve inspect install launch list load look make merge migrate "
