@@ -138,12 +138,6 @@ STATES = split_words(
     "ukrainian unemployed vegan vegetarian welsh widowed"
 )
 TRADES = split_words(
-    "beginner brother father follower foreigner insider librarian-to-be lover member mother newcomer outsider owner "
-    "reader sister speaker stranger subscriber vegetarian christian italian asian lesbian believer listener partner "
-    "atheist optimist pessimist perfectionist introvert extrovert parent expert resident adolescent descendant migrant "
-    "immigrant learner drinker smoker hoarder sleeper riser runner beer other winner loser fighter"
-)
-TRADES = split_words(
     "accountant administrator analyst anthropologist architect artist astronomer attorney auditor baker banker barber "
     "biologist boss bricklayer butcher captain carpenter cashier ceo cfo chef chemist cio clerk cmo coach composer "
     "consultant contractor coo cook cto dba dentist designer dev developer devops director doctor economist editor "
