@@ -22,19 +22,22 @@ class Expected:
 
 @dataclass(slots=True)
 class Expectations:
-    """The expected changes; false if there are none. ``words`` are the cache's, by id."""
+    """The expected changes; false if there are none. ``words`` are the cache's, by id. ``labels``: how words that
+    Postgres does not have yet are typed."""
 
     _by_place: dict[Place, Expected] = field(default_factory=dict)
     _made_up: list[int] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self._by_place)
 
     def copy(self) -> "Expectations":
-        return Expectations(dict(self._by_place), list(self._made_up))
+        return Expectations(dict(self._by_place), list(self._made_up), dict(self.labels))
 
-    def make_up(self, word: str, words: MutableMapping[int, str]) -> int:
+    def make_up(self, word: str, label: str, words: MutableMapping[int, str]) -> int:
         """Return an id for a word that has none in Postgres yet, valid as long as anything is expected."""
+        self.labels[word] = label
         self._made_up.append(-1 - len(self._made_up))
         words[self._made_up[-1]] = word
         return self._made_up[-1]
@@ -71,3 +74,4 @@ class Expectations:
             for word_id in self._made_up:
                 del words[word_id]
             self._made_up.clear()
+            self.labels.clear()

@@ -144,7 +144,7 @@ class Cache:
     def label_of(self, token: str) -> str:
         """Return the token as it is typed."""
         row = self.soas_by_token.get(token)
-        return row.label or token if row is not None else token
+        return (row.label if row is not None else self.expectations.labels.get(token)) or token
 
     def is_kept(self, row: SoasRow) -> bool:
         """True if every process has the word. Mirrors the loader's condition, as far as this process knows."""
@@ -253,10 +253,10 @@ class Cache:
             if not self.places[edge.parent_id]:
                 del self.places[edge.parent_id]
 
-    def make_up(self, word: str) -> int:
+    def make_up(self, word: str, label: str) -> int:
         """Return an id for a word that has none in Postgres yet, valid as long as anything is expected."""
         self._unshare()
-        return self.expectations.make_up(word, self.soas_by_id)
+        return self.expectations.make_up(word, label, self.soas_by_id)
 
     def _unshare(self) -> None:
         """Copy the graph before the first change to a fork; few forks change it."""

@@ -16,6 +16,7 @@ from memory.domain.judging import PLAIN, Act, Decided, Incoming, Judgement, Mann
 from memory.domain.name_shapes import find_doubt
 from memory.domain.recall.selection import channel_of_edge
 from memory.domain.statement import is_reopened, select_statements
+from memory.domain.text.spelling import find_spelling
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import EdgeRow, Triple, TripleIds
 from memory.domain.voices import voice_of
@@ -56,7 +57,7 @@ def _expect(cache: Cache, standing: EdgeRow, match: CueMatch | None, now: float,
     if match is not None:
         parent = cache.canonical(match.parent)
         row = cache.soas_by_token.get(parent)
-        parent_id = row.id if row is not None else cache.make_up(parent)
+        parent_id = row.id if row is not None else cache.make_up(parent, find_spelling(match.written, match.parent))
         # With the confidence to be shown: it is said in this very prompt.
         edge = EdgeRow(
             concept_id, parent_id, dim_id, match.is_isa, 1.0, "inferred", now, match.channel, agent=agent,

@@ -53,14 +53,14 @@ def test_the_prompt_that_corrects_and_every_later_one_show_the_new_value(whole: 
     other = Conversation(whole, agent="winky")
     assert other.say("What is skadi?") == {1: block("skadi: [type] printer")}
 
-    assert conversation.say("Actually skadi is now a plotter.") == {3: block("skadi: [type] plotter")}
+    assert conversation.say("Actually skadi is now a LinePlotter.") == {3: block("skadi: [type] LinePlotter")}
 
-    assert other.say("And where is skadi?") == {3: block("skadi: [type] plotter")}
-    assert told_another(whole, "skadi") == {1: block("skadi: [type] plotter")}
-    assert conversation.say("And where is it?") == {3: block("skadi: [type] plotter")}
+    assert other.say("And where is skadi?") == {3: block("skadi: [type] LinePlotter")}
+    assert told_another(whole, "skadi") == {1: block("skadi: [type] LinePlotter")}
+    assert conversation.say("And where is it?") == {3: block("skadi: [type] LinePlotter")}
     assert whole.run(HISTORY, "skadi") == [
         ("insert", None, "printer", "user"),
-        ("supersede", "printer", "plotter", "user"),
+        ("supersede", "printer", "lineplotter", "user"),
     ]
     assert whole.queue("skadi") == []
 
@@ -206,7 +206,7 @@ def test_what_is_only_believed_is_recalled_once_it_is_said_for_certain(whole: Fe
 def test_the_more_specific_takes_the_place_of_the_bare_in_that_very_prompt(whole: Festinger) -> None:
     conversation = knows(whole, "idunn is an app.", "idunn: [type] app")
 
-    assert conversation.say("idunn is a Flask app.") == {3: block("idunn: [type] flask_app")}
+    assert conversation.say("idunn is a Flask app.") == {3: block("idunn: [type] Flask app")}
 
     whole.wait_recalled("idunn: [type] Flask app")
     assert whole.queue("idunn") == []
