@@ -412,3 +412,22 @@ def test_rounds_of_faults_cost_no_prompt_and_nothing_that_was_accepted(world: Wo
     assert not matrix.find_doubled()
     assert {each.round for each in clients.answered if each.kind == "prompt"} == set(range(ROUNDS))
     assert max(each.waited_s for each in clients.answered) < RETRY_S
+
+
+def test_postgres_killed_while_a_start_prepares_it_does_not_end_festinger(world: World) -> None:
+    world.run.stop()
+    world.start()
+    launcher = psutil.Process(world.run.process.pid)
+
+    def is_preparing() -> bool:
+        return any("prepare" in child.cmdline() for child in launcher.children() if child.status() != "zombie")
+
+    wait_until(is_preparing, HEALTHY_S)
+    while is_preparing():
+        for process in postgres_cluster.processes(world.home):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+
+    wait_until(lambda: "It is tried again" in world.run.said, HEALTHY_S)
+    wait_until(world.is_healthy, HEALTHY_S)
+    assert world.run.process.poll() is None
