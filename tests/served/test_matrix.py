@@ -309,7 +309,7 @@ class Matrix:
         self._unsafe: list[tuple[float, float]] = []  # between these times, what prompts said may be lost
         self._checked = 0  # of what was answered
         self.lost: list[Answered] = []
-        self.lost_unsafe: dict[Answered, float] = {}  # seconds from its answer to the kill
+        self.lost_unsafe: dict[Answered, float] = {}  # or still to be learned; seconds from its answer to the kill
 
     def run(self) -> None:
         for faults in itertools.islice(draw(self._world.dice), ROUNDS):
@@ -335,6 +335,8 @@ class Matrix:
 
     def check(self) -> None:
         """What was answered since the last time is known; what is not goes to what is lost."""
+        late = self._world.count_known({each.word for each in self.lost_unsafe})
+        self.lost_unsafe = {each: age_s for each, age_s in self.lost_unsafe.items() if each.word not in late}
         answered = self._clients.answered[self._checked :].copy()
         self._checked += len(answered)
         unknown = {each.word for each in answered}
@@ -350,9 +352,9 @@ class Matrix:
                 age_s = self._find_kill(each)
                 if age_s is None:
                     self.lost.append(each)
+                    print(f"lost: {each}, {name(self._rounds[each.round])}", flush=True)
                 else:
                     self.lost_unsafe[each] = age_s
-                print(f"lost: {each}, {name(self._rounds[each.round])}, killed after {age_s} s", flush=True)
 
     def _find_kill(self, each: Answered) -> float | None:
         """Seconds until the kill that it may be lost by; negative if it was under way."""
