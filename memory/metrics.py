@@ -46,9 +46,13 @@ class Folder:
         path.mkdir(mode=0o700, exist_ok=True)
         self.number, self.lock = next((number, lock) for number in count() if (lock := self._lock(number)) is not None)
         for kind, size in FILE_BYTES.items():
-            # A process that writes to mapped memory is killed if the file finds no room on the disk.
-            with (path / f"{kind}_{self.number}.db").open("ab") as file:
-                file.write(bytes(max(0, size - file.tell())))
+            file = path / f"{kind}_{self.number}.db"
+            if not file.exists():
+                # Memory that is mapped to a file which finds no room on the disk kills the process that writes to it,
+                # and no process can read a file that is still empty.
+                unfinished = file.with_suffix(".unfinished")
+                unfinished.write_bytes(bytes(size))
+                unfinished.rename(file)
 
     def collect(self) -> Iterable[Metric]:
         for gauges in self.path.glob("gauge_live*.db"):

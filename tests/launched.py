@@ -16,8 +16,9 @@ import psutil
 from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster, supervision
 
-START_S = 90  # the first one makes a database and loads the dictionary, perhaps on a slow machine
-STOP_S = 20
+# Patience, on a machine that may have much else to do: the first start makes a database and loads the dictionary.
+START_S = 180
+STOP_S = 60
 
 
 class Run:
@@ -58,8 +59,9 @@ class Run:
     def main_process(self, word: str) -> psutil.Process | None:
         """The supervised process with this word in its command, which supervisord itself started."""
         for process in supervision.leftovers(self.home):
-            if word in process.cmdline() and supervision.MODULE in process.parent().cmdline():
-                return process
+            with suppress(psutil.Error):  # it ended meanwhile
+                if word in process.cmdline() and supervision.MODULE in process.parent().cmdline():
+                    return process
         return None
 
     @property
@@ -94,11 +96,6 @@ def prompt(client: httpx.Client, word: str) -> int:
     """Says in a prompt that it is a repo; the status of the answer."""
     said = [{"role": "user", "content": f"{word} ISA repo."}]
     return client.post("/api/chat", json={"model": "llama3", "stream": False, "messages": said}).status_code
-
-
-def teach(client: httpx.Client, word: str) -> int:
-    """The same on purpose."""
-    return client.post("/iknowthat", json={"fact": f"{word} -isa repo"}).status_code
 
 
 def are_known(client: httpx.Client, words: Sequence[str]) -> Callable[[], bool]:

@@ -13,6 +13,7 @@ TOGETHER = ("browser", "conformance")
 LONGEST_FIRST = (
     "browser",
     "site/test_compose_runs.py",
+    "served/test_matrix.py",
     "served/test_write_path.py",
     "served/test_prefix.py",
     "served/test_kills.py",

@@ -1,6 +1,7 @@
 """``make run``: starts everything in order, watches it, and stops it together."""
 
 import json
+import math
 import os
 import select
 import signal
@@ -30,6 +31,7 @@ from festinger_site.launcher.supervision import NO_ANSWER, Supervisor, Superviso
 READY_TIMEOUT_S = 120
 DATABASE_S: Final = 2
 REVIVE_AFTER_S: Final = (0, 2, 5, 10)  # by how often supervisord has died lately; the last one repeats
+PREPARE_AGAIN_S: Final = 60
 STEADY_S: Final = 60  # after which earlier deaths do not count
 # A make that is killed passes nothing on: that it is gone is seen by our having another parent.
 MAKE_PID = os.getppid() if "MAKELEVEL" in os.environ else 0
@@ -105,14 +107,11 @@ def launch(home: Path, site: ModuleType, stops: ExitStack) -> NoReturn:
         # Also where the rest fails: only its hash is stored, and the next start has no new one.
         if operator:
             tell_operator(operator)
-    if was_prepared:
-        # Nothing waits for what it adds, such as a schedule that was deleted, or that a newer version brings.
-        tell_operator(prepare(supervisor))
-    keep_running(supervisor, site)
+    keep_running(supervisor, site, prepare_at=time.monotonic() if was_prepared else math.inf)
 
 
-def keep_running(supervisor: Supervisor, site: ModuleType) -> NoReturn:
-    """Watches what runs; returns never, and raises StopAsked."""
+def keep_running(supervisor: Supervisor, site: ModuleType, *, prepare_at: float) -> NoReturn:
+    """Watches what runs, and prepares the database at that time; returns never, and raises StopAsked."""
     watch, reserve = StallWatch(supervisor, site), Reserve(supervisor.home)
     deaths, revived_at = 0, 0.0
     while True:
@@ -122,6 +121,8 @@ def keep_running(supervisor: Supervisor, site: ModuleType) -> NoReturn:
             with suppress(*NO_ANSWER):
                 supervisor.replace_proxy(lambda: is_database_up(site))
             watch.replace_stalled()
+            if time.monotonic() >= prepare_at:
+                prepare_at = math.inf if prepare_again(supervisor) else time.monotonic() + PREPARE_AGAIN_S
             continue
         if home_locks.read_launcher(supervisor.home) != os.getpid():
             raise LaunchFailed(f"{supervisor.home} was deleted while Festinger ran from it.")
@@ -207,6 +208,19 @@ def prepare(supervisor: Supervisor) -> dict[str, str | None]:
         assert child.stdout
         operator: dict[str, str | None] = json.load(child.stdout)
         return operator
+
+
+def prepare_again(supervisor: Supervisor) -> bool:
+    """Prepares a database that was prepared before; False where that fails, as when Postgres dies. Nothing waits for
+    what it adds, such as a schedule that was deleted, or that a newer version brings."""
+    try:
+        tell_operator(prepare(supervisor))
+    except SupervisorFailed:  # supervisord died, which is seen next
+        return False
+    except LaunchFailed as failure:
+        say(f"{failure} It is tried again in {PREPARE_AGAIN_S} s.")
+        return False
+    return True
 
 
 def wait_ready(supervisor: Supervisor, site: ModuleType) -> dict[str, Any]:

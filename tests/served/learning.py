@@ -73,7 +73,8 @@ def register_agents(run: Callable[..., object], *agents: str) -> None:
 
 
 class Festinger:
-    """``name`` is that of its database. ``start`` starts its parts: worker, worker1, proxy0, proxy1 ..."""
+    """``name`` is that of its database; its home is made beside that of Postgres. ``start`` starts its parts: worker,
+    worker1, proxy0, proxy1 ..."""
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class Festinger:
         self.own = own
         self.database = own.copy(name)
         register_agents(self.run, *AGENTS)
-        self.home = Path(tempfile.mkdtemp(prefix="festinger-learning-")).resolve()
+        self.home = Path(tempfile.mkdtemp(prefix="festinger-learning-", dir=own.home.parent)).resolve()
         self.ports = [free_port() for _ in range(proxies)]
         self._workers = ["worker", *(f"worker{number}" for number in range(1, workers))]
         self._upstream = upstream

@@ -17,11 +17,12 @@ from tests.prepared_postgres import PREPARED, copy_cluster, embedded_url
 
 
 class OwnPostgres:
-    """``with OwnPostgres() as own:`` runs one, with a migrated and bootstrapped database at ``own.url``."""
+    """``with OwnPostgres() as own:`` runs one, with a migrated and bootstrapped database at ``own.url``. Its home is
+    made in ``folder``, or where temporary folders are."""
 
-    def __init__(self, *, durable: bool = False) -> None:
+    def __init__(self, *, durable: bool = False, folder: Path | None = None) -> None:
         self._durable = durable
-        self.home = Path(tempfile.mkdtemp(prefix="festinger-own-")).resolve()
+        self.home = Path(tempfile.mkdtemp(prefix="festinger-own-", dir=folder)).resolve()
         self.home.chmod(0o711)  # as root, Postgres is another user, who has to pass through
         homes.ensure_run_folder(self.home)
         self.url = embedded_url(self.home, PREPARED)
@@ -45,6 +46,8 @@ class OwnPostgres:
         return postgres_cluster.is_running(self.home)
 
     def start(self) -> None:
+        if self._server is not None:
+            self._server.wait()  # it may have ended by itself
         self._server = postgres_cluster.start(self.home)
 
     def stop(self) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,6 +97,19 @@ def test_whichever_process_answers_tells_what_both_count(pair: Served) -> None:
         if len(pids) == 2:
             break
     assert len(pids) == 2
+
+
+def test_a_process_that_finds_no_room_for_its_counts_spoils_nobody_elses(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "metrics")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            Folder(folder.path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert list(folder.collect()) == []
 
 
 def test_a_resent_message_and_a_tools_result_are_turns_of_their_own(pair: Served) -> None:
