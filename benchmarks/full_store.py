@@ -109,7 +109,7 @@ async def measure_prompts(path: WritePath, rounds: int) -> Rows:
                 if turn:
                     samples[name].note(times, 1000 * (path.proxy.cpu_s() - cpu_s))
                     searches[name] += count_searches(path.proxy) - before
-    return {name: row(own, samples[DIRECT], searches[name]) for name, own in samples.items()}
+    return {name: row(name, own, samples[DIRECT], searches[name]) for name, own in samples.items()}
 
 
 def ask_as(agents: Iterator[str], *, seed: int) -> Iterator[bytes]:
@@ -138,7 +138,7 @@ def count_searches(proxy: Server) -> Counter[str]:
     return found
 
 
-def row(own: Samples, direct: Samples, searches: Counter[str]) -> dict[str, float]:
+def row(name: str, own: Samples, direct: Samples, searches: Counter[str]) -> dict[str, float]:
     found = {"p50 ms": median(own.p50), "p99 ms": median(own.p99)}
     if own is direct:
         return found
@@ -146,7 +146,8 @@ def row(own: Samples, direct: Samples, searches: Counter[str]) -> dict[str, floa
     found["added p99 ms"] = median(mine - theirs for mine, theirs in zip(own.p99, direct.p99, strict=True))
     found["CPU ms"] = sum(own.cpu) / len(own.cpu)
     answered = searches["found"] + searches["nothing_found"]
-    if asked := searches.total() - searches["compared"]:
+    asked = searches.total() - searches["compared"]
+    if asked and name != RESENT:
         found["in time %"] = 100 * answered / asked
         found["in process %"] = 100 * searches["compared"] / asked
     return found
