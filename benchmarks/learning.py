@@ -61,18 +61,25 @@ def summarise(times: Sequence[float]) -> dict[str, float]:
 
 async def measured(path: WritePath, count: int) -> dict[str, list[float]]:
     """Milliseconds of each."""
+    alone = await measure_alone(path, count)
+    random = Random(15)
+    with ExitStack() as stack:
+        telling, asking, other = [await Connection.open(path.proxy.port) for _ in range(3)]
+        for connection in (telling, asking, other):
+            stack.callback(connection.close)
+        talk = Talk(other, facts(news("zorblat")))
+        among = [await learned(telling, asking, fact, random) for fact in islice(news("gyre"), count)]
+        await talk.stop()
+    return {ALONE: alone, AMONG: among}
+
+
+async def measure_alone(path: WritePath, count: int) -> list[float]:
     random = Random(12)
     with ExitStack() as stack:
         telling, asking = [await Connection.open(path.proxy.port) for _ in range(2)]
         stack.callback(telling.close)
         stack.callback(asking.close)
-        alone = [await learned(telling, asking, fact, random) for fact in islice(news("gimble"), count)]
-        other = await Connection.open(path.proxy.port)  # not before: the server closes one that stands still
-        stack.callback(other.close)
-        talk = Talk(other, facts(news("zorblat")))
-        among = [await learned(telling, asking, fact, random) for fact in islice(news("gyre"), count)]
-        await talk.stop()
-    return {ALONE: alone, AMONG: among}
+        return [await learned(telling, asking, fact, random) for fact in islice(news("gimble"), count)]
 
 
 async def learned(telling: Connection, asking: Connection, fact: Statement, random: Random) -> float:
@@ -128,9 +135,9 @@ def measure_brokers(home: Path, rounds: int) -> Rows:
             continue
         for workers in WORKERS:
             with broker.start(home) as url, write_path(home, workers=workers, CELERY_BROKER_URL=url) as path:
-                delays = run(measured(path, rounds * FACTS_OF_A_BROKER))
-                row = {"p50 ms": median(delays[ALONE]), "p99 ms": summarise(delays[ALONE])["p99 ms"]}
-                row |= {"among p50 ms": median(delays[AMONG])} | measure_backlog(path, rounds * BACKLOG)
+                times = summarise(run(measure_alone(path, rounds * FACTS_OF_A_BROKER)))
+                row = {f"recalled {name}": time for name, time in times.items() if name != "longest ms"}
+                row |= measure_backlog(path, rounds * BACKLOG)
             rows[f"{broker.name}, {workers} worker{'s' if workers > 1 else ''}"] = row
     return rows
 
