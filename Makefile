@@ -8,8 +8,8 @@ ARGS ?=
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-all conformance check lock audit sbom house bench bench-check ablation bench-llm bench-peers soak demo \
-	screenshots clean secrets encoder
+.PHONY: help run test test-slow test-all conformance check lock audit sbom house bench bench-check bench-scale ablation bench-llm bench-peers \
+	soak demo screenshots clean secrets encoder
 
 # One file for every platform and Python from 3.11 on. Versions stay unless ARGS=--upgrade.
 LOCK = $(VENV)/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -29,6 +29,7 @@ help:
 	@echo "make bench  measure on this machine          make clean   remove .venv and caches, but no data"
 	@echo "make ablation   what each form, word list and predicate of the readers of English is worth (ARGS='--tests')"
 	@echo "make bench-check   check that everything make bench measures still works"
+	@echo "make bench-scale   with ten million messages, 15 GB on disk (ARGS='--episodes 200000' for fewer)"
 	@echo "make bench-llm   a small model, which is built first: its time to the first token, and what it makes of a block"
 	@echo "make bench-peers   beside other proxies: what each adds to a prompt's way, what it gives (ARGS='--only weeks')"
 	@echo "make screenshots   pictures of the admin's pages, for the docs, with Chromium"
@@ -62,6 +63,9 @@ ablation: $(VENV)/installed-dev
 
 bench-check: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m pytest tests/benchmarks/check_all_measures.py $(ARGS)
+
+bench-scale: $(VENV)/installed-dev
+	@exec $(VENV)/bin/python -m benchmarks --only store --episodes 10000000 $(ARGS)
 
 bench-llm: $(VENV)/installed-bench-llm
 	@exec $(VENV)/bin/python -m benchmarks --only prefix_time --only answers --only told $(ARGS)

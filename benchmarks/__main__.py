@@ -20,6 +20,7 @@ from benchmarks import (
     detecting,
     encoding,
     footprint,
+    full_store,
     large_requests,
     latency,
     layers,
@@ -59,7 +60,7 @@ OPTIONS = {
     "llm_kilobytes": "size of that conversation",
     "talks": "speakers with long conversations that are searched",
     "memories": "among how many the search is timed",
-    "episodes": "messages among which the search is timed",
+    "episodes": "messages that are stored where the search, backups and a full store are timed",
     "model": "NAME@URL of an Ollama's model that reads the labelled stories, too; empty for none",
     "llm_exercises": "how many questions, and tasks, the real model is given",
 }
@@ -95,6 +96,7 @@ MEASURES: dict[str, Callable[[Path, Plan], Iterator[Figures]]] = {
     "layers": layers.measure,
     "replacing": replacing.measure,
     "backup": backing_up.measure,
+    "store": full_store.measure,
 }
 
 

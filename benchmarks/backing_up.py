@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import os
 import subprocess
 import sys
 import time
@@ -85,7 +84,7 @@ def main() -> None:
 
     django.setup()
     memories, episodes = map(int, sys.argv[1:])
-    fill(os.environ["DATABASE_URL"], memories, episodes)
+    fill(memories, episodes)
 
 
 if __name__ == "__main__":

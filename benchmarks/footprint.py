@@ -28,7 +28,7 @@ from benchmarks.loop import run
 from benchmarks.plan import Plan
 from benchmarks.servers import MEGABYTE, model
 from benchmarks.statements import Statement, prompt
-from benchmarks.write_path import say
+from benchmarks.write_path import WAITING, say
 from festinger_site import home as homes
 from festinger_site.launcher import postgres_cluster, scratch_instance, supervision
 from festinger_site.launcher.liveness_probe import health
@@ -38,12 +38,6 @@ EPISODES_MAX = 10_000
 PATIENCE_S = 600
 POLL_S = 0.02
 IDLE_S = 20.0  # until what a process loads in the background is there
-WAITING = """
-    SELECT (SELECT count(*) FROM pending_embedding)
-        + (SELECT count(*) FROM heard_message)
-        + (SELECT count(*) FROM observation WHERE state = 'pending' AND next_attempt_at <= now())
-        + (SELECT count(*) FROM episode WHERE read_at IS NULL)
-"""
 # The words of a command by which a process is told, the first that fits.
 KINDS = {
     "supervisord": "festinger_site.launcher.supervisord",
@@ -204,7 +198,6 @@ if __name__ == "__main__":
     django.setup()
     from benchmarks.retrieval_scale import fill
 
-    fill(os.environ["DATABASE_URL"], memories=100, episodes=int(sys.argv[1]))
+    fill(memories=100, episodes=int(sys.argv[1]))
     with psycopg.connect(os.environ["DATABASE_URL"]) as connection:
-        connection.execute("UPDATE episode SET read_at = said_at")
         connection.execute("UPDATE config SET value = 'compact' WHERE key = 'recollection_style'")

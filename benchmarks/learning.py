@@ -1,7 +1,9 @@
 """How long it takes from a prompt that states a new fact until that fact is recalled: through the table, the wake-up,
-the worker, and back to the cache; and from a message until a search finds it by its words, and has its vector."""
+the worker, and back to the cache; and from a message until a search finds it by its words, and has its vector. Both
+the former and the rate at which a backlog is worked off are also measured by worker and by broker."""
 
 import asyncio
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -12,13 +14,15 @@ from statistics import median, quantiles
 
 import orjson
 
+from benchmarks import prompts
+from benchmarks.brokers import BROKERS
 from benchmarks.busy import facts
 from benchmarks.client import BenchmarkBroken, Connection
-from benchmarks.figures import Figures
+from benchmarks.figures import Figures, Rows
 from benchmarks.loop import run
 from benchmarks.plan import Plan
 from benchmarks.statements import PER_SECOND, Statement, Talk, news, prompt
-from benchmarks.write_path import WritePath, write_path
+from benchmarks.write_path import WAITING, WritePath, say, wait_for, write_path
 
 FACTS = 10  # per round
 PATIENCE_S = 60.0
@@ -34,6 +38,10 @@ FOUND_TITLE = "from a prompt until a search finds what was said in it"
 BY_WORDS, BY_VECTOR = "by its words", "by its vector"
 FOUND_AIMS = {BY_WORDS: "p50 ms <= 1,000", BY_VECTOR: "p50 ms <= 3,000"}
 VECTOR = "SELECT count(*) FROM episode JOIN episode_vector USING (id) WHERE text = %s"
+WORKERS = (1, 2)
+FACTS_OF_A_BROKER, BACKLOG = 2, 25  # facts, and prompts that wait, per round
+BROKERS_TITLE = "by broker: until a fact is recalled, and messages of a backlog, learned from and wholly dealt with"
+HEARD = "SELECT count(*) FROM heard_message"
 
 
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
@@ -43,6 +51,7 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     rows = {name: {"facts": len(of_facts)} | summarise(of_facts) for name, of_facts in delays.items()}
     yield Figures("learning", TITLE, rows, dict.fromkeys(rows, AIM))
     yield Figures("found", FOUND_TITLE, {name: summarise(times) for name, times in found.items()}, FOUND_AIMS)
+    yield Figures("brokers", BROKERS_TITLE, measure_brokers(home, plan.rounds))
 
 
 def summarise(times: Sequence[float]) -> dict[str, float]:
@@ -52,18 +61,25 @@ def summarise(times: Sequence[float]) -> dict[str, float]:
 
 async def measured(path: WritePath, count: int) -> dict[str, list[float]]:
     """Milliseconds of each."""
+    alone = await measure_alone(path, count)
+    random = Random(15)
+    with ExitStack() as stack:
+        telling, asking, other = [await Connection.open(path.proxy.port) for _ in range(3)]
+        for connection in (telling, asking, other):
+            stack.callback(connection.close)
+        talk = Talk(other, facts(news("zorblat")))
+        among = [await learned(telling, asking, fact, random) for fact in islice(news("gyre"), count)]
+        await talk.stop()
+    return {ALONE: alone, AMONG: among}
+
+
+async def measure_alone(path: WritePath, count: int) -> list[float]:
     random = Random(12)
     with ExitStack() as stack:
         telling, asking = [await Connection.open(path.proxy.port) for _ in range(2)]
         stack.callback(telling.close)
         stack.callback(asking.close)
-        alone = [await learned(telling, asking, fact, random) for fact in islice(news("gimble"), count)]
-        other = await Connection.open(path.proxy.port)  # not before: the server closes one that stands still
-        stack.callback(other.close)
-        talk = Talk(other, facts(news("zorblat")))
-        among = [await learned(telling, asking, fact, random) for fact in islice(news("gyre"), count)]
-        await talk.stop()
-    return {ALONE: alone, AMONG: among}
+        return [await learned(telling, asking, fact, random) for fact in islice(news("gimble"), count)]
 
 
 async def learned(telling: Connection, asking: Connection, fact: Statement, random: Random) -> float:
@@ -109,6 +125,41 @@ async def is_found(path: WritePath, asking: Connection, name: str, text: str, nu
         return vectors > 0
     answer = await asking.ask(post("/search_memory", query=f"gimbal{number}"))
     return any(item["text"] == text for item in orjson.loads(answer)["items"])
+
+
+def measure_brokers(home: Path, rounds: int) -> Rows:
+    rows = {}
+    for broker in BROKERS:
+        if broker.lack:
+            print(f"\nbrokers: {broker.name} skipped, {broker.lack}", file=sys.stderr, flush=True)
+            continue
+        for workers in WORKERS:
+            with broker.start(home) as url, write_path(home, workers=workers, CELERY_BROKER_URL=url) as path:
+                times = summarise(run(measure_alone(path, rounds * FACTS_OF_A_BROKER)))
+                row = {f"recalled {name}": time for name, time in times.items() if name != "longest ms"}
+                row |= measure_backlog(path, rounds * BACKLOG)
+            rows[f"{broker.name}, {workers} worker{'s' if workers > 1 else ''}"] = row
+    return rows
+
+
+def measure_backlog(path: WritePath, count: int) -> dict[str, float]:
+    """Messages a second, of those that so many prompts bring while the workers stand still. Raises BenchmarkBroken."""
+    wait_until_none(path, WAITING)
+    with path.paused():
+        run(say(path.proxy.port, islice(prompts.fresh(seed=14), count)))
+        expected = 2 * count  # with the answers
+        if (found := wait_for(lambda: path.ask(HEARD), (expected,))) != (expected,):
+            raise BenchmarkBroken(f"of {expected} messages {found[0]} have come")
+    started = time.perf_counter()
+    wait_until_none(path, HEARD)
+    learned_s = time.perf_counter() - started
+    wait_until_none(path, WAITING)
+    return {"learned/s": expected / learned_s, "dealt with/s": expected / (time.perf_counter() - started)}
+
+
+def wait_until_none(path: WritePath, query: str) -> None:
+    if (found := wait_for(lambda: path.ask(query), (0,))) != (0,):
+        raise BenchmarkBroken(f"{found[0]} messages still wait")
 
 
 def recollect(text: str) -> bytes:

@@ -10,7 +10,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -26,11 +28,15 @@ from festinger_site import home as homes
 from festinger_site.launcher import scratch_instance
 
 FIRST, WORDS = 30, 100_000  # ranks of words, the n-th n times rarer than the first: stop words are not searched for
-COMMON = 18_000  # of them, about as many as Festinger knows the frequency of
 SPEAKERS = 500  # besides the one who has said half of it, and
 OWN = 10_000  # the one who has said so many messages last, a hundredth of all at most
 DIMENSIONS = 384  # of the built-in embedder
 EMBEDDED_MAX = 200_000  # the setting's default
+CENTRES = 1_000
+SPREAD = 0.75  # length of what a vector has beside its centre, to which its cosine is then 0.8
+DAYS = 85  # over which it was said: less than the setting keeps
+BUILD_MEMORY, BUILD_PROCESSES = "512MB", 2
+FILLERS, SLICE = 2, 100_000  # connections, and rows of a statement
 PROMPTS = 300
 CONNECT_S = 1.0
 LOAD_S = 5.0  # for the vectors of a speaker, in the background
@@ -50,26 +56,34 @@ AIMS = {
 }
 
 # As a replica it runs no triggers: nothing of this waits to be embedded.
-BEFORE = "SET session_replication_role = replica; DROP INDEX episode_words; DROP INDEX memory_words"
-WORD = "translate(left(md5(rank::text), 4 + rank %% 7), '0123456789', 'ghijklmnop')"
+AS_REPLICA = "SET session_replication_role = replica"
+BEFORE = f"""
+    SET maintenance_work_mem = '{BUILD_MEMORY}'; SET max_parallel_maintenance_workers = {BUILD_PROCESSES};
+    CREATE UNLOGGED TABLE word (rank int PRIMARY KEY, word text)
+"""
+AFTER = "SET session_replication_role = origin; RESET maintenance_work_mem; DROP TABLE word"
+INDEXES = """
+    SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
+    WHERE indrelid IN ('episode'::regclass, 'memory'::regclass) AND NOT indisunique ORDER BY indrelid, indexrelid
+"""
 RANK = f"floor({FIRST} * ({WORDS} / {FIRST}) ^ random())::int"
 SAY = f"""
     SELECT n, (
-        SELECT string_agg({WORD}, ' ')
+        SELECT string_agg((SELECT word FROM word WHERE word.rank = drawn.rank), ' ')
         FROM (SELECT {RANK} + n * 0 AS rank FROM generate_series(1, 8 + n %% 16)) drawn
     ) AS text, CASE
         WHEN n > %(count)s - least(2 * {OWN}, %(count)s / 50) THEN 'agent-own'
-        WHEN n / 40 %% 2 = 0 THEN 'agent-0'
-        ELSE 'agent-' || (1 + n / 80 %% {SPEAKERS})
+        WHEN n / 40 %% %(one_in)s = 0 THEN 'agent-0'
+        ELSE 'agent-' || (1 + n / (40 * %(one_in)s) %% %(speakers)s)
     END AS agent
-    FROM generate_series(1, %(count)s) AS n
+    FROM generate_series(%(first)s, least(%(first)s + {SLICE} - 1, %(count)s)) AS n
 """
 EPISODES = f"""
-    INSERT INTO episode (digest, conversation, agent, role, text, lexemes, said_at)
+    INSERT INTO episode (digest, conversation, agent, role, text, lexemes, said_at, read_at)
     SELECT sha256(n::text::bytea), substr(sha256((n / 40)::text::bytea), 1, 16), agent,
         CASE n %% 2 WHEN 0 THEN 'user' ELSE 'assistant' END, text,
         setweight(to_tsvector('english', text), CASE n %% 2 WHEN 0 THEN 'A'::"char" ELSE 'C' END),
-        now() - (%(count)s - n) * interval '10 seconds'
+        now() - (%(count)s - n) * interval '{DAYS} days' / %(count)s, now()
     FROM ({SAY}) said
 """
 MEMORIES = f"""
@@ -77,22 +91,7 @@ MEMORIES = f"""
     SELECT left(text, 500), agent, 'stated', (ARRAY['preference', 'project', 'other'])[1 + n %% 3], 0.5 + n %% 5 * 0.1
     FROM ({SAY}) said
 """
-FREQUENCIES = f"""
-    INSERT INTO english_lexeme (lexeme, messages)
-    SELECT lexeme, max(1e6 * (1 - (1 - ln((rank + 1) / rank::float8) / ln({WORDS} / {FIRST})) ^ 15.5))::int
-    FROM generate_series({FIRST}, {COMMON}) rank, unnest(to_tsvector('english', {WORD.replace("%%", "%")}))
-    GROUP BY lexeme ON CONFLICT DO NOTHING
-"""
-VECTORS = f"""
-    INSERT INTO {{kind}}_vector (id, embedder_id, vector)
-    SELECT id, %(embedder)s::bigint, (
-        SELECT array_agg(random() - 0.5 + (newest.id + g) * 0) FROM generate_series(1, {DIMENSIONS}) AS g
-    )::vector::halfvec FROM (SELECT id FROM {{kind}} ORDER BY id DESC LIMIT %(count)s) newest
-"""
-AFTER = """
-    CREATE INDEX episode_words ON episode USING gin (lexemes) WITH (gin_pending_list_limit = 64);
-    CREATE INDEX memory_words ON memory USING gin (lexemes) WITH (gin_pending_list_limit = 64);
-"""
+NEWEST = "SELECT id, text FROM {kind} ORDER BY id DESC LIMIT %s"
 
 
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
@@ -113,11 +112,15 @@ def main() -> None:
 
     django.setup()
     memories, episodes = map(int, sys.argv[1:])
-    fill(os.environ["DATABASE_URL"], memories, episodes)
+    fill(memories, episodes)
     print(json.dumps(measure_all(os.environ["DATABASE_URL"])))
 
 
-def fill(dsn: str, memories: int, episodes: int) -> None:
+def fill(memories: int, episodes: int, *, speakers: int = SPEAKERS, one_in: int = 2) -> dict[str, float]:
+    """Returns the seconds of each step. ``one_in``: of so many conversations one is of the speaker who has most.
+    In a process that has Django."""
+    from django.db import connection
+
     from memory.models import Embedder
     from memory.semantic.vectors import builtin, schema
     from memory.semantic.vectors.calibration import BUILTIN_NOISE
@@ -125,17 +128,69 @@ def fill(dsn: str, memories: int, episodes: int) -> None:
     noise = {"noise_mean": BUILTIN_NOISE.mean, "noise_deviation": BUILTIN_NOISE.deviation}
     known = {"dimensions": DIMENSIONS, "is_current": True, **noise}
     embedder, _ = Embedder.objects.update_or_create(name=builtin.NAME, defaults=known)
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute("SET maintenance_work_mem = '512MB'")
-        connection.execute(BEFORE)
-        connection.execute(EPISODES, {"count": episodes})
-        connection.execute(MEMORIES, {"count": memories})
+    who = {"speakers": speakers, "one_in": one_in}
+    timer = Timer()
+    with connection.cursor() as cursor:
+        cursor.execute(BEFORE)
+        cursor.execute(AS_REPLICA)
+        cursor.executemany("INSERT INTO word VALUES (%s, %s)", list(enumerate(words())))
+        cursor.execute(INDEXES)
+        indexes = cursor.fetchall()
+        cursor.execute(f"DROP INDEX {', '.join(name for name, _ in indexes)}")
+        insert(EPISODES, episodes, who)
+        timer.note("messages")
+        insert(MEMORIES, memories, who)
+        timer.note("memories")
+        for _, definition in indexes:
+            cursor.execute(definition)
+        timer.note("indexes")
         for kind in ("episode", "memory"):
-            connection.execute(VECTORS.format(kind=kind), {"embedder": embedder.pk, "count": EMBEDDED_MAX})
-        connection.execute(FREQUENCIES)
-        connection.execute(AFTER)
+            write_vectors(cursor, kind, embedder.pk)
+        timer.note("vectors")
         schema.add_index(embedder)
-        connection.execute("VACUUM ANALYZE")
+        timer.note("index of vectors")
+        cursor.execute(AFTER)
+        cursor.execute("VACUUM ANALYZE")
+        timer.note("statistics")
+    return timer.seconds
+
+
+def insert(statement: str, rows: int, who: Mapping[str, int]) -> None:
+    from django.db import connection
+
+    def insert_slice(first: int) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, {**who, "count": rows, "first": first})
+
+    # Each thread has a connection, and Postgres a process for it.
+    with ThreadPoolExecutor(FILLERS, initializer=lambda: connection.cursor().execute(AS_REPLICA)) as threads:
+        for _ in threads.map(insert_slice, range(1, rows + 1, SLICE)):
+            pass
+
+
+@cache
+def words() -> list[str]:
+    """By rank, the most frequent first."""
+    from wordfreq import top_n_list
+
+    return [word for word in top_n_list("en", 2 * WORDS) if word.isascii() and word.isalpha()][:WORDS]
+
+
+def write_vectors(cursor: Any, kind: str, embedder: int) -> None:
+    """Of the newest, each near that of one of CENTRES texts: to embed all of them would take half an hour."""
+    import numpy as np
+
+    from memory.semantic.vectors import builtin
+    from memory.semantic.vectors.schema import write_vector
+
+    cursor.execute(NEWEST.format(kind=kind), [EMBEDDED_MAX])
+    rows = cursor.fetchall()
+    centres = np.array(builtin.embed([text for _, text in rows[:CENTRES]]))
+    random = np.random.default_rng(1)
+    with cursor.copy(f"COPY {kind}_vector (id, embedder_id, vector) FROM STDIN") as copy:
+        for at, (key, _) in enumerate(rows):
+            vector = centres[at % len(centres)] + random.normal(0, SPREAD / DIMENSIONS**0.5, DIMENSIONS)
+            copy.write_row((key, embedder, write_vector(vector.tolist())))
 
 
 def measure_all(dsn: str) -> dict[str, dict[str, float]]:
@@ -152,18 +207,24 @@ def measure_all(dsn: str) -> dict[str, dict[str, float]]:
 
 def prompt(random: Random) -> str:
     ranks = [int(FIRST * (WORDS / FIRST) ** random.random()) for _ in range(random.randint(6, 20))]
-    from hashlib import md5
-
-    words = []
-    for rank in ranks:
-        digest = md5(str(rank).encode(), usedforsecurity=False).hexdigest()
-        words.append(digest[: 4 + rank % 7].translate(str.maketrans("0123456789", "ghijklmnop")))
-    return " ".join(words)
+    return " ".join([words()[rank] for rank in ranks])
 
 
 def percentiles(samples: Sequence[float]) -> dict[str, float]:
     ordered = sorted(samples)
     return {"p50 ms": median(ordered), "p95 ms": ordered[int(len(ordered) * 0.95)]}
+
+
+class Timer:
+    """``seconds``: from each note to the next."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._at = time.perf_counter()
+
+    def note(self, step: str) -> None:
+        started, self._at = self._at, time.perf_counter()
+        self.seconds[step] = self._at - started
 
 
 # --- by itself ---

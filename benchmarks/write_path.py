@@ -27,6 +27,12 @@ LOOK_AGAIN_S = 0.05
 
 DURABLE = ("fsync", "full_page_writes")  # what the scratch database goes without
 POLICY = "UPDATE dimension SET on_collision = %s"
+WAITING = """
+    SELECT (SELECT count(*) FROM pending_embedding)
+        + (SELECT count(*) FROM heard_message)
+        + (SELECT count(*) FROM observation WHERE state = 'pending' AND next_attempt_at <= now())
+        + (SELECT count(*) FROM episode WHERE read_at IS NULL)
+"""
 FIRST = Statement("borogovia", "wabe", "membership")
 
 
@@ -35,7 +41,7 @@ class WritePath:
     model: Server
     proxy: Server
     database: str
-    worker: psutil.Process
+    workers: Sequence[psutil.Process]
 
     def ask(self, query: str, *values: object) -> tuple[int, ...]:
         """The one row that a query of the database has."""
@@ -61,18 +67,20 @@ class WritePath:
             raise BenchmarkBroken(f"of {stated} statements {found[0]} have come, {found[1]} are done")
 
     def worker_cpu_s(self) -> float:
-        """Processor seconds that the worker's processes have used."""
-        family = [self.worker, *self.worker.children(recursive=True)]
+        """Processor seconds that the workers' processes have used."""
+        family = [each for worker in self.workers for each in (worker, *worker.children(recursive=True))]
         return float(sum(sum(process.cpu_times()[:2]) for process in family))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The worker does nothing meanwhile."""
-        os.killpg(self.worker.pid, signal.SIGSTOP)
+        """The workers do nothing meanwhile."""
+        for worker in self.workers:
+            os.killpg(worker.pid, signal.SIGSTOP)
         try:
             yield
         finally:
-            os.killpg(self.worker.pid, signal.SIGCONT)
+            for worker in self.workers:
+                os.killpg(worker.pid, signal.SIGCONT)
 
 
 def wait_for(look: Callable[[], tuple[int, ...]], expected: tuple[int, ...]) -> tuple[int, ...]:
@@ -84,20 +92,25 @@ def wait_for(look: Callable[[], tuple[int, ...]], expected: tuple[int, ...]) -> 
 
 
 @contextmanager
-def write_path(home: Path, policy: str = "queue") -> Iterator[WritePath]:
+def write_path(
+    home: Path, policy: str = "queue", *, database: str = "", workers: int = 1, **more: str
+) -> Iterator[WritePath]:
     """Yields when it has placed a first statement. The five facts are taught. ``policy``: what all dimensions do on a
-    collision."""
-    database = fresh(home)
+    collision; ``database``: a fresh one where it is empty; ``more``: of Festinger's environment."""
+    database = database or fresh(home)
     with psycopg.connect(database) as connection:
         connection.execute(POLICY, [policy])
     with ExitStack() as stack:
         stack.enter_context(durable(database))
         mock = stack.enter_context(model(home))
-        proxy = stack.enter_context(festinger(home, mock.url, database))
+        proxy = stack.enter_context(festinger(home, mock.url, database, **more))
         teach(proxy)
         commands = {program.name: program.command for program in programs.own_programs(HOST, proxy.port)}
-        worker = stack.enter_context(program(home, "worker", commands["worker"], database))
-        path = WritePath(mock, proxy, database, psutil.Process(worker.pid))
+        started = [
+            stack.enter_context(program(home, f"worker-{number}", commands["worker"], database, **more))
+            for number in range(workers)
+        ]
+        path = WritePath(mock, proxy, database, [psutil.Process(process.pid) for process in started])
         run(say(proxy.port, [prompt([FIRST.sentence])]))
         path.wait_settled(1)
         yield path
@@ -130,9 +143,10 @@ def set_all(database: str, statements: Sequence[sql.Composed]) -> None:
 
 
 @contextmanager
-def program(home: Path, name: str, command: list[str], database: str) -> Iterator[subprocess.Popen[bytes]]:
-    """It need not be ready: what it is sent waits."""
-    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1") | {"DATABASE_URL": database}
+def program(home: Path, name: str, command: list[str], database: str, **more: str) -> Iterator[subprocess.Popen[bytes]]:
+    """It need not be ready: what it is sent waits. ``more``: of its environment."""
+    environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
+    environment |= {"DATABASE_URL": database} | more
     with (homes.log_folder(home) / f"{name}.log").open("ab") as errors:
         process = subprocess.Popen(
             command,

@@ -35,6 +35,7 @@ _VECTORS: Final = """
 """
 _SLICE: Final = f"""
     SELECT episode.id, conversation, vector {_VECTORS} AND {{visible}} AND episode.id < %(before)s
+        AND episode.id >= (SELECT min(id) FROM episode_vector)  -- else all that the speaker ever said is gone through
     ORDER BY episode.id DESC LIMIT %(slice)s
 """
 _CHANGED: Final = f"""

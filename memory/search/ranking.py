@@ -2,8 +2,8 @@
 ``benchmarks/weeks`` and ``benchmarks/retrieval_weeks.txt``; docs/decisions/015-one-search.md has what each is worth."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import log, sqrt
 from typing import Any, Final
 
@@ -53,11 +53,12 @@ class Candidate:
 
 @dataclass(slots=True)
 class Results:
-    """All that a statement returned. ``texts``: how many are in the scope. ``ended``: facts of the named concepts that
-    are superseded."""
+    """All that a statement returned. ``texts``: how many are in the scope, counted up to a limit; ``by_kind``: of each
+    kind. ``ended``: facts of the named concepts that are superseded."""
 
     candidates: list[Candidate]
     texts: int = 0
+    by_kind: Mapping[str, int] = field(default_factory=dict)
     ended: Sequence[Ended] = ()
 
 
@@ -74,7 +75,7 @@ def read_rows(rows: Iterable[Sequence[Any]]) -> Results:
         kind, key, text, confidence, said_at, agent, role, channel, category, is_disputed, cosine, share = row[:12]
         quoted, slot, told, withdrawn, detail = row[12:]
         if kind == "size":
-            results.texts = key
+            results.texts, results.by_kind = key, detail
         elif kind == "ended":
             results.ended = [Ended(*one) for one in detail or ()]
         else:

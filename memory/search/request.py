@@ -40,10 +40,13 @@ class SearchRequest:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Parameters of the conditions in ``statement.visible``."""
+        """Parameters of the conditions in ``statement.visible``, and the speaker's lexeme as a tsquery."""
+        agent, person = self.scope.speaker
+        lexeme = f"{agent} {person}".replace("\\", "\\\\").replace("'", "''")
         return {
-            "agent": self.scope.speaker.agent,
-            "person": self.scope.speaker.person,
+            "agent": agent,
+            "person": person,
+            "speaker": f"'{lexeme}'",
             "conversation": self.conversation,
             "least_confidence": LEAST_CONFIDENCE_UNASKED if self.is_unasked else LEAST_CONFIDENCE,
         }

@@ -17,7 +17,7 @@ from memory.domain.timing import LogThrottle
 from memory.metrics import Counter, Histogram, total
 from memory.search import ranking
 from memory.search.matrices import Matrices
-from memory.search.request import SearchRequest
+from memory.search.request import Kind, SearchRequest
 from memory.search.results import Found
 from memory.search.service import embed_query
 from memory.search.statement import (
@@ -47,6 +47,8 @@ EMBEDDER_READ_S: Final = 2.0  # how often a process looks which embedder is curr
 CONNECT_AGAIN_S: Final = 1.0
 LOG_EVERY_S: Final = 60.0
 MADE_MAX: Final = 256  # vectors of queries that are kept until their messages are stored
+LARGE_S: Final = 600.0  # for which a scope in which there was more than EXACT_MAX is not counted again
+LARGE_MAX: Final = 10_000  # of such scopes
 MADE_CHARACTERS: Final = 200  # of a query that has as many word pieces as the text of its message
 
 
@@ -82,6 +84,7 @@ class Searcher:
         self._deadlines: WeakKeyDictionary[Connection, int] = WeakKeyDictionary()  # that Postgres has, in milliseconds
         self._space: VectorSpace | None = None
         self._made: dict[str, tuple[int, Sequence[float]]] = {}
+        self._large: dict[tuple[Scope, str], float] = {}  # until when, by the monotonic clock
         self._encoding = ThreadPoolExecutor(1, "encode-query")  # starts its thread with the first query
         self._log = LogThrottle(LOG_EVERY_S)
 
@@ -151,7 +154,9 @@ class Searcher:
         try:
             # A little longer than Postgres itself is given, which is to end its work first: then the connection lives.
             async with asyncio.timeout(2 * left_s):
-                results = await self._search(opened, compose(request, space, vector, nearest), deadline_ms)
+                large = self._find_large(request)
+                composed = compose(request, space, vector, nearest, large)
+                results = await self._search(opened, composed, deadline_ms)
         except (psycopg.errors.QueryCanceled, TimeoutError):
             count("late")
             return None
@@ -161,6 +166,7 @@ class Searcher:
             return None
         finally:
             await self._put_back(opened)
+        self._note_large(scope, [kind for kind, texts in results.by_kind.items() if texts > EXACT_MAX], large)
         noise = space.noise if space is not None else ranking.FULL_TEXT
         found = ranking.choose_unasked(results, noise, request.query, time.time())
         count("found" if found else "nothing_found", time.perf_counter() - started, is_compared=nearest is not None)
@@ -169,6 +175,18 @@ class Searcher:
     def find_made(self, text: str) -> tuple[int, Sequence[float]] | None:
         """The embedder's id, and the vector of a message with these own words, if it was searched for lately."""
         return self._made.get(text)
+
+    def _find_large(self, request: SearchRequest) -> list[Kind]:
+        now = time.monotonic()
+        return [kind for kind in request.kinds if self._large.get((request.scope, kind), now) > now]
+
+    def _note_large(self, scope: Scope, found: Iterable[str], known: Sequence[str]) -> None:
+        for kind in found:
+            if kind not in known:  # else it was not counted
+                self._large.pop((scope, kind), None)
+                self._large[scope, kind] = time.monotonic() + LARGE_S
+        while len(self._large) > LARGE_MAX:
+            del self._large[next(iter(self._large))]
 
     def _keep_made(self, text: str, embedder: int, vector: Sequence[float]) -> None:
         if len(text) <= MADE_CHARACTERS:

@@ -1,7 +1,7 @@
 """The one statement of a search. What users write reaches it only as parameters."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -24,6 +24,9 @@ ENGLISH_MESSAGES: Final = 1_000_000  # of which english_lexeme counts those that
 ENDED_MAX: Final = 50  # superseded facts of the named concepts
 STATEMENTS_MAX: Final = 256  # that are kept, one for each project and kind of search
 OWN_WORDS, OTHERS_WORDS = 0.8, 0.5  # confidence of a message: it is what somebody said, not what they said that it is
+
+# As episode_words has them (memory.models.semantic.INDEXED_LEXEMES).
+INDEXED: Final = "(episode.lexemes || array_to_tsvector(ARRAY[episode.agent || ' ' || episode.person]))"
 
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 # Set once a connection. The statement has no constants that a plan would depend on, and takes long to plan. HNSW has to
@@ -53,10 +56,13 @@ _WORDS: Final = f"""
         FROM rarest
     )
 """
-# A user's message is visible if it is the speaker's own; the limit bounds what is compared one by one.
+# A user's message is visible if it is the speaker's own; the limit bounds what is compared one by one. Where a search
+# has met the limit, later ones are told so: to count that far takes longer than all the rest.
 _OWN: Final = f"""
-    own_{{kind}} AS MATERIALIZED (SELECT id FROM {{kind}} WHERE {{visible}} LIMIT {EXACT_MAX + 1}),
-    size_{{kind}} AS MATERIALIZED (SELECT count(*) AS texts FROM own_{{kind}})
+    own_{{kind}} AS MATERIALIZED (
+        SELECT id FROM {{kind}} WHERE %(counted_{{kind}})s = 0 AND {{visible}} LIMIT {EXACT_MAX + 1}
+    ),
+    size_{{kind}} AS MATERIALIZED (SELECT %(counted_{{kind}})s + count(*) AS texts FROM own_{{kind}})
 """
 # Where the process holds the vectors, it has compared and counted them, but for those of the last moments.
 _COMPARED: Final = f"""
@@ -76,7 +82,7 @@ _TEXTS: Final = f"""
             SELECT id, (
                 SELECT sum(rarest.share) FROM rarest WHERE {{kind}}.lexemes @@ rarest.{{column}}
             ) AS share
-            FROM {{kind}} WHERE lexemes @@ (SELECT {{column}} FROM needles) AND {{visible}} LIMIT {HITS_MAX}
+            FROM {{kind}} WHERE {{matches}} LIMIT {HITS_MAX}
         ) matched ORDER BY share DESC LIMIT {HITS_KEPT}
     ),
     near_{{kind}} AS MATERIALIZED ({{near}}),
@@ -176,7 +182,7 @@ _ENDED: Final = f"""
 """
 _SIZES: Final = """
     SELECT 'size', {sizes}::bigint, '', 0::float8, 0::float8, '', '', '', '', false, NULL::float8, 0::float8,
-        ARRAY[]::int[], '', ARRAY[]::text[], ARRAY[]::text[], NULL::json
+        ARRAY[]::int[], '', ARRAY[]::text[], ARRAY[]::text[], json_build_object({by_kind})
 """
 
 
@@ -207,18 +213,27 @@ class Nearest(NamedTuple):
 
 
 def compose(
-    request: SearchRequest, space: VectorSpace | None, vector: Sequence[float] | None, nearest: Nearest | None = None
+    request: SearchRequest,
+    space: VectorSpace | None,
+    vector: Sequence[float] | None,
+    nearest: Nearest | None = None,
+    large: Collection[Kind] = (),
 ) -> tuple[str, dict[str, Any]]:
     """The statement and its parameters; without a vector of the query, what is found has no cosine. Postgres compares
-    the vectors of episodes where ``nearest`` is None."""
+    the vectors of episodes where ``nearest`` is None. ``large``: kinds of which the scope has more than EXACT_MAX."""
     if vector is None or space is None or len(vector) != space.dimensions or not any(vector):
         space = nearest = None
     asked = Asked.of(request, space, is_compared=nearest is not None)
-    arguments = request.arguments | {
-        "text": request.text,
-        "tokens": " ".join(sorted(find_words(request.text).tokens)),  # psycopg is slow with arrays of hundreds
-        "is_unasked": request.is_unasked,
-    }
+    counted = {f"counted_{kind}": EXACT_MAX + 1 if kind in large else 0 for kind in request.kinds}
+    arguments = (
+        request.arguments
+        | counted
+        | {
+            "text": request.text,
+            "tokens": " ".join(sorted(find_words(request.text).tokens)),  # psycopg is slow with arrays of hundreds
+            "is_unasked": request.is_unasked,
+        }
+    )
     if space is not None and vector is not None:
         arguments["vector"] = write_vector(vector)
     if nearest is not None:
@@ -249,7 +264,9 @@ def write_statement(asked: Asked) -> str:
     kinds = [kind for kind in KINDS[asked.types] if kind != "fact"]
     parts = [_WORDS]
     parts += [_find_texts(asked, kind) for kind in kinds]
-    selects = [_SIZES.format(sizes=" + ".join(f"(SELECT texts FROM size_{kind})" for kind in kinds) or "0")]
+    sizes = {kind: f"(SELECT texts FROM size_{kind})" for kind in kinds}
+    by_kind = ", ".join(f"'{kind}', {size}" for kind, size in sizes.items())
+    selects = [_SIZES.format(sizes=" + ".join(sizes.values()) or "0", by_kind=by_kind)]
     if "memory" in kinds:
         selects.append(_MEMORIES.format(confidence=confidence()))
     if "episode" in kinds:
@@ -276,13 +293,17 @@ def _find_texts(asked: Asked, kind: Kind) -> str:
         "kind": kind,
         "visible": (seen := visible(kind, asked)),
         "own": (_COMPARED if is_compared else _OWN).format(kind=kind, visible=seen),
-        "column": "own" if own_label else "anybodys",
+        "column": (column := "own" if own_label else "anybodys"),
+        "matches": f"lexemes @@ (SELECT {column} FROM needles) AND {seen}",
         "near": "SELECT 0::bigint AS id WHERE false",
         "cosine": "NULL::float8",
         "join": "",
         "tells": "true",
     }
-    if kind == "episode":  # what somebody once asked tells nobody anything
+    if kind == "episode":
+        by_index = f"{INDEXED} @@ (SELECT {column} && %(speaker)s::tsquery FROM needles)"
+        sql["matches"] = f"{by_index} AND {visible(kind, asked, is_indexed=False)}"
+        # What somebody once asked tells nobody anything.
         sql["tells"] = f"(role <> 'user' OR text !~ '^({ASKS_ONLY})$')"
     if asked.space is not None:
         embedder, dimensions = asked.space
@@ -295,11 +316,14 @@ def _find_texts(asked: Asked, kind: Kind) -> str:
     return _TEXTS.format(**sql)
 
 
-def visible(kind: Kind, asked: Asked, *, table: str = "") -> str:
-    """The condition on every text that is read. Parameters: those of ``SearchRequest.arguments``."""
+def visible(kind: Kind, asked: Asked, *, table: str = "", is_indexed: bool = True) -> str:
+    """The condition on every text that is read. Parameters: those of ``SearchRequest.arguments``. Without
+    ``is_indexed`` Postgres looks nothing up by it: to list all that one speaker said, or all of one project, takes
+    longer than the rest where that is a million messages."""
     column = f"{table or kind}."
-    spoken_by = f"{column}agent = %(agent)s AND {column}person = %(person)s"
-    project = "IS NULL" if asked.project is None else f"= {asked.project:d}"  # for IS NOT DISTINCT no index is used
+    equals = "=" if is_indexed else "IS NOT DISTINCT FROM"  # for which no index is used
+    spoken_by = f"{column}agent {equals} %(agent)s AND {column}person {equals} %(person)s"
+    project = "IS NULL" if asked.project is None else f"{equals} {asked.project:d}"
     conditions = [f"{column}project_id {project}"]
     if kind == "episode":
         conditions += [spoken_by, f"{column}replaced_at IS NULL", f"{column}hidden_by_id IS NULL"]

@@ -8,6 +8,9 @@ import sys
 import pytest
 
 from benchmarks import llm
+from benchmarks.brokers import BROKERS
+from benchmarks.full_store import MOST, OTHERS, OWN, RESENT, WHOLE
+from benchmarks.targets import DIRECT
 from festinger_site.home import PROJECT
 from tests.benchmarks.running import FACTS, RUN_S, TARGETS, Run, concepts
 from tests.benchmarks.test_weeks import TOY
@@ -28,17 +31,18 @@ def test_the_tables_have_a_row_for_everything_measured(run):
 
 
 def test_the_json_has_the_figures_of_everything_measured(run, rows):
-    of_prompts = "latency throughput streams long_text long_history large_requests"
+    of_prompts = "latency throughput processes streams long_text long_history large_requests"
     of_conversations = "prefix prefix_time answers answers_held_out turns conversations loops"
     if llm.missing():
         of_conversations = of_conversations.replace("prefix_time answers answers_held_out ", "")
-    of_the_write_path = "placing busy learning found consolidation"
+    of_the_write_path = "placing busy learning found brokers consolidation"
     of_large = "scale reload changes start retrieval search encoding encoding_quality warm_start"
     of_large += " memory admin_lists admin_pages"
     of_large += " stories detecting"
     of_layers = "sweep placing_with_layers remembering_with_layers"
     of_changes = "replacing quiet_weeks changes_in_weeks"
-    of_the_rest = f"{of_large} {of_layers} {of_changes}"
+    of_the_store = "backup store_filled store_size store_learning store store_pruned"
+    of_the_rest = f"{of_large} {of_layers} {of_changes} {of_the_store}"
     figures = f"{of_prompts} {of_conversations} cues linear recalling {of_the_write_path} {of_the_rest}"
 
     assert [name.replace(" ", "_") for name in rows] == figures.split()
@@ -116,6 +120,20 @@ def test_prompts_are_timed_while_others_state_facts_and_while_they_do_not(rows):
 
 def test_facts_are_timed_from_their_prompt_to_their_recollection(rows):
     assert [row["facts"] for row in rows["learning"].values()] == [10, 10]
+
+
+def test_a_backlog_is_worked_off_with_each_broker_that_is_installed(rows):
+    installed = [broker.name for broker in BROKERS if not broker.lack]
+
+    assert list(rows["brokers"]) == [f"{name}, {count}" for name in installed for count in ("1 worker", "2 workers")]
+    assert all(row["learned/s"] >= row["dealt with/s"] > 0 for row in rows["brokers"].values())
+
+
+def test_a_store_is_filled_searched_for_prompts_and_pruned(rows):
+    assert list(rows["store"]) == [DIRECT, MOST, OWN, OTHERS, RESENT]
+    assert rows["store"][OTHERS]["in time %"] > 0
+    assert rows["store size"][WHOLE]["MB"] > rows["store size"]["messages"]["MB"] > 0
+    assert rows["store pruned"]["messages"]["deleted"] in range(1, 100)
 
 
 def test_of_facts_that_change_the_newest_is_recalled_and_of_disputed_ones_each_shows_its_mark(rows):

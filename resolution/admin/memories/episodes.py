@@ -5,7 +5,8 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
+from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -14,6 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from memory.admin.base import Page, ReadOnly, column, link
 from memory.domain.formatting import shorten
 from memory.models import Episode, Memory, MemoryLineage
+from memory.models.semantic import INDEXED_LEXEMES
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
 from resolution.views.phrases import tell_when
 
@@ -21,7 +23,10 @@ NEIGHBOURS = 3  # messages of the conversation shown before and after
 
 
 class TextSearch:
-    """A full-text search for pages, which finds texts that contain all words, in any form."""
+    """A full-text search for pages, which finds texts that contain all words, in any form. ``lexemes``: as the index
+    has them."""
+
+    lexemes: Combinable = F("lexemes")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)  # type: ignore[misc]  # ModelAdmin's
@@ -31,11 +36,12 @@ class TextSearch:
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         words = SearchQuery(search_term, config="english", search_type="websearch")
-        return queryset.filter(lexemes=words) if search_term.strip() else queryset, False
+        return queryset.alias(words=self.lexemes).filter(words=words) if search_term.strip() else queryset, False
 
 
 @admin.register(Episode)
 class EpisodeAdmin(Forgets, TextSearch, ReadOnly, Page):
+    lexemes = INDEXED_LEXEMES
     list_display = ("when_said", "beginning", "role", "agent", "person", "project")
     list_display_links = ("beginning",)
     list_filter = ("role", ("project", AutocompleteSelectFilter))

@@ -1,24 +1,34 @@
 """What is found again, by whom, in a real database."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.metrics import total
 from memory.models import Config, Episode, Memory, MemoryLineage, Source
+from memory.search.request import Kind, SearchRequest
 from memory.search.searcher import IN_FLIGHT_MAX, Searcher
 from memory.search.service import search
+from memory.search.statement import compose
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.vectors import queue
 from tests.memory.semantic.said import ANN, digest_of, remembered, said
 
 DATABASE = "We moved the billing database to Postgres 17 last week."
+OTHERS = """
+    INSERT INTO episode (digest, conversation, agent, role, text, lexemes, said_at)
+    SELECT sha256(('other ' || n)::bytea), substr(sha256(n::text::bytea), 1, 16), 'agent-' || n % 5, 'user',
+        'billing ' || n, setweight(to_tsvector('english', 'billing ' || n), 'A'), now()
+    FROM generate_series(1, 5000) n
+"""
 PREFERENCE = "The user prefers rebase to merge commits."
 
 
@@ -231,3 +241,38 @@ def test_without_a_connection_a_search_is_skipped() -> None:
 
     assert asyncio.run(searcher.find_related(Scope(Speaker("a")), ["billing"], b"", deadline_ms=100)) is None
     assert total("festinger_searches_total", result="skipped") == before + 1
+
+
+@pytest.mark.django_db
+def test_words_are_found_by_an_index_that_knows_their_speaker() -> None:
+    said(DATABASE)
+    odd = Scope(Speaker("o'brien\\", "c' | d"))
+    said(DATABASE, odd)
+    request = SearchRequest(ANN, "billing database", "episodes", is_unasked=True)
+
+    with connection.cursor() as cursor:
+        cursor.execute(OTHERS)
+        cursor.execute("ANALYZE episode")
+        statement, arguments = compose(request, None, None)
+        cursor.execute(f"EXPLAIN {statement}", arguments)
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    [words] = re.findall(r"CTE hit_episode.*?(?=\n  CTE)", plan, re.DOTALL)
+    assert "Bitmap Index Scan on episode_words" in words
+    assert "episode_of_a_speaker" not in words
+    assert texts(ANN, "billing database") == texts(odd, "billing database") == [DATABASE]
+
+
+def test_a_scope_with_too_many_texts_to_compare_is_not_counted_again(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.search.searcher.EXACT_MAX", 0)
+    remembered("The billing database is called heron.")
+
+    async def ask_twice(searcher: Searcher) -> list[list[Kind]]:
+        request = SearchRequest(ANN, "", is_unasked=True)
+        known = []
+        for _ in range(2):
+            known.append(searcher._find_large(request))
+            await searcher.find_related(ANN, ["our billing database?"], digest_of("now", 16), deadline_ms=500)
+        return [*known, searcher._find_large(request)]
+
+    assert searching(dsn, ask_twice) == [[], ["memory"], ["memory"]]
