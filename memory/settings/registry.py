@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Final, Literal, cast
 
-from django.conf import settings
 from pydantic import (
     ConfigDict,
     Field,
@@ -252,7 +251,7 @@ class Tuning:
         "on",
         "on: what users and models say is kept, secrets masked, and found again by the same person; of agents without a"
         " token only on this machine. all: of all agents without a token, too. off: nothing more is kept; what is"
-        f" kept goes with {settings.MANAGE} forget.",
+        " kept goes with the command forget.",
     )
     episode_days: Annotated[int, Field(ge=1, le=36_500)] = setting(
         REMEMBERING, 90, "For how many days what was said is kept; memories made from it stay."

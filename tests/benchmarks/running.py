@@ -33,10 +33,12 @@ class Run:
             "--json",
             str(folder / "figures.json"),
         ]
+        environment = os.environ | {"TMPDIR": str(temporary)}
+        environment.pop("DJANGO_SETTINGS_MODULE", None)  # a shell has none
         process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks", *options],
             cwd=PROJECT,
-            env=os.environ | {"TMPDIR": str(temporary)},
+            env=environment,
             stdout=subprocess.PIPE,
             text=True,
         )
