@@ -5,7 +5,7 @@ import socket
 import sys
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors import multiprocess
 
 from festinger_site import settings
 from festinger_site.launcher import preflight
@@ -55,10 +55,20 @@ def main(words: list[str]) -> None:
     )
     sockets = bind_sockets(asked.host, asked.port)
     if asked.workers > 1:
-        Multiprocess(configuration, sockets).run()
+        multiprocess.Process = Process  # type: ignore[misc]  # uvicorn has no option for it
+        multiprocess.Multiprocess(configuration, sockets).run()
     else:
         # Not Multiprocess with one worker: its parent would be a second process that only waits.
         uvicorn.Server(configuration).run(sockets)
+
+
+class Process(multiprocess.Process):
+    """A server process whose death its parent notices at once, even while it waits for a sign of life. uvicorn's parent
+    keeps the child's end of their pipe open, and so waits in vain until the health check times out."""
+
+    def start(self) -> None:
+        super().start()
+        self.child_conn.close()
 
 
 class Configuration(uvicorn.Config):

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -71,6 +72,16 @@ def test_a_worker_that_dies_is_replaced_and_prompts_go_on(served: Served) -> Non
     wait_until(lambda: died not in workers(served) and len(workers(served)) == 2)
     assert other in workers(served)
     assert served.chat(("user", "hi")).status_code == 200
+
+
+def test_a_worker_that_dies_while_it_is_asked_for_a_sign_of_life_is_replaced_at_once(served: Served) -> None:
+    died, _ = workers(served)
+    died.suspend()
+    time.sleep(1.0)  # each is asked every half a second, and has 30 s to answer
+
+    died.kill()
+
+    assert eventually(lambda: died not in workers(served) and len(workers(served)) == 2, within_s=20)
 
 
 def test_all_workers_follow_the_config_file(served: Served, config: Path) -> None:
