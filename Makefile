@@ -6,10 +6,11 @@ PEERS := .venv-peers
 GATEWAY := @portkey-ai/gateway@1.15.2
 ARGS ?=
 JOBS ?= 2
+ROUNDS ?= 200
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-slow test-all conformance check lock audit sbom house bench bench-check bench-scale ablation bench-llm bench-peers \
-	soak demo screenshots clean secrets encoder
+	soak faults demo screenshots clean secrets encoder
 
 # One file for every platform and Python from 3.11 on. Versions stay unless ARGS=--upgrade.
 LOCK = $(VENV)/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -24,6 +25,7 @@ help:
 	@echo "make conformance   the clients people use, directly and through Festinger: nothing may differ"
 	@echo "make house  figures about the code, beside those of other projects (ARGS='--list participles', '--check')"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server leak?"
+	@echo "make faults   200 rounds of kills, stops and full disks under load (ROUNDS=20): is anything lost?"
 	@echo "make lock   pin what requirements.txt needs, with hashes (ARGS=--upgrade for newer versions of it)"
 	@echo "make audit  known vulnerabilities in what is pinned      make sbom   a CycloneDX bill of materials in sbom.json"
 	@echo "make bench  measure on this machine          make clean   remove .venv and caches, but no data"
@@ -78,6 +80,11 @@ house:
 
 soak: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m benchmarks.soak $(ARGS)
+
+# Half an hour: longer than a test may take otherwise.
+faults: $(VENV)/installed-dev
+	@ROUNDS=$(ROUNDS) exec $(VENV)/bin/python -m pytest -s -p no:xdist -o faulthandler_timeout=0 -k rounds \
+		tests/served/test_matrix.py $(ARGS)
 
 screenshots: $(VENV)/installed-dev
 	@exec $(VENV)/bin/python -m tests.browser.screenshots $(ARGS)

@@ -1,8 +1,8 @@
 """Rounds of kills, stops and full disks against a whole launched Festinger under load: no prompt fails, and nothing
 that was accepted is lost or doubled.
 
-By default each fault comes once. ``ROUNDS=200 pytest -s -p no:xdist tests/served/test_matrix.py`` runs as many rounds,
-and prints a table; with ``SEED`` it repeats the faults of an earlier run.
+By default each fault comes once. ``make faults`` runs 200 rounds; with ``SEED`` in the environment it repeats the order
+of an earlier run.
 """
 
 import http.client
