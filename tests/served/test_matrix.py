@@ -42,7 +42,7 @@ RETRY_S = 90.0  # the same, within which a prompt that was cut or refused has it
 KNOWN_S = 120.0  # within which all that was accepted is known: what a killed worker had claimed comes after 30 s
 CHECK_EVERY = 10  # rounds
 WORD = "zorblat"
-HEALTHY_S = 180.0  # patience, on a machine that may have much else to do
+HEALTHY_S = 300.0  # a process that stalls is replaced after 150 s; a busy machine takes longer
 
 KNOWN = """
     SELECT c.token, count(*), min(c.encounter_count) FROM urd
