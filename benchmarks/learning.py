@@ -1,4 +1,4 @@
-"""How long it takes from a prompt that states a new fact until that fact is recalled: through the table, the wake-up,
+"""Times the way from a prompt that states a new fact until that fact is recalled: through the table, the wake-up,
 the worker, and back to the cache; and from a message until a search finds it by its words, and has its vector. Both
 the former and the rate at which a backlog is worked off are also measured by worker and by broker."""
 

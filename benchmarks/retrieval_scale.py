@@ -1,4 +1,4 @@
-"""How fast what was said is found among a great many memories and messages, and how fast it is stored and embedded.
+"""Times searches among a great many memories and messages, and how fast these are stored and embedded.
 
 ``python -m benchmarks.retrieval_scale MEMORIES EPISODES`` measures it in a process of its own, in the database of
 DATABASE_URL; prints JSON.
@@ -177,7 +177,7 @@ def words() -> list[str]:
 
 
 def write_vectors(cursor: Any, kind: str, embedder: int) -> None:
-    """Of the newest, each near that of one of CENTRES texts: to embed all of them would take half an hour."""
+    """Give the newest rows vectors, each near that of one of CENTRES texts: embedding all takes half an hour."""
     import numpy as np
 
     from memory.semantic.vectors import builtin

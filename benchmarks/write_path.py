@@ -51,7 +51,7 @@ class WritePath:
         return row
 
     def stated(self) -> int:
-        """How many statements have come to the database."""
+        """Count the statements that have come to the database."""
         return self.ask("SELECT count(*) FROM observation WHERE kind = 'triple'")[0]
 
     def wait_written(self, stated: int) -> None:
@@ -84,7 +84,7 @@ class WritePath:
 
 
 def wait_for(look: Callable[[], tuple[int, ...]], expected: tuple[int, ...]) -> tuple[int, ...]:
-    """What was found at last."""
+    """Look until the expected is found or patience ends; return what was found last."""
     deadline = time.monotonic() + PATIENCE_S
     while (found := look()) != expected and time.monotonic() < deadline:
         time.sleep(LOOK_AGAIN_S)

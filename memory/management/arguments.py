@@ -8,6 +8,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from memory.models import Project
+from memory.semantic.vectors import schema
 
 
 def moment(text: str) -> datetime:
@@ -25,3 +26,10 @@ def find_project(slug: str) -> Project:
     if project is None:
         raise CommandError(f"There is no project {slug}. {settings.MANAGE} create_project {slug} makes it.")
     return project
+
+
+def require_vectors() -> None:
+    """Raises CommandError if the database has no vectors."""
+    if not schema.has_tables():
+        lack = schema.describe_lack(schema.find_extension())
+        raise CommandError(f"{lack}: {settings.MANAGE} prepare sets it up.")

@@ -243,7 +243,7 @@ def compose(
 
 
 class Asked(NamedTuple):
-    """What the statement depends on, beside its parameters. ``space``: id and dimensions of the embedder."""
+    """The choices that the statement depends on, beside parameters. ``space``: id and dimensions of the embedder."""
 
     types: Types
     project: int | None

@@ -15,7 +15,7 @@ from memory.domain.claims.wording import tells_other_value
 from memory.models import Memory
 from memory.semantic.domain import consolidation, slots
 from memory.semantic.domain.scope import kind_of, list_kindred
-from memory.semantic.store import Draft, Status, scope_of
+from memory.semantic.store import Draft, Status, comparable_with, scope_of
 
 SAME_BEGINNING: Final = 2  # words that the beginnings of two sentences about one slot share
 REWORDED_MAX: Final = 100  # memories of a speaker that begin alike, the newest
@@ -26,15 +26,12 @@ def find_rivals(memory: Memory) -> list[Memory]:
     names = [name for name in (memory.slot, memory.other_slot) if name]
     opposed = [text.lower() for text in (slots.denied_by(memory.text), *slots.list_denials(memory.text)) if text]
     is_of_kind = Q(category__in=list_kindred(memory.category))
-    rows = Memory.objects.annotate(small=Lower("text")).filter(
-        is_of_kind & (Q(slot__in=names) | Q(other_slot__in=names)) | Q(small__in=opposed),
-        project=memory.project_id,
-        status=Status.ACTIVE,
+    rows = (
+        comparable_with(memory)
+        .annotate(small=Lower("text"))
+        .exclude(pk=memory.pk)
+        .filter(is_of_kind & (Q(slot__in=names) | Q(other_slot__in=names)) | Q(small__in=opposed), status=Status.ACTIVE)
     )
-    rows = rows.exclude(pk=memory.pk)
-    is_own = Q(agent=memory.agent, person=memory.person)
-    # A personal memory is contradicted by nobody else, who may not even learn that it exists.
-    rows = rows.filter(is_own if scope_of(memory).is_personal(memory.category) else is_own | Q(is_personal=False))
     return [row for row in rows.select_for_update(of=("self",)).order_by("id") if are_rivals(memory, row)]
 
 

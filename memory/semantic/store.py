@@ -15,7 +15,7 @@ from memory.domain.channels import Channel, is_weaker
 from memory.domain.claims.stems import have_same_words
 from memory.domain.timing import is_dated
 from memory.domain.voices import corroborate
-from memory.models import Memory, MemoryHistory, MemoryLineage, Project
+from memory.models import Episode, Memory, MemoryHistory, MemoryLineage, Project
 from memory.semantic.domain import slots
 from memory.semantic.domain.consolidation import decay, lasts
 from memory.semantic.domain.rewording import PERSONS, about_user
@@ -83,14 +83,21 @@ def visible_to(scope: Scope) -> QuerySet[Memory]:
     return Memory.objects.filter(own | Q(is_personal=False), project=scope.project)
 
 
-def scope_of(memory: Memory) -> Scope:
-    return Scope(Speaker(memory.agent, memory.person), memory.project_id)
+def scope_of(row: Memory | Episode) -> Scope:
+    return Scope(Speaker(row.agent, row.person), row.project_id)
 
 
 def said_by(scope: Scope) -> QuerySet[Memory]:
     """Return the memories that the speaker has said in the project, of all statuses."""
     (agent, person), project = scope
     return Memory.objects.filter(agent=agent, person=person, project=project)
+
+
+def comparable_with(memory: Memory) -> QuerySet[Memory]:
+    """Return the memories of its project that it may be compared with, in all statuses: a personal one only with its
+    speaker's. Nobody else may even learn that it exists."""
+    scope = scope_of(memory)
+    return said_by(scope) if scope.is_personal(memory.category) else visible_to(scope)
 
 
 def current_confidence(memory: Memory, now: datetime) -> float:

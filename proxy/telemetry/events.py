@@ -1,5 +1,5 @@
-"""What was done to each prompt, for ``/why``: what it was given, and what was done about a loop. Remembered at once,
-written to Postgres off the hot path."""
+"""Records for ``/why`` what each prompt was given and what was done about a loop: kept in memory at once, written to
+Postgres off the hot path."""
 
 import asyncio
 import logging
@@ -83,7 +83,7 @@ class LoopRows(RequestRows):
 
 class Recollections(RequestRows):
     async def prepare(self, batch: list[Row]) -> None:
-        """What was ``said``, where that is to be kept, is masked here, off the hot path."""
+        """Mask what was ``said``, if it is to be kept: here, off the hot path."""
         for event in batch:
             said = event.pop("said", "")
             event.setdefault("prompt_text", prompt_texts.mask_text(said) if said else "")
@@ -103,7 +103,7 @@ class Given:
 
 
 class GivenQueue(RowQueue):
-    """What was given to a request comes twice: at once, and when the answer has shown whether it uses it."""
+    """The notes given to requests. Each comes twice: at once, and when the answer has shown whether it uses it."""
 
     def __init__(self) -> None:
         super().__init__(GivenNote, "(request, kind, row) DO UPDATE SET is_used = EXCLUDED.is_used")
@@ -122,11 +122,11 @@ class Events(WriteBehind):
         super().__init__(dsn, "events", GATHER_S, self._loops, self._given, self._recollections)
 
     def forget_newest(self) -> None:
-        """What was given may have been forgotten since."""
+        """Forget the newest requests that are kept in memory: what they were given may have been forgotten since."""
         self._recollections.forget_newest()
 
     def add(self, event: Row) -> None:
-        """What one request was given. Of what it ``said``, if that is there, the writer keeps what may be kept."""
+        """Add what one request was given. Of what it ``said``, if present, the writer keeps what may be kept."""
         self.put(self._recollections, event)
 
     def add_given(self, given: Given, used: Mapping[NoteKey, bool | None]) -> None:
@@ -136,7 +136,7 @@ class Events(WriteBehind):
             self.put(self._given, asked | {"kind": key.kind, "row": key.id, "is_used": is_used})
 
     def loop_met(self, met: Intervention, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
-        """What was done about a loop of the model that is asked."""
+        """Add what was done about a loop of the model that is asked."""
         asked = {"request": request, "agent": agent, "model": model, "wire": wire, "at": at}
         loop = {"kind": met.loop.kind, "count": met.loop.count, "period": met.loop.period, "steps": list(met.steps)}
         self._add_loop(asked, loop, met.loop.repeated)

@@ -14,7 +14,7 @@ from memory.models import Episode, Memory
 from memory.semantic import store
 from memory.semantic.domain.extraction import read_corrections
 from memory.semantic.domain.rewording import about_user, as_sentence
-from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
+from memory.semantic.domain.scope import PERSONAL
 from memory.semantic.rivals import find_reworded
 
 MEMORIES_MAX: Final = 200  # newest memories of a speaker that are searched for what ``it`` refers to
@@ -64,5 +64,5 @@ def _read_of_it(row: Episode, value: str) -> Iterator[tuple[str, Memory]]:
 
 
 def _own(row: Episode) -> QuerySet[Memory]:
-    own = store.said_by(Scope(Speaker(row.agent, row.person), row.project_id))
+    own = store.said_by(store.scope_of(row))
     return own.filter(status=Memory.Status.ACTIVE, said_at__lte=row.said_at).exclude(category__in=PERSONAL)

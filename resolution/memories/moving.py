@@ -8,7 +8,6 @@ from django.db import transaction
 from memory.db.transactions import in_transaction
 from memory.models import Memory, Project
 from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.rivals import find_rivals
 from memory.semantic.store import Status
 from resolution.actors import Actor
@@ -35,7 +34,7 @@ def move(memory_id: int, project: Project | None, actor: Actor, reason: str = ""
         raise Outdated(f"memory {memory_id} holds no more: it is {memory.get_status_display()}")
     if memory.project_id == target:
         raise InvalidDecision(f"memory {memory_id} is of {project or SHARED} already")
-    same = store.find_same(Scope(Speaker(memory.agent, memory.person), target), memory.text)
+    same = store.find_same(store.scope_of(memory)._replace(project=target), memory.text)
     if holding := next((each for each in same if each.status in MOVED), None):
         raise InvalidDecision(f"{project or SHARED} has it already, as memory {holding.pk}")
     left = find_rivals(memory) if memory.status == Status.ACTIVE else []

@@ -18,8 +18,8 @@ from memory.graph.store import Assertion, Attribution
 from memory.learning.heard import digest_heard
 from memory.models import Edge, EdgeHistory, Episode, Observation, Source
 from memory.models.messages import CONVERSATION_BYTES
-from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.forgetting import ForgetScope, forget
+from memory.semantic.store import scope_of
 from resolution.intake.assertions import settle
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def take_back_replaced() -> bool:
 
 def _find_stated(row: Episode) -> list[Observation]:
     """Return what the message stated, last first."""
-    scope = Scope(Speaker(row.agent, row.person), row.project_id)
+    scope = scope_of(row)
     conversation, digest = bytes(row.conversation), bytes(row.digest)
     said = Observation.objects.filter(
         kind=Observation.Kind.TRIPLE, digest__gte=conversation, digest__lt=conversation + b"\xff" * CONVERSATION_BYTES,

@@ -2,20 +2,18 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from memory.management.arguments import require_vectors
 from memory.models import Embedder
-from memory.semantic.vectors import queue, schema
+from memory.semantic.vectors import queue
 
 
 class Command(BaseCommand):
     help = "Measures how alike the current embedder finds texts that have nothing to do with each other."
 
     def handle(self, **_: Any) -> None:
-        if not schema.has_tables():
-            lack = schema.describe_lack(schema.find_extension())
-            raise CommandError(f"{lack}: {settings.MANAGE} prepare sets it up.")
+        require_vectors()
         queue.follow_setting()
         embedder = Embedder.objects.filter(is_current=True).first()
         if embedder is None:

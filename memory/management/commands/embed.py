@@ -3,12 +3,12 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.llm.errors import LlmError
+from memory.management.arguments import require_vectors
 from memory.models import Embedder, PendingEmbedding
-from memory.semantic.vectors import builtin, queue, schema
+from memory.semantic.vectors import builtin, queue
 
 
 class Command(BaseCommand):
@@ -25,9 +25,7 @@ class Command(BaseCommand):
     def handle(self, *, anew: bool, rebuild: bool, **_: Any) -> None:
         if rebuild:
             rebuild_builtin()
-        if not schema.has_tables():
-            lack = schema.describe_lack(schema.find_extension())
-            raise CommandError(f"{lack}: {settings.MANAGE} prepare sets it up.")
+        require_vectors()
         if anew:
             queue.embed_anew()
         Embedder.objects.filter(is_current=True).update(failed_at=None)  # the operator does not want to wait

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.expressions import RawSQL
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect
@@ -17,6 +17,7 @@ from memory.admin.base import Page, address, limit_selection
 from memory.domain.formatting import format_count
 from memory.domain.types import whole_number
 from memory.models import Memory, MemoryHistory, Project
+from memory.semantic import store
 from memory.semantic.rivals import find_contradiction
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, with_button
@@ -171,9 +172,7 @@ def _merge(request: HttpRequest, keys: Sequence[int]) -> HttpResponse:
 def find_like(chosen: Sequence[Memory]) -> QuerySet[Memory]:
     """Find memories that share words with the first one and could be merged with it, most similar first."""
     first = chosen[0]
-    rows = Memory.objects.filter(project=first.project_id, status=Memory.Status.ACTIVE, is_disputed=False)
-    own = Q(agent=first.agent, person=first.person)
-    rows = rows.filter(own if first.is_personal else own | Q(is_personal=False))
+    rows = store.comparable_with(first).filter(status=Memory.Status.ACTIVE, is_disputed=False)
     newest = rows.exclude(pk__in=[memory.pk for memory in chosen]).order_by("-pk")[:COMPARED_MAX]
     words = "replace(plainto_tsquery('english', %s)::text, '&', '|')::tsquery"
     likeness = RawSQL(f"ts_rank(memory.lexemes, {words})", [first.text])
