@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from memory.cache.state import Cache
 from memory.domain.authorship.parts import own_words
-from memory.domain.claims.wording import tells_other_value
+from memory.domain.claims.wording import denies, tells_other_value
 from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, says_something, show_note
 from memory.domain.types import Message, TripleIds
 from memory.learning.reader import unwrap_readable
@@ -229,7 +229,8 @@ class PromptSearch:
         left = [note for note in lookup.found if note.key not in lookup.reasons]
         said = [message.text for message in messages if message.role == "user" and len(message.text) <= CORRECTION_MAX]
         for text in said[-CORRECTIONS_MAX:] if left else ():
-            lookup.reasons |= {note.key: CORRECTED for note in left if tells_other_value(note.text, text)}
+            corrected = (note for note in left if tells_other_value(note.text, text) or denies(text, note.text))
+            lookup.reasons |= {note.key: CORRECTED for note in corrected}
             await turn.step()
         return [note for note in left if note.key not in lookup.reasons]
 

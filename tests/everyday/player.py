@@ -52,7 +52,12 @@ WAITING: Final = """
 """
 # What rows teach all agents; the rest belongs to each row's own agent.
 SHARED: Final = (
-    *(f"DELETE FROM {table}" for table in ("resolution_queue", "conflict_member", "conflict", "edge_candidate", "alias")),
+    "SET session_replication_role = replica; DELETE FROM edge_history",  # append-only otherwise
+    *(
+        f"DELETE FROM {table}"
+        for table in ("resolution_queue", "conflict_member", "conflict", "edge_candidate", "alias", "decided_triple")
+    ),
+    "DELETE FROM memory",
     "DELETE FROM urd WHERE id <> parent_id",
 )
 

@@ -34,6 +34,8 @@ _FINITE: Final = re.compile(
     r"[\w'-]+ (?:is|are|was|were|has|have|had|will|does|did|can|could|would|should|must|may|might|'s)\b"
 )
 _WORD: Final = re.compile(r"[\w'-]+")
+_COURTEOUS: Final = re.compile(requests.COURTEOUS)
+_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are|was|were)\b")
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
@@ -48,6 +50,8 @@ def tells(sentence: str) -> bool:
     """True if the sentence says something: more than a question, a task, a greeting or thanks. What is to hold for
     later work, too (`always`, `from now on`), says something."""
     small = " ".join(sentence.lower().replace("’", "'").split()).strip("*_\"'“”()[] ")
+    if _COURTEOUS.match(small) and not _FIRST_PERSON.search(small):
+        return False
     opener = _OPENER.match(small)
     small = small[opener.end() :] if opener is not None else small
     words = _WORD.findall(small)

@@ -20,7 +20,8 @@ TASKS = IMPERATIVES - split_words("call use") | split_words(
     "recite recommend redo refactor refine regenerate remind reorder rephrase repeat reply reproduce research reserve "
     "respond retry return revert revise rewrite rollback schedule select share shorten simplify simulate sing sketch "
     "solve sort speak specify spell split squash step structure suggest supply swap tag take talk teach think trace "
-    "transcribe transform tweak type undo unpack visualise visualize wait walk warn work wrap"
+    "transcribe transform tweak type undo unpack visualise visualize wait walk warn work wrap ssh scp curl grep reboot "
+    "commit"
 )
 
 # Questions of a model that only ask what to do next, or are mere courtesy.
@@ -49,6 +50,12 @@ COURTESIES = ASSENT | split_words(
     "hi hello hey dear morning evening afternoon night day bye goodbye later welcome cheers there you so much very a "
     "lot for your help all everyone team lol haha ha hm hmm oh ah wow awesome excellent wonderful brilliant got it "
     "noted understood see i well works looks sounds"
+)
+# What follows a greeting or thanks that says nothing more: `Thanks a lot, that helped me.`
+COURTEOUS = (
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|night)|thanks|thank you|thx|cheers|welcome)[\s,!.]+"
+    r"(?:for|that|this|it|you|dear|so much|a (?:lot|million|bunch)|very much|everyone|everybody|all|again|team|from"
+    r"|there)\b"
 )
 # Words that make a statement stronger or weaker, and say nothing else.
 INTENSIFIERS = split_words("really very so absolutely quite totally truly definitely just too also as well")
