@@ -4,8 +4,8 @@ from typing import Final, Literal
 
 from memory.domain.authorship.agent_envelopes import is_delegated, is_person_envelope
 from memory.domain.authorship.client_envelopes import EXAMPLES_END, remove_client_parts
-from memory.domain.authorship.handing_over import asks_for_texts
 from memory.domain.authorship.parts import announces_text, asks_for_text, hands_on
+from memory.domain.authorship.pasted import asks_for_texts
 from memory.domain.authorship.voice import Voice
 from memory.domain.steps import Steps
 from memory.domain.types import Message

@@ -9,10 +9,9 @@ from typing import Final
 
 from memory.domain.authorship.completions import find_completion
 from memory.domain.authorship.folding import fold
-from memory.domain.authorship.handing_over import find_handed_over
 from memory.domain.authorship.marks import find_quotations
+from memory.domain.authorship.pasted import TEXTS, find_pasted
 from memory.domain.authorship.voice import STRONGEST_FIRST, Voice, VoicedSpan, weaker_of
-from memory.domain.language.english import handing_over as english
 from memory.domain.text.sentences import find_code
 from memory.domain.types import Span
 
@@ -25,9 +24,11 @@ AT_ONCE_MAX: Final = 8_000  # characters
 ASKING_MAX: Final = 600  # characters at the end of an answer
 _ASKS_FOR_TEXT: Final = re.compile(
     r"\b(?:paste|send|share|provide|upload|post|give|forward)(?: me| us)? (?:the|your|a|an|that|it|them|what)\b"
-    rf"(?:[^.\n]{{0,40}}\b(?:{english.TEXTS})\b|[^.\n]{{0,30}}(?:here|below|wrote|sent|said)\b)"
+    rf"(?:[^.\n]{{0,40}}\b{TEXTS}\b|[^.\n]{{0,30}}(?:here|below|wrote|sent|said)\b)"
 )
-_ANNOUNCES: Final = re.compile(english.ANNOUNCES)
+_ANNOUNCES: Final = re.compile(
+    r"\b(?:send|paste|post|share|give|show)(?:ing)? you (?:a|an|the|some|my|two|three)\b.*\b(?:next|then|after|now|soon)\b"
+)
 _PARAGRAPH_ENDS: Final = re.compile(r"\n[ \t]*(?=\n|\Z)|\n(?=[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S)")
 
 
@@ -44,8 +45,8 @@ def find_voices(text: str) -> tuple[VoicedSpan, ...]:
     ]
     marked = [VoicedSpan(*span, Voice.QUOTED, "marked as the words of others") for span in spans]
     blocks = [span[:2] for span in marked if is_block(folded.text, *span[:2])]
-    handed = find_handed_over(folded.text, blocks, list(find_code(folded.text)))
-    found = _flatten([*marked, *handed, *find_completion(folded.text)])
+    pasted = find_pasted(folded.text, blocks, list(find_code(folded.text)))
+    found = _flatten([*marked, *pasted, *find_completion(folded.text)])
     found = _flatten([*found, *_find_beyond(folded.text, found)])
     return tuple(one._replace(start=start, end=end) for one in found for start, end in [folded.source_span(*one[:2])])
 

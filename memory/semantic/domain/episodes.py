@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from memory.domain.authorship.agent_envelopes import unwrap_answer
-from memory.domain.authorship.handing_over import PRINTED
 from memory.domain.authorship.parts import find_voices, quoted_spans
+from memory.domain.authorship.pasted import PRINTED
 from memory.domain.authorship.voice import Voice
 from memory.domain.language.english import requests
 from memory.domain.recall.notes import says_something

@@ -108,7 +108,7 @@ def test_without_its_quotations_a_text_says_only_what_is_its_own() -> None:
     text = "Mine.\n> theirs\n\nEve: hers."
 
     assert own_words(text) == "Mine.\n\n\n\nEve: hers."
-    assert own_words(text, Voice.SHARED) == "Mine.\n\n\n\nEve:\n"
+    assert own_words(text, Voice.SHARED) == "Mine.\n\n\n\nEve: \n"
 
 
 def test_the_same_paragraph_is_known_in_any_dress() -> None:
