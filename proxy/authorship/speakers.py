@@ -4,9 +4,10 @@ from typing import Final, Literal
 
 from memory.domain.authorship.agent_envelopes import is_delegated, is_person_envelope
 from memory.domain.authorship.client_envelopes import EXAMPLES_END, remove_client_parts
+from memory.domain.authorship.doubts import is_fiction
 from memory.domain.authorship.parts import announces_text, asks_for_text, hands_on
 from memory.domain.authorship.pasted import asks_for_texts
-from memory.domain.authorship.voice import Voice
+from memory.domain.authorship.voice import Voice, weaker_of
 from memory.domain.steps import Steps
 from memory.domain.types import Message
 from proxy.authorship.programs import is_record_task
@@ -58,7 +59,7 @@ class _Speakers:
         self._relayed = relayed
         self._names = names
         self._first = next((index for index, part in enumerate(self._parts) if part.role == "user"), -1)
-        self._is_material = any(asks_for_texts(part.text) for part in self._parts[:1] if part.role == "system")
+        self._voice = self._find_strongest_voice()
         self._agents: set[str] = set()
         if any(part.name for part in self._parts):
             of_users = {part.name for part in self._parts if part.role == "user"}
@@ -76,8 +77,16 @@ class _Speakers:
         if part.name and self._names != "ignored" and part.name.casefold() not in PERSONS:
             if part.name in self._agents:
                 return Message("assistant", part.text)
-            return Message("user", part.text, Voice.UNSURE, clean_person(part.name))
-        return Message("user", part.text, Voice.UNSURE if self._is_material else self._after(index))
+            return Message("user", part.text, weaker_of(Voice.UNSURE, self._voice), clean_person(part.name))
+        return Message("user", part.text, weaker_of(self._voice, self._after(index)))
+
+    def _find_strongest_voice(self) -> Voice:
+        """Return the voice that a system text leaves to the messages: one that sets up a story, or asks for texts."""
+        systems = [part.text for part in self._parts[: max(self._first, 1)] if part.role == "system"]
+        opening = systems + [part.text for part in self._parts[self._first : self._first + 1] if self._first >= 0]
+        if any(map(is_fiction, opening)):
+            return Voice.FICTION
+        return Voice.UNSURE if any(map(asks_for_texts, systems[:1])) else Voice.SHARED
 
     def _after(self, index: int) -> Voice:
         """Return the voice of a message by the one before it."""

@@ -15,12 +15,11 @@ from memory.domain.authorship.parts import (
     own_words,
     voice_of,
 )  # fmt: skip
-from memory.domain.authorship.voice import Voice
+from memory.domain.authorship.voice import SPEAKER_ONLY, Voice
 from tests.planted import HANDED_OVER, IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, PERHAPS_HANDED_OVER, TAUGHT
 
 SENTENCE = "gnommoweb is a worm"
 MASKED = ("fenced", "fenced with tildes")  # code is nobody's statement, quoted or not
-# Mistakes that SPEC 18.2 allows: in doubt what is said is for its speaker, until it is said again.
 OWN = (
     "{}.",
     "{}. Please add it to the table.",
@@ -35,7 +34,6 @@ OWN = (
     "Two things about our host:\n- {}\n- it is slow",
     "{}.\n\nSummarise this page: Welcome to the harbour.",
     "Hello Zero,\n{}.",
-    'Translate "good morning" into French. {}.',
     "Summarise my last answer. By the way, {}.",
     "Here is the log:\n```\nERROR 17\n```\n{}?",
 )
@@ -63,7 +61,7 @@ def test_what_people_say_themselves_is_for_all(text: str) -> None:
 
 @pytest.mark.parametrize("text", PERHAPS_HANDED_OVER)
 def test_what_may_be_anybodys_is_unsure(text: str) -> None:
-    assert voice_in(text.replace("{}", SENTENCE)) is Voice.UNSURE
+    assert voice_in(text.replace("{}", SENTENCE)) in SPEAKER_ONLY
 
 
 @pytest.mark.parametrize("text", HANDED_OVER)
