@@ -2,9 +2,8 @@
 
 from typing import Final, Literal
 
-from memory.domain.authorship.agent_envelopes import is_delegated, is_person_envelope
-from memory.domain.authorship.client_envelopes import EXAMPLES_END, remove_client_parts
 from memory.domain.authorship.doubts import is_fiction
+from memory.domain.authorship.envelopes import EXAMPLES_END, is_delegated, is_person_envelope, remove_client_parts
 from memory.domain.authorship.parts import announces_text, asks_for_text, hands_on
 from memory.domain.authorship.pasted import asks_for_texts
 from memory.domain.authorship.voice import Voice, weaker_of

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from memory.domain.authorship.agent_envelopes import unwrap_answer
+from memory.domain.authorship.envelopes import unwrap_answer
 from memory.domain.authorship.parts import find_voices, quoted_spans
 from memory.domain.authorship.pasted import PRINTED
 from memory.domain.authorship.voice import SPEAKER_ONLY, Voice
