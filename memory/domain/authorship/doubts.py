@@ -86,7 +86,7 @@ def _find_personal(own: str, found: Sequence[VoicedSpan]) -> Iterator[VoicedSpan
 
 
 def _blank(text: str, spans: Sequence[VoicedSpan]) -> str:
-    pieces, at = [], 0
+    pieces, at = list[str](), 0
     for span in spans:
         pieces += (text[at : span.start], " " * (span.end - span.start))
         at = span.end
