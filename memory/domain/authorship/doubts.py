@@ -18,7 +18,7 @@ _SENTENCE_START: Final = rf"(?:\A|[.!?:;,\n*>(\"-])[ \t*_\"(>-]{{0,4}}(?:{read_p
 # Not `an email field`: the kind of text ends its phrase.
 _ENDS_PHRASE: Final = (
     r"(?![\w-])(?= *(?:\Z|[^\w\s]|\n| (?:about|and|as|based|below|between|but|by|for|from|in|of|on|so|starting|that|the|to|"
-    r"using|where|which|who|with|without|you|please|now|i|he|she|we|they|saying|titled|called)\b))"
+    r"using|where|which|who|with|without|you|please|now|i|he|she|we|they|announcing|asking|describing|explaining|inviting|saying|telling|thanking|titled|called)\b))"
 )
 _REQUEST: Final = re.compile(
     rf"{_SENTENCE_START}(?:{read_pattern('requested_tasks')}(?!\w)"
@@ -34,7 +34,7 @@ _LAUGH: Final = re.compile(rf"\b{read_pattern('laughs')}\b|(?<!\S)/s(?!\S)|[\U00
 _SENTENCE: Final = re.compile(
     r"[^.!?\n]*(?:(?:[.!?](?!\s)|(?<=\b[DM]r)\.|(?<=\b[MS][st])\.|(?<=\bMrs)\.|(?<=\bProf)\.)[^.!?\n]*)*(?:[.!?]+|\n|\Z)"
 )
-_MY: Final = re.compile(r"\b(?:my|of mine)\b", re.IGNORECASE)
+_MY: Final = re.compile(r"\b(?:my|of mine|i(?: have|'ve)(?: got)? (?:an?|two|three))\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?<![\w-])[A-Z][\w-]+")
 _REFERS: Final = re.compile(
     r"\s*(?:(?:and|but|also)\s+)?(?:s?he|they|it|her|his|their|its|that|this|who)\b", re.IGNORECASE

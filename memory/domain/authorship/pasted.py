@@ -23,6 +23,7 @@ _OWN: Final = frozenset(read_phrases("own_labels"))
 _LEADS: Final = rf"(?:{read_pattern('request_openings')}\b[,:]? *)*"
 _REQUEST: Final = re.compile(rf"{_LEADS}{read_pattern('text_requests')}\b")
 _READING: Final = re.compile(rf"{_LEADS}{read_pattern('text_readings')}\b[^.]*\b(?:th(?:is|ese)|following)\b")
+_REPLY: Final = re.compile(rf"{_LEADS}(?:answer|decline|reply|respond)\b[^.]*\bth(?:is|ese)\b")
 _THIS_TEXT: Final = rf"(?:this|these|that|those|diese[nrsm]?|cette?|est[ae]|quest[oa]) (?:[\w-]+ ){{0,2}}{TEXTS}"
 _BELOW: Final = r"(?<!my )following|attached|pasted|below(?= *(?:$|[.:,;!?)]|(?:is|are|and|in|as|for|to|from|with)\b))"
 _THIS: Final = (
@@ -241,7 +242,7 @@ def _find_voice_behind(sentence: _Sentence, *, breaks: bool) -> tuple[Voice, str
         is_about_text = has_colon or names_text or _REQUEST.match(small)
         if (is_short and has_colon) or (breaks and (has_colon or points or is_short)):
             return (set_off if is_about_text or small.endswith("?") else Voice.UNSURE), reason
-        is_for_this = points or has_arrow or has_colon or _READING.match(small)
+        is_for_this = points or has_arrow or has_colon or _REPLY.match(small)
         return (Voice.UNSURE, reason) if is_for_this and not _HAS_OBJECT.search(small) else None
     if has_arrow:
         return Voice.UNSURE, reason

@@ -1,5 +1,8 @@
 """Whose words a text is made of is found by its marks and its structure."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +21,7 @@ from memory.domain.authorship.parts import (
 from memory.domain.authorship.voice import SPEAKER_ONLY, Voice
 from tests.planted import HANDED_OVER, IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, PERHAPS_HANDED_OVER, TAUGHT
 
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "data" / "attribution.jsonl").read_text().splitlines()]
 SENTENCE = "gnommoweb is a worm"
 MASKED = ("fenced", "fenced with tildes")  # code is nobody's statement, quoted or not
 OWN = (
@@ -52,6 +56,13 @@ def places(text: str) -> tuple[int, int]:
 
 def voice_in(text: str) -> Voice:
     return voice_of(find_voices(text), *places(text))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["text"])
+def test_each_statement_has_its_voice(row: dict[str, str]) -> None:
+    start = row["text"].index(row["says"])
+
+    assert voice_of(find_voices(row["text"]), start, start + len(row["says"])) == row["voice"]
 
 
 @pytest.mark.parametrize("text", OWN)
