@@ -1,4 +1,4 @@
-"""Finds what a writer says for themselves alone: about what is theirs, in texts that they ask for, in stories, in jokes.
+"""Finds what a writer says for themselves alone: about what is theirs, in texts asked for, in stories, in jokes.
 Works on a folded text of which the quotations are known."""
 
 import re
@@ -11,15 +11,13 @@ from memory.domain.lexicon import read_pattern
 from memory.domain.text.function_words import is_closed_class
 
 LOOKED_AT: Final = 1_000  # characters at the beginning of a message and at its end: there people say what they want
+SYSTEM_MAX: Final = 20_000  # characters of a system text that are looked at
 LONG: Final = 4_000  # characters of a system text, from which one word alone does not make it a story
 _BETWEEN: Final = r"(?: [\w'’&/-]+){0,6}?"  # words between a verb and the kind of text that it asks for
 
 _SENTENCE_START: Final = rf"(?:\A|[.!?:;,\n*>(\"-])[ \t*_\"(>-]{{0,4}}(?:{read_pattern('request_openings')}\b[,:]? *)*"
 # Not `an email field`: the kind of text ends its phrase.
-_ENDS_PHRASE: Final = (
-    r"(?![\w-])(?= *(?:\Z|[^\w\s]|\n| (?:about|and|as|based|below|between|but|by|for|from|in|of|on|so|starting|that|the|to|"
-    r"using|where|which|who|with|without|you|please|now|i|he|she|we|they|announcing|asking|describing|explaining|inviting|saying|telling|thanking|titled|called)\b))"
-)
+_ENDS_PHRASE: Final = rf"(?![\w-])(?= *(?:\Z|[^\w\s]|\n| {read_pattern('after_kinds')}\b))"
 _REQUEST: Final = re.compile(
     rf"{_SENTENCE_START}(?:{read_pattern('requested_tasks')}(?!\w)"
     rf"|(?:{read_pattern('requested_verbs')}|{read_pattern('making_verbs')})\b{_BETWEEN} "
@@ -29,8 +27,10 @@ _REQUEST: Final = re.compile(
 _FICTION: Final = re.compile(rf"(?<!\w){read_pattern('fiction')}(?!\w)")
 # `*I bow.*`, as players write what they do.
 _ACTION: Final = re.compile(r"(?:^|(?<=\s))\*(?:i|she|he|they|[a-z]+s) [^*\n]{2,200}\*(?=\s|\Z)", re.MULTILINE)
-_MADE_UP: Final = re.compile(rf"\b{read_pattern('made_up')}\b")
-_LAUGH: Final = re.compile(rf"\b{read_pattern('laughs')}\b|(?<!\S)/s(?!\S)|[\U0001F602\U0001F923\U0001F606\U0001F639]")
+_EMOJI: Final = "\U0001f602\U0001f923\U0001f606\U0001f639"
+_LIGHT: Final = re.compile(
+    rf"(?<!\w)(?:{read_pattern('laughs')}|{read_pattern('made_up')})\b|(?<!\S)/s(?!\S)|[{_EMOJI}]"
+)
 _SENTENCE: Final = re.compile(
     r"[^.!?\n]*(?:(?:[.!?](?!\s)|(?<=\b[DM]r)\.|(?<=\b[MS][st])\.|(?<=\bMrs)\.|(?<=\bProf)\.)[^.!?\n]*)*(?:[.!?]+|\n|\Z)"
 )
@@ -44,13 +44,11 @@ _REFERS: Final = re.compile(
 def find_doubts(text: str, found: Sequence[VoicedSpan]) -> Iterator[VoicedSpan]:
     """Yield the spans that hold for the writer alone. ``found``: the spans known so far, ascending and disjoint."""
     own = _blank(text, [span for span in found if span.voice not in SPEAKER_ONLY])
-    if len(own) > 2 * LOOKED_AT:
-        seen = f"{own[:LOOKED_AT]}\n{own[-LOOKED_AT:]}".lower()
-    else:
-        seen = own.lower()
+    is_long = len(own) > 2 * LOOKED_AT
+    seen = (f"{own[:LOOKED_AT]}\n{own[-LOOKED_AT:]}" if is_long else own).lower()
     if _REQUEST.search(seen) or _FICTION.search(seen) or ("*" in seen and _ACTION.search(seen)):
         yield VoicedSpan(0, len(text), Voice.FICTION, "in a message that asks for a text, or tells a story")
-    elif _LAUGH.search(seen) or _MADE_UP.search(seen):
+    elif _LIGHT.search(seen):
         yield VoicedSpan(0, len(text), Voice.UNSURE, "in a message that laughs, or speaks of what may be made up")
     else:
         yield from _find_personal(own, found)
@@ -59,7 +57,7 @@ def find_doubts(text: str, found: Sequence[VoicedSpan]) -> Iterator[VoicedSpan]:
 @lru_cache(maxsize=256)  # clients send the same system text with each request
 def is_fiction(system: str) -> bool:
     """True if a system text sets up a story or a role to be played."""
-    small = system.lower()
+    small = system[:SYSTEM_MAX].lower()
     return sum(1 for _ in _FICTION.finditer(small)) >= (2 if len(small) > LONG else 1)
 
 

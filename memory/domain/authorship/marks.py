@@ -1,5 +1,5 @@
-"""Finds quotations that bear a mark: block quotes, tags, quotation marks, the model's turns in a transcript. Goes by marks and
-structure, never by what the words say. Works on a folded text."""
+"""Finds quotations that bear a mark: block quotes, tags, quotation marks, the model's turns in a transcript. Goes by
+marks and structure, never by what the words say. Works on a folded text."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ from memory.domain.text.function_words import split_words
 from memory.domain.types import Span
 
 # A line without the mark ends a block quote: people answer right below what they quote.
-_BLOCK_QUOTE: Final = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(?:>|&gt;).*", re.MULTILINE)
+_QUOTED_LINE: Final = r"[ \t]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(?:>|&gt;).*"
+_BLOCK_QUOTE: Final = re.compile(rf"^{_QUOTED_LINE}(?:\n{_QUOTED_LINE})*", re.MULTILINE)
 
 _TAG: Final = re.compile(r"<[ \t]*(/?)[ \t]*([A-Za-z][\w.:-]{0,63})((?:\s[^<>]*)?)(/?)>")
 # Tags in which clients and prompts put the words of their own user or operator. Any other holds a document.

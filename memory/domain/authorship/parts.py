@@ -21,14 +21,15 @@ _MARKS: Final = "\"'“„«「"
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*\n\s*")
 _WORDS: Final = re.compile(r"\w+")
 WEAKEST_FIRST: Final = STRONGEST_FIRST[::-1]
-AT_ONCE_MAX: Final = 8_000  # characters
+AT_ONCE_MAX: Final = 6_000  # characters
 ASKING_MAX: Final = 600  # characters at the end of an answer
 _ASKS_FOR_TEXT: Final = re.compile(
     r"\b(?:paste|send|share|provide|upload|post|give|forward)(?: me| us)? (?:the|your|a|an|that|it|them|what)\b"
     rf"(?:[^.\n]{{0,40}}\b{TEXTS}\b|[^.\n]{{0,30}}(?:here|below|wrote|sent|said)\b)"
 )
 _ANNOUNCES: Final = re.compile(
-    r"\b(?:send|paste|post|share|give|show)(?:ing)? you (?:a|an|the|some|my|two|three)\b.*\b(?:next|then|after|now|soon)\b"
+    r"\b(?:send|paste|post|share|give|show)(?:ing)? you (?:an?|the|some|my|two|three)\b"
+    r".*\b(?:next|then|after|now|soon)\b"
 )
 _PARAGRAPH_ENDS: Final = re.compile(r"\n[ \t]*(?=\n|\Z)|\n(?=[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S)")
 

@@ -33,8 +33,8 @@ _POINTS: Final = re.compile(rf"\b(?:{_THIS_TEXT}|{_BELOW}|{_THIS})(?!\w)")
 _NAMES_TEXT: Final = re.compile(rf"\b(?:{_THIS_TEXT}|{_BELOW})(?!\w)")
 _POINTS_BACK: Final = re.compile(rf"\b(?:the above(?! \d)|preceding {TEXTS}|{TEXTS} above|above {TEXTS})\b|^tl;?dr\b")
 _TELLS_OF_TEXT: Final = re.compile(
-    r"\b(?:(?:copied|got|found|received|pasted) (?:it|this|that|these) |(?:wrote|sent|replied|answered|texted|e-?mailed)"
-    r"(?: \w+)? (?:me|us|back)\b|like this|as follows|this way|these words)"
+    r"\b(?:(?:copied|got|found|received|pasted) (?:it|this|that|these) |like this|as follows|this way|these words"
+    r"|(?:wrote|sent|replied|answered|texted|e-?mailed)(?: \w+)? (?:me|us|back)\b)"
 )
 # A request that contains its object.
 _HAS_OBJECT: Final = re.compile(r"[\"“«]|\b(?:what|how|why|my|our|last|previous)\b")
@@ -67,16 +67,19 @@ _NAMED_RULE: Final = re.compile(
     r"[ \t]*(?:([-=~#])\1+[ \t]*[^\s-][^\n]{0,60}?[ \t]*\1{2,}|[-=*# ]*(?:BEGIN|START|END)\b[ A-Z_-]{0,40}"
     r"|\[{1,2}[^\]\n]{1,60}\]{1,2}|\{{1,2}/?[A-Za-z][\w -]{0,40}\}{1,2})[ \t]*:?[ \t]*\Z"
 )
-_HEADER: Final = re.compile(rf"[ \t*]*{read_pattern('mail_headers')}[*]*[ \t]*:[ \t]*\S", re.IGNORECASE)
+_HEADER: Final = re.compile(rf"[ \t*]*(?P<name>{read_pattern('mail_headers')})[*]*[ \t]*:[ \t]*\S", re.IGNORECASE)
+_SUBJECTS: Final = frozenset({"subject", "betreff", "objet", "asunto", "oggetto"})  # alone these head a mail
 _GREETING: Final = re.compile(rf"[ \t]*{read_pattern('greetings')}(?: [\w.'-]+){{0,5}}[,!]?[ \t]*\Z", re.IGNORECASE)
 _HEADING: Final = re.compile(rf"#{{1,6}}[ \t]+(?:\w+[ \t]+){{0,4}}(?:{_LABELS}|{TEXTS})[ \t]*\Z", re.IGNORECASE)
 _LABEL: Final = re.compile(
     r"(?P<mark>[ \t*_>+#-]*(?:\d{1,2}[.)][ \t]+)?)"
-    r"(?:(?P<label>[^\s:*_][^:\n]{0,90}?)[*_]*(?::|[ \t][—–-](?=[ \t]))|<(?P<nick>[\w@+-]+)>)[*_]*(?:[ \t]+(?=\S)|[ \t]*\Z)"
+    r"(?:(?P<label>[^\s:*_][^:\n]{0,90}?)[*_]*(?::|[ \t][—–-](?=[ \t]))|<(?P<nick>[\w@+-]+)>)"
+    r"[*_]*(?:[ \t]+(?=\S)|[ \t]*\Z)"
 )
 # What an agent writes before a tool's answer.
 _TOOL_LABEL: Final = re.compile(
-    r"(?:tool |command |function )?(?:observation|results?|outputs?)(?: of (?:the )?(?:tool|command|function)\b.*| ?[\[(].*)?\Z"
+    r"(?:tool |command |function )?(?:observation|results?|outputs?)"
+    r"(?: of (?:the )?(?:tool|command|function)\b.*| ?[\[(].*)?\Z"
 )
 _NAMES_SOURCE: Final = re.compile(rf"\b(?:{_LABELS}|{TEXTS})(?!\w)")
 _FENCE_NEXT: Final = re.compile(r"\s*(?:```|~~~)")
@@ -134,7 +137,7 @@ def find_pasted(text: str, quoted: Sequence[Span], code: Sequence[Span]) -> Iter
                 if _is_name(label) and speaker >= 0:
                     yield VoicedSpan(speaker, len(text), Voice.UNSURE, "a chat")
                 speaker = start if speaker < 0 and _is_name(label) else speaker
-        if voiced := _find_voice_of_rest(line, is_first=not place, is_last=is_last, is_asked=is_asked):
+        if voiced := _find_voice_of_rest(line, following, is_first=not place, is_asked=is_asked):
             yield VoicedSpan(start, len(text), *voiced)
             continue
         is_asked = False
@@ -161,7 +164,7 @@ def _is_plain(line: str) -> bool:
 
 
 def _find_marked(text: str, start: int, end: int) -> list[VoicedSpan]:
-    """Return whose a line is, and what follows, if its marks show that it is printed, a comment, a table row or code."""
+    """Return whose a line is, and what follows, if its marks show that it is printed, a comment, a table or code."""
     line = text[start:end]
     if (is_terminal := _SHELL.match(line) is not None) or _STAMPED.match(line):
         printed = _paragraph_end(text, end)
@@ -189,7 +192,7 @@ def _find_labelled(text: str, start: int, end: int, found: re.Match[str]) -> Ite
     label = (found["label"] or "").lower().replace("’", "'").replace("*", "").rpartition(". ")[2]
     label = label.rpartition("! ")[2].rpartition("? ")[2].strip("*_ ")
     words = _WORD.findall(label)
-    is_alone = start + found.end() >= end and text[end - 1 : end] != "-"
+    is_alone = start + found.end() >= end
     if _TOOL_LABEL.match(label):
         yield VoicedSpan(start, len(text), Voice.QUOTED, "what a tool returned")
     elif is_alone:
@@ -213,12 +216,13 @@ def _is_name(label: re.Match[str]) -> bool:
     return not label["mark"].strip() and len(words) <= 3 and not is_own and all(word[0].isupper() for word in words)
 
 
-def _find_voice_of_rest(line: str, *, is_first: bool, is_last: bool, is_asked: bool) -> tuple[Voice, str] | None:
-    """Return whose everything from this line on is, and why; None if the line does not tell. ``is_asked``: it follows a
-    request or a question."""
-    if ":" in line and _HEADER.match(line):
-        return Voice.QUOTED, "the head of a mail"
-    if is_last:
+def _find_voice_of_rest(line: str, following: str, *, is_first: bool, is_asked: bool) -> tuple[Voice, str] | None:
+    """Return whose everything from this line on is, and why; None if the line does not tell. ``following``: the next
+    line; ``is_asked``: the line follows a request or a question."""
+    if ":" in line and (header := _HEADER.match(line)):
+        is_subject = header["name"].lower() in _SUBJECTS
+        return (Voice.QUOTED, "the head of a mail") if is_subject or "@" in line or _HEADER.match(following) else None
+    if not following:
         return None
     if not is_first and len(line) <= GREETING_MAX and _GREETING.match(line):
         return Voice.QUOTED, "a letter"
