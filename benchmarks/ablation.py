@@ -48,7 +48,7 @@ MEASURES: Final = (
 )
 TESTS: Final = (
     *(f"tests/memory/domain/test_{name}.py" for name in (
-        "askable", "authorship", "claims", "client_envelopes", "conversations", "cues", "explanations", "facts",
+        "askable", "authorship", "claims", "conversations", "cues", "envelopes", "explanations", "facts",
         "judging", "name_shapes", "names", "notes", "openings", "refusals", "retelling", "secrets", "statements",
     )),
     *(f"tests/memory/semantic/test_{name}.py" for name in ("consolidation_rules", "episodes", "extraction", "slots")),

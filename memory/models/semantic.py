@@ -59,6 +59,9 @@ class Episode(models.Model):
     quoted = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
     # The same for each part that the speaker may or may not have written.
     unsure = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
+    is_fiction = models.BooleanField(
+        default=False, db_default=False, help_text="It asks for a text, or tells a story: no memory is made of it."
+    )
     place = models.BinaryField(null=True, blank=True, help_text="Where it stands in its conversation.")
     hidden_by = models.ForeignKey(
         PromptOpening, models.SET_NULL, null=True, blank=True, help_text="The template of a program that it came of."

@@ -206,8 +206,8 @@ class Tuning:
     share_unsure: Literal["speaker", "agents", "all"] = setting(
         LEARNING,
         "speaker",
-        "Who is given what a long message states beyond its first paragraph, or a system text, until it is said in"
-        " other words: speaker, the agent and person who said it; agents, all agents with a token; all, everybody.",
+        "Who is given what holds for its speaker alone, until another says it, too: speaker, the agent and person who"
+        " said it; agents, all agents with a token; all, everybody.",
     )
     names: Literal["people", "assistants", "ignored"] = setting(
         LEARNING,

@@ -85,6 +85,8 @@ def _read_together(rows: list[Episode]) -> Counter[str]:
 
 
 def _find_remarks(row: Episode) -> Iterator[Remark]:
+    if row.is_fiction:
+        return
     speaker = Speaker(row.agent, row.person)
     for text, memory in find_corrections(row):
         yield Remark(
