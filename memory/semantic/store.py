@@ -17,9 +17,8 @@ from memory.domain.timing import is_dated
 from memory.domain.voices import corroborate
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage, Project
 from memory.semantic.domain import slots
-from memory.semantic.domain.consolidation import decay, lasts
-from memory.semantic.domain.rewording import PERSONS, about_user
-from memory.semantic.domain.scope import Scope, Speaker, kind_of, list_kindred
+from memory.semantic.domain.consolidation import decay, fold_text, lasts
+from memory.semantic.domain.scope import Scope, Speaker, kind_of
 
 Action = MemoryHistory.Action
 Status = Memory.Status
@@ -27,7 +26,6 @@ Status = Memory.Status
 RETRACTABLE: Final = (Status.ACTIVE, Status.DEPRECATED, Status.CANDIDATE)
 GIVEN_LEAST: Final = 0.51  # a disputed memory is still given, beside the other
 ACTOR_MAX: Final = 120  # characters
-ENDS: Final = ".!"  # of a sentence: with or without one it says the same
 NOTHING: Final[Mapping[str, Any]] = {}
 KEPT: Final[tuple[str, ...]] = (
     "text", "category", "project_id", "slot", "other_slot", "confidence", "status", "is_disputed", "evidence_count",
@@ -70,7 +68,8 @@ class Draft:
         """The places that only one transaction at a time may read and write."""
         owner = "\0".join(self.scope.speaker) if self.scope.is_personal(self.category) else ""
         base = f"{self.scope.project or ''}\0{owner}\0{kind_of(self.category)}\0"
-        return [f"{base}{slot}" for slot in self.slots if slot] + [f"{self.scope.project or ''}\0={_bare(self.text)}"]
+        same_text = f"{self.scope.project or ''}\0={fold_text(self.text)}"
+        return [*(f"{base}{slot}" for slot in self.slots if slot), same_text]
 
 
 # --- reading ---
@@ -109,35 +108,22 @@ def current_confidence(memory: Memory, now: datetime) -> float:
 
 
 def find_same(scope: Scope, text: str) -> list[Memory]:
-    """Return the memories with this text, ignoring case and a final mark, the newest first, locked."""
-    spellings = [f"{_bare(text)}{end}" for end in ("", *ENDS)]
-    rows = visible_to(scope).annotate(small=Lower("text")).filter(small__in=spellings)
-    return list(rows.select_for_update(of=("self",)).order_by("-id"))
-
-
-def _bare(text: str) -> str:
-    return text.lower().rstrip(f"{ENDS} ")
+    """Return the memories with this text but for case, punctuation, emoji and intensifiers, the newest first,
+    locked."""
+    folded = fold_text(text)
+    # Stop words alone are no lexemes, hence also by the text.
+    alike = Q(lexemes=SearchQuery(folded, config="english")) | Q(small=text.lower())
+    rows = visible_to(scope).annotate(small=Lower("text")).filter(alike)
+    return [row for row in rows.select_for_update(of=("self",)).order_by("-id") if fold_text(row.text) == folded]
 
 
 def find_retold(draft: Draft) -> list[Memory]:
-    """Return the speaker's memories that say the same as the draft, by their slot or in the same words but for
-    inflection, and that are or may become active, the newest first, locked."""
-    own = said_by(draft.scope).filter(status__in=RETRACTABLE)
-    # Not all memories are about "the user": those written on purpose may say "my".
-    alike = Q(lexemes=SearchQuery(PERSONS.sub(" ", draft.text), config="english"))
-    alike |= Q(small=draft.text.lower())
-    if draft.slots.slot:
-        alike |= Q(category__in=list_kindred(draft.category), slot=draft.slots.slot)
-    rows = own.annotate(small=Lower("text")).filter(alike)
-    return [row for row in rows.select_for_update(of=("self",)).order_by("-id") if _retells(row, draft)]
-
-
-def _retells(memory: Memory, draft: Draft) -> bool:
-    if have_same_words(about_user(memory.text), about_user(draft.text)):
-        return True
-    is_of_kind = memory.category in list_kindred(draft.category)
-    is_of_slot = bool(memory.slot) and is_of_kind and memory.slot == draft.slots.slot
-    return is_of_slot and slots.retells(memory.text, draft.text, memory.category)
+    """Return the speaker's memories that say the same as the draft in the same words but for inflection, and that are
+    or may become active, the newest first, locked."""
+    alike = Q(lexemes=SearchQuery(draft.text, config="english")) | Q(small=draft.text.lower())
+    rows = said_by(draft.scope).filter(status__in=RETRACTABLE).annotate(small=Lower("text")).filter(alike)
+    found = rows.select_for_update(of=("self",)).order_by("-id")
+    return [row for row in found if have_same_words(row.text, draft.text)]
 
 
 # --- writing ---

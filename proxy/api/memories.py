@@ -18,7 +18,7 @@ from memory.models.semantic import MEMORY_CHARACTERS
 from memory.search.request import QUERY_CHARACTERS, Types
 from memory.search.results import Found, answer_search
 from memory.search.service import search
-from memory.semantic.domain.extraction import find_forgotten
+from memory.semantic.domain.explicit import find_forgotten
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
@@ -47,10 +47,9 @@ NOWHERE: Final = Scope(Speaker("", ""), None)  # a placeholder until the scope i
 # HTTP status by what became of a remark.
 STATUS = {
     "created": 201, "promoted": 201, "confirmed": 200, "outdated": 200, "retracted": 200, "candidate": 202,
-    "unknown": 404, "dismissed": 409, "over_quota": 429,
+    "dismissed": 409, "over_quota": 429,
 }  # fmt: skip
 TOLD = {
-    "unknown": "Nothing like it is remembered of you.",
     "dismissed": "It was taken back before.",
 }
 # What became of a request to forget, by HTTP status.
