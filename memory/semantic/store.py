@@ -1,6 +1,7 @@
 """The only writer of memories, of their lineage and their history, besides ``uniting`` and ``copies``: every change
 leaves a row with the state before and after. All functions run inside the caller's transaction."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -111,8 +112,10 @@ def find_same(scope: Scope, text: str) -> list[Memory]:
     """Return the memories with this text but for case, punctuation, emoji and intensifiers, the newest first,
     locked."""
     folded = fold_text(text)
-    # Stop words alone are no lexemes, hence also by the text.
-    alike = Q(lexemes=SearchQuery(folded, config="english")) | Q(small=text.lower())
+    # By the beginnings of words, as Postgres takes an emoji for a part of the word before it. Stop words alone are no
+    # lexemes, hence also by the text.
+    words = " & ".join(f"'{word}':*" for word in re.findall(r"[^\W_]+", folded))
+    alike = Q(lexemes=SearchQuery(words, config="english", search_type="raw")) | Q(small=text.lower())
     rows = visible_to(scope).annotate(small=Lower("text")).filter(alike)
     return [row for row in rows.select_for_update(of=("self",)).order_by("-id") if fold_text(row.text) == folded]
 

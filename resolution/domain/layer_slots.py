@@ -57,7 +57,9 @@ def memory_keys(project: str, category: str, slot: str, text: str) -> set[str]:
     """Return the keys by which a memory is met. A personal one is met by the words of its slot, with or without those
     of its category; others by what they claim."""
     if category in PERSONAL:
-        return {meeting_key(project, slot), meeting_key(project, category, slot)} - {""} if slot else set()
+        claim = reader.read_plain(text)
+        about = (claim.subject, claim.relation) if claim is not None else (slot,)
+        return {meeting_key(project, *about), meeting_key(project, category, *about)} - {""} if slot else set()
     return set(read_claims(project, text))
 
 

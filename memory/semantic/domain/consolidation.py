@@ -38,6 +38,8 @@ MERGE_LEAST: Final = 0.6  # of the higher confidence of two
 DEPRECATED_BELOW: Final = 0.3
 
 _PICTURES: Final = re.compile("[\u2190-\u21ff\u2300-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+")  # emoji and arrows
+_BEFORE_WORD: Final = re.compile(r"\A(?:[^\w.$€£¥#@%+<>=/\\°-]|_|-+$|[.]+$)+")
+_BEHIND_WORD: Final = re.compile(r"(?:[^\w$€£¥#%+<>=/\\°]|_)+\Z")
 _INTENSIFIERS: Final = load_words("intensifiers")
 _EMPHATIC_END: Final = re.compile(r"(?: (?:a lot|much|too|as well))+$")
 _CONTRACTIONS: Final = {"can't": ("can", "not"), "cannot": ("can", "not"), "won't": ("will", "not")}
@@ -71,8 +73,8 @@ def fold_text(text: str) -> str:
     """Return what near-duplicates have in common: the words without case, punctuation, emoji and intensifiers. Signs
     within words and before numbers count: `C++`, `-5`, `$5`."""
     words = _PICTURES.sub("", text.casefold()).split()
-    plain = (word.replace("’", "'").lstrip(_EDGES.replace(".", "")).rstrip(_EDGES).strip("*_~—–") for word in words)
-    return _EMPHATIC_END.sub("", " ".join(word for word in plain if word.strip("-") and word not in _INTENSIFIERS))
+    plain = (_BEFORE_WORD.sub("", _BEHIND_WORD.sub("", word.replace("’", "'"))) for word in words)
+    return _EMPHATIC_END.sub("", " ".join(word for word in plain if word and word not in _INTENSIFIERS))
 
 
 def decay(confidence: float, days: float) -> float:
