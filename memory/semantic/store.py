@@ -266,6 +266,24 @@ def doubt(memory: Memory, by: Change) -> None:
     _settle_disputes(memory, by)
 
 
+def demote(memory: Memory, by: Change, text: str) -> None:
+    """Make it a candidate with another text. Its speaker's word brings it back."""
+    found = slots.find_slots(text, memory.category)
+    change(
+        memory,
+        Action.EDIT,
+        by,
+        text=text,
+        slot=found.slot,
+        other_slot=found.other,
+        slot_version=slots.VERSION,
+        status=Status.CANDIDATE,
+        is_disputed=False,
+        embedded_at=None,
+    )
+    _settle_disputes(memory, by)
+
+
 def invalidate(memory: Memory, by: Change) -> None:
     _derive(memory, by)  # the message that takes it back is about it, too
     _archive(memory, Action.INVALIDATE, by, Status.INVALID)

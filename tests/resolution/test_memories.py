@@ -254,7 +254,11 @@ def test_what_is_so_no_longer_takes_the_place_of_what_was_so() -> None:
 
 
 def test_adverbs_at_the_end_do_not_make_memories_meet() -> None:
-    for first, second in [("Helix now", "Linux now"), ("Obsidian instead", "Fedora instead"), ("Go daily", "tmux daily")]:
+    for first, second in [
+        ("Helix now", "Linux now"),
+        ("Obsidian instead", "Fedora instead"),
+        ("Go daily", "tmux daily"),
+    ]:
         tell(f"I use {first}.")
         tell(f"I use {second}.", minutes=1)
 
