@@ -93,11 +93,17 @@ def said_by(scope: Scope) -> QuerySet[Memory]:
     return Memory.objects.filter(agent=agent, person=person, project=project)
 
 
+def is_personal(memory: Memory) -> bool:
+    """True if only its speaker may be given a memory that need not be stored yet. The table's generated column must
+    agree. A model's conclusion is shared by whoever promotes it."""
+    return memory.channel == Channel.EXPLAINED or scope_of(memory).is_personal(memory.category)
+
+
 def comparable_with(memory: Memory) -> QuerySet[Memory]:
     """Return the memories of its project that it may be compared with, in all statuses: a personal one only with its
     speaker's. Nobody else may even learn that it exists."""
     scope = scope_of(memory)
-    return said_by(scope) if scope.is_personal(memory.category) else visible_to(scope)
+    return said_by(scope) if is_personal(memory) else visible_to(scope)
 
 
 def current_confidence(memory: Memory, now: datetime) -> float:
@@ -350,7 +356,7 @@ def change(memory: Memory, action: str, by: Change, *, more: Mapping[str, Any] |
     for name, value in changes.items():
         setattr(memory, name, value)
     memory.save(update_fields=list(changes))
-    if changes.keys() & {"category", "project"}:
+    if changes.keys() & {"category", "channel", "project"}:
         memory.refresh_from_db(fields=["is_personal"])
     describe_change(memory, action, by, before, more or {}).save()
 

@@ -106,9 +106,8 @@ class MemoryQuery(PageQuery, Asked):
 
 @router.post("/memory", summary="Have something remembered")
 async def post_memory(request: ASGIRequest, said: MemoryIn) -> JsonResponse:
-    """Have a sentence remembered. One of a form that is known becomes a sentence about the user: `I prefer tabs.` is
-    `The user prefers tabs.`; `remember that I now prefer ...` takes the place of what it changes, `forget that ...` is
-    the same as `/forget`.
+    """Have a sentence remembered, as it is written but for `remember that` before it. `I now prefer ...` takes the
+    place of what it changes; `forget that ...` is the same as `/forget`.
 
     201: new. 200: known already (`result` says what became of it). 202: it waits, or is to be forgotten and is
     somebody else's. 404: there is nothing to take back. 422: it cannot be remembered. 429: too much for this hour."""

@@ -63,7 +63,7 @@ async def get_run(request: ASGIRequest, run_id: int) -> JsonResponse:
 @router.post("/resolve/runs/{run_id}/undo", summary="Undo a run")
 async def undo_run(request: ASGIRequest, run_id: int, given: Annotated[ReasonIn, Body()] = NO_REASON) -> JsonResponse:
     """Undoes all that it decided, the newest first. What cannot be put back is left as it is and listed in
-    `refused`. Of a run over memories `memories` says how many are as before, and the ids of those that are something else
+    `refused`. Of memories, `memories` says how many are as before, and the ids of those that are something else
     by now."""
 
     def take_back(actor: Actor) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""Makes candidates of the memories that rules of earlier versions made of prose, with the sentence as it was written, and
-lists the shared facts that would be their speaker's alone today. A migration opens the run; a worker carries it out."""
+"""Makes candidates of the memories that rules of earlier versions made of prose, with the sentence as it was written,
+and lists the shared facts that would be their speaker's alone today. A migration opens the run; a worker carries it
+out."""
 
 import logging
 from collections.abc import Iterator

@@ -15,7 +15,7 @@ CLOSE = "UPDATE run SET status = 'failed', ended_at = now() WHERE trigger = 'upg
 class Migration(migrations.Migration):
     dependencies = [
         ("resolution", "0006_runs_after_an_upgrade"),
-        ("memory", "0014_index_words_by_speaker"),
+        ("memory", "0015_conclusions_are_personal"),
     ]
 
     operations = [migrations.RunSQL(OPEN, CLOSE)]

@@ -179,6 +179,19 @@ def test_a_memory_that_gets_another_category_is_seen_by_others_from_then_on() ->
     assert (memory.is_personal, store.visible_to(KIM).get()) == (False, memory)
 
 
+def test_a_model_s_conclusion_is_its_speaker_s_alone_until_somebody_shares_it() -> None:
+    dobby, winky = Scope(Speaker("dobby")), Scope(Speaker("winky"))
+    concluded = tell("The gate is closed at night.", dobby, Channel.EXPLAINED, category="project").memory
+    other = tell("The deployment target is Nomad.", winky).memory
+    assert concluded is not None
+    tell("The deployment target is Fly.", dobby, Channel.EXPLAINED, category="project")
+
+    assert list(store.visible_to(winky)) == [other]
+    assert not Memory.objects.filter(is_disputed=True).exists()
+    assert tell("The gate is closed at night.", dobby, minutes=1).status == "confirmed"
+    assert concluded in store.visible_to(winky)
+
+
 def test_projects_have_memories_of_their_own() -> None:
     project = Project.objects.create(slug="hive", name="Hive")
     tell("We decided to use Kafka.")

@@ -14,7 +14,7 @@ _NAME: Final = re.compile(r"(?:(?<=\w\W)|(?<=, ))(?:[A-Z]|\w*\d)\w*")  # not the
 _SHORT: Final = 2  # characters: shorter words say nothing, unless they are numbers
 # The subjects of memories, and filler words.
 _EMPTY: Final = split_words(
-    "user team assistant now actually currently way just well also still already nowadays remember note"
+    "user team assistant now actually currently way just well also still already nowadays remember note mind"
 )
 _OF_THE_SAME: Final = 0.6  # share of a memory's words from which a sentence counts as its source
 _SPARE: Final = 1  # additional words allowed in such a sentence: `by the way`, the verb in another form

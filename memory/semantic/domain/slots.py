@@ -115,7 +115,7 @@ def find_value(text: str, category: str) -> str:
     return "" if found.is_denied else " ".join(words)
 
 
-def head_stem(phrase: str) -> str:
+def _head_stem(phrase: str) -> str:
     """Return the stem of the head noun of a phrase; "" if it has none."""
     words = [word for word in words_of(_strip_adverbials(phrase)) if word not in DETERMINERS]
     while len(words) > 1 and (words[-1].isdigit() or is_adjective(words[-1]) or is_closed_class(words[-1])):
@@ -151,7 +151,7 @@ def _read_preference(small: str) -> SlotValue | None:
     denials += found["object"].startswith("not to ")
     value = _strip_adverbials(chosen)
     return SlotValue(
-        Slots(head_stem(value), head_stem(over)), value, denials % 2 == 1, over, bool(verb), qualifier or after_over
+        Slots(_head_stem(value), _head_stem(over)), value, denials % 2 == 1, over, bool(verb), qualifier or after_over
     )
 
 
