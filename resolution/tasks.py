@@ -17,7 +17,7 @@ from memory.db.locks import try_job_lock
 from memory.domain.timing import LogThrottle
 from memory.learning.worker import start_learning
 from memory.tasks import embed
-from resolution.consolidation import night
+from resolution.consolidation import night, upgrading
 from resolution.consolidation.sweep import sweep_conflicts as sweep_layers
 from resolution.detective import run as detective
 from resolution.intake import quotas
@@ -91,11 +91,13 @@ def resolve() -> None:
 @shared_task(name="resolution.tasks.resolve_due")
 def resolve_due() -> None:
     """Carry out a resolver run if one is due; also expire old candidates and prune the counts for quotas. Sent every
-    minute, and when somebody requests a run."""
+    minute, and when somebody requests a run; wakes what an upgrade has left to be done."""
     with report_interruption("resolution.interrupted"):
         expire(timezone.now())
         quotas.prune(timezone.now())
         schedule.start_what_is_due()
+        if upgrading.find_waiting() is not None:
+            wake(upgrade)
 
 
 @shared_task(name="resolution.tasks.consolidate")
@@ -103,6 +105,13 @@ def consolidate() -> None:
     """Run the consolidation. Sent every night."""
     with report_interruption("consolidation.interrupted"):
         night.consolidate()
+
+
+@shared_task(name="resolution.tasks.upgrade")
+def upgrade() -> None:
+    """Carry out the run that an upgrade has left to be done. Sent every minute until it is done."""
+    with report_interruption("upgrade.interrupted"):
+        upgrading.carry_out()
 
 
 @shared_task(name="resolution.tasks.detect")

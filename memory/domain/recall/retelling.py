@@ -13,7 +13,7 @@ _ENDING: Final = re.compile(r"(?<=\w{3})(?:s|ed|ing)\Z")
 _SHORT: Final = 2  # characters: shorter words say nothing, unless they are numbers
 # The subjects of memories, and filler words.
 _EMPTY: Final = split_words(
-    "user team assistant now actually currently way just well also still already nowadays remember note"
+    "user team assistant now actually currently way just well also still already nowadays remember note mind"
 )
 _CHANGE: Final = re.compile(
     rf"\b(?:{changing.ENDED}|{changing.MOVED}|{'|'.join(modality.NEGATIONS)}|\w+n't|stopped|forget|used to)\b",
