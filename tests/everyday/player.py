@@ -57,7 +57,7 @@ SHARED: Final = (
         f"DELETE FROM {table}"
         for table in ("resolution_queue", "conflict_member", "conflict", "edge_candidate", "alias", "decided_triple")
     ),
-    "DELETE FROM memory",
+    "TRUNCATE memory CASCADE",
     "DELETE FROM urd WHERE id <> parent_id",
 )
 
