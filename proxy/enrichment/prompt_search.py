@@ -6,6 +6,7 @@ later results are left out. While the model answers, the last two messages are s
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,13 +14,13 @@ from typing import Any, Final, Protocol
 
 from memory.cache.state import Cache
 from memory.domain.authorship.parts import own_words
-from memory.domain.claims.wording import denies, tells_other_value
+from memory.domain.claims.wording import corrects
 from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, says_something, show_note
 from memory.domain.types import Message, TripleIds
 from memory.learning.reader import unwrap_readable
 from memory.recall.mentions import MaybeReading
 from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
-from memory.search.ranking import ForPrompt
+from memory.search.ranking import ForPrompt, asks_for_list
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
 from memory.semantic.domain.episodes import SHORT_MAX
@@ -43,6 +44,7 @@ COMPARED_MAX: Final = 400_000  # characters of a prompt that are checked for the
 CORRECTIONS_MAX: Final = 20  # short messages of users, the last ones, that are checked for another value of a note
 CORRECTION_MAX: Final = 600  # characters: a longer one states more than one thing
 
+_CLAUSES: Final = re.compile(r"[,;]\s+|(?<=[.!?])\s+|\n+")
 STANDS: Final = "stands in this prompt"
 CORRECTED: Final = "this prompt says otherwise"
 FOUND, LATE, FAILED = "found", "no answer in time", "failed"
@@ -153,7 +155,7 @@ class PromptSearch:
             return lookup
         lookup.is_new = True
         own = find_own_words(lookup.said)
-        if says_something(own):
+        if says_something(own) or asks_for_list(own):
             context = find_own_words(lookup.text_before) if len(own) < SHORT_MAX else ""
             lookup.texts = (context, own) if context else (own,)
         if tuning.recall_current == "off":
@@ -229,8 +231,9 @@ class PromptSearch:
         left = [note for note in lookup.found if note.key not in lookup.reasons]
         said = [message.text for message in messages if message.role == "user" and len(message.text) <= CORRECTION_MAX]
         for text in said[-CORRECTIONS_MAX:] if left else ():
-            corrected = (note for note in left if tells_other_value(note.text, text) or denies(text, note.text))
-            lookup.reasons |= {note.key: CORRECTED for note in corrected}
+            clauses = _CLAUSES.split(text)
+            corrected = (note for note in left if any(corrects(clause, note.text) for clause in clauses))
+            lookup.reasons |= dict.fromkeys((note.key for note in corrected), CORRECTED)
             await turn.step()
         return [note for note in left if note.key not in lookup.reasons]
 
