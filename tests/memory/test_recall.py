@@ -17,6 +17,7 @@ from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
 from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, RulingRow, SoasRow
+from memory.domain.voices import GROUP
 from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage
 from memory.learning.heard import HeardMessage
@@ -793,6 +794,7 @@ def test_an_own_fact_is_for_its_speaker_and_everybody_behind_its_agent() -> None
     assert "gnommoweb: [type] repo" in recall_for(cache, ANN)
     assert "[type]" not in recall_for(cache, ("winky", ""))
     assert "[type]" not in recall_for(cache, None)
+    assert "[type]" not in recall_for(cache, (DOBBY[0], GROUP))
     cache.own_facts.drop(7)
     assert "[type]" not in recall_for(cache, DOBBY)
     assert not cache.own_facts.words
