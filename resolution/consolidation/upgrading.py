@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 ACTOR: Final = "upgrade"
 REASON: Final = "A rule made it of a sentence that did not ask to be remembered."
 MACHINES: Final = (ACTOR, "consolidation", "sweep", "festinger")
+ADDED: Final = frozenset({"user", "team", "assistant", "is"})  # stems of words by which rules put "I" and "we"
 STEP: Final = 100  # rows between two progress updates
 # Changes by which a person, or another speaker, has vouched for a memory.
 VOUCHES: Final = (
@@ -107,7 +108,7 @@ def _find_sentence(memory: Memory) -> str | None:
     lineage = memory.lineage.filter(kind=MemoryLineage.Kind.EPISODE).values("row")
     for episode in Episode.objects.filter(pk__in=lineage).order_by("pk"):
         asked = {one.start for one in read_memories(episode.text, in_project=episode.project_id is not None)}
-        stems = set(content_stems(memory.text))
+        stems = set(content_stems(memory.text)) - ADDED
         likeness = {
             (start, sentence): len(stems & set(content_stems(sentence)))
             for start, sentence in iter_sentences(episode.text)
