@@ -2,7 +2,9 @@
 restart."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
+from memory import bounds
 from memory.cache.loader import batches
 from memory.db.connections import Connection
 from memory.domain.recall.notes import ShownNote
@@ -15,6 +17,7 @@ from proxy.telemetry.write_behind import RowQueue, WriteBehind
 
 GATHER_S = 0.05  # rows that come within this time are written together; a client's next turn takes longer
 LOADED_MAX = 200_000  # rows, the newest
+UNREADABLE = bounds.define("unreadable_blocks", "stored blocks that cannot be read and were skipped")
 
 READ = "SELECT conversation, keys, place, block, content, system, extract(epoch FROM at)::float8 FROM"
 RECENT = f"""
@@ -76,13 +79,22 @@ async def read_injections(
     async for rows in batches(connection, query, keys):
         for conversation, others, place, text, content, system, at in rows:
             others = tuple(bytes(others[start : start + SIZE]) for start in range(0, len(others), SIZE))
-            # A block without text may still have the questions that were asked (placement ``system``).
-            shown = (ShownFact(*fact) for fact in content["facts"])
-            facts = tuple(fact._replace(rivals=tuple(fact.rivals), labels=tuple(fact.labels)) for fact in shown)
-            notes = tuple(ShownNote(*note) for note in content["notes"])
-            states = tuple(ShownState(*state) for state in content["states"])
-            block = Block(text, facts, tuple(content["questions"]), notes, states)
+            try:
+                block = read_block(text, content)
+            except (TypeError, ValueError, AttributeError) as error:  # another version's, or a damaged one
+                UNREADABLE.count_bite(why=type(error).__name__)
+                continue
             yield Injection(bytes(conversation), others, bytes(place), block, system, at)
+
+
+def read_block(text: str, content: dict[str, Any]) -> Block:
+    """Build a block from its row. A kind of line that the row does not have is empty."""
+    # A block without text may still have the questions that were asked (placement ``system``).
+    shown = (ShownFact(*fact) for fact in content.get("facts", ()))
+    facts = tuple(fact._replace(rivals=tuple(fact.rivals), labels=tuple(fact.labels)) for fact in shown)
+    notes = tuple(ShownNote(*note) for note in content.get("notes", ()))
+    states = tuple(ShownState(*state) for state in content.get("states", ()))
+    return Block(text, facts, tuple(content.get("questions", ())), notes, states)
 
 
 def as_text(value: bytes) -> str:

@@ -2,18 +2,21 @@
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
+from memory import bounds
 from memory.db.connections import open_connection
 from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.project_state import ShownState
 from memory.domain.recall.rendering import Block, ShownFact
 from proxy.domain.prefixes import SIZE
 from proxy.enrichment.injection_log import RECENT, Injection, InjectionLog, read_injections
+from proxy.models import Injection as InjectionRow
 
 FACT = ShownFact("gnommoweb", "type", "repo", True, ("service",))
 NOTES = (
@@ -47,3 +50,32 @@ def test_what_is_written_is_read_as_it_was(dsn: str) -> None:
             return [injection async for injection in read_injections(opened, RECENT)]
 
     assert asyncio.run(write_and_read()) == [top, asked, taken_out, kept]
+
+
+async def read_recent(dsn: str) -> list[Injection]:
+    async with open_connection(dsn, "injections") as opened:
+        return [injection async for injection in read_injections(opened, RECENT)]
+
+
+def store(content: Any) -> None:
+    InjectionRow.objects.create(conversation=b"c" * SIZE, keys=b"", place=b"p" * SIZE, block="B", content=content)
+
+
+def test_a_row_without_a_kind_of_line_has_none_of_it(dsn: str) -> None:
+    store({"facts": [], "questions": ["zorblat"]})
+
+    [injection] = asyncio.run(read_recent(dsn))
+
+    assert injection.block == Block("B", questions=("zorblat",))
+
+
+@pytest.mark.parametrize("content", [[], "x", {"facts": [[1]]}, {"notes": [["memory", 1, "x", "", False, 0, 7]]}])
+def test_a_row_that_cannot_be_read_is_skipped_and_counted(dsn: str, content: Any) -> None:
+    store(content)
+    store({"questions": ["zorblat"]})
+    before = bounds.count_bites()["unreadable_blocks"]
+
+    [injection] = asyncio.run(read_recent(dsn))
+
+    assert injection.block.questions == ("zorblat",)
+    assert bounds.count_bites()["unreadable_blocks"] == before + 1
