@@ -13,9 +13,10 @@ from memory import bounds
 from memory.db.connections import open_connection
 from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.project_state import ShownState
-from memory.domain.recall.rendering import Block, ShownFact
+from memory.domain.recall.rendering import NOTHING, Block, ShownFact
 from proxy.domain.prefixes import SIZE
-from proxy.enrichment.injection_log import RECENT, Injection, InjectionLog, read_injections
+from proxy.enrichment.blocks import Injection
+from proxy.enrichment.injection_log import RECENT, InjectionLog, read_injections
 from proxy.models import Injection as InjectionRow
 
 FACT = ShownFact("gnommoweb", "type", "repo", True, ("service",))
@@ -33,23 +34,22 @@ def dsn(transactional_db: None) -> str:
 
 
 def test_what_is_written_is_read_as_it_was(dsn: str) -> None:
-    now = float(int(time.time()))
-    top = Injection(b"c" * SIZE, (b"k" * SIZE, b"l" * SIZE), b"", BLOCK, "Be kind.", now)
-    asked = Injection(b"d" * SIZE, (b"d" * SIZE,), b"", Block(questions=("zorblat",)), None, now)
-    taken_out = Injection(b"c" * SIZE, (), b"p" * SIZE, Block(""), None, now)
-    kept = Injection(b"c" * SIZE, (), b"q" * SIZE, Block(notes=NOTES), None, now)
+    now = round(time.time(), 6)
+    written = [
+        Injection(b"c" * SIZE, BLOCK, now),
+        Injection(b"c" * SIZE, NOTHING, now, b"a" * SIZE),
+        Injection(b"c" * SIZE, NOTHING, now),
+        Injection(b"m" * SIZE, Block(notes=NOTES), now + 0.000001),
+    ]
 
     async def write_and_read() -> list[Injection]:
         log = InjectionLog(dsn)
-        log.add(top)
-        log.add(asked)
-        log.add(taken_out)
-        log.add(kept)
+        for injection in written:
+            log.add(injection)
         await log.write()
-        async with open_connection(dsn, "injections") as opened:
-            return [injection async for injection in read_injections(opened, RECENT)]
+        return await read_recent(dsn)
 
-    assert asyncio.run(write_and_read()) == [top, asked, taken_out, kept]
+    assert asyncio.run(write_and_read()) == written
 
 
 async def read_recent(dsn: str) -> list[Injection]:
@@ -58,7 +58,7 @@ async def read_recent(dsn: str) -> list[Injection]:
 
 
 def store(content: Any) -> None:
-    InjectionRow.objects.create(conversation=b"c" * SIZE, keys=b"", place=b"p" * SIZE, block="B", content=content)
+    InjectionRow.objects.create(place=b"p" * SIZE, block="B", content=content)
 
 
 def test_a_row_without_a_kind_of_line_has_none_of_it(dsn: str) -> None:
