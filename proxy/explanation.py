@@ -75,9 +75,7 @@ REMEMBERED: Final = {
     "confirmed": "is remembered already",
     "candidate": "waits among the candidates",
     "outdated": "is kept, but something newer holds",
-    "retracted": "is taken back",
     "dismissed": "is not remembered: it was taken back before",
-    "unknown": "takes nothing back: nothing like it is remembered",
     "over_quota": "is not remembered: a quota is exhausted",
 }
 KEPT: Final = "is kept as an episode"

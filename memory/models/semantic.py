@@ -203,10 +203,11 @@ class Memory(models.Model):
     lexemes = models.GeneratedField(
         expression=SearchVector("text", config="english"), output_field=SearchVectorField(), db_persist=True
     )
-    is_personal = models.GeneratedField(  # memory.semantic.domain.scope.Scope.is_personal
+    is_personal = models.GeneratedField(  # memory.semantic.store.is_personal
         expression=ExpressionWrapper(
             Q(category__in=["identity", "preference", "episodic"])
-            | Q(category="project", project=None) & ~Q(person=""),
+            | Q(category="project", project=None) & ~Q(person="")
+            | Q(channel="explained"),
             output_field=models.BooleanField(),
         ),
         output_field=models.BooleanField(),

@@ -337,7 +337,8 @@ def test_what_is_no_loop_goes_on_as_it_came(server: Served, ollama: StandIn, cas
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_person_who_hears_the_same_again_is_helped_but_never_cut_off(server: Served, wire: str) -> None:
-    format_, pair = WIRES[wire], ("I have looked and found nothing.", "look again")
+    asked = "Could you look for the lost invoice once more, in the folder of last year and in that of the year before?"
+    format_, pair = WIRES[wire], ("I have looked and found nothing.", asked)
 
     def step_after(*pairs: tuple[str, str]) -> str | None:
         said = ["look for it", *(text for pair in pairs for text in pair)]
@@ -351,3 +352,26 @@ def test_a_person_who_hears_the_same_again_is_helped_but_never_cut_off(server: S
 
     assert taken == [None, None, "note", *["temperature"] * 5]
     assert step_after(*[pair] * 8, (pair[0], "look in /home instead")) is None
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    ("answer", "command"),
+    [
+        ("Skipping to the next song.", "Next song"),
+        ("The build is green and all tests have passed.", "Is the build green?"),
+    ],
+)
+def test_a_person_may_repeat_a_command(server: Served, ollama: StandIn, wire: str, answer: str, command: str) -> None:
+    format_ = WIRES[wire]
+
+    def step_after(turns: int) -> str | None:
+        said = [command, *[answer, command] * turns]
+        history = [{"role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(said)]
+        payload = {"model": "llama3", **format_.payload([*exchanges()[:1], *history]), "stream": False}
+        return server.client.post(format_.path, json=payload).headers.get("x-festinger-loop")
+
+    assert [step_after(turns) for turns in range(1, 9)] == [*[None] * 5, "note", "note", "note"]
+    note = ollama.last().body.decode()
+    assert "asked the same 8 times" in note
+    assert "forbidden" not in note

@@ -30,6 +30,7 @@ class Loop:
     repeats: frozenset[int]  # the places of all but the last repetition, which can be removed
     is_json_call: bool  # the client understands nothing but Agent Zero's JSON
     may_be_person: bool = False  # perhaps a person sends the same message again, and gets the same answer
+    is_asked_again: bool = False  # that message is short: a command or a question that the person repeats
 
 
 class LoopDetector:
@@ -165,13 +166,15 @@ class _Search:
 
     def _build_loop(self, kind: LoopKind, count: int, period: int, length: int) -> Loop:
         cycle = self._turns.first(period)
+        persons = [turn.result for turn in cycle if turn.result.is_person]
         return Loop(
             kind=kind,
             count=count,
             period=period,
             repeated=tuple(turn.output.excerpt for turn in reversed(cycle)),
             repeats=_find_removable(cycle, self._turns.first(length)[period:]),
-            may_be_person=any(turn.result.is_person for turn in cycle),
+            may_be_person=bool(persons),
+            is_asked_again=bool(persons) and all(result.is_short for result in persons),
             is_json_call=any(turn.output.is_agent_zero or turn.result.is_envelope for turn in cycle),
         )
 

@@ -12,6 +12,7 @@ from proxy.domain.loops.outputs import Output, RawTurn, split_turns
 from proxy.domain.loops.tool_results import AUTOMATIC_ERROR_MIN, AUTOMATIC_MIN, FollowUp
 
 _AUTOMATIC: Final = 3  # outputs followed by the same words: a program has sent them
+SHORT_REQUEST_MAX: Final = 80  # characters: a command, or a question about a state, which people do repeat
 
 
 class TurnResult(NamedTuple):
@@ -22,6 +23,7 @@ class TurnResult(NamedTuple):
     is_under_way: bool  # the work goes on, so asking again is right
     is_envelope: bool
     is_person: bool = False  # nothing shows that a program has sent it
+    is_short: bool = False  # a person's message, no longer than a command
 
 
 class Exchange(NamedTuple):
@@ -117,7 +119,9 @@ class Exchanges:
         heard = [self._memo.read_follow_up(part.text) for part in parts]
         pictures = [-1 - part.place for part in parts if part.has_media]
         texts = (*[said.verbatim for said in heard if not said.is_blank], *pictures)
-        return TurnResult(texts, False, False, any(said.is_envelope for said in heard), is_person=True)
+        is_short = sum(said.characters for said in heard) <= SHORT_REQUEST_MAX
+        is_envelope = any(said.is_envelope for said in heard)
+        return TurnResult(texts, False, False, is_envelope, is_person=True, is_short=is_short)
 
     def _is_from_program(self, said: FollowUp) -> bool:
         if said.is_program or said.is_complaint:

@@ -12,6 +12,7 @@ MitigationStep = Literal["note", "temperature", "truncate", "break"]
 
 EXCERPT_MAX: Final = 200  # characters
 EXCERPTS_MAX: Final = 5  # the longest cycle
+ASKED_AGAIN_MIN: Final = 6  # times that a person gets the same answer to a short message before a note says so
 
 _NOTE: Final = """\
 <loop_warning>
@@ -19,6 +20,12 @@ You are in a loop. You have {what}:
 {excerpts}
 {forbidden} forbidden now: the result would be the same again. Do something different: use another tool or other \
 arguments, ask the human, or say what blocks you.
+</loop_warning>"""
+
+# It forbids nothing: `Next song` is rightly answered the same each time.
+_ASKED_AGAIN: Final = """\
+<loop_warning>
+The user has asked the same {count} times and got the same answer. Do what they ask. If it did not work before, say so.
 </loop_warning>"""
 
 _BREAKER: Final = """\
@@ -69,6 +76,9 @@ def is_broken(loop: Loop, mitigations: Mitigations) -> bool:
 def mitigate(loop: Loop, mitigations: Mitigations, *, takes_note: bool, seed: int) -> Intervention | None:
     """Return the intervention in the prompt. None if the loop is too short for any step, or the steps are switched
     off."""
+    if loop.is_asked_again:
+        asks_on = takes_note and mitigations.note > 0 and loop.count >= ASKED_AGAIN_MIN
+        return Intervention(loop, ("note",), note=_ASKED_AGAIN.format(count=loop.count)) if asks_on else None
     steps: list[MitigationStep] = []
     if takes_note and 0 < mitigations.note <= loop.count:
         steps.append("note")

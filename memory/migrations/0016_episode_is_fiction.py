@@ -7,7 +7,7 @@ KEEP_FOR_SPEAKER = "UPDATE heard_message SET voice = 'unsure' WHERE voice = 'fic
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memory", "0014_index_words_by_speaker")]
+    dependencies = [("memory", "0015_conclusions_are_personal")]
 
     operations = [
         migrations.RemoveConstraint(model_name="heardmessage", name="heard_message_voice_is_known"),

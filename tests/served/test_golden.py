@@ -1,0 +1,133 @@
+"""The surface that others build on: what /health tells, OpenAPI, metric names, log events, and who may call what.
+
+Each is compared with a file in ``golden/``. A change that is meant is written by ``FESTINGER_GOLDEN=write`` and read in
+the diff.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.served.server import PROJECT, Served, manage
+from tests.standin import StandIn
+
+pytestmark = pytest.mark.slow
+
+GOLDEN = Path(__file__).parent / "golden"
+PRODUCT = ("memory", "proxy", "resolution", "festinger_site")
+EVENT = re.compile(r"logger\.(?:debug|info|warning|error|exception|critical)\(\s*\"([a-z_]+(?:\.[a-z_]+)+)\"")
+SERIES = re.compile(r"^# TYPE (\S+) (\S+)", re.MULTILINE)
+
+PROMPTS = ("/api/chat", "/api/generate", "/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses")
+FORWARDED = (
+    *(("POST", f"/api/{what}") for what in ("show", "embed", "pull", "push", "create", "copy")),
+    ("GET", "/api/tags"),
+    ("DELETE", "/api/delete"),
+)
+OTHERS = (("GET", "/"), ("GET", "/docs"), ("GET", "/openapi.json"), ("POST", "/mcp"), ("GET", "/admin/"))
+TOO_LONG = b" " * (2 << 20)  # twice what an own endpoint takes
+
+
+def check(name: str, found: str) -> None:
+    """Compare with the file of that name, or write it."""
+    file = GOLDEN / name
+    if os.environ.get("FESTINGER_GOLDEN") == "write":
+        file.write_text(found)
+    assert found.splitlines() == file.read_text().splitlines()
+
+
+def list_keys(value: Any, path: str = "") -> Iterator[str]:
+    """Yield the paths of a report's keys; of lists, those of the first item."""
+    if isinstance(value, dict):
+        for key, inner in sorted(value.items()):
+            yield f"{path}{key}"
+            yield from list_keys(inner, f"{path}{key}.")
+    elif isinstance(value, list) and value:
+        yield from list_keys(value[0], f"{path}[].")
+
+
+def test_health_keeps_its_keys(server: Served) -> None:
+    report = server.client.get("/health").json()
+
+    # Of whoever has run so far: there is a part for each.
+    report = {key: value for key, value in report.items() if key != "heartbeats"}
+    check("health.txt", "\n".join(list_keys(report)) + "\n")
+
+
+def test_openapi_stays(server: Served) -> None:
+    document = server.client.get("/openapi.json").json()
+
+    check("openapi.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
+
+
+def test_metrics_keep_their_names(server: Served) -> None:
+    found = sorted(set(SERIES.findall(server.client.get("/metrics").text)))
+
+    check("metrics.txt", "".join(f"{name} {kind}\n" for name, kind in found))
+
+
+def test_log_events_keep_their_names() -> None:
+    files = chain.from_iterable((PROJECT / part).rglob("*.py") for part in PRODUCT)
+    events = {event for file in files for event in EVENT.findall(file.read_text())}
+
+    check("log_events.txt", "".join(f"{event}\n" for event in sorted(events)))
+
+
+@pytest.fixture(scope="module")
+def untrusting(database: str, upstream: StandIn) -> Iterator[Served]:
+    """Takes this machine for any other."""
+    served = Served(upstream=upstream.url, database=database, FESTINGER_TRUST_LOOPBACK="off")
+    yield served.wait_ready()
+    served.stop()
+
+
+@pytest.fixture(scope="module")
+def trusting(database: str, upstream: StandIn) -> Iterator[Served]:
+    """Trusts this machine as far as it does by default."""
+    served = Served(upstream=upstream.url, database=database, FESTINGER_TRUST_LOOPBACK="on")
+    yield served.wait_ready()
+    served.stop()
+
+
+def test_who_may_call_what_stays(untrusting: Served, trusting: Served, database: str) -> None:
+    tokens = {
+        scope: manage("create_agent", f"golden-{scope}", "--scope", scope, DATABASE_URL=database).stdout.strip()
+        for scope in ("agent", "operator")
+    }
+    agent, operator = ({"Authorization": f"Bearer {tokens[scope]}"} for scope in ("agent", "operator"))
+    callers: dict[str, tuple[Served, str, dict[str, str], bytes]] = {
+        "none": (untrusting, "", {}, b"{}"),
+        "loopback": (trusting, "", {}, b"{}"),
+        "forwarded": (trusting, "", {"Forwarded": "for=192.0.2.1"}, b"{}"),
+        "origin": (trusting, "", {"Origin": "https://evil.example"}, b"{}"),
+        "agent": (untrusting, "", agent, b"{}"),
+        "operator": (untrusting, "", operator, b"{}"),
+        "other_name": (untrusting, "/agent/somebody-else", agent, b"{}"),
+        "no_token": (trusting, "/agent/golden-agent", {}, b"{}"),
+        "too_long": (trusting, "", {}, TOO_LONG),
+    }
+    paths = trusting.client.get("/openapi.json").json()["paths"]
+    own = [(method.upper(), path) for path, methods in paths.items() for method in methods]
+    routes = [*own, *(("POST", path) for path in PROMPTS), *FORWARDED, *OTHERS]
+    rows = ["\t".join(("method", "route", *callers))]
+    for method, route in routes:
+        statuses = [str(call(method, route, *caller)) for caller in callers.values()]
+        rows.append("\t".join((method, route, *statuses)))
+
+    check("access.tsv", "\n".join(rows) + "\n")
+
+
+def call(method: str, route: str, served: Served, prefix: str, headers: dict[str, str], body: bytes) -> int:
+    """Return the status; ids in paths are those of no row."""
+    path = prefix + re.sub(r"\{\w+\}", "999999", route)
+    content = body if method in ("POST", "DELETE") else None
+    headers = {"Content-Type": "application/json"} | headers
+    with httpx.Client(base_url=served.url, trust_env=False, timeout=30) as client:
+        return client.request(method, path, content=content, headers=headers).status_code
