@@ -29,6 +29,7 @@ from resolution.intake.open_claims import OPEN
 from resolution.models import Decision, Run
 from resolution.resolver import run_records
 from resolution.views.conflict_list import RELATED
+from resolution.views.phrases import describe_counts
 
 PAGE = 50  # decisions
 LEFT_SHOWN = 20  # conflicts that the run did not decide
@@ -52,42 +53,6 @@ WAYS = {
 }
 # What a run looks at, if not conflicts.
 LOOKED_AT = {Run.Trigger.CONSOLIDATE: "memories", Run.Trigger.DETECT: "stories"}
-# The keys of ``Run.counts``, in words.
-OUTCOMES = {
-    "update": "updated",
-    "decompose": "decomposed",
-    "relocate": "relocated",
-    "dismiss": "dismissed",
-    "quarantined": "facts put among the candidates",
-    "memories": "memories put among the candidates",
-    "memories_kept": "memories kept, for others vouch for them",
-    "restored": "facts that it had taken back, returned",
-    "names": "other names taken away",
-    "kept": "facts kept, for others vouch for them",
-    "moved": "moved",
-    "united": "held by both",
-    "collided": "in conflict",
-    "left_out": "left out",
-    "proposed": "proposed",
-    "failed": "failed",
-    "overtaken": "decided by others meanwhile",
-    "supported": "with new evidence",
-    "merged": "merged into others",
-    "disputed": "pairs in contradiction",
-    "merged_by_model": "merged by the model",
-    "disputed_by_model": "found in contradiction by the model",
-    "apart": "found different by the model",
-    "undecided": "undecided",
-    "deprecated": "too uncertain by now",
-    "extracted": "new from what was said",
-    "candidates": "new as candidates",
-    "rejected": "refused of what the model concluded",
-    "lines": "lines read",
-    "asked_reversal": "asked about what went there and back",
-    "asked_numbers": "asked about numbers",
-    "asked_opposition": "asked about opposites",
-    "asked_model": "asked by the model",
-}
 
 
 @admin.register(Run)
@@ -139,7 +104,7 @@ class RunAdmin(ReadOnly, Page):
 
     @admin.display(description="what became of them")
     def by_outcome(self, run: Run) -> str:
-        return outcomes(run) or "-"
+        return describe_counts(run.counts) or "-"
 
     @admin.display(description="cost", ordering="cost")
     def price(self, run: Run) -> str:
@@ -234,18 +199,13 @@ def describe_run(run: Run) -> dict[str, Any]:
         "is_awaited": is_running and run.alive_at == run.started_at,
         "is_silent": is_running and run.alive_at < now - run_records.DEAD_AFTER,
         "total": max(run.conflicts_total, run.conflicts_seen),
-        "outcomes": outcomes(run),
+        "outcomes": describe_counts(run.counts),
         "price": price(run),
         "started": f"{WAYS[Run.Trigger(run.trigger)]}{f' by {run.actor}' if run.actor else ''}",
         "age": ago(run.started_at),
         "took": format_duration(((run.ended_at or now) - run.started_at).total_seconds()),
         "note": run.note.splitlines(),
     }
-
-
-def outcomes(run: Run) -> str:
-    """Return the counts in words, such as "3 updated, 1 failed"."""
-    return ", ".join(f"{run.counts[name]:,} {words}" for name, words in OUTCOMES.items() if run.counts.get(name))
 
 
 def price(run: Run) -> str:

@@ -15,7 +15,7 @@ from django.utils import timezone
 from memory import llm
 from memory.models import Config, LanguageModel, LlmCall, Project
 from memory.semantic import nearness
-from memory.semantic.domain.consolidation import NEAR_COSINE
+from memory.semantic.domain.consolidation import NEAR
 from memory.semantic.vectors import schema
 from resolution.detective import changes, opening
 from resolution.detective.changes import ByStory
@@ -151,7 +151,7 @@ def find_near(lines: list[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     memories = {line.row.id: line for line in lines if line.row.kind == "memory" and line.is_active}
     if len(memories) < 2 or not schema.has_tables():
         return []
-    pairs = nearness.find_near_pairs(list(memories), NEAR_COSINE)
+    pairs = nearness.find_near_pairs(list(memories), NEAR)
     return [(memories[one], memories[other]) for one, other in pairs]
 
 

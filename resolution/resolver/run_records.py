@@ -201,5 +201,5 @@ def _prefix(run: Run) -> str:
 
 def _log(run: Run) -> None:
     first_note = run.note.partition("\n")[0]
-    facts = {"run": run.pk, "trigger": run.trigger, "status": run.status, "conflicts": run.conflicts_seen}
+    facts = {"run": run.pk, "trigger": run.trigger, "status": run.status, "seen": run.conflicts_seen}
     logger.info("resolution.run", extra={**facts, **run.counts, "note": first_note})

@@ -29,6 +29,48 @@ WAYS: Final = {
 # The actions that are statements. Moving a fact or putting it back is not.
 STATING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM, EdgeHistory.Action.SUPERSEDE)
 
+# The keys of ``Run.counts``, in words.
+OUTCOMES: Final = {
+    "update": "updated",
+    "decompose": "decomposed",
+    "relocate": "relocated",
+    "dismiss": "dismissed",
+    "quarantined": "facts put among the candidates",
+    "memories": "memories put among the candidates",
+    "memories_kept": "memories kept, for others vouch for them",
+    "restored": "facts that it had taken back, returned",
+    "names": "other names taken away",
+    "kept": "facts kept, for others vouch for them",
+    "moved": "moved",
+    "united": "held by both",
+    "collided": "in conflict",
+    "left_out": "left out",
+    "proposed": "proposed",
+    "failed": "failed",
+    "overtaken": "decided by others meanwhile",
+    "supported": "with new evidence",
+    "merged": "merged into others",
+    "disputed": "pairs in contradiction",
+    "merged_by_model": "merged by the model",
+    "disputed_by_model": "found in contradiction by the model",
+    "apart": "found different by the model",
+    "undecided": "undecided",
+    "deprecated": "too uncertain by now",
+    "extracted": "new from what was said",
+    "candidates": "new as candidates",
+    "rejected": "refused of what the model concluded",
+    "lines": "lines read",
+    "asked_reversal": "asked about what went there and back",
+    "asked_numbers": "asked about numbers",
+    "asked_opposition": "asked about opposites",
+    "asked_model": "asked by the model",
+}
+
+
+def describe_counts(counts: Mapping[str, int]) -> str:
+    """Return a run's counts in words, such as "3 updated, 1 failed"."""
+    return ", ".join(f"{counts[name]:,} {words}" for name, words in OUTCOMES.items() if counts.get(name))
+
 
 def by_whom(agent: str, source: str) -> str:
     """Return the speaker and the source, as in ``dobby, read in a prompt``; only the source if the speaker is

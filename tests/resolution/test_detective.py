@@ -391,7 +391,7 @@ def test_the_command_reads_and_with_dry_run_only_shows(project: Project) -> None
 
     assert "Is “The mirror of p05 weighs 10 kg” still the case?" in call("p05", "--dry-run")
     assert not Run.objects.exists()
-    assert "asked_numbers: 1" in call("p05")
+    assert "2 lines read, 1 asked about numbers." in call("p05")
     assert "Nothing would be asked." in call("p05", "--dry-run")
     with pytest.raises(CommandError):
         call("p06")

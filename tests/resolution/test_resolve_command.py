@@ -43,7 +43,7 @@ def test_the_command_prints_what_became_of_each_conflict_and_of_all(llm: LlmServ
     assert lines[:3] == [
         "1/2 aa [type]: repo or container: decompose",
         "2/2 b [runs-on]: ramanujan or turing: failed",
-        f"Run {run.pk} is done. 2 conflicts of 2: 1 decompose, 1 failed."
+        f"Run {run.pk} is done. 2 conflicts of 2: 1 decomposed, 1 failed."
         " 1100 tokens read, 40 written, 0.0150 US dollars.",
     ]
     assert lines[3].startswith("b [runs-on]: ramanujan or turing: ")

@@ -16,6 +16,7 @@ from memory.llm import LlmError, NoModel
 from resolution import resolver
 from resolution.domain.verdicts import Verdict
 from resolution.models import Claim, Run
+from resolution.views.phrases import describe_counts
 
 BAR = 30  # characters
 INTERRUPTED = 130  # exit status of an interrupted command, as in shells
@@ -144,8 +145,7 @@ def in_words(verdict: Verdict | str) -> str:
 
 
 def summary(run: Run) -> str:
-    parts = [f"{count} {outcome}" for outcome, count in sorted(run.counts.items())]
-    outcomes = f": {', '.join(parts)}" if parts else ""
+    outcomes = f": {counts}" if (counts := describe_counts(run.counts)) else ""
     cost = f", {run.cost:.4f} US dollars" if run.cost is not None else ""
     return (
         f"Run {run.pk} is {run.status}. {format_count(run.conflicts_seen, 'conflict')} of {run.conflicts_total}"
