@@ -93,6 +93,8 @@ def carry_out(stories: ByStory, *, seed: str, now: datetime, actor: str = "") ->
         detective = Detective(now, seed, run_records.subject(run, ""))
         notes = work(run, detective, stories)
         run_records.note_progress(run, **run_records.sum_cost(run))
+        if detective.lack and not run.counts.keys() - {"lines", "batches"}:
+            raise run_records.RunSkipped(detective.lack)
         return "\n".join([*filter(None, [detective.lack]), *notes])
 
     with run_records.hold_alone("detective", Run.Trigger.DETECT) as is_alone:

@@ -219,12 +219,12 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
 
 def describe_resolution(kind: str, names: Mapping[str, Any]) -> str:
     """Describe in one line the decision about a conflict as a whole."""
-    gone = quote(one["text"] for one in names["superseded"])
+    gone = quote(one["text"] for one in (*names["superseded"], *names.get("dismissed", ())))
     winner = quote([names["winner"]["text"]]) if names["winner"] else ""
-    if kind == "dismiss":
-        return "Dismissed: it is no conflict"
-    if kind == "accept":
-        return "Left all as it is"
+    kept = quote(one["text"] for one in names.get("others", ()))
+    if kind in ("dismiss", "accept"):
+        done = "Dismissed: it is no conflict" if kind == "dismiss" else "Left all as it is"
+        return f"{done}. Kept: {kept}" if kept else done
     answer = f"Answered {names['answer']}: " if names.get("answer") else ""
     if answer and names["answer"] == "no":
         return f"{answer}{f'{gone} no longer holds' if gone else 'nothing had to change'}"
@@ -257,9 +257,9 @@ def what_stood(row: Claim) -> str:
 
 
 def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:
-    """Return the tokens that snapshots of edges refer to, by their ids."""
+    """Return the words that snapshots of edges refer to, by their ids, as people typed them."""
     ids = {shown[key] for shown in pictures if shown for key in ("concept_id", "parent_id", "dim_id")}
-    return dict(Soas.objects.filter(pk__in=ids).values_list("pk", "token"))
+    return {word.pk: word.shown for word in Soas.objects.filter(pk__in=ids).only("token", "label")}
 
 
 def describe_history(row: EdgeHistory, tokens: Mapping[int, str]) -> str:
