@@ -7,12 +7,12 @@ from typing import Any
 from django.db.models import Prefetch, QuerySet
 
 from memory.domain.name_shapes import find_doubt
-from memory.domain.types import Place
+from memory.domain.types import Place, Triple
 from memory.models import Edge, EdgeHistory, Memory, ProjectState
 from resolution.decisions.naming import TWO_NAMES
 from resolution.decisions.sides import DisputedRow, read_rows
 from resolution.intake.in_the_way import edges_near, in_the_way
-from resolution.intake.open_claims import IN_ORDER
+from resolution.intake.open_claims import IN_ORDER, OPEN
 from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
 from resolution.views import audits, conflict_facts, conflict_list
 from resolution.views.phrases import dated, newcomer
@@ -173,6 +173,11 @@ def _conflict_out(
 def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
     """Serialize a claim that was loaded with its support."""
     existing = in_the_way(row, standing)
+    against = edge_out(existing) if existing is not None else None
+    if row.status not in OPEN and row.existing_parent is not None and not (existing and row.is_against(existing)):
+        # It was decided, and something else may stand in the slot by now.
+        lost = Triple(row.concept.token, row.existing_parent.token, row.dim.token, row.existing_is_isa)
+        against = asdict(lost) | {"label": row.existing_parent.shown}
     return {
         "kind": "claim",
         "id": row.pk,
@@ -189,7 +194,7 @@ def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
         "evidence": row.evidence,
         "status": row.status,
         "collision_type": row.collision_type,
-        "existing": edge_out(existing) if existing is not None else None,
+        "existing": against,
         "existing_parent": row.existing_parent.token if row.existing_parent is not None else None,
         "blocking_concept": row.blocking_concept.token if row.blocking_concept is not None else None,
         "priority": row.priority,
@@ -219,6 +224,8 @@ def _member_out(one: DisputedRow) -> dict[str, Any]:
         "is_asked": member.is_asked,
         "conflicts_with": {"kind": higher.kind, "id": higher.object_id} if higher is not None else None,
     }
+    if one.heir is not None:
+        return told | {"status": "superseded", "superseded_by": {"kind": "claim", "id": one.heir.pk}}
     if isinstance(row, Edge):
         return told | edge_out(row)
     if isinstance(row, EdgeHistory):

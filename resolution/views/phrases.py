@@ -1,8 +1,9 @@
 """Describes conflicts, facts and decisions in words, for operators."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any, Final
 
 from django.utils import timezone
@@ -139,10 +140,11 @@ def existing_side(row: Claim, edge: Edge | None, statements: tuple[Quote, ...] =
     one."""
     is_open = row.status in OPEN
     if edge is None:
-        return Side(what_stood(row), note="Nothing stands in the way any more." if is_open else "It stands no more.")
+        return Side(row.existing_words, note="Nothing stands in the way any more." if is_open else "It stands no more.")
     if not is_open:
-        is_same = edge.concept_id == row.blocking_concept_id or edge.parent_id == row.existing_parent_id
-        return edge_side(edge, "", statements) if is_same else Side(what_stood(row), note=f"Now: {edge}.")
+        return (
+            edge_side(edge, "", statements) if row.is_against(edge) else Side(row.existing_words, note=f"Now: {edge}.")
+        )
     if (edge.concept_id, edge.parent_id) == (row.concept_id, row.incoming_parent_id) and not row.is_retraction:
         return edge_side(edge, "The new fact stands already.", statements)
     note = "With the new fact it would close a ring." if row.existing_parent is None else ""
@@ -205,7 +207,7 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
     if kind == "dismiss":
         return f"{'Kept' if done else 'Keep'} what stands, {'dropped' if done else 'drop'} “{newcomer(row)}”"
     if kind == "update" and row.is_retraction:
-        return f"{'Took' if done else 'Take'} out: {what_stood(row)}"
+        return f"{'Took' if done else 'Take'} out: {row.existing_words}"
     if kind == "update":
         return f"{'Took' if done else 'Take'} the new: {newcomer(row)}"
     if kind == "decompose":
@@ -232,6 +234,23 @@ def describe_resolution(kind: str, names: Mapping[str, Any]) -> str:
     return f"{answer}{done}"
 
 
+def join_alternatives(texts: Iterable[str]) -> str:
+    """Join sentences, saying once what they begin and end with: ``kvasir runs on tyr or freyr``."""
+    told = [text.removesuffix(".").split() for text in dict.fromkeys(texts)]
+    if len(told) < 2:
+        return " ".join(told[0]) if told else ""
+    least = min(map(len, told)) - 1  # each keeps a word of its own
+    start = min(count_equal(told), least)
+    end = min(count_equal([words[::-1] for words in told]), least - start)
+    middle = " or ".join(" ".join(words[start : len(words) - end]) for words in told)
+    return " ".join([*told[0][:start], middle, *told[0][len(told[0]) - end :]])
+
+
+def count_equal(told: Sequence[Sequence[str]]) -> int:
+    """Return how many words all of them begin with."""
+    return sum(1 for _ in takewhile(lambda words: len(set(words)) == 1, zip(*told, strict=False)))
+
+
 def quote(texts: Iterable[str]) -> str:
     """Quote the texts for use within a sentence, without their full stops."""
     return ", ".join(f"“{text.removesuffix('.')}”" for text in texts)
@@ -248,12 +267,6 @@ def tell_when(at: datetime) -> str:
     if dated(at) is not None:
         return f"{timezone.localtime(at):%Y-%m-%d %H:%M}"
     return f"before {timezone.localtime(at + timedelta(seconds=UNDATED_S)):%Y-%m-%d %H:%M}"
-
-
-def what_stood(row: Claim) -> str:
-    if row.existing_parent is None:
-        return f"a fact about {row.blocking_concept or row.incoming_parent} [{row.dim}]"
-    return format_fact(row.concept.shown, row.existing_parent.shown, row.dim.token, is_isa=row.existing_is_isa)
 
 
 def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:
