@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Prefetch, QuerySet
 
 from memory.domain.name_shapes import find_doubt
-from memory.domain.types import Place, Triple
+from memory.domain.types import Place
 from memory.models import Edge, EdgeHistory, Memory, ProjectState
 from resolution.decisions.naming import TWO_NAMES
 from resolution.decisions.sides import DisputedRow, read_rows
@@ -176,8 +176,7 @@ def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
     against = edge_out(existing) if existing is not None else None
     if row.status not in OPEN and row.existing_parent is not None and not (existing and row.is_against(existing)):
         # It was decided, and something else may stand in the slot by now.
-        lost = Triple(row.concept.token, row.existing_parent.token, row.dim.token, row.existing_is_isa)
-        against = asdict(lost) | {"label": row.existing_parent.shown}
+        against = _existing_out(row)
     return {
         "kind": "claim",
         "id": row.pk,
@@ -210,6 +209,14 @@ def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
     }
 
 
+def _existing_out(row: Claim) -> dict[str, Any]:
+    """Serialize what is known of the fact that a decided claim was against."""
+    parent = row.existing_parent
+    if parent is None:
+        return {}
+    return asdict(row.fact) | {"parent": parent.token, "is_isa": row.existing_is_isa, "label": parent.shown}
+
+
 def _member_out(one: DisputedRow) -> dict[str, Any]:
     member, row = one.member, one.row
     higher = member.conflicts_with
@@ -225,7 +232,8 @@ def _member_out(one: DisputedRow) -> dict[str, Any]:
         "conflicts_with": {"kind": higher.kind, "id": higher.object_id} if higher is not None else None,
     }
     if one.heir is not None:
-        return told | {"status": "superseded", "superseded_by": {"kind": "claim", "id": one.heir.pk}}
+        gone = {"status": "superseded", "superseded_by": {"kind": "claim", "id": one.heir.pk}}
+        return told | _existing_out(one.heir) | ({"status": "moved"} if one.is_moved else gone)
     if isinstance(row, Edge):
         return told | edge_out(row)
     if isinstance(row, EdgeHistory):

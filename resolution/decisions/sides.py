@@ -51,12 +51,13 @@ RELATED: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class DisputedRow:
-    """A member and the row it refers to, or None if that is gone. ``heir``: the decided claim that took the fact's
-    place."""
+    """A member and the row it refers to, or None if that is gone. ``heir``: the decided claim by which a fact gave way
+    or, with ``is_moved``, went to another slot."""
 
     member: ConflictMember
     row: Any
     heir: Claim | None = None
+    is_moved: bool = False
 
     @property
     def holds(self) -> bool:
@@ -174,7 +175,7 @@ def _read_standing(rows: Sequence[DisputedRow], *, is_locked: bool) -> list[Disp
             member.kind, member.object_id, member.text = Kind.EDGE_HISTORY, change.pk, claim.existing_words
             before = change.before or {}
             member.support = [[before["agent"], before["channel"]]]
-            found = DisputedRow(member, None, claim if change.action != EdgeHistory.Action.MOVE else None)
+            found = DisputedRow(member, None, claim, is_moved=change.action == EdgeHistory.Action.MOVE)
         else:
             continue
         if (key := (member.conflict_id, member.kind, member.object_id)) not in known:

@@ -235,7 +235,7 @@ def _name_state(one: DisputedRow) -> str:
     if one.holds:
         return "holds"
     if one.row is None:
-        return "superseded" if one.heir is not None else "is gone"
+        return "moved" if one.is_moved else "superseded" if one.heir is not None else "is gone"
     if isinstance(one.row, Claim):
         return "claimed" if one.waits else f"claimed, {one.row.get_status_display()}"
     return "is history" if isinstance(one.row, EdgeHistory) else f"holds no longer: {one.row.get_status_display()}"
