@@ -36,22 +36,20 @@ READERS: Final = (
     "memory.domain.cues.extractor", "memory.domain.cues.modality", "memory.domain.cues.moves",
     "memory.domain.cues.naming", "memory.domain.cues.noun_phrases", "memory.domain.cues.parents",
     "memory.domain.cues.patterns", "memory.domain.cues.sentence_reader", "memory.domain.cues.subjects",
-    "memory.domain.cues.tables", "memory.semantic.domain.consolidation", "memory.semantic.domain.events",
-    "memory.semantic.domain.extraction", "memory.semantic.domain.forms", "memory.semantic.domain.rewording",
-    "memory.semantic.domain.slots", "memory.semantic.domain.things", "resolution.domain.tiers",
+    "memory.domain.cues.tables", "memory.semantic.domain.consolidation", "memory.semantic.domain.explicit",
+    "memory.semantic.domain.slots", "resolution.domain.tiers",
 )  # fmt: skip
 MEASURES: Final = (
     "benchmarks.cues",
     "benchmarks.conversations",
     "benchmarks.stories",
-    "tests.memory.semantic.measuring",
 )
 TESTS: Final = (
     *(f"tests/memory/domain/test_{name}.py" for name in (
-        "askable", "authorship", "claims", "client_envelopes", "conversations", "cues", "explanations", "facts",
+        "askable", "authorship", "claims", "conversations", "cues", "envelopes", "explanations", "facts",
         "judging", "name_shapes", "names", "notes", "openings", "refusals", "retelling", "secrets", "statements",
     )),
-    *(f"tests/memory/semantic/test_{name}.py" for name in ("consolidation_rules", "episodes", "extraction", "slots")),
+    *(f"tests/memory/semantic/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
     *(f"tests/resolution/domain/test_{name}.py" for name in ("detective", "layer_slots", "memory_prompts")),
 )  # fmt: skip
 NEVER: Final = re.compile("(?!)")
@@ -249,7 +247,6 @@ def ablate(part: Part, *, labelled: Labelled, base: Mistakes, with_tests: bool) 
 def read_all(labelled: Labelled) -> Mistakes:
     """Return the mistakes of all readers in all labelled texts."""
     from benchmarks import conversations, cues
-    from tests.memory.semantic import measuring
 
     cues.read_common_words = lambda: labelled.words  # type: ignore[assignment]
     found: Mistakes = {"lost": Counter(), "wrong": Counter()}
@@ -261,10 +258,6 @@ def read_all(labelled: Labelled) -> Mistakes:
     chats = conversations.measure(sorted(conversations.CONVERSATIONS.glob("*.txt")))
     found["lost"].update(chats.missed)
     found["wrong"].update([*chats.wrong, *chats.stale])
-    for file in sorted(measuring.DATA.glob("*.jsonl")):
-        for text, wrong, missed in measuring.measure(file)["mistakes"]:
-            found["lost"].update(f"{text}: {one}" for one in missed)
-            found["wrong"].update(f"{text}: {one}" for one in wrong)
     _read_stories(labelled, found)
     return found
 

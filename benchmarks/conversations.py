@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.cues import LABELLED, Dictionary
-from memory.domain.authorship.agent_envelopes import unwrap
+from memory.domain.authorship.envelopes import unwrap
 from memory.domain.channels import OTHERS
 from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues
 

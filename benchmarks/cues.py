@@ -17,7 +17,7 @@ from typing import Any, TypedDict
 import orjson
 from wordfreq import iter_wordlist, zipf_frequency
 
-from memory.domain.authorship.agent_envelopes import unwrap
+from memory.domain.authorship.envelopes import unwrap
 from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues
 from memory.domain.text.tokenizer import find_words, tokenise
 

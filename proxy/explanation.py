@@ -16,7 +16,7 @@ from memory.cache.loader import load_cache
 from memory.cache.own_facts_follower import OwnFactsFollower
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
-from memory.domain.authorship.parts import find_voices
+from memory.domain.authorship.parts import find_voices, has_fiction
 from memory.domain.authorship.voice import Voice, weaker_of
 from memory.domain.cues.extractor import CueMatch, SpeechAct
 from memory.domain.cues.refusals import find_refusals
@@ -75,9 +75,7 @@ REMEMBERED: Final = {
     "confirmed": "is remembered already",
     "candidate": "waits among the candidates",
     "outdated": "is kept, but something newer holds",
-    "retracted": "is taken back",
     "dismissed": "is not remembered: it was taken back before",
-    "unknown": "takes nothing back: nothing like it is remembered",
     "over_quota": "is not remembered: a quota is exhausted",
 }
 KEPT: Final = "is kept as an episode"
@@ -265,6 +263,7 @@ def _compose_episode(lesson: Lesson) -> Episode | None:
         text=kept.text,
         quoted=[place for span in kept.quoted for place in span],
         unsure=[place for span in kept.unsure for place in span],
+        is_fiction=heard.voice is Voice.FICTION or has_fiction(heard.text),
         conversation=lesson.message.conversation,
         said_at=datetime.fromtimestamp(heard.at, UTC),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memory.domain.types import EdgeRow
-from memory.domain.voices import is_registered
+from memory.domain.voices import GROUP, is_registered
 
 Holder = tuple[str, str]  # an agent, and the person behind it
 Facts = Mapping[int, list[EdgeRow]]  # by concept
@@ -43,9 +43,10 @@ class OwnFacts:
                 del self._of[holder]
 
     def of(self, holder: Holder, share: str) -> Facts:
-        """Return the facts for this speaker: their own, and those that their agent was told without a person.
+        """Return the facts for this speaker: their own, and those that their agent was told without a person; none for
+        a group.
         ``share``: a value of the setting ``share_unsure``."""
-        holders = [one for one in ((holder[0], ""), holder) if one in self._of]
+        holders = [one for one in ((holder[0], ""), holder) if one in self._of and holder[1] != GROUP]
         if share != "speaker" and is_registered(holder[0]):
             holders = [one for one in self._of if is_registered(one[0])]
         if not holders:

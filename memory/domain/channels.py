@@ -37,6 +37,7 @@ _OF_SOURCES: Final = {
 }
 _OF_VOICES: Final = {
     Voice.UNSURE: Channel.UNSURE,
+    Voice.FICTION: Channel.UNSURE,
     Voice.QUOTED: Channel.QUOTED,
     Voice.NOBODYS: Channel.QUOTED,
 }

@@ -9,6 +9,8 @@ from typing import Final
 ANONYMOUS: Final = "anonymous"
 LOOPBACK: Final = "loopback"  # decides from this machine without a token
 UNKNOWN: Final = "unknown"  # in place of the address
+# In place of a person: several, to whom nothing may be recalled that is for one of them. No person is called so.
+GROUP: Final = "\n"
 # Characters. With "@" and the longest address this fills the tables' columns.
 GIVEN_NAME_MAX: Final = 64
 ADDRESS_MAX: Final = 55

@@ -10,11 +10,12 @@ from typing import Final
 
 from memory import request_ids
 from memory.cache.state import Cache
-from memory.domain.authorship.voice import Voice
+from memory.domain.authorship.voice import Voice, weaker_of
 from memory.domain.recall.saliency import DAY
 from memory.domain.steps import Steps
 from memory.domain.timing import FirstSeenClock
 from memory.domain.types import Message
+from memory.domain.voices import GROUP
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reading, readable_length, unwrap_readable
 from memory.semantic.domain.scope import Scope
@@ -71,9 +72,11 @@ class Encounters:
             if not message.text:
                 continue
             key, is_dated = opening + digest, index >= answered
-            whose = scope
+            whose, voice = scope, message.voice
             if scope is not None and message.person:
                 whose = scope._replace(speaker=scope.speaker._replace(person=message.person))
+            elif scope is not None and scope.speaker.person == GROUP:
+                whose, voice = None, weaker_of(voice, Voice.UNSURE)  # nothing of it is for one of them
             seen_at = self._seen.get(key)
             if seen_at is None or (whose is not None and is_dated and self._is_unkept(whose, key)):
                 is_whole = reading is not None and not reading.is_cut
@@ -86,7 +89,7 @@ class Encounters:
                     said.text,
                     self._clock.date(readable_length(self.cache, message), now),
                     before=_find_asking(before, message),
-                    voice=message.voice,
+                    voice=voice,
                     is_dated=is_dated,
                     is_live=is_live or is_dated,
                     place=find_place(messages[:index], digests, chat) if is_dated and said.role == "user" else b"",
@@ -100,7 +103,7 @@ class Encounters:
                     _remember(self._seen, key, heard.at)
                     if reading is not None:
                         self.count(reading.names - reading.parts, heard.at)
-                        if is_dated and message.voice is Voice.SHARED:
+                        if is_dated and voice is Voice.SHARED:
                             new.append(reading)
             before, is_live = message, is_live or seen_at is not None
             if seen_at is not None and now - seen_at > DAY:

@@ -6,7 +6,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from memory.domain.authorship.voice import Voice
+from memory.domain.authorship.parts import has_fiction
+from memory.domain.authorship.voice import OWN, Voice
 from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.statement import AGENT_MAX, PERSON_MAX, ROLE_MAX, make_storable
 from memory.domain.steps import finish
@@ -50,8 +51,7 @@ class HeardMessage(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        is_own = self.voice in (Voice.SHARED, Voice.UNSURE)
-        return self.scope is not None and self.role in ROLES and is_own
+        return self.scope is not None and self.role in ROLES and self.voice in OWN
 
     @property
     def digest(self) -> bytes:
@@ -124,6 +124,7 @@ def compose_row(heard: HeardMessage) -> dict[str, Any]:
             "episode": episode.text,
             "quoted": write_places(episode.quoted),
             "unsure": write_places(episode.unsure),
+            "is_fiction": heard.voice is Voice.FICTION or has_fiction(heard.text),
             "own": episode.own,
             "passed_on": episode.passed_on,
             "episode_at": heard.at if heard.is_live else undate(heard.at),

@@ -29,19 +29,19 @@ INLINE_CHARACTERS: Final = 4_000  # of a batch that is composed on the event loo
 INSERT: Final = f"""
     WITH said AS MATERIALIZED (
         SELECT row_number() OVER () AS number, decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
-            speaker, person, project, role, text, at, voice, is_dated, is_kept, episode, quoted, unsure, own,
-            passed_on, episode_at, nullif(decode(place, 'hex'), '') AS place, request,
+            speaker, person, project, role, text, at, voice, is_dated, is_kept, episode, quoted, unsure, is_fiction,
+            own, passed_on, episode_at, nullif(decode(place, 'hex'), '') AS place, request,
             EXISTS (SELECT FROM seen_message seen WHERE seen.digest = decode(key, 'hex')) AS is_seen
         FROM jsonb_to_recordset(%s::jsonb) AS row (
             digest text, key text, agent text, speaker text, person text, project int8, role text, text text,
-            at float8, voice text, is_dated bool, is_kept bool, episode text, quoted text, unsure text,
+            at float8, voice text, is_dated bool, is_kept bool, episode text, quoted text, unsure text, is_fiction bool,
             own text, passed_on text, episode_at float8, place text, request text
         )
     ), kept AS (
-        INSERT INTO episode (digest, conversation, agent, person, project_id, role, text, quoted, unsure, lexemes,
-            said_at, place)
+        INSERT INTO episode (digest, conversation, agent, person, project_id, role, text, quoted, unsure, is_fiction,
+            lexemes, said_at, place)
         SELECT digest, substr(key, 1, 16), speaker, person, project, role, episode, quoted::int[], unsure::int[],
-            {LEXEMES}, {PAST.format("episode_at")}, place
+            is_fiction, {LEXEMES}, {PAST.format("episode_at")}, place
         FROM said
         WHERE episode IS NOT NULL
             AND NOT EXISTS (SELECT FROM forgotten_episode gone WHERE gone.digest = said.digest)

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from memory import bounds
 from memory.cache.state import Cache
-from memory.domain.authorship.agent_envelopes import shows_tools, unwrap
-from memory.domain.authorship.client_envelopes import remove_client_parts
+from memory.domain.authorship.envelopes import remove_client_parts, shows_tools, unwrap
 from memory.domain.channels import OTHERS
 from memory.domain.cues.extractor import (
     CueMatch,

@@ -59,6 +59,9 @@ class Episode(models.Model):
     quoted = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
     # The same for each part that the speaker may or may not have written.
     unsure = ArrayField(models.IntegerField(), default=list, blank=True, db_default=[])
+    is_fiction = models.BooleanField(
+        default=False, db_default=False, help_text="It asks for a text, or tells a story: no memory is made of it."
+    )
     place = models.BinaryField(null=True, blank=True, help_text="Where it stands in its conversation.")
     hidden_by = models.ForeignKey(
         PromptOpening, models.SET_NULL, null=True, blank=True, help_text="The template of a program that it came of."
@@ -200,10 +203,11 @@ class Memory(models.Model):
     lexemes = models.GeneratedField(
         expression=SearchVector("text", config="english"), output_field=SearchVectorField(), db_persist=True
     )
-    is_personal = models.GeneratedField(  # memory.semantic.domain.scope.Scope.is_personal
+    is_personal = models.GeneratedField(  # memory.semantic.store.is_personal
         expression=ExpressionWrapper(
             Q(category__in=["identity", "preference", "episodic"])
-            | Q(category="project", project=None) & ~Q(person=""),
+            | Q(category="project", project=None) & ~Q(person="")
+            | Q(channel="explained"),
             output_field=models.BooleanField(),
         ),
         output_field=models.BooleanField(),

@@ -12,7 +12,7 @@ from memory.models import Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain.episodes import EpisodeText, write_places
 from memory.semantic.domain.scope import Scope
 from memory.semantic.lexemes import LEXEMES
-from memory.semantic.store import Action, Change, describe_change, scope_of, take_snapshot
+from memory.semantic.store import Action, Change, describe_change, is_personal, take_snapshot
 
 # For each text the memory that says it: personal ones of the same person, the rest anywhere in the project. In SQL,
 # because Python lower-cases some characters differently from Postgres.
@@ -77,10 +77,7 @@ def find_same(memories: Sequence[Memory], last: int) -> dict[int, tuple[int, boo
     """Return, by position in the sequence, the existing memories up to the id ``last``, with whether they are
     active."""
     said = columns(
-        [
-            (one.text, one.project_id, one.agent, one.person, scope_of(one).is_personal(one.category), one.said_at)
-            for one in memories
-        ],
+        [(one.text, one.project_id, one.agent, one.person, is_personal(one), one.said_at) for one in memories],
         6,
     )
     names = ("texts", "projects", "agents", "persons", "personal", "times")

@@ -2,55 +2,39 @@
 caller's transaction."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 from zlib import crc32
 
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Lower
+from django.db.models import Q
 
 from memory.db.locks import Lock, lock_until_commit
 from memory.domain.claims.oppositions import Opposition
-from memory.domain.claims.reader import read_claims
-from memory.domain.claims.wording import tells_other_value
 from memory.models import Memory
 from memory.semantic.domain import consolidation, slots
 from memory.semantic.domain.scope import kind_of, list_kindred
 from memory.semantic.store import Draft, Status, comparable_with, scope_of
 
-SAME_BEGINNING: Final = 2  # words that the beginnings of two sentences about one slot share
-REWORDED_MAX: Final = 100  # memories of a speaker that begin alike, the newest
-
 
 def find_rivals(memory: Memory) -> list[Memory]:
     """Return the active memories that cannot hold beside this one, the oldest first, locked."""
     names = [name for name in (memory.slot, memory.other_slot) if name]
-    opposed = [text.lower() for text in (slots.denied_by(memory.text), *slots.list_denials(memory.text)) if text]
-    is_of_kind = Q(category__in=list_kindred(memory.category))
     rows = (
         comparable_with(memory)
-        .annotate(small=Lower("text"))
+        .filter(
+            Q(slot__in=names) | Q(other_slot__in=names),
+            category__in=list_kindred(memory.category),
+            status=Status.ACTIVE,
+        )
         .exclude(pk=memory.pk)
-        .filter(is_of_kind & (Q(slot__in=names) | Q(other_slot__in=names)) | Q(small__in=opposed), status=Status.ACTIVE)
     )
     return [row for row in rows.select_for_update(of=("self",)).order_by("id") if are_rivals(memory, row)]
 
 
-def find_reworded(held: QuerySet[Memory], text: str) -> list[Memory]:
-    """Return the memories that give another value to the slot that a sentence is about, the newest first."""
-    slots_told = {claim.slot for claim in read_claims(text)}
-    begins = " ".join(text.split()[:SAME_BEGINNING])
-    rows = held.filter(Q(slot__in=slots_told - {""}) | Q(text__istartswith=begins)).order_by("-said_at", "-pk")
-    return [row for row in rows[:REWORDED_MAX] if tells_other_value(row.text, text)]
-
-
 def are_rivals(one: Memory, other: Memory) -> bool:
-    """True if two memories of one owner cannot both hold, by their slots or because one denies the other."""
-    small = one.text.lower(), other.text.lower()
-    if slots.denied_by(one.text).lower() == small[1] or slots.denied_by(other.text).lower() == small[0]:
-        return True
+    """True if two memories of one owner cannot both hold, by their slots."""
     own, others = (slots.Slots(each.slot, each.other_slot) for each in (one, other))
     is_near = kind_of(one.category) == kind_of(other.category) and slots.meet(own, others)
-    return is_near and slots.contradicts(one.text, other.text, one.category, one.slot)
+    return is_near and slots.contradicts(one.text, other.text, one.category)
 
 
 def find_contradiction(one: Memory, other: Memory) -> Opposition | None:

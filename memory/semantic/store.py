@@ -1,6 +1,7 @@
 """The only writer of memories, of their lineage and their history, besides ``uniting`` and ``copies``: every change
 leaves a row with the state before and after. All functions run inside the caller's transaction."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,9 +18,8 @@ from memory.domain.timing import is_dated
 from memory.domain.voices import corroborate
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage, Project
 from memory.semantic.domain import slots
-from memory.semantic.domain.consolidation import decay, fades
-from memory.semantic.domain.rewording import PERSONS, about_user
-from memory.semantic.domain.scope import Scope, Speaker, kind_of, list_kindred
+from memory.semantic.domain.consolidation import decay, fades, fold_text
+from memory.semantic.domain.scope import Scope, Speaker, kind_of
 
 Action = MemoryHistory.Action
 Status = Memory.Status
@@ -27,7 +27,6 @@ Status = Memory.Status
 RETRACTABLE: Final = (Status.ACTIVE, Status.DEPRECATED, Status.CANDIDATE)
 GIVEN_LEAST: Final = 0.51  # a disputed memory is still given, beside the other
 ACTOR_MAX: Final = 120  # characters
-ENDS: Final = ".!"  # of a sentence: with or without one it says the same
 NOTHING: Final[Mapping[str, Any]] = {}
 KEPT: Final[tuple[str, ...]] = (
     "text", "category", "project_id", "slot", "other_slot", "confidence", "status", "is_disputed", "evidence_count",
@@ -70,7 +69,8 @@ class Draft:
         """The places that only one transaction at a time may read and write."""
         owner = "\0".join(self.scope.speaker) if self.scope.is_personal(self.category) else ""
         base = f"{self.scope.project or ''}\0{owner}\0{kind_of(self.category)}\0"
-        return [f"{base}{slot}" for slot in self.slots if slot] + [f"{self.scope.project or ''}\0={_bare(self.text)}"]
+        same_text = f"{self.scope.project or ''}\0={fold_text(self.text)}"
+        return [*(f"{base}{slot}" for slot in self.slots if slot), same_text]
 
 
 # --- reading ---
@@ -93,11 +93,17 @@ def said_by(scope: Scope) -> QuerySet[Memory]:
     return Memory.objects.filter(agent=agent, person=person, project=project)
 
 
+def is_personal(memory: Memory) -> bool:
+    """True if only its speaker may be given a memory that need not be stored yet. The table's generated column must
+    agree. A model's conclusion is shared by whoever promotes it."""
+    return memory.channel == Channel.EXPLAINED or scope_of(memory).is_personal(memory.category)
+
+
 def comparable_with(memory: Memory) -> QuerySet[Memory]:
     """Return the memories of its project that it may be compared with, in all statuses: a personal one only with its
     speaker's. Nobody else may even learn that it exists."""
     scope = scope_of(memory)
-    return said_by(scope) if scope.is_personal(memory.category) else visible_to(scope)
+    return said_by(scope) if is_personal(memory) else visible_to(scope)
 
 
 def current_confidence(memory: Memory, now: datetime) -> float:
@@ -108,35 +114,24 @@ def current_confidence(memory: Memory, now: datetime) -> float:
 
 
 def find_same(scope: Scope, text: str) -> list[Memory]:
-    """Return the memories with this text, ignoring case and a final mark, the newest first, locked."""
-    spellings = [f"{_bare(text)}{end}" for end in ("", *ENDS)]
-    rows = visible_to(scope).annotate(small=Lower("text")).filter(small__in=spellings)
-    return list(rows.select_for_update(of=("self",)).order_by("-id"))
-
-
-def _bare(text: str) -> str:
-    return text.lower().rstrip(f"{ENDS} ")
+    """Return the memories with this text but for case, punctuation, emoji and intensifiers, the newest first,
+    locked."""
+    folded = fold_text(text)
+    # By the beginnings of words, as Postgres takes an emoji for a part of the word before it. Stop words alone are no
+    # lexemes, hence also by the text.
+    words = " & ".join(f"'{word}':*" for word in re.findall(r"[^\W_]+", folded))
+    alike = Q(lexemes=SearchQuery(words, config="english", search_type="raw")) | Q(small=text.lower())
+    rows = visible_to(scope).annotate(small=Lower("text")).filter(alike)
+    return [row for row in rows.select_for_update(of=("self",)).order_by("-id") if fold_text(row.text) == folded]
 
 
 def find_retold(draft: Draft) -> list[Memory]:
-    """Return the speaker's memories that say the same as the draft, by their slot or in the same words but for
-    inflection, and that are or may become active, the newest first, locked."""
-    own = said_by(draft.scope).filter(status__in=RETRACTABLE)
-    # Not all memories are about "the user": those written on purpose may say "my".
-    alike = Q(lexemes=SearchQuery(PERSONS.sub(" ", draft.text), config="english"))
-    alike |= Q(small=draft.text.lower())
-    if draft.slots.slot:
-        alike |= Q(category__in=list_kindred(draft.category), slot=draft.slots.slot)
-    rows = own.annotate(small=Lower("text")).filter(alike)
-    return [row for row in rows.select_for_update(of=("self",)).order_by("-id") if _retells(row, draft)]
-
-
-def _retells(memory: Memory, draft: Draft) -> bool:
-    if have_same_words(about_user(memory.text), about_user(draft.text)):
-        return True
-    is_of_kind = memory.category in list_kindred(draft.category)
-    is_of_slot = bool(memory.slot) and is_of_kind and memory.slot == draft.slots.slot
-    return is_of_slot and slots.retells(memory.text, draft.text, memory.category)
+    """Return the speaker's memories that say the same as the draft in the same words but for inflection, and that are
+    or may become active, the newest first, locked."""
+    alike = Q(lexemes=SearchQuery(draft.text, config="english")) | Q(small=draft.text.lower())
+    rows = said_by(draft.scope).filter(status__in=RETRACTABLE).annotate(small=Lower("text")).filter(alike)
+    found = rows.select_for_update(of=("self",)).order_by("-id")
+    return [row for row in found if have_same_words(row.text, draft.text)]
 
 
 # --- writing ---
@@ -277,6 +272,24 @@ def doubt(memory: Memory, by: Change) -> None:
     _settle_disputes(memory, by)
 
 
+def demote(memory: Memory, by: Change, text: str) -> None:
+    """Make it a candidate with another text. Its speaker's word brings it back."""
+    found = slots.find_slots(text, memory.category)
+    change(
+        memory,
+        Action.EDIT,
+        by,
+        text=text,
+        slot=found.slot,
+        other_slot=found.other,
+        slot_version=slots.VERSION,
+        status=Status.CANDIDATE,
+        is_disputed=False,
+        embedded_at=None,
+    )
+    _settle_disputes(memory, by)
+
+
 def invalidate(memory: Memory, by: Change) -> None:
     _derive(memory, by)  # the message that takes it back is about it, too
     _archive(memory, Action.INVALIDATE, by, Status.INVALID)
@@ -343,7 +356,7 @@ def change(memory: Memory, action: str, by: Change, *, more: Mapping[str, Any] |
     for name, value in changes.items():
         setattr(memory, name, value)
     memory.save(update_fields=list(changes))
-    if changes.keys() & {"category", "project"}:
+    if changes.keys() & {"category", "channel", "project"}:
         memory.refresh_from_db(fields=["is_personal"])
     describe_change(memory, action, by, before, more or {}).save()
 

@@ -94,6 +94,8 @@ def put_back(memory: Memory, was: Mapping[str, Any], left: Mapping[str, Any], by
     changes = {name: value for name, value in was.items() if now[name] == left[name]}
     if "evidence_count" in was:
         changes["evidence_count"] = max(now["evidence_count"] - left["evidence_count"] + was["evidence_count"], 0)
+    if "text" in changes:
+        changes["embedded_at"] = None  # the vector is that of the other text
     if "last_updated" in changes:
         changes["last_updated"] = datetime.fromisoformat(changes["last_updated"])
     if "status" in changes:

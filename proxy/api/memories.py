@@ -18,7 +18,7 @@ from memory.models.semantic import MEMORY_CHARACTERS
 from memory.search.request import QUERY_CHARACTERS, Types
 from memory.search.results import Found, answer_search
 from memory.search.service import search
-from memory.semantic.domain.extraction import find_forgotten
+from memory.semantic.domain.explicit import find_forgotten
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
@@ -47,10 +47,9 @@ NOWHERE: Final = Scope(Speaker("", ""), None)  # a placeholder until the scope i
 # HTTP status by what became of a remark.
 STATUS = {
     "created": 201, "promoted": 201, "confirmed": 200, "outdated": 200, "retracted": 200, "candidate": 202,
-    "unknown": 404, "dismissed": 409, "over_quota": 429,
+    "dismissed": 409, "over_quota": 429,
 }  # fmt: skip
 TOLD = {
-    "unknown": "Nothing like it is remembered of you.",
     "dismissed": "It was taken back before.",
 }
 # What became of a request to forget, by HTTP status.
@@ -107,9 +106,8 @@ class MemoryQuery(PageQuery, Asked):
 
 @router.post("/memory", summary="Have something remembered")
 async def post_memory(request: ASGIRequest, said: MemoryIn) -> JsonResponse:
-    """Have a sentence remembered. One of a form that is known becomes a sentence about the user: `I prefer tabs.` is
-    `The user prefers tabs.`; `remember that I now prefer ...` takes the place of what it changes, `forget that ...` is
-    the same as `/forget`.
+    """Have a sentence remembered, as it is written but for `remember that` before it. `I now prefer ...` takes the
+    place of what it changes; `forget that ...` is the same as `/forget`.
 
     201: new. 200: known already (`result` says what became of it). 202: it waits, or is to be forgotten and is
     somebody else's. 404: there is nothing to take back. 422: it cannot be remembered. 429: too much for this hour."""

@@ -63,11 +63,11 @@ async def get_run(request: ASGIRequest, run_id: int) -> JsonResponse:
 @router.post("/resolve/runs/{run_id}/undo", summary="Undo a run")
 async def undo_run(request: ASGIRequest, run_id: int, given: Annotated[ReasonIn, Body()] = NO_REASON) -> JsonResponse:
     """Undoes all that it decided, the newest first. What cannot be put back is left as it is and listed in
-    `refused`. Of a consolidation `memories` says how many are as before, and the ids of those that are something else
+    `refused`. Of memories, `memories` says how many are as before, and the ids of those that are something else
     by now."""
 
     def take_back(actor: Actor) -> dict[str, Any]:
-        run = Run.objects.filter(pk=run_id, trigger=Run.Trigger.CONSOLIDATE).exclude(status=Run.Status.RUNNING).first()
+        run = Run.objects.filter(pk=run_id, trigger__in=Run.OF_MEMORIES).exclude(status=Run.Status.RUNNING).first()
         if run is not None:
             done = undo_consolidation(run, actor, given.reason)
             left = [memory.pk for memory in done.refused]

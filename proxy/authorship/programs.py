@@ -10,7 +10,7 @@ import re
 from collections.abc import Container
 from typing import Final
 
-from memory.domain.authorship.agent_envelopes import is_person_envelope, unwrap
+from memory.domain.authorship.envelopes import is_person_envelope, unwrap
 from memory.domain.authorship.openings import find_openings
 from memory.domain.language.english import programs as english
 from proxy.domain.formats.base import Payload, Prompt

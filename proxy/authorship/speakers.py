@@ -1,14 +1,22 @@
 """Decides who says each part of a request, and the strongest voice that it may have."""
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
-from memory.domain.authorship.agent_envelopes import is_delegated, is_person_envelope
-from memory.domain.authorship.client_envelopes import EXAMPLES_END, remove_client_parts
-from memory.domain.authorship.handing_over import asks_for_texts
+from memory.domain.authorship.doubts import is_fiction
+from memory.domain.authorship.envelopes import (
+    EXAMPLES_END,
+    is_delegated,
+    is_person_envelope,
+    read_sender,
+    remove_client_parts,
+)
 from memory.domain.authorship.parts import announces_text, asks_for_text, hands_on
-from memory.domain.authorship.voice import Voice
+from memory.domain.authorship.pasted import asks_for_texts
+from memory.domain.authorship.voice import Voice, weaker_of
 from memory.domain.steps import Steps
 from memory.domain.types import Message
+from memory.domain.voices import GROUP
 from proxy.authorship.programs import is_record_task
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.formats.base import Payload, Prompt
@@ -24,9 +32,9 @@ ANSWERS: Final = frozenset({"response"})  # tools with which an agent ends its t
 
 
 def find_messages(
-    prompt: Prompt, payload: Payload, relayed: RelayedAnswers, names: Names = "people"
+    prompt: Prompt, payload: Payload, relayed: RelayedAnswers, names: Names = "people", person: str = ""
 ) -> Steps[list[Message]]:
-    """Return the prompt's parts as messages, each with its speaker and voice."""
+    """Return the prompt's parts as messages, each with its speaker and voice. ``person``: whom the request names."""
     parts = prompt.parts
     speakers = _Speakers(prompt, payload, relayed, names)
     examples_end = max((index for index, part in enumerate(parts) if part.text.startswith(EXAMPLES_END)), default=0)
@@ -35,7 +43,7 @@ def find_messages(
         if index < examples_end or (is_flattened and not speakers.is_own(index)):
             message = Message(part.role, part.text, Voice.QUOTED)
         elif part.role == "user":
-            message = speakers.read_user(index)
+            message = _give_to(speakers.read_user(index), person)
         elif part.role == "system":
             is_clients = len(part.text) > OPERATORS_MAX
             voice = Voice.QUOTED if is_answered else Voice.NOBODYS if is_clients else Voice.SHARED
@@ -49,6 +57,27 @@ def find_messages(
     return messages
 
 
+def _give_to(message: Message, person: str) -> Message:
+    """Return the user's message as its person's: of the request, else whom a bridge names, else of its name. What a
+    known person says is for them alone."""
+    if message.role != "user" or message.is_quoted:
+        return message
+    person = person or clean_person(read_sender(message.text).person) or message.person
+    return message._replace(person=person, voice=weaker_of(Voice.UNSURE, message.voice)) if person else message
+
+
+def find_audience(messages: Sequence[Message], person: str) -> str:
+    """Return the person to whom something may be recalled: GROUP if the request has the words of several, or a bridge
+    says that it comes from a group; else the one who spoke last, or whom the request names."""
+    of_users = [message for message in reversed(messages) if message.role == "user"]
+    last = of_users[0] if of_users else None
+    if len({message.person for message in of_users if message.person}) > 1:
+        return GROUP
+    if last is not None and read_sender(last.text).is_group:
+        return GROUP
+    return person or (last.person if last is not None else "")
+
+
 class _Speakers:
     """Finds the speakers of one request's user messages."""
 
@@ -58,7 +87,7 @@ class _Speakers:
         self._relayed = relayed
         self._names = names
         self._first = next((index for index, part in enumerate(self._parts) if part.role == "user"), -1)
-        self._is_material = any(asks_for_texts(part.text) for part in self._parts[:1] if part.role == "system")
+        self._voice = self._find_strongest_voice()
         self._agents: set[str] = set()
         if any(part.name for part in self._parts):
             of_users = {part.name for part in self._parts if part.role == "user"}
@@ -76,8 +105,16 @@ class _Speakers:
         if part.name and self._names != "ignored" and part.name.casefold() not in PERSONS:
             if part.name in self._agents:
                 return Message("assistant", part.text)
-            return Message("user", part.text, Voice.UNSURE, clean_person(part.name))
-        return Message("user", part.text, Voice.UNSURE if self._is_material else self._after(index))
+            return Message("user", part.text, weaker_of(Voice.UNSURE, self._voice), clean_person(part.name))
+        return Message("user", part.text, weaker_of(self._voice, self._after(index)))
+
+    def _find_strongest_voice(self) -> Voice:
+        """Return the voice that a system text leaves to the messages: one that sets up a story, or asks for texts."""
+        systems = [part.text for part in self._parts[: max(self._first, 1)] if part.role == "system"]
+        opening = systems + [part.text for part in self._parts[self._first : self._first + 1] if self._first >= 0]
+        if any(map(is_fiction, opening)):
+            return Voice.FICTION
+        return Voice.UNSURE if any(map(asks_for_texts, systems[:1])) else Voice.SHARED
 
     def _after(self, index: int) -> Voice:
         """Return the voice of a message by the one before it."""

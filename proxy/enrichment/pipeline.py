@@ -27,7 +27,7 @@ from memory.semantic.domain.scope import Scope
 from proxy.auth import Caller
 from proxy.authorship.programs import find_program
 from proxy.authorship.relayed import RelayedAnswers
-from proxy.authorship.speakers import find_messages
+from proxy.authorship.speakers import find_audience, find_messages
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
@@ -140,9 +140,16 @@ class Enricher:
         prompt = read.prompt
         if prompt is None:
             return Enriched(body)
-        asked = name_request(prompt, wire, agent, caller.person_in(read.payload), now)
+        person, messages = caller.person_in(read.payload), list[Message]()
+        if read.cut is None:
+            names = self.cache.tuning.names
+            messages = await turn.run(find_messages(prompt, read.payload, self.relayed, names, person))
+            person = find_audience(messages, person)
+        asked = name_request(prompt, wire, agent, person, now)
         request_ids.ensure(asked["request"])
         scope = caller.scope_for(read.payload)
+        if scope is not None:
+            scope = scope._replace(speaker=scope.speaker._replace(person=person))
         done = Enriched(body, prompt, asked)
         if read.cut is not None:
             await self._put_back(wire, read.cut, done, scope, off, started, turn)
@@ -155,7 +162,7 @@ class Enricher:
         is_loaded = self.cache.loaded_at is not None
         recalls, learns = is_loaded and "recall" not in off, is_loaded and "learn" not in off
         is_read = recalls or learns
-        messages, readings, digests = await self._read_messages(prompt, read.payload, is_read, turn)
+        readings, digests = await self._read_messages(messages, is_read, turn)
         done.is_heard = bool(
             program
             or read.payload.get("tools")
@@ -246,11 +253,9 @@ class Enricher:
         return "" if self.cache.audience.can_answer(agent, has_tools=has_tools) else CANNOT_ANSWER
 
     async def _read_messages(
-        self, prompt: Prompt, payload: Payload, is_read: bool, turn: Turn
-    ) -> tuple[list[Message], list[Reading | None], list[bytes]]:
-        """Return the messages of the prompt's parts, their readings as far as they may be read now, and their
-        digests."""
-        messages = await turn.run(find_messages(prompt, payload, self.relayed, self.cache.tuning.names))
+        self, messages: Sequence[Message], is_read: bool, turn: Turn
+    ) -> tuple[list[Reading | None], list[bytes]]:
+        """Return the messages' readings, as far as they may be read now, and their digests."""
         readings: list[Reading | None] = [None] * len(messages)
         if is_read:
             readings = await turn.run(self.reader.read_within(messages, Allowance.of(self.cache)))
@@ -259,7 +264,7 @@ class Enricher:
             digests.append(digest_message(message) if reading is None else reading.digest)
             if reading is None:
                 await turn.step()
-        return messages, readings, digests
+        return readings, digests
 
     async def _put_back(
         self,

@@ -41,7 +41,7 @@ WAITING = """
 """
 LAST_RUN = """
     SELECT id, status, started_at, ended_at, counts, note FROM run
-    WHERE trigger NOT IN ('quarantine', 'merge', 'consolidate', 'sweep', 'detect')
+    WHERE trigger NOT IN ('quarantine', 'merge', 'consolidate', 'sweep', 'detect', 'upgrade')
     ORDER BY started_at DESC, id DESC LIMIT 1
 """
 MODELS = "SELECT id, provider || ' ' || model_name FROM models WHERE id = ANY(%s)"

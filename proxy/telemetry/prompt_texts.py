@@ -4,7 +4,7 @@ last user message, with secrets masked."""
 from collections.abc import Sequence
 from typing import Final
 
-from memory.domain.authorship.agent_envelopes import unwrap
+from memory.domain.authorship.envelopes import unwrap
 from memory.domain.secrets.redaction import mask_secrets
 from memory.graph import retention
 from memory.recall.mentions import MaybeReading

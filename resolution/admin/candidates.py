@@ -22,7 +22,7 @@ from resolution.models import Candidate
 from resolution.views.origins import find_origins
 
 WHY = {
-    "unsure": "a long message or a system text says it: it holds for its speaker alone",
+    "unsure": "it holds for its speaker alone, until another says the same",
     "quoted": "a page, a tool or a mail says it",
     "assistant": "only a model has said it",
     "explained": "a model's conclusion",

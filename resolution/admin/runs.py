@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 from memory.admin.base import BoundedPaginator, Page, ReadOnly, column, next_page
 from memory.domain.formatting import format_count, format_duration
 from memory.learning.wakeup import Waker, send_wakeup
-from memory.models import LanguageModel, MemoryHistory
+from memory.models import Edge, LanguageModel, MemoryHistory
 from memory.templatetags.times import ago
 from resolution.actors import Actor
 from resolution.admin.pages import actor_of, changes
@@ -32,6 +32,7 @@ from resolution.views.conflict_list import RELATED
 from resolution.views.phrases import describe_counts
 
 PAGE = 50  # decisions
+FACTS_SHOWN = 500  # their ids are in one address
 LEFT_SHOWN = 20  # conflicts that the run did not decide
 REFUSED_TOLD = 5
 UNDOING_S = 20.0  # time limit for undoing in one request; the next request undoes the rest
@@ -50,9 +51,14 @@ WAYS = {
     Run.Trigger.CONSOLIDATE: "the memories' consolidation",
     Run.Trigger.SWEEP: "a search across the layers",
     Run.Trigger.DETECT: "the detective",
+    Run.Trigger.UPGRADE: "after an upgrade",
 }
 # What a run looks at, if not conflicts.
-LOOKED_AT = {Run.Trigger.CONSOLIDATE: "memories", Run.Trigger.DETECT: "stories"}
+LOOKED_AT = {
+    Run.Trigger.CONSOLIDATE: "memories",
+    Run.Trigger.DETECT: "stories",
+    Run.Trigger.UPGRADE: "memories",
+}
 
 
 @admin.register(Run)
@@ -141,7 +147,7 @@ class RunAdmin(ReadOnly, Page):
 
     def undo(self, request: HttpRequest, run: Run) -> None:
         actor = actor_of(request)
-        if run.trigger == Run.Trigger.CONSOLIDATE:
+        if run.trigger in Run.OF_MEMORIES:
             self.put_memories_back(request, run, actor)
             return
         try:
@@ -165,13 +171,16 @@ class RunAdmin(ReadOnly, Page):
 
 
 def describe_memories(run: Run) -> dict[str, Any] | None:
-    """Return what a consolidation changed and how much of it can be put back, or None for other runs."""
-    if run.trigger != Run.Trigger.CONSOLIDATE:
+    """Return what a run changed in memories, how much of it can be put back, and the facts that it lists; None for runs
+    that change no memories."""
+    if run.trigger not in Run.OF_MEMORIES:
         return None
+    facts = Edge.objects.filter(pk__in=run.facts).values_list("pk", flat=True).order_by("pk")[:FACTS_SHOWN]
     rows = MemoryHistory.objects.filter(run=run.pk).select_related("memory__merged_into").defer("memory__lexemes")
     return {
         "changes": list(rows.order_by("id")[: PAGE + 1]),
         "shown": PAGE,
+        "facts": ",".join(map(str, facts)),
         "undoable": 0 if run.status == Run.Status.RUNNING else find_changed(run).count(),
     }
 

@@ -10,7 +10,7 @@ from memory.domain.claims.stems import content_stems, words_of
 from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.secrets.shapes import MARK as SECRET
 from memory.semantic.domain.consolidation import is_question
-from memory.semantic.domain.extraction import keep_private
+from memory.semantic.domain.explicit import keep_private
 from resolution.domain.llm_prompt import ModelQuestion, quote_json
 
 CATEGORIES: Final = ("identity", "preference", "project", "episodic")  # not "other": that is for what all should know
@@ -134,7 +134,7 @@ def _read_conclusion(memory: object, said: Sequence[str]) -> Conclusion:
     indexes = tuple(dict.fromkeys(each - 1 for each in evidence))
     if not is_grounded(text, " \n".join(said[index] for index in indexes)):
         raise _RejectedConclusion("a text that the messages do not show")
-    return Conclusion(text, keep_private(text, memory["category"]), float(sure), indexes)
+    return Conclusion(text, keep_private(memory["category"], text), float(sure), indexes)
 
 
 def _is_number_of(number: object, said: Sequence[str]) -> bool:

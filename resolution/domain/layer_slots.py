@@ -15,9 +15,9 @@ from memory.domain.claims import reader
 from memory.domain.claims.claim import join_words, list_numbers, normalise, words_in
 from memory.domain.claims.stems import content_stems
 from memory.semantic.domain.scope import PERSONAL, kind_of
-from memory.semantic.domain.slots import read_value
+from memory.semantic.domain.slots import read_slot
 
-VERSION: Final = 5  # of these rules: slots found by a lower version are computed again
+VERSION: Final = 6  # of these rules: slots found by a lower version are computed again
 WORDS_MIN: Final = 2  # besides the project's: one word is too little to tell what something is about
 BY_KEY: Final = "="  # prefix of keys by which memories meet a state: nothing else is met by its key alone
 
@@ -57,7 +57,9 @@ def memory_keys(project: str, category: str, slot: str, text: str) -> set[str]:
     """Return the keys by which a memory is met. A personal one is met by the words of its slot, with or without those
     of its category; others by what they claim."""
     if category in PERSONAL:
-        return {meeting_key(project, slot), meeting_key(project, category, slot)} - {""} if slot else set()
+        claim = reader.read_plain(text)
+        about = (claim.subject, claim.relation) if claim is not None else (slot,)
+        return {meeting_key(project, *about), meeting_key(project, category, *about)} - {""} if slot else set()
     return set(read_claims(project, text))
 
 
@@ -78,10 +80,11 @@ def _by_key(key: str) -> str:
 
 def memory_denies(text: str, category: str, value: str) -> bool:
     """True if the memory gives another value than this one, or denies it."""
-    said, is_denied = read_value(text, category)
+    slot = read_slot(text, category)
+    said = slot.stems or frozenset(content_stems(text))
     wanted = set(content_stems(value))
     if wanted:
         is_named = wanted <= said and set(list_numbers(value)) <= set(list_numbers(text))
     else:
         is_named = normalise(value) in normalise(text)
-    return is_named == is_denied
+    return is_named == slot.is_denied

@@ -156,7 +156,7 @@ def wait(
         quotas.count("candidates", said)
     book.note(assertion, why)
     if said.channel == Channel.UNSURE:
-        reason = "It holds for its speaker alone, until it is said again in other words."
+        reason = "It holds for its speaker alone, until another says the same in other words."
     reason = "It was dismissed before." if book.is_dismissed(assertion) else reason
     return Outcome("candidate", triple, existing=existing, reason=reason)
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from memory.domain.channels import TENTATIVE, Channel, is_weaker, may_retract
 from memory.domain.fact_syntax import find_mistake
 from memory.domain.types import Triple
-from memory.domain.voices import voice_of
+from memory.domain.voices import is_registered, name_unregistered, voice_of
 from memory.graph import store
 from memory.graph.aliases import rename
 from memory.graph.store import NOBODY, Assertion, Attribution
@@ -25,6 +25,8 @@ EVIDENCE_MAX: Final = 500  # characters
 VOICES_MAX: Final = 20
 QUARANTINED: Final = "quarantined"  # the reason of candidates that were facts
 HEDGED: Final = "only believed"
+
+LOCAL: Final = voice_of(name_unregistered("", "127.0.0.1"))
 
 Holder = tuple[str, str]  # agent and person for whom alone it holds; NOBODY for most
 Place = tuple[Triple, Holder]
@@ -56,8 +58,8 @@ class CandidateBook:
 
     def vouch(self, assertion: Assertion) -> Assertion | None:
         """Return the statement as it may be placed, else None. A user vouches by repeating a belief in another
-        conversation, or by saying in other words what waits as unsure. Models and pages never vouch, however many there
-        are."""
+        conversation, or by saying in other words what another says for themselves alone. Models and pages never vouch,
+        however many there are."""
         said = assertion.attribution
         if said.channel == Channel.UNSURE:
             return self._confirm(assertion)
@@ -82,7 +84,7 @@ class CandidateBook:
         before = [
             row
             for (triple, holder), row in self._rows.items()
-            if triple == assertion.triple and holder != NOBODY and row.state == Candidate.State.OPEN
+            if triple == assertion.triple and row.state == Candidate.State.OPEN and _are_two(holder, said.holder)
         ]
         is_in_other_words = said.paragraph and all(row.paragraph not in ("", said.paragraph) for row in before)
         if not before or not is_in_other_words or said.role != "user":
@@ -160,6 +162,16 @@ class CandidateBook:
             if mine.state != Candidate.State.OPEN:
                 row.state, row.resolved_by, row.resolved_at = mine.state, mine.resolved_by, mine.resolved_at
             self._changed[place] = row
+
+
+def _are_two(holder: Holder, other: Holder) -> bool:
+    """True if both are known, and are independent of each other: two agents, or two persons of one agent. An agent
+    with and without a person may be the same person, and so may all who call from one address without a token."""
+    if NOBODY in (holder, other):
+        return False
+    is_agent_other = voice_of(holder[0]) != voice_of(other[0])
+    are_persons_told = is_registered(holder[0]) or voice_of(holder[0]) == LOCAL
+    return is_agent_other or (are_persons_told and bool(holder[1] and other[1]) and holder[1] != other[1])
 
 
 def _words_of(row: Candidate) -> tuple[str, str, str]:

@@ -60,9 +60,7 @@ def find_slots_again() -> int:
     while batch := list(active.order_by("pk")[:BATCH]):
         same = []
         for memory in batch:
-            # Keep the slots of episodic memories: their form named them, in words that are gone.
-            named = memory.slot if memory.category == Memory.Category.EPISODIC else ""
-            found = slots.find_slots(memory.text, memory.category, named)
+            found = slots.find_slots(memory.text, memory.category)
             if (memory.slot, memory.other_slot) == found:
                 same.append(memory.pk)
             else:

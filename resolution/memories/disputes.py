@@ -6,8 +6,8 @@ from typing import NamedTuple
 from memory.domain.channels import is_weaker
 from memory.models import Memory
 from memory.semantic import store
-from memory.semantic.domain.scope import Scope, Speaker, list_kindred
-from memory.semantic.rivals import find_reworded, find_rivals
+from memory.semantic.domain.scope import Speaker
+from memory.semantic.rivals import find_rivals
 from memory.semantic.store import Change
 from resolution.layers.memories import dispute, drop_settled, settle_memories
 
@@ -32,9 +32,6 @@ def settle_rivals(
     superseded: list[Memory] = []
     disputed: list[Memory] = []
     rivals = find_rivals(memory)
-    if is_change:
-        known = {rival.pk for rival in rivals}
-        rivals += [rival for rival in _find_own_reworded(memory, speaker) if rival.pk not in known]
     is_first = (memory.agent, memory.person) == speaker
     said_at = max(memory.said_at, by.at) if is_first else by.at  # the statement may repeat an older memory
     for rival in rivals if is_new else drop_settled(memory, rivals):
@@ -52,11 +49,3 @@ def settle_rivals(
     if superseded:
         settle_memories([gone.pk for gone in superseded])
     return Settled([gone for gone in superseded if gone != memory], disputed, conflict_id)
-
-
-def _find_own_reworded(memory: Memory, speaker: Speaker) -> list[Memory]:
-    """Return the speaker's earlier memories that differ only in the value, locked."""
-    own = store.said_by(Scope(speaker, memory.project_id)).exclude(pk=memory.pk)
-    held = own.filter(status=Memory.Status.ACTIVE, category__in=list_kindred(memory.category))
-    keys = [row.pk for row in find_reworded(held, memory.text)]
-    return list(Memory.objects.filter(pk__in=keys).select_for_update(of=("self",)).order_by("pk"))

@@ -15,19 +15,17 @@ from django.db.models.functions import Now
 from memory.db.claims import IS_DUE, RETRY_AFTER, claim_statement
 from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
-from memory.domain.channels import READ_TRUST, Channel
+from memory.domain.channels import Channel
 from memory.models import Episode, Memory
-from memory.models.semantic import MEMORY_CHARACTERS
-from memory.semantic.domain.extraction import read_memories
+from memory.semantic.domain.explicit import categorise, read_memories
 from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
-from resolution.memories.corrections import find_corrections
 from resolution.memories.remarks import Remark
 from resolution.memories.service import Remembered, take_in
 
 logger = logging.getLogger(__name__)
 
 BATCH = 200  # episodes that one claim takes
-CORRECTED_CONFIDENCE = 0.9  # the same as for "remember that ..."
+CONFIDENCE = 0.9  # of a person's own words
 RUN_S = 20.0  # per task, so that other tasks get their turn
 CLAIM = claim_statement("episode", "read_at IS NULL")
 
@@ -85,36 +83,26 @@ def _read_together(rows: list[Episode]) -> Counter[str]:
 
 
 def _find_remarks(row: Episode) -> Iterator[Remark]:
-    speaker = Speaker(row.agent, row.person)
-    for text, memory in find_corrections(row):
+    if row.role != Episode.Role.USER or row.is_fiction:
+        return
+    for found in read_memories(row.text, row.quoted, in_project=row.project_id is not None):
+        is_unsure = any(a <= found.start < b for a, b in zip(row.unsure[::2], row.unsure[1::2], strict=True))
+        if is_unsure and not found.is_asked:
+            continue
+        category = categorise(found.text)
+        # What only its speaker may have said holds for them alone.
+        is_own = is_unsure or (bool(row.person) and category == Memory.Category.OTHER)
         yield Remark(
-            text, memory.category, Scope(speaker, row.project_id), Channel.USER, Memory.Source.STATED, row.said_at,
-            confidence=round(CORRECTED_CONFIDENCE * READ_TRUST[Channel.USER], 4), conversation=bytes(row.conversation),
-            episode=row.pk, is_change=True,
-        )  # fmt: skip
-    for found in read_memories(row.text, row.role, row.quoted, row.unsure):
-        channel = Channel.ASSISTANT if row.role == Episode.Role.ASSISTANT else Channel.USER
-        channel = Channel.QUOTED if found.is_quoted else channel
-        # Text that others may have written must not plant memories: orders to act elsewhere, and what may be about
-        # somebody else, wait for an operator; the rest holds for its speaker alone.
-        is_planted = found.is_outward or (found.is_unsure and found.category in ("identity", "preference"))
-        channel = Channel.UNSURE if is_planted and channel == Channel.USER else channel
-        category = found.category if found.category in PERSONAL or not found.is_unsure else Memory.Category.EPISODIC
-        if len(found.text) <= MEMORY_CHARACTERS:
-            yield Remark(
-                found.text,
-                category,
-                Scope(speaker, row.project_id),
-                channel,
-                Memory.Source.STATED,
-                row.said_at,
-                confidence=round(found.confidence * READ_TRUST[channel], 4),
-                slot=found.slot,
-                conversation=bytes(row.conversation),
-                episode=row.pk,
-                is_change=found.is_change,
-                is_retracted=found.is_retracted,
-            )
+            found.text,
+            Memory.Category.EPISODIC if is_own and category not in PERSONAL else category,
+            Scope(Speaker(row.agent, row.person), row.project_id),
+            Channel.USER,
+            Memory.Source.STATED,
+            row.said_at,
+            confidence=CONFIDENCE,
+            conversation=bytes(row.conversation),
+            episode=row.pk,
+        )
 
 
 def _take_in(row: Episode, remarks: list[Remark]) -> Counter[str]:

@@ -1,29 +1,19 @@
 """Remarks: what is to be remembered, read in a message, posted, or written by an operator."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from memory.domain.channels import Channel
-from memory.domain.language.english import changing
+from memory.domain.channels import TENTATIVE, Channel
 from memory.domain.secrets.redaction import mask_secrets
 from memory.models import Memory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.semantic.domain import slots
-from memory.semantic.domain.extraction import (
-    categorise,
-    find_forgotten,
-    keep_private,
-    read_statement,
-    strip_correction,
-)
-from memory.semantic.domain.rewording import about_user, as_sentence
+from memory.semantic.domain.explicit import categorise, keep_private, orders_outward, says_change, strip_opening
 from memory.semantic.domain.scope import Scope
 from memory.semantic.store import Change, Draft
 
 CATEGORIES: Final = frozenset(Memory.Category.values)
-_OWN: Final = re.compile(r"(?:i|my|we|our)\b(?!/|-)", re.IGNORECASE)
 
 
 class RemarkMistake(Exception):
@@ -32,13 +22,7 @@ class RemarkMistake(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something to be remembered.
-
-    - ``slot``: the slot, if the form of the sentence names one
-    - ``is_change``: it replaces what the same speaker has said about it
-    - ``is_retracted``: it takes that back
-    - ``actor``: who wrote it, if not the speaker's agent
-    """
+    """Something to be remembered. ``actor``: who wrote it, if not the speaker's agent."""
 
     text: str
     category: str
@@ -47,12 +31,19 @@ class Remark:
     source: Memory.Source
     at: datetime
     confidence: float = 1.0
-    slot: str = ""
     conversation: bytes = b""
     episode: int | None = None
-    is_change: bool = False
-    is_retracted: bool = False
     actor: str = ""
+
+    @property
+    def is_change(self) -> bool:
+        """True if it replaces what the same speaker has said about it."""
+        return says_change(self.text)
+
+    @property
+    def is_tentative(self) -> bool:
+        """True if it becomes a candidate. Orders to act elsewhere wait for an operator."""
+        return self.channel in TENTATIVE or (self.channel != Channel.OPERATOR and orders_outward(self.text))
 
     @property
     def agent(self) -> str:
@@ -60,7 +51,7 @@ class Remark:
 
     @property
     def draft(self) -> Draft:
-        found = slots.find_slots(self.text, self.category, self.slot)
+        found = slots.find_slots(self.text, self.category)
         return Draft(self.text, self.category, self.scope, self.confidence, self.source, found)
 
     @property
@@ -81,35 +72,12 @@ def clean_text(text: str) -> str:
 def compose(
     text: str, category: str, scope: Scope, channel: Channel, at: datetime, *, source: Memory.Source, actor: str = ""
 ) -> Remark:
-    """Compose a remark from what somebody writes down on purpose. Raises RemarkMistake.
-
-    What they say about themselves becomes a sentence about the user or the team; anything else is kept as it is. After
-    "forget that", it is retracted. The category defaults to that of the sentence's form.
-    """
+    """Compose a remark from what somebody writes down on purpose: the text as it is, without `remember that` and the
+    like before it. The category defaults to that of the text. Raises RemarkMistake."""
     clean = clean_text(text)
-    forgotten = find_forgotten(clean)
-    clean = forgotten or clean
     if category and category not in CATEGORIES:
         raise RemarkMistake(f"A category is one of {', '.join(sorted(CATEGORIES))}.")
-    read = read_statement(clean)
-    if read is None or len(read.text) > MEMORY_CHARACTERS:
-        stated, is_correction = strip_correction(clean)
-        told = as_sentence(about_user(stated)) if is_correction or _OWN.match(clean) else clean
-        text = told if len(told) <= MEMORY_CHARACTERS else clean
-        category = keep_private(text, category) if category else categorise(told)
-        is_change = is_correction or re.search(changing.CHANGES, clean.lower()) is not None
-        return Remark(
-            text, category, scope, channel, source, at, is_change=is_change, is_retracted=bool(forgotten), actor=actor
-        )
+    stated = strip_opening(clean) or clean
     return Remark(
-        read.text,
-        keep_private(read.text, category or read.category),
-        scope,
-        channel,
-        source,
-        at,
-        slot=read.slot,
-        is_change=read.is_change,
-        is_retracted=bool(forgotten),
-        actor=actor,
-    )
+        stated, keep_private(category or categorise(stated), stated), scope, channel, source, at, actor=actor
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from django.utils import timezone
 
 from memory.db.transactions import Parameters, run_transaction
-from memory.domain.channels import TENTATIVE, Channel, is_weaker, may_retract
+from memory.domain.channels import Channel, is_weaker, may_retract
 from memory.domain.voices import voice_of
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
 from memory.semantic import store
@@ -26,14 +26,14 @@ from resolution.memories.remarks import Remark
 from resolution.models import ConflictMember
 
 RememberStatus = Literal[
-    "created", "confirmed", "promoted", "candidate", "outdated", "retracted", "dismissed", "unknown", "over_quota"
+    "created", "confirmed", "promoted", "candidate", "outdated", "retracted", "dismissed", "over_quota"
 ]
 HOLDING = (Status.ACTIVE, Status.DEPRECATED)
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The outcome of a remark. ``memory`` is None if the remark was dismissed, unknown or over a quota."""
+    """The outcome of a remark. ``memory`` is None if the remark was dismissed or over a quota."""
 
     status: RememberStatus
     memory: Memory | None = None
@@ -64,11 +64,8 @@ def take_in(remarks: Sequence[Remark], *, is_metered: bool = False) -> list[Reme
 
 
 def _take_in_one(remark: Remark, quotas: Quotas | None) -> Remembered:
-    if remark.is_retracted:
-        taken_back = _retract(remark)
-        return Remembered("retracted", taken_back[0]) if taken_back else Remembered("unknown")
     same = store.find_same(remark.scope, remark.text)
-    is_tentative = remark.channel in TENTATIVE
+    is_tentative = remark.is_tentative
     holding = next((memory for memory in same if memory.status in HOLDING), None)
     waiting = next((memory for memory in same if memory.status == Status.CANDIDATE), None)
     if holding is not None and is_tentative:

@@ -11,8 +11,8 @@ from resolution.models.conflicts import Claim, Conflict
 
 
 class Run(models.Model):
-    """One run of the resolver over the queue, a quarantine, a merge of two names, a consolidation of the memories, or a
-    search for conflicts, across the layers or in a story."""
+    """One run of the resolver over the queue, a quarantine, a merge of two names, a consolidation of the memories, a
+    search for conflicts, across the layers or in a story, or an upgrade of what an earlier version has kept."""
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -31,9 +31,12 @@ class Run(models.Model):
         CONSOLIDATE = "consolidate"
         SWEEP = "sweep"
         DETECT = "detect"
+        UPGRADE = "upgrade"
 
     # Runs that may be in progress at the same time as a run of the resolver.
-    BESIDE = (Trigger.CONSOLIDATE, Trigger.SWEEP, Trigger.DETECT)
+    BESIDE = (Trigger.CONSOLIDATE, Trigger.SWEEP, Trigger.DETECT, Trigger.UPGRADE)
+    # Runs that change memories: their undo puts these back.
+    OF_MEMORIES = (Trigger.CONSOLIDATE, Trigger.UPGRADE)
     # Runs that are not the resolver's.
     OTHERS = (Trigger.QUARANTINE, Trigger.MERGE, *BESIDE)
 
@@ -47,6 +50,7 @@ class Run(models.Model):
     conflicts_total = models.IntegerField(default=0, db_default=0)
     conflicts_seen = models.IntegerField(default=0, db_default=0)
     counts = models.JSONField(default=dict, help_text="How many conflicts by what became of them.")
+    facts = ArrayField(models.BigIntegerField(), default=list, db_default=[], blank=True, help_text="To be looked at.")
     input_tokens = models.IntegerField(default=0, db_default=0)
     output_tokens = models.IntegerField(default=0, db_default=0)
     cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, help_text="In US dollars, where known.")
@@ -60,7 +64,7 @@ class Run(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["status"],
-                condition=Q(status="running") & ~Q(trigger__in=["consolidate", "sweep", "detect"]),
+                condition=Q(status="running") & ~Q(trigger__in=["consolidate", "sweep", "detect", "upgrade"]),
                 name="run_is_alone",
                 violation_error_message="The resolver is running already.",
             ),
@@ -80,6 +84,7 @@ class Run(models.Model):
                         "consolidate",
                         "sweep",
                         "detect",
+                        "upgrade",
                     ]
                 ),
                 name="run_trigger_is_known",

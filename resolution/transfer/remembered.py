@@ -15,7 +15,7 @@ from memory.models.state import VALUE_CHARACTERS
 from memory.semantic import copies, project_state, store
 from memory.semantic.copies import EpisodeCopy, Ties
 from memory.semantic.domain import slots
-from memory.semantic.domain.extraction import categorise
+from memory.semantic.domain.explicit import categorise
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.rivals import find_rivals
 from memory.semantic.store import Action, Change

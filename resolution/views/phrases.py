@@ -60,6 +60,7 @@ OUTCOMES: Final = {
     "extracted": "new from what was said",
     "candidates": "new as candidates",
     "rejected": "refused of what the model concluded",
+    "facts": "shared facts to look at",
     "lines": "lines read",
     "asked_reversal": "asked about what went there and back",
     "asked_numbers": "asked about numbers",

@@ -111,7 +111,7 @@ REMEMBERED = {
 CONVERSATION = (
     "We moved the billing database of gnommoweb to Postgres 17 last week. What is new in it?",
     "Postgres 17 has a faster vacuum, incremental backups and better JSON support.",
-    "Good. From now on we deploy on Thursdays only, never on a Friday.",
+    "Good. Remember that we deploy on Thursdays only from now on, never on a Friday.",
 )
 SETTLED = (
     ("decision", "deployment day", "Thursday"),

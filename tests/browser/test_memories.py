@@ -91,8 +91,8 @@ def test_two_memories_are_merged_and_separated(whole: Festinger, olga: Person) -
 
     olga.opens(MEMORY, one)
     page.get_by_role("link", name="Merge with another").click()
-    page.get_by_role("link", name="Add “The team keeps the erised mirror").click()
-    page.get_by_label("The team keeps the erised mirror on floor three.").check()
+    page.get_by_role("link", name="Add “We keep the erised mirror").click()
+    page.get_by_label("We keep the erised mirror on floor three.").check()
     page.get_by_role("button", name="Merge", exact=True).click()
 
     olga.is_told("1 memory merged into this one.")
@@ -103,7 +103,7 @@ def test_two_memories_are_merged_and_separated(whole: Festinger, olga: Person) -
     assert [world.memory(whole, key)[0] for key in (one, other)] == ["active", "active"]
 
     olga.opens(MEMORIES, q="erised")
-    act(page, "merge_them", "mirror is on the third", "The team keeps the erised")
+    act(page, "merge_them", "mirror is on the third", "We keep the erised")
     page.get_by_role("button", name="Merge", exact=True).click()
     page.get_by_role("button", name="Separate again").click()
     olga.is_told("1 memory of its own again")
@@ -142,18 +142,18 @@ def test_memories_are_moved_to_another_project_after_a_preview_and_back(whole: F
 
 def test_what_was_said_leads_to_what_is_remembered_and_both_are_forgotten(whole: Festinger, olga: Person) -> None:
     page = olga.page
-    said = "I prefer quidditch brooms to thestrals. Which one is the fastest, please?"
+    said = "Remember that I prefer quidditch brooms to thestrals. Which one is the fastest, please?"
     whole.ask(("user", said), ("assistant", "The firebolt is the fastest of all brooms."), ("user", "Thank you!"))
     whole.ask(("user", said))
-    remembered = "The user prefers quidditch brooms to thestrals."
+    remembered = "I prefer quidditch brooms to thestrals."
     whole.wait(lambda: whole.run("SELECT 1 FROM memory WHERE text = %s", remembered))
 
     olga.opens("memory_episode_changelist", q="thestrals")
-    page.get_by_role("link", name="I prefer quidditch brooms").first.click()
+    page.get_by_role("link", name="Remember that I prefer quidditch brooms").first.click()
     page.get_by_role("link", name=remembered).click()
-    expect(page.get_by_role("link", name="“I prefer quidditch brooms")).to_be_visible()
+    expect(page.get_by_role("link", name="“Remember that I prefer quidditch brooms")).to_be_visible()
 
-    page.get_by_role("link", name="“I prefer quidditch brooms").first.click()
+    page.get_by_role("link", name="“Remember that I prefer quidditch brooms").first.click()
     page.get_by_role("button", name="Forget for good").click()
     expect(page.get_by_role("heading", name="would be forgotten for good")).to_be_visible()
     assert whole.run("SELECT count(*) FROM memory WHERE text = %s", remembered) == [(1,)]

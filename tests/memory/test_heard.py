@@ -101,7 +101,7 @@ def test_only_what_a_user_says_now_takes_back_or_corrects() -> None:
 
 
 def test_what_one_message_says_beside_something_else_is_handed_over_as_such() -> None:
-    assert said("Fenrir is my dog. Skadi ISA printer. Fenrir is a husky.") == [
+    assert said("Fenrir is our dog. Skadi ISA printer. Fenrir is a husky.") == [
         ("fenrir", "dog", "states"),
         ("skadi", "printer", "states"),
         ("fenrir", "husky", "adds"),

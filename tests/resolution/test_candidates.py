@@ -284,7 +284,7 @@ class TestStrength:
 
 
 class TestUnsure:
-    """What a long message states holds for its speaker alone, until it is said in other words."""
+    """What a long message states holds for its speaker alone, until another says it in other words."""
 
     DOBBY, WINKY = ("dobby", ""), ("winky", "bob")
 
@@ -311,11 +311,29 @@ class TestUnsure:
 
         assert self.waiting() == {self.DOBBY: ["repo"], self.WINKY: ["repo"]}
 
-    @pytest.mark.parametrize("holder", [DOBBY, WINKY])
-    def test_in_other_words_it_is_a_fact_of_all(self, holder: tuple[str, str]) -> None:
-        self.mumble()
+    @pytest.mark.parametrize(
+        ("first", "second", "is_shared"),
+        [
+            (DOBBY, WINKY, True),
+            (("winky", "ann"), WINKY, True),
+            (DOBBY, DOBBY, False),
+            (WINKY, WINKY, False),
+            (("winky", ""), WINKY, False),
+            (("elf@10.0.0.7", "ann"), ("elf@10.0.0.7", "bob"), False),
+            (("elf@127.0.0.1", "ann"), ("elf@127.0.0.1", "bob"), True),
+        ],
+    )
+    def test_only_another_makes_a_fact_of_it_in_other_words(
+        self, first: tuple[str, str], second: tuple[str, str], is_shared: bool
+    ) -> None:
+        self.mumble(holder=first)
 
-        assert self.mumble(holder=holder, paragraph="two") == "inserted"
+        assert self.mumble(holder=second, paragraph="two") == ("inserted" if is_shared else "candidate")
+
+    def test_said_by_two_it_is_a_fact_of_all(self) -> None:
+        self.mumble()
+        self.mumble(holder=self.WINKY, paragraph="two")
+
         assert facts() == {FACT}
         assert edge().channel == "user"
         assert self.waiting() == {}

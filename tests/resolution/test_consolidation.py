@@ -182,11 +182,11 @@ def test_a_memory_is_halved_once_however_many_contradict_it(vectors: None) -> No
 
 
 def test_what_has_become_something_else_since_is_not_undone(vectors: None) -> None:
-    faded, other = conclude("The kettle is in room 5."), conclude("The stapler is in room 6.")
+    faded, other = conclude("The kettle is in room 5."), conclude("The broker is Kafka.")
     done = run()
     store.invalidate(Memory.objects.get(pk=faded.pk), Change("anna", Channel.OPERATOR, NOW))
 
-    against = state("The stapler is no longer in room 6.")
+    against = state("The broker is NATS.")
 
     report = undo_consolidation(done, OPERATOR)
 

@@ -118,11 +118,11 @@ def test_a_value_that_an_undo_brings_back_is_looked_at(project: Project) -> None
 
 
 def test_a_memory_that_an_undo_brings_back_is_looked_at(project: Project) -> None:
-    first, second = tell("I work as a nurse."), tell("I work as a teacher.", minutes=1)
+    first, second = tell("I am a nurse."), tell("I am a teacher.", minutes=1)
     assert second.memory is not None
     winner = Resolution("supersede_others", "", MemberKey(second.memory.pk))
     decision = resolve(second.conflict_id or 0, OPERATOR, winner)
-    later = tell("The user no longer works as a nurse.", minutes=2)
+    later = tell("I am no longer a nurse.", minutes=2)
     assert (later.conflict_id, statuses()) == (None, ["resolved"])
 
     undo(decision.pk, OPERATOR)
@@ -167,7 +167,7 @@ def test_a_memory_contradicts_facts_and_state(project: Project) -> None:
     told = tell("My billing database is Postgres.")
     assert (told.status, sides(told.conflict_id)) == (
         "created",
-        {("The user's billing database is Postgres.", "edge"), ("billing is a mysql [database]", None)},
+        {("My billing database is Postgres.", "edge"), ("billing is a mysql [database]", None)},
     )
     assert told.memory is not None
     assert told.memory.is_disputed

@@ -317,7 +317,7 @@ def test_only_another_voice_brings_a_memory_back() -> None:
 
 def test_what_its_memories_had_replaced_holds_again_where_the_place_is_free() -> None:
     old, bad, worse = (
-        remembered(text, Scope(Speaker(agent), None), slot="lead", category="project")
+        remembered(text, Scope(Speaker(agent), None), category="project")
         for text, agent in (
             ("The lead is Ann.", "dobby"),
             ("The lead is Eve.", "mallory"),
@@ -343,8 +343,8 @@ def test_what_its_memories_had_replaced_holds_again_where_the_place_is_free() ->
 
 
 def test_what_only_its_memory_disputed_is_as_sure_as_before() -> None:
-    mine = remark("The release day is Monday.", "dobby", slot="release")
-    theirs = remark("The release day is Friday.", slot="release")
+    mine = remark("The release day is Monday.", "dobby")
+    theirs = remark("The release day is Friday.")
     mine.refresh_from_db()
     theirs.refresh_from_db()
     assert (mine.is_disputed, theirs.is_disputed) == (True, True)

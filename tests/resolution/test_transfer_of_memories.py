@@ -244,7 +244,7 @@ def test_a_memory_that_contradicts_one_here_is_disputed_left_out_or_taken(
 
     assert dict(report.memories) == dict(seen.memories) == {outcome: 1}
     assert seen.memory_differences == report.memory_differences
-    assert report.memory_differences[0].existing == "The user prefers a rebase workflow."
+    assert report.memory_differences[0].existing == "I prefer a rebase workflow."
     assert [(one.status, one.is_disputed) for one in Memory.objects.order_by("pk")] == states
     assert Conflict.objects.filter(status="open").count() == (differences == "queue")
     assert not take_in(new, differences=differences).changes

@@ -151,8 +151,9 @@ def test_a_user_takes_back_what_the_same_agent_was_taught_and_had_remembered(who
     Conversation(whole).say(f"Remember that {sentence}")
     whole.wait(lambda: is_found() == [True, True])
 
-    for forgotten in (sentence, "modi is a printer."):
-        Conversation(whole).say(f"Forget that {forgotten}")
+    Conversation(whole).say("Forget that modi is a printer.")
+    forgotten = {"fact": f"Forget that {sentence}"}
+    assert whole.proxies[0].client.post("/forget", json=forgotten, headers=headers_of("dobby")).status_code == 200
 
     whole.wait_settled()
     whole.wait(lambda: is_found() == [False, False], 10)

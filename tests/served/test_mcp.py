@@ -77,7 +77,7 @@ def test_a_host_lists_the_tools_and_uses_all_of_them(server: Served, database: s
     told = run(use, f"{server.url}/agent/numbat/mcp", mode)
 
     assert told["tools"] == TOOLS
-    assert told["remember"]["text"] == "The user prefers numbat charts to bar charts."
+    assert told["remember"]["text"] == "I prefer numbat charts to bar charts."
     assert [item["text"] for item in told["search_memory"]["items"]] == [told["remember"]["text"]]
     assert told["iknowthat"]["status"] in ("inserted", "confirmed")
     assert "numbatine: [type] marsupial" in told["recall"]["block"]

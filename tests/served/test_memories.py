@@ -45,14 +45,14 @@ def test_a_memory_is_stored_confirmed_replaced_and_found(server: Served) -> None
 
     assert (first.status_code, again.status_code, changed.status_code) == (201, 200, 201)
     told = first.json()
-    assert (told["text"], told["status"]) == ("The user prefers bluegum rebase to bluegum merges.", "active")
+    assert (told["text"], told["status"]) == ("I prefer bluegum rebase to bluegum merges.", "active")
     assert (told["category"], told["slot"], told["conflict_id"], told["conflicts"]) == ("preference", "rebas", None, [])
     assert changed.json()["superseded"] == [told["id"]]
     whole = server.client.get(f"/memory/{told['id']}", headers={"X-Festinger-Agent": "memo"}).json()
     assert (whole["status"], whole["superseded_by"]) == ("superseded", changed.json()["id"])
     assert [change["action"] for change in whole["history"]] == ["create", "confirm", "supersede"]
     assert [item["text"] for item in search(server, "bluegum merges or rebase?", search_type="memories")] == [
-        "The user prefers bluegum merges."
+        "I now prefer bluegum merges."
     ]
 
 
@@ -66,7 +66,7 @@ def test_what_concerns_a_person_is_for_that_person(server: Served, database: str
         for user in ("sam", "kim")
     }
     assert texts == {
-        "sam": {"The user likes quokkas very much.", "The quokka house opens at nine."},
+        "sam": {"I like quokkas very much.", "The quokka house opens at nine."},
         "kim": {"The quokka house opens at nine."},
     }
     assert server.client.get("/memory", params={"text": "quokka", "user": "kim"}, headers=headers).status_code == 200
@@ -161,10 +161,10 @@ def test_over_the_quota_is_429_with_a_time(strict: Served, database: str) -> Non
 def test_gutask_remembers_and_searches(server: Served) -> None:
     assert gutask(server, "remember", "I prefer bandicoot fonts") == (
         0,
-        "Remembered: The user prefers bandicoot fonts.",
+        "Remembered: I prefer bandicoot fonts",
     )
     assert gutask(server, "remember", "I prefer bandicoot fonts")[1].startswith("Remembered already")
-    assert gutask(server, "search", "bandicoot", "fonts")[1].endswith(": The user prefers bandicoot fonts.")
+    assert gutask(server, "search", "bandicoot", "fonts")[1].endswith(": I prefer bandicoot fonts")
     assert gutask(server, "remember", "forget that I prefer bandicoot fonts")[1].startswith("Forgotten")
     assert gutask(server, "remember", "forget that I prefer bandicoot fonts")[0] == 3
     assert gutask(server, "search", "bandicoot") == (0, "Nothing was found.")

@@ -121,7 +121,7 @@ def test_what_0_1_0_has_stored_is_there_after_the_takeover(address: str) -> None
         assert "let this version take it over, once: manage.py adopt_0_1_0" in refused.value.stderr
         assert "instead of the 78 migrations of version 0.1.0, memory 0001_initial, proxy 0001_initial" in told
         assert connection.execute(FIND_HELD).fetchall() == held
-        assert connection.execute("SELECT trigger FROM run").fetchall() == [("quarantine",)]
+        assert connection.execute("SELECT trigger FROM run ORDER BY id").fetchall() == [("quarantine",), ("upgrade",)]
         memories = "The user's cat is called Grimalkin.Kvasir is served by lighttpd."
         assert held == [("My cat is called Grimalkin.", memories, "nginx", 1)]
         assert connection.execute(UNITED).fetchall() == [

@@ -120,7 +120,7 @@ BEHIND: dict[str, Callable[[str], tuple[str, dict[str, Any], dict[str, str]]]] =
 def test_of_two_people_behind_one_agent_neither_gets_what_the_other_said_or_prefers(
     server: Served, ollama: StandIn, kept: Any, client: str
 ) -> None:
-    said, preferred = f"My zither{client} lessons begin on Thursday.", f"prefers zither{client} strings of gut"
+    said, preferred = f"My zither{client} lessons begin on Thursday.", f"prefer zither{client} strings of gut"
     question = f"When do the zither{client} lessons begin, and which strings shall I buy?"
     bridge = {"X-Festinger-Agent": "bridge"}
 

@@ -219,12 +219,12 @@ def test_asking_neither_counts_a_word_nor_keeps_it_from_being_asked_about(
 
 
 def test_explain_tells_what_would_be_remembered(database: str) -> None:
-    text = "I prefer tabs to spaces. The numbats meet every second Tuesday at the old bakery."
+    text = "Remember that I prefer tabs to spaces. The numbats meet every second Tuesday at the old bakery."
 
     told = manage("explain", text, "--agent", "zero", "--no-color", DATABASE_URL=database).stdout
 
     assert f"  {text}: is kept as an episode.\n" in told
-    assert "  The user prefers tabs to spaces.: becomes a memory.\n" in told
+    assert "  I prefer tabs to spaces.: becomes a memory.\n" in told
     with psycopg.connect(database) as client:
         assert client.execute("SELECT 1 FROM memory WHERE text LIKE '%tabs%'").fetchone() is None
 

@@ -149,7 +149,7 @@ def test_a_long_message_teaches_others_by_its_first_paragraph_only(whole: Festin
     assert "[type]" not in whole.would_recall("Restart zorbtug", "winky")[0]
 
 
-HOMES = "SELECT text FROM memory WHERE status = 'active' AND NOT is_disputed AND text LIKE '%% lives in %%'"
+HOMES = "SELECT text FROM memory WHERE status = 'active' AND NOT is_disputed AND text LIKE 'I live in %%'"
 
 
 def test_an_edited_message_takes_back_what_it_said(whole: Festinger) -> None:
@@ -159,13 +159,13 @@ def test_an_edited_message_takes_back_what_it_said(whole: Festinger) -> None:
         said = {"model": "llama3", "messages": [{"role": "user", "content": text}], "stream": False}
         assert whole.proxies[0].client.post("/api/chat", json=said, headers=headers).status_code == 200
 
-    say("Zorbmast is a mast. I live in Bergen.")
+    say("Zorbmast is a mast. Remember that I live in Bergen.")
     whole.wait_recalled("zorbmast: [type] mast")
-    whole.wait(lambda: whole.run(HOMES) == [("The user lives in Bergen.",)])
+    whole.wait(lambda: whole.run(HOMES) == [("I live in Bergen.",)])
 
-    say("Zorbsail is a sail. I live in Oslo.")
+    say("Zorbsail is a sail. Remember that I live in Oslo.")
     whole.wait_recalled("zorbsail: [type] sail")
-    whole.wait(lambda: whole.run(HOMES) == [("The user lives in Oslo.",)])
+    whole.wait(lambda: whole.run(HOMES) == [("I live in Oslo.",)])
 
     assert whole.edges("zorbmast") == []
     assert whole.run("SELECT text FROM episode WHERE text LIKE 'Zorbmast%%'") == []

@@ -19,10 +19,12 @@ from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution.actors import Actor
 from resolution.admin.memories import searching
-from resolution.consolidation import night
+from resolution.consolidation import night, upgrading
 from resolution.memories import service
 from resolution.memories.remarks import compose
+from resolution.models import Run
 from tests.llm_server import LlmServer, llm
+from tests.resolution.worlds import say
 
 __all__ = ["llm"]
 
@@ -328,3 +330,21 @@ def test_a_consolidation_shows_what_it_did_and_is_undone_on_its_page(operator: C
     old.refresh_from_db()
     assert old.status == "active"
     assert "still so" in see(operator, f"{PAGE}{old.pk}/change/")
+
+
+def test_an_upgrade_shows_what_it_did_and_is_undone_on_its_page(operator: Client) -> None:
+    remember("The user uses Helix.")
+    say("ingrun isa surgeon type", evidence="> ingrun is a surgeon", conversation=bytes(16))
+    Run.objects.create(trigger=Run.Trigger.UPGRADE, mode="", started_at=timezone.now() + timedelta(hours=1))
+
+    run = upgrading.carry_out()
+
+    assert run is not None
+    page = see(operator, f"/admin/resolution/run/{run.pk}/change/")
+    facts = f"/admin/memory/edge/?edge_id__in={run.facts[0]}"
+    assert "1 memories put among the candidates, 1 shared facts to look at" in page
+    assert facts in page
+    assert "ingrun" in see(operator, facts)
+    assert Memory.objects.get().status == "candidate"
+    operator.post(f"/admin/resolution/run/{run.pk}/undo/", {"reason": "they were right"}, follow=True)
+    assert Memory.objects.get().status == "active"

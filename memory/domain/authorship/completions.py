@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory.domain.authorship.voice import Voice, VoicedSpan
-from memory.domain.language.english import handing_over as english
+from memory.domain.lexicon import read_pattern
 
 ENDS_WITHIN: Final = 80  # characters
 REASON: Final = "a prompt that a program has put together"
 _ANSWER_NEXT: Final = re.compile(
-    rf"(?:\n|[.?!][ \t]+)[#*\t ]*(?:[\w-]+ ){{0,3}}(?:{english.ANSWER_LABELS})[*]*:[\"`*\s]*\Z", re.IGNORECASE
+    rf"(?:\n|[.?!][ \t]+)[#*\t ]*(?:[\w-]+ ){{0,3}}{read_pattern('completion_labels')}[*]*:[\"`*\s]*\Z", re.IGNORECASE
 )
-_ASKED: Final = re.compile(rf"\n[#*\t ]*(?:[\w-]+ ){{0,3}}(?:{english.ASKED_LABELS})[*]*:[* ]*", re.IGNORECASE)
+_ASKED: Final = re.compile(
+    r"\n[#*\t ]*(?:[\w-]+ ){0,3}(?:question|query|human|user|input|request|task|message|instruction|q)[*]*:[* ]*",
+    re.IGNORECASE,
+)
 _LABEL: Final = re.compile(r"\n[#*\t ]*[A-Za-z][\w-]*(?: [\w-]+){0,3}[*]*:")
 
 

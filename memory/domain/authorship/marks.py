@@ -1,5 +1,5 @@
-"""Finds quotations that bear a mark: block quotes, tags, labels, headings, mails, quotation marks, the model's turns in
-a transcript. Goes by marks and structure, never by what the words say. Works on a folded text."""
+"""Finds quotations that bear a mark: block quotes, tags, quotation marks, the model's turns in a transcript. Goes by
+marks and structure, never by what the words say. Works on a folded text."""
 
 import re
 from collections.abc import Iterator
@@ -8,11 +8,9 @@ from typing import Final
 from memory.domain.text.function_words import split_words
 from memory.domain.types import Span
 
-# A block quote reaches to the end of its paragraph, whether each line is marked or only the first (CommonMark 0.31,
-# section 5.1, "laziness").
-_BLOCK_QUOTE: Final = re.compile(
-    r"^[ \t]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(?:>|&gt;).*(?:\n(?![ \t]*$).*)*", re.MULTILINE
-)
+# A line without the mark ends a block quote: people answer right below what they quote.
+_QUOTED_LINE: Final = r"[ \t]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(?:>|&gt;).*"
+_BLOCK_QUOTE: Final = re.compile(rf"^{_QUOTED_LINE}(?:\n{_QUOTED_LINE})*", re.MULTILINE)
 
 _TAG: Final = re.compile(r"<[ \t]*(/?)[ \t]*([A-Za-z][\w.:-]{0,63})((?:\s[^<>]*)?)(/?)>")
 # Tags in which clients and prompts put the words of their own user or operator. Any other holds a document.
@@ -25,31 +23,6 @@ _OWN_VOICE: Final = split_words(
 )
 _NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
-# A line such as "Observation: ...", "Result of tool search:", "Here is the page:" introduces what somebody else says,
-# but "I said:" does not.
-_LABEL: Final = re.compile(
-    r"[ \t*_#-]*(?P<label>(?!(?:I|we|for)\b)(?:[^\s:]+[ \t]+){0,9}?"
-    r"(?:observations?|results?|errors?|outputs?|responses?|stdout|stderr|documents?|contents?|webpages?|pages?|websites?|"
-    r"(?<=\S[ \t])sites?|articles?|transcripts?|logs?|excerpts?|snippets?|passages?|readme(?:\.\w+)?|e?-?mails?|"
-    r"attachments?|posts?|files?|source|text|wrote|writes|says|said|reads|returned|returns|printed|prints)[*_]*"
-    r"(?:[ \t]+[^\s:]+){0,6})[*_]*:[*_]*(?P<rest>.*)$",
-    re.MULTILINE | re.IGNORECASE,
-)
-_FENCE_NEXT: Final = re.compile(r"\s*\n[ \t]*(?:```|~~~)")
-# These begin with the line break before them, which the search jumps to. A heading needs no colon; "Output" and
-# "Response" head a prompt's own instructions as well.
-_HEADING: Final = re.compile(
-    r"\n#{1,6}[ \t]+(?:\w+[ \t]+){0,4}(?:observations?|results?|documents?|webpages?|articles?|transcripts?|excerpts?|"
-    r"snippets?|passages?|attachments?|e?-?mails?)[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
-_SHORT_LABEL: Final = 5  # words: a longer one is a label only if nothing follows on its line
-# The end of a line that introduces what was said or found before: `Context:`, `Summary of the chat:`.
-_HANDOVER: Final = re.compile(
-    r"[ \t*_#]*(?:\w+[ \t]+){0,9}?(?:context|summary|summari[sz]ed|conversation|chat|history|memories)"
-    r"(?:[ \t]+\w+){0,4}[*_]*:[*_]*[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
 # The turns of a transcript: the model's reach to the next turn of a person.
 _MODEL_TURN: Final = re.compile(
     r"^[ \t*_#\[]*(?:assistant|ai|a\.i\.|chat ?gpt|gpt|bot|chatbot|model|agent)[\]*_ \t]*:",
@@ -76,7 +49,7 @@ def find_quotations(text: str) -> list[Span]:
     spans = [*_find_tagged(text), *_find_quoted(text)]
     if ">" in text or "&gt;" in text:
         spans += (match.span() for match in _BLOCK_QUOTE.finditer(text))
-    return [*spans, *_find_labelled(text), *_find_turns(text)]
+    return [*spans, *_find_turns(text)]
 
 
 def _find_tagged(text: str) -> Iterator[Span]:
@@ -106,29 +79,6 @@ def _stands_alone(text: str, tag: re.Match[str]) -> bool:
     """True if a tag without an end opens a document and is not a placeholder (``ssh <name>``)."""
     line_start = text.rfind("\n", 0, tag.start()) + 1
     return not text[line_start : tag.start()].strip() and text[tag.end() : tag.end() + 1] in ("\n", "\r", "")
-
-
-def _find_labelled(text: str) -> Iterator[Span]:
-    """Yield from the first line that introduces others' words to the end of the text: any sign of where those end could
-    be part of them."""
-    starts = []
-    colon = text.find(":")
-    while colon >= 0:
-        # Only lines with a colon are checked: trying each line takes ten times as long.
-        line = text.rfind("\n", 0, colon) + 1
-        label = _LABEL.match(text, line)
-        is_label = label and (len(label["label"].split()) <= _SHORT_LABEL or not label["rest"].strip())
-        # Before code in a fence it says what the code is, and no more.
-        is_label = is_label and not (label and _FENCE_NEXT.match(text, label.start("rest")))
-        if is_label or _HANDOVER.match(text, line):
-            starts.append(line)
-            break
-        line_end = text.find("\n", colon)
-        colon = text.find(":", line_end) if line_end >= 0 else -1
-    if "#" in text and (heading := _HEADING.search(f"\n{text}")):
-        starts.append(heading.start())
-    if starts:
-        yield min(starts), len(text)
 
 
 def _find_turns(text: str) -> Iterator[Span]:

@@ -8,11 +8,11 @@ from hashlib import blake2b
 from typing import Final
 
 from memory.domain.authorship.completions import find_completion
+from memory.domain.authorship.doubts import find_doubts
 from memory.domain.authorship.folding import fold
-from memory.domain.authorship.handing_over import find_handed_over
 from memory.domain.authorship.marks import find_quotations
-from memory.domain.authorship.voice import STRONGEST_FIRST, Voice, VoicedSpan, weaker_of
-from memory.domain.language.english import handing_over as english
+from memory.domain.authorship.pasted import TEXTS, find_pasted
+from memory.domain.authorship.voice import SPEAKER_ONLY, STRONGEST_FIRST, Voice, VoicedSpan, weaker_of
 from memory.domain.text.sentences import find_code
 from memory.domain.types import Span
 
@@ -21,13 +21,16 @@ _MARKS: Final = "\"'“„«「"
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*\n\s*")
 _WORDS: Final = re.compile(r"\w+")
 WEAKEST_FIRST: Final = STRONGEST_FIRST[::-1]
-AT_ONCE_MAX: Final = 8_000  # characters
+AT_ONCE_MAX: Final = 6_000  # characters
 ASKING_MAX: Final = 600  # characters at the end of an answer
 _ASKS_FOR_TEXT: Final = re.compile(
     r"\b(?:paste|send|share|provide|upload|post|give|forward)(?: me| us)? (?:the|your|a|an|that|it|them|what)\b"
-    rf"(?:[^.\n]{{0,40}}\b(?:{english.TEXTS})\b|[^.\n]{{0,30}}(?:here|below|wrote|sent|said)\b)"
+    rf"(?:[^.\n]{{0,40}}\b{TEXTS}\b|[^.\n]{{0,30}}(?:here|below|wrote|sent|said)\b)"
 )
-_ANNOUNCES: Final = re.compile(english.ANNOUNCES)
+_ANNOUNCES: Final = re.compile(
+    r"\b(?:send|paste|post|share|give|show)(?:ing)? you (?:an?|the|some|my|two|three)\b"
+    r".*\b(?:next|then|after|now|soon)\b"
+)
 _PARAGRAPH_ENDS: Final = re.compile(r"\n[ \t]*(?=\n|\Z)|\n(?=[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S)")
 
 
@@ -44,9 +47,9 @@ def find_voices(text: str) -> tuple[VoicedSpan, ...]:
     ]
     marked = [VoicedSpan(*span, Voice.QUOTED, "marked as the words of others") for span in spans]
     blocks = [span[:2] for span in marked if is_block(folded.text, *span[:2])]
-    handed = find_handed_over(folded.text, blocks, list(find_code(folded.text)))
-    found = _flatten([*marked, *handed, *find_completion(folded.text)])
-    found = _flatten([*found, *_find_beyond(folded.text, found)])
+    pasted = find_pasted(folded.text, blocks, list(find_code(folded.text)))
+    found = _flatten([*marked, *pasted, *find_completion(folded.text)])
+    found = _flatten([*found, *_find_beyond(folded.text, found), *find_doubts(folded.text, found)])
     return tuple(one._replace(start=start, end=end) for one in found for start, end in [folded.source_span(*one[:2])])
 
 
@@ -69,12 +72,12 @@ def voice_of(spans: Iterable[VoicedSpan], start: int, end: int) -> Voice:
     voice = Voice.SHARED
     for span in spans:
         holds = span.start <= start and end <= span.end
-        if holds or (span.voice is Voice.UNSURE and span.start < end and start < span.end):
+        if holds or (span.voice in SPEAKER_ONLY and span.start < end and start < span.end):
             voice = weaker_of(voice, span.voice)
     return voice
 
 
-def own_words(text: str, weakest: Voice = Voice.UNSURE) -> str:
+def own_words(text: str, weakest: Voice = Voice.FICTION) -> str:
     """Return what the speaker says in this voice or a stronger one, with a line break in place of the rest."""
     kept, at = [], 0
     for span in find_voices(text):
@@ -84,11 +87,16 @@ def own_words(text: str, weakest: Voice = Voice.UNSURE) -> str:
     return "\n".join([*kept, text[at:]]) if at else text
 
 
+def has_fiction(text: str) -> bool:
+    """True if a part of the message belongs to a text that it asks for, or to a story."""
+    return any(span.voice is Voice.FICTION for span in find_voices(text))
+
+
 def quoted_spans(text: str) -> list[Span]:
     """Return the parts that are quoted or nobody's, ascending and disjoint."""
     spans: list[Span] = []
     for start, end, voice, _ in find_voices(text):
-        if voice is Voice.UNSURE:
+        if voice in SPEAKER_ONLY:
             continue
         if spans and spans[-1][1] >= start:
             spans[-1] = spans[-1][0], end
@@ -137,7 +145,7 @@ def hands_on(text: str) -> bool:
 
 def _find_beyond(text: str, found: Iterable[VoicedSpan]) -> Iterator[VoicedSpan]:
     """Yield all but the first paragraph of a long message."""
-    own = len(text) - sum(span.end - span.start for span in found if span.voice is not Voice.UNSURE)
+    own = len(text) - sum(span.end - span.start for span in found if span.voice not in SPEAKER_ONLY)
     if own > SHORT_MAX:
         begins = len(text) - len(text.lstrip())
         paragraph = _PARAGRAPH_ENDS.search(text, begins)

@@ -6,7 +6,7 @@ for the event bus", "the kiln is owned by Anna"). Whether another value may be t
 and on the value: there is one name or amount of the deployment target, but a backend is many things."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -18,6 +18,7 @@ from memory.domain.cues.extractor import SpeechAct, find_cues
 from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural
 from memory.domain.language.english import claims as english
 from memory.domain.language.english.memory_phrases import DECIDED
+from memory.domain.language.lexicon import load_words
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import ADDITIVE_SEEDS, NAMES, TYPE
 
@@ -28,20 +29,25 @@ MANY: Final = frozenset({TYPE, NAMES}) | ADDITIVE_SEEDS  # dimensions that allow
 
 _NAME: Final = r"(?:[A-Z][\w+#/-]*|[\w-]*\d[\w.,:+/-]*(?: [a-zA-Zµ°%]{1,3}\b)?|[a-z]+[A-Z]\w*)"  # or an amount
 NAMED: Final = rf"{_NAME}(?: {_NAME}){{0,4}}"
-_DEFINITE: Final = r"(?:the|our) [a-z][\w-]*(?: [\w-]+){0,3}"
+_DEFINITE: Final = r"(?:the|our) [a-z][\w-]*(?: [\w-]+){0,5}"
+_NAMED_OR_DEFINITE: Final = re.compile(rf"{NAMED}|{_DEFINITE}")
 _WORD: Final = r"[a-z][a-z-]*"
 _VALUE: Final = rf"(?P<value>{NAMED}|{_WORD})"
 _ANY_VALUE: Final = rf"(?P<value>{NAMED}|{_DEFINITE}|{_WORD})"
-_OURS: Final = r"(?:[Tt]he team['’]s|[Tt]he|[Oo]ur|[Mm]y)"
+_OURS: Final = r"(?:[Tt]he team['’]s|(?:[Tt]he )?[Uu]ser['’]s|[Tt]he|[Oo]ur|[Mm]y)"
 _OWN: Final = rf"(?P<ours>{_OURS}) (?P<about>[\w'’ ./-]{{3,80}}?)"
 _ABOUT: Final = rf"(?:(?P<ours>{_OURS}) )?(?P<about>[\w'’ ./-]{{3,80}}?)"
 _DECIDED: Final = rf"(?:(?:[Tt]he team|[Ww]e) (?:{DECIDED} (?:that|(?P<to>to)) )?)?"
 _IS: Final = r" (?P<be>is|are|will be|must be)(?P<denied> not| no longer)?(?: now)?"
 _END: Final = r"(?: from now on| now)?"
+# `The N is V`: what a memory's slot is, and the only plain sentences of a project that are remembered.
+_PLAIN: Final = (
+    re.compile(rf"{_OWN}{_IS} {_ANY_VALUE}{_END}"),
+    re.compile(rf"{_OWN}{_IS} (?P<called>called|named) {_VALUE}{_END}"),
+)
 _FORMS: Final = (
     re.compile(rf"{_DECIDED}{_ABOUT}(?::| =|{_IS}) {_VALUE}{_END}"),
-    re.compile(rf"{_DECIDED}{_OWN}{_IS} {_ANY_VALUE}{_END}"),
-    re.compile(rf"{_DECIDED}{_OWN}{_IS} (?P<called>called|named) {_VALUE}{_END}"),
+    *(re.compile(f"{_DECIDED}{form.pattern}") for form in _PLAIN),
     re.compile(rf"{_DECIDED}{_ABOUT}{_IS} (?P<done>{english.DONE_BY}) by {_ANY_VALUE}{_END}"),
     re.compile(rf"{_ABOUT}{_IS} (?P<made>made|built) of {_VALUE}{_END}"),
     re.compile(rf"{_DECIDED}(?:(?P<now>now )?uses?|(?P<chose>{english.CHOSE})) {_VALUE} (?:for|as) {_ABOUT}{_END}"),
@@ -98,8 +104,16 @@ def _read_names(text: str) -> Iterator[Claim]:
             yield Claim(match.subject, match.dimension, match.parent, is_named=False)
 
 
-def _read_definites(plain: str) -> Iterator[Claim]:
-    for form in _FORMS:
+def read_plain(text: str) -> Claim | None:
+    """Return the claim of a sentence `the | our | my N is V` that leaves no room for another value: V is a name, a
+    number or a definite phrase."""
+    plain = " ".join(text.split()).rstrip(" .!")
+    claims = _read_definites(plain, _PLAIN) if len(plain) <= READ_MAX else ()
+    return next((claim for claim in claims if claim.is_named), None)
+
+
+def _read_definites(plain: str, forms: Sequence[re.Pattern[str]] = _FORMS) -> Iterator[Claim]:
+    for form in forms:
         found = form.fullmatch(plain)
         if found is None or not _is_subject(found["about"]):
             continue
@@ -126,7 +140,7 @@ def _is_named(groups: dict[str, str | None], relation: str) -> bool:
     if relation == CALLED or about.endswith(" name"):
         return True
     is_one = not relation or groups.get("done") in english.DONE_BY_ONE
-    return is_one and re.fullmatch(NAMED, value) is not None and not is_adjective(value.lower())
+    return is_one and _NAMED_OR_DEFINITE.fullmatch(value) is not None and not is_adjective(value.lower())
 
 
 def _is_quality(value: str) -> bool:
@@ -139,8 +153,9 @@ def _is_subject(phrase: str) -> bool:
     """True if the phrase lastingly names one thing: `deployment target`, not `problem`."""
     words = words_of(phrase)
     named = [word for word in words if word not in english.JOINING]
+    head = next((at for at, word in enumerate(words) if at and word in english.JOINING), len(words))
     is_named = 0 < len(named) <= SUBJECT_WORDS_MAX and not any(map(is_closed_class, named))
-    return is_named and not english.PASSING.intersection(named)
+    return is_named and english.POINTING.isdisjoint(named) and words[head - 1] not in load_words("transient")
 
 
 class _AnyName:

@@ -28,7 +28,7 @@ from memory.domain.language.english import nouns, verbs
 from memory.domain.steps import Steps
 from memory.domain.text.function_words import CLOSED_CLASS, is_closed_class
 from memory.domain.text.machine_output import OutputFinder
-from memory.domain.text.sentences import MASK, SentenceFinder, mask
+from memory.domain.text.sentences import MASK, SentenceFinder, blank_signs, mask
 from memory.domain.text.tokenizer import NamesInside
 from memory.domain.text.unicode import normalise
 from memory.domain.types import NAMES
@@ -87,6 +87,7 @@ class PossibleCues(NamedTuple):
 
 
 def find_possible_cues(text: str, vocabulary: Vocabulary) -> Steps[PossibleCues]:
+    text = blank_signs(text)
     cues = yield from find_forms_in_steps(text)
     # Names that are marked anywhere in the text may be ordinary words.
     marked = {name.lower() for name in _MARKED_NAME.findall(text)} if "`" in text else set[str]()

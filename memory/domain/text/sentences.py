@@ -26,6 +26,11 @@ _JSON_OPENS: Final = re.compile(r"[{\[](?=\s*[{\[]*\s*[\"'])|\{(?=\s*\})")
 _JSON_TOKEN: Final = re.compile(r'"(?:[^"\\\n]++|\\.)*+"?|[{}\[\]]')
 _JSON_LINE: Final = re.compile(r'^[ \t{\[]*"[^"\n]*"[ \t]*:.*$', re.MULTILINE)
 
+# Trade marks, dingbats and emoji behind a word are not part of what it names.
+_SIGNS: Final = re.compile(
+    r"(?<=\w)[\u00a9\u00ae\u00b0\u2120\u2122\u2600-\u27bf\u2b50-\u2b55\ufe0f\u200d\U0001f000-\U0001faff]+"
+)
+
 _SENTENCE_END: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]+[\"'\u2019\u201d)\]*_]*(?=\s|\Z)")
 _ABBREVIATION: Final = re.compile(
     r"(?:^|[\s(\"'])(?:e\.g|i\.e|cf|vs|viz|approx|resp|incl|mr|mrs|ms|dr|prof|st|no|fig|sec|al|[a-z])\.\Z",
@@ -57,6 +62,7 @@ def mask(text: str) -> str:
     """Mask everything that is not prose, character for character; line breaks stay. Around a name in back-ticks only
     the back-ticks are masked."""
     # Each search comes after a check for something it requires: most texts have nothing to mask.
+    text = blank_signs(text)
     if "```" in text or "~~~" in text:
         text = _hide(text, _find_fenced_code(text))
     if "`" in text:
@@ -73,6 +79,11 @@ def mask(text: str) -> str:
         text = _hide(text, _find_json(text))
         text = _hide_matches(text, _JSON_LINE)
     return text
+
+
+def blank_signs(text: str) -> str:
+    """Blank the signs that are glued to words, character for character."""
+    return text if text.isascii() else _SIGNS.sub(lambda signs: " " * len(signs[0]), text)
 
 
 def find_code(text: str) -> Iterator[tuple[int, int]]:

@@ -24,6 +24,7 @@ from memory.domain.claims.wording import differ_in_value
 from memory.domain.language.english import synonyms
 from memory.domain.language.english.memory_phrases import ANTONYMS, DECIDED, IRREGULAR_PASTS
 from memory.domain.language.english.modality import NEGATIONS
+from memory.domain.language.lexicon import load_words
 from memory.domain.text.function_words import is_closed_class
 from memory.semantic.domain import slots
 
@@ -37,6 +38,11 @@ KNOWN_NEAR: Final = 10.0  # a model's conclusion and what is known: it says noth
 MERGE_LEAST: Final = 0.6  # of the higher confidence of two
 DEPRECATED_BELOW: Final = 0.3
 
+_PICTURES: Final = re.compile("[\u2190-\u21ff\u2300-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+")  # emoji and arrows
+_BEFORE_WORD: Final = re.compile(r"\A(?:[^\w.$€£¥#@%+<>=/\\°-]|_|-+$|[.]+$)+")
+_BEHIND_WORD: Final = re.compile(r"(?:[^\w$€£¥#%+<>=/\\°]|_)+\Z")
+_INTENSIFIERS: Final = load_words("intensifiers")
+_EMPHATIC_END: Final = re.compile(r"(?: (?:a lot|much|too|as well))+$")
 _CONTRACTIONS: Final = {"can't": ("can", "not"), "cannot": ("can", "not"), "won't": ("will", "not")}
 _EDGES: Final = " \t\n.,;:!?\"'`()[]“”‘’…"
 _JOINED: Final = re.compile(r"[a-z]{2,}(?:-[a-z]{2,})+")
@@ -62,6 +68,14 @@ class Word(NamedTuple):
     form: str
     base: str = ""
     is_single: bool = False
+
+
+def fold_text(text: str) -> str:
+    """Return what near-duplicates have in common: the words without case, punctuation, emoji and intensifiers. Signs
+    within words and before numbers count: `C++`, `-5`, `$5`."""
+    words = _PICTURES.sub("", text.casefold()).split()
+    plain = (_BEFORE_WORD.sub("", _BEHIND_WORD.sub("", word.replace("’", "'"))) for word in words)
+    return _EMPHATIC_END.sub("", " ".join(word for word in plain if word and word not in _INTENSIFIERS))
 
 
 def decay(confidence: float, days: float) -> float:
@@ -117,7 +131,7 @@ def find_contradiction(one: str, other: str, category: str, found: Sequence[slot
     """Return the sign that two memories that are near in meaning contradict each other; None if there is none, or if
     rules cannot tell. ``found``: the slots of each."""
     if slots.meet(*found):
-        clash = slots.contradicts(one, other, category, found[0].slot)
+        clash = slots.contradicts(one, other, category)
         return (find_opposition(one, other) or Opposition.NAME) if clash else None
     sign = find_opposition(one, other)
     if sign in (None, Opposition.NAME):  # two servers may have two names

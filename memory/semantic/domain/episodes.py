@@ -5,10 +5,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from memory.domain.authorship.agent_envelopes import unwrap_answer
-from memory.domain.authorship.handing_over import PRINTED
+from memory.domain.authorship.envelopes import unwrap_answer
 from memory.domain.authorship.parts import find_voices, quoted_spans
-from memory.domain.authorship.voice import Voice
+from memory.domain.authorship.pasted import PRINTED
+from memory.domain.authorship.voice import SPEAKER_ONLY, Voice
 from memory.domain.language.english import requests
 from memory.domain.recall.notes import says_something
 from memory.domain.secrets.redaction import mask_in_steps
@@ -84,7 +84,7 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     quoted = tuple(quoted_spans(text))
     if role == "user" and quoted and not EpisodeText(text, quoted).own.strip():
         return None
-    unsure = tuple((start, end) for start, end, voice, _ in find_voices(text) if voice is Voice.UNSURE)
+    unsure = tuple((start, end) for start, end, voice, _ in find_voices(text) if voice in SPEAKER_ONLY)
     yield
     prose = yield from mask_all_but_prose(text)
     of_people = [span[:2] for span in find_voices(text) if span.voice is Voice.QUOTED and span.reason not in PRINTED]

@@ -35,7 +35,7 @@ class Scope(NamedTuple):
 
     def is_personal(self, category: str) -> bool:
         """True if a memory of this category is given to its speaker only. The "us" of one of several persons behind an
-        agent, who names no project, does not include the others. The table's generated column must agree."""
+        agent, who names no project, does not include the others."""
         is_own_us = category == "project" and bool(self.speaker.person) and self.project is None
         return is_own_us or category in PERSONAL
 

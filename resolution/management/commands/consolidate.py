@@ -53,9 +53,9 @@ class Command(BaseCommand):
             self.stdout.write(self.style.WARNING(lack))
 
     def take_back(self, run_id: int) -> None:
-        run = Run.objects.filter(pk=run_id, trigger=Run.Trigger.CONSOLIDATE).first()
+        run = Run.objects.filter(pk=run_id, trigger__in=Run.OF_MEMORIES).first()
         if run is None or run.status == Run.Status.RUNNING:
-            raise CommandError(f"Run {run_id} is no consolidation that has ended.")
+            raise CommandError(f"Run {run_id} is no run over memories that has ended.")
         report = undo_consolidation(run, Actor(user() or "operator", Source.OPERATOR))
         for memory in report.refused:
             self.stdout.write(self.style.WARNING(f"{memory.pk} is {memory.status} by now: {memory}"))

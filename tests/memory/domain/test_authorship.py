@@ -1,5 +1,8 @@
 """Whose words a text is made of is found by its marks and its structure."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,12 +18,12 @@ from memory.domain.authorship.parts import (
     own_words,
     voice_of,
 )  # fmt: skip
-from memory.domain.authorship.voice import Voice
+from memory.domain.authorship.voice import SPEAKER_ONLY, Voice
 from tests.planted import HANDED_OVER, IN_A_MESSAGE, IN_THE_SYSTEM_TEXT, PERHAPS_HANDED_OVER, TAUGHT
 
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "data" / "attribution.jsonl").read_text().splitlines()]
 SENTENCE = "gnommoweb is a worm"
 MASKED = ("fenced", "fenced with tildes")  # code is nobody's statement, quoted or not
-# Mistakes that SPEC 18.2 allows: in doubt what is said is for its speaker, until it is said again.
 OWN = (
     "{}.",
     "{}. Please add it to the table.",
@@ -35,7 +38,6 @@ OWN = (
     "Two things about our host:\n- {}\n- it is slow",
     "{}.\n\nSummarise this page: Welcome to the harbour.",
     "Hello Zero,\n{}.",
-    'Translate "good morning" into French. {}.',
     "Summarise my last answer. By the way, {}.",
     "Here is the log:\n```\nERROR 17\n```\n{}?",
 )
@@ -56,6 +58,13 @@ def voice_in(text: str) -> Voice:
     return voice_of(find_voices(text), *places(text))
 
 
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["text"])
+def test_each_statement_has_its_voice(row: dict[str, str]) -> None:
+    start = row["text"].index(row["says"])
+
+    assert voice_of(find_voices(row["text"]), start, start + len(row["says"])) == row["voice"]
+
+
 @pytest.mark.parametrize("text", OWN)
 def test_what_people_say_themselves_is_for_all(text: str) -> None:
     assert voice_in(text.replace("{}", SENTENCE)) is Voice.SHARED
@@ -63,7 +72,7 @@ def test_what_people_say_themselves_is_for_all(text: str) -> None:
 
 @pytest.mark.parametrize("text", PERHAPS_HANDED_OVER)
 def test_what_may_be_anybodys_is_unsure(text: str) -> None:
-    assert voice_in(text.replace("{}", SENTENCE)) is Voice.UNSURE
+    assert voice_in(text.replace("{}", SENTENCE)) in SPEAKER_ONLY
 
 
 @pytest.mark.parametrize("text", HANDED_OVER)
@@ -108,7 +117,7 @@ def test_without_its_quotations_a_text_says_only_what_is_its_own() -> None:
     text = "Mine.\n> theirs\n\nEve: hers."
 
     assert own_words(text) == "Mine.\n\n\n\nEve: hers."
-    assert own_words(text, Voice.SHARED) == "Mine.\n\n\n\nEve:\n"
+    assert own_words(text, Voice.SHARED) == "Mine.\n\n\n\nEve: \n"
 
 
 def test_the_same_paragraph_is_known_in_any_dress() -> None:

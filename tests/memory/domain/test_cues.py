@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memory.domain.authorship.agent_envelopes import unwrap
+from memory.domain.authorship.envelopes import unwrap
 from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues, iter_names_near_cues
 from memory.domain.cues.patterns import find_forms
 from memory.domain.steps import finish

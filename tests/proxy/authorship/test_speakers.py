@@ -8,8 +8,9 @@ import pytest
 
 from memory.domain.authorship.voice import Voice
 from memory.domain.steps import finish
+from memory.domain.voices import GROUP
 from proxy.authorship.relayed import RelayedAnswers
-from proxy.authorship.speakers import find_messages
+from proxy.authorship.speakers import find_audience, find_messages
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.streams import END
 
@@ -108,6 +109,10 @@ def test_a_task_about_the_conversation_is_nobodys() -> None:
         ("Classify each review as positive or negative.", Voice.UNSURE),
         ("Answer briefly. You help the crew of a ship.", Voice.SHARED),
         ("You translate for a hotel.", Voice.SHARED),
+        ("You are Mirelle, an innkeeper. {{user}} is a knight. Stay in character.", Voice.FICTION),
+        ("Write Mirelle's next reply in a fictional chat between Mirelle and Roland.", Voice.FICTION),
+        ("You are a text adventure.", Voice.FICTION),
+        ("Answer in at most 200 characters.", Voice.SHARED),
     ],
 )
 def test_under_a_system_text_that_asks_for_texts_a_message_may_be_one(system: str, voice: Voice) -> None:
@@ -132,3 +137,36 @@ def test_beside_a_user_called_so_all_other_names_are_agents() -> None:
     said = finish(find_messages(prompt, {}, RelayedAnswers()))
 
     assert [(one.role, one.voice) for one in said] == [("user", Voice.SHARED), ("assistant", Voice.SHARED)]
+
+
+OLA = "[Telegram Ola id:991 2026-11-26 07:42 UTC] Kvasir is the relay."
+KARI = "[Telegram Kari id:992 2026-11-26 07:43 UTC] Where is it?"
+IN_GROUP = "[Telegram Family id:-100 2026-11-26 07:43 UTC] Kari (992): Where is it?"
+
+
+@pytest.mark.parametrize(
+    ("texts", "named", "persons", "audience"),
+    [
+        ([OLA], "", ["991"], "991"),
+        ([OLA, OLA], "", ["991", "991"], "991"),
+        ([OLA, KARI], "", ["991", "992"], GROUP),
+        ([IN_GROUP], "", ["992"], GROUP),
+        ([IN_GROUP], "u-17", ["u-17"], GROUP),
+        ([OLA], "u-17", ["u-17"], "u-17"),
+        (["Kvasir is the relay."], "u-17", ["u-17"], "u-17"),
+        (["Kvasir is the relay."], "", [""], ""),
+        (["Kvasir is the relay.", KARI], "", ["", "992"], "992"),
+    ],
+)
+def test_each_message_is_its_persons_and_the_request_the_last_ones(
+    texts: list[str], named: str, persons: list[str], audience: str
+) -> None:
+    messages = [{"role": "user", "content": text} for text in texts]
+    prompt = FORMATS["/api/chat"].read({"model": "m", "messages": messages})
+    assert prompt is not None
+
+    said = finish(find_messages(prompt, {}, RelayedAnswers(), person=named))
+
+    assert [message.person for message in said] == persons
+    assert {message.voice for message in said if message.person} <= {Voice.UNSURE}
+    assert find_audience(said, named) == audience

@@ -11,12 +11,9 @@ DONE_BY_ONE = frozenset({"owned", "led", "headed", "chaired"})  # each has one a
 CHOSE = r"chose|picked|(?:decided|agreed|settled) on|(?:switched|moved) to"
 # These join the words of a subject.
 JOINING = split_words("of the for in on at to our my a")
-# What these refer to changes with each conversation.
-PASSING = split_words(
-    "problem problems issue issues question questions answer answers thing things point idea ideas result results "
-    "reason reasons difference error errors bug bugs cause trick catch trouble solution solutions fix next first "
-    "second last other best worst only same latest rest example examples case option options choice mistake weather "
-    "think thinks know says likely user user's"
+# Words that point at one of several or weaken the clause: what they refer to changes with each conversation.
+POINTING = split_words(
+    "next first second last other best worst only same latest rest think thinks know says likely user user's"
 ) | frozenset(MAYBE.split("|"))
 # The present tense of lasting states: `the limit is`, `the service listens on`.
 COPULAS = r"=|(?:is|are|has|have)(?:n['\u2019]t)?"

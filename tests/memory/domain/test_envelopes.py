@@ -1,12 +1,28 @@
 """What a person typed of a message to which a client adds parts of its own."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.authorship.client_envelopes import remove_client_parts
+from memory.domain.authorship.envelopes import read_sender, remove_client_parts
+from memory.domain.types import Message
+from memory.learning.reader import unwrap_message
 
+# One line for each kind of message that the public sources of clients have.
+ROWS = [json.loads(line) for line in (Path(__file__).parent / "data" / "envelopes.jsonl").read_text().splitlines()]
 SAID = "Kvasir is our mail relay. Please add a method."
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['client']}: {row['kind']}")
+def test_of_a_clients_message_what_was_typed_is_read(row: dict[str, Any]) -> None:
+    said, sender = unwrap_message(Message(row["role"], row["text"])), read_sender(row["text"])
+
+    assert (said.role, said.text.strip()) == (row["role"], row["typed"])
+    assert (sender.person, sender.is_group) == (row["person"], row["is_group"])
 
 
 @pytest.mark.parametrize(
