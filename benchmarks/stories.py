@@ -21,7 +21,7 @@ from benchmarks.plan import Plan
 from festinger_site import home as homes
 from memory.domain.formatting import format_fact
 from memory.domain.types import SEED_DIMENSIONS
-from memory.semantic.domain.consolidation import NEAR_COSINE
+from memory.semantic.domain.consolidation import NEAR
 from memory.semantic.domain.scope import PERSONAL
 from resolution.domain import detective_prompt, tiers
 from resolution.domain.story import StoryLine, StoryRow, sort_lines, split_batches
@@ -105,6 +105,7 @@ def find_near(lines: Sequence[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
 
     django.setup()
     from memory.semantic.vectors import builtin
+    from memory.semantic.vectors.calibration import BUILTIN_NOISE
 
     told = [line for line in lines if line.is_active and line.row.kind == "memory"]
     vectors = builtin.embed([line.text for line in told])
@@ -113,12 +114,8 @@ def find_near(lines: Sequence[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
         for at in range(len(told))
         for other in range(at + 1, len(told))
     }
-    length = [sum(number * number for number in vector) ** 0.5 or 1.0 for vector in vectors]
-    return [
-        (told[at], told[other])
-        for (at, other), product in cosine.items()
-        if product / length[at] / length[other] > NEAR_COSINE
-    ]
+    least = BUILTIN_NOISE.at(NEAR)
+    return [(told[at], told[other]) for (at, other), product in cosine.items() if product >= least]
 
 
 def judge_by_tiers(story: Story) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import psycopg
 
 from memory import bounds
-from memory.access.projects import NAMED_PROJECTS_MAX, ProjectMistake, TooManyProjects, make_named
+from memory.access.projects import CLOSED, NAMED_PROJECTS_MAX, ProjectMistake, TooManyProjects, make_named
 from memory.cache.audience import ProjectRow
 from memory.cache.state import Cache
 from memory.db.connections import first_line
@@ -49,12 +49,13 @@ class NamedProjects:
             return caller
         return caller_of(self._cache, scope)
 
-    async def make_for_write(self, caller: Caller, project: str = "") -> None:
+    async def make_for_write(self, caller: Caller, project: str = "") -> str:
         """Make the project that a call to Festinger's own endpoint names in its body or else its header, if there is
-        none and the caller may make it. Raises NotAllowed, DatabaseAway."""
+        none and the caller may make it. Returns a note for the caller if the new project is closed, else "". Raises
+        NotAllowed, DatabaseAway."""
         slug = read_slug(caller, project)
         if not may_make_project(self._cache, caller, slug):
-            return
+            return ""
         try:
             await self._make(caller, slug)
         except ProjectMistake as mistake:
@@ -62,6 +63,7 @@ class NamedProjects:
         except (psycopg.Error, OSError) as error:
             logger.warning("project.not_made", extra={"error": first_line(error)})
             raise DatabaseAway from error
+        return "" if self._cache.projects[slug].is_open else CLOSED
 
     async def _make(self, caller: Caller, slug: str) -> None:
         """Raises ProjectMistake; TimeoutError, psycopg.Error or OSError if Postgres is away."""

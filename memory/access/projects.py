@@ -16,6 +16,7 @@ from memory.models.operating import SLUG
 # Counts all projects, however they were made. It keeps a client that names its projects after its sessions from filling
 # the pages of the admin; whoever needs more creates them on purpose.
 NAMED_PROJECTS_MAX: Final = 50
+CLOSED: Final = "Requests without a token may not name it. To allow that, open it on its page in the admin."
 UNIQUE: Final = "project_slug_unique"
 # By the constraint's name.
 RULES: Final = {each.name: str(each.get_violation_error_message()) for each in Project._meta.constraints}

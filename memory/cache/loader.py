@@ -58,12 +58,12 @@ URD = """
 # The values claimed of disputed slots. A fact that contradicts a memory or project state has no claimed value. Where a
 # dimension keeps all, the fact itself is disputed.
 QUEUE = """
-    SELECT concept_id, dim_id, token FROM (
-        SELECT claim.concept_id, claim.dim_id, token, claim.id AS number
+    SELECT concept_id, dim_id, word, token FROM (
+        SELECT claim.concept_id, claim.dim_id, soas.id AS word, token, claim.id AS number
         FROM resolution_queue AS claim JOIN soas ON soas.id = incoming_parent_id
         WHERE status IN ('pending', 'proposed')
         UNION ALL
-        SELECT urd.id, urd.dim_id, CASE WHEN is_additive THEN parent.token END, NULL
+        SELECT urd.id, urd.dim_id, parent.id, CASE WHEN is_additive THEN parent.token END, NULL
         FROM conflict JOIN conflict_member AS member ON member.conflict_id = conflict.id AND member.kind = 'edge'
         JOIN urd ON edge_id = member.object_id JOIN soas AS parent ON parent.id = urd.parent_id
         WHERE conflict.status = 'open'
@@ -110,7 +110,7 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
             await read_aliases(cache, connection)  # first: otherwise an alias would be taken for a word of its own
             await _load_soas(cache, connection, touched.soas)
             await _load_urd(cache, connection, touched.urd)
-            queued = await read_queue(connection)
+            queued = await read_queue(cache, connection)
             for concept in (queued.keys() | cache.queued_slots.keys()) - touched.resolution_queue:
                 cache.put_pending(concept, queued.get(concept, {}))
             decided = await read_decided(connection)
@@ -243,11 +243,14 @@ def _put_edges(cache: Cache, edges: list[EdgeRow], met: set[int], touched: set[i
 
 
 async def read_queue(
-    connection: Connection, query: str = QUEUE, keys: Sequence[object] | None = None
+    cache: Cache, connection: Connection, query: str = QUEUE, keys: Sequence[object] | None = None
 ) -> dict[int, dict[int, tuple[str, ...]]]:
-    """Return the claimed parents by concept and dimension, the newest first."""
+    """Return the claimed parents by concept and dimension, the newest first. Reads their words, too, for their
+    spelling."""
     by_concept: dict[int, dict[int, tuple[str, ...]]] = {}
-    for concept, dim, parent in await all_rows(connection, query + NEWEST_FIRST, keys):
+    rows = await all_rows(connection, query + NEWEST_FIRST, keys)
+    await read_missing_words(cache, connection, (word for _, _, word, _ in rows))
+    for concept, dim, _, parent in rows:
         claimed = by_concept.setdefault(concept, {})
         claimed[dim] = (*claimed.get(dim, ()), *([parent] if parent is not None else []))
     return by_concept
@@ -315,7 +318,7 @@ async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> N
 
 
 async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:
-    queued = await read_queue(connection, QUEUE + "WHERE concept_id = ANY(%s)", ids)
+    queued = await read_queue(cache, connection, QUEUE + "WHERE concept_id = ANY(%s)", ids)
     for concept_id in ids:
         cache.put_pending(concept_id, queued.get(concept_id, {}))
 

@@ -18,8 +18,6 @@ VERBS: Final = {
     "uses": "uses",
     NAMES: "is another name of",
 }
-# Dimensions in which a fact says what sort of thing its concept is; in others it gives a value.
-_NAMES_KINDS: Final = re.compile(r"(?:^|[-_.])(?:types?|kinds?|sorts?|class|category|role)$")
 # By sound, as far as the spelling shows it: an app, a user, a unit, a European one.
 _TAKES_AN: Final = re.compile(r"(?!eu|uni(?![nm])|us[aeb]|uti)[aeiou]|hour", re.IGNORECASE)
 
@@ -58,10 +56,15 @@ def tells_dimension(dimension: str, *, is_isa: bool) -> bool:
     return dimension == TYPE if is_isa else dimension in VERBS
 
 
+def gives_value(dimension: str) -> bool:
+    """True if a fact in the dimension gives a value, not a kind of its concept."""
+    return bool(find_entity_type(dimension)) and dimension not in KINDS
+
+
 def tell_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
     """Phrase a fact as prompts have it: ``kvasir runs on tyr``, ``mount has peek as its material``, ``ada is an author
     (role)``."""
-    if is_isa and find_entity_type(dimension) and dimension not in KINDS:
+    if is_isa and gives_value(dimension):
         return f"{concept} has {parent} as its {dimension}"
     told = "" if tells_dimension(dimension, is_isa=is_isa) else f" ({dimension})"
     return f"{phrase(concept, parent, dimension, is_isa=is_isa)}{told}"
@@ -70,7 +73,7 @@ def tell_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str
 def format_fact(concept: str, parent: str, dimension: str, *, is_isa: bool) -> str:
     """Phrase a fact for operators, with the dimension unless the verb implies it: ``gnommoweb is a repo [type]``,
     ``kvasir runs on turing``, ``mount has peek as its material``."""
-    if is_isa and dimension not in VERBS and not _NAMES_KINDS.search(dimension):
+    if is_isa and gives_value(dimension):
         return f"{concept} has {parent} as its {dimension}"
     fact = phrase(concept, parent, dimension, is_isa=is_isa)
     return fact if not is_isa and tells_dimension(dimension, is_isa=is_isa) else f"{fact} [{dimension}]"

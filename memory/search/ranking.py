@@ -91,7 +91,7 @@ class ForPrompt(NamedTuple):
 def least_likeness(noise: Noise, texts: int) -> float:
     """The likeness from which on a text hardly is as alike by chance. Of many chance likenesses the best one is larger,
     too: the expected maximum of N normal deviates is about sqrt(2 ln N) deviations above their mean."""
-    return noise.mean + LEAST_FACTOR * noise.deviation * sqrt(2 * log(max(texts, TEXTS_MIN)))
+    return noise.at(LEAST_FACTOR * sqrt(2 * log(max(texts, TEXTS_MIN))))
 
 
 def read_rows(rows: Iterable[Sequence[Any]]) -> Results:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from memory.domain.channels import Channel
 from memory.domain.text.tokenizer import find_words
 from memory.search.ranking import ASKS_ONLY, NO_VECTOR_WEIGHT, SHARE_WEIGHT, asks_for_list
 from memory.search.request import KINDS, Kind, SearchRequest, Types
@@ -371,12 +372,8 @@ def visible(kind: Kind, asked: Asked, *, table: str = "", is_indexed: bool = Tru
 
 def confidence(table: str = "memory") -> str:
     """SQL of a memory's confidence today: memory.semantic.store.current_confidence."""
-    categories, channels = (
-        ", ".join(f"'{each}'" for each in sorted(lasting))
-        for lasting in (consolidation.LASTING_CATEGORIES, consolidation.LASTING_CHANNELS)
-    )
     days = f"greatest(date_part('epoch', now() - {table}.last_updated) / 86400, 0)"  # extract is slow: it is numeric
     return (
-        f"CASE WHEN {table}.category IN ({categories}) OR {table}.channel IN ({channels}) THEN {table}.confidence"
-        f" ELSE {table}.confidence * exp(-{consolidation.DECAY} * {days}) END"
+        f"CASE WHEN {table}.channel = '{Channel.EXPLAINED}' THEN {table}.confidence"
+        f" * exp(-{consolidation.DECAY} * {days}) ELSE {table}.confidence END"
     )

@@ -18,7 +18,7 @@ from memory.domain.timing import is_dated
 from memory.domain.voices import corroborate
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage, Project
 from memory.semantic.domain import slots
-from memory.semantic.domain.consolidation import decay, fold_text, lasts
+from memory.semantic.domain.consolidation import decay, fades, fold_text
 from memory.semantic.domain.scope import Scope, Speaker, kind_of
 
 Action = MemoryHistory.Action
@@ -107,9 +107,8 @@ def comparable_with(memory: Memory) -> QuerySet[Memory]:
 
 
 def current_confidence(memory: Memory, now: datetime) -> float:
-    """Return the present confidence: lower each day since the last evidence, except for who somebody is, and what was
-    stated on purpose."""
-    if lasts(memory.category, memory.channel):
+    """Return the present confidence: of what only a model concluded, lower each day since the last evidence."""
+    if not fades(memory.channel):
         return memory.confidence
     return decay(memory.confidence, (now - memory.last_updated) / timedelta(days=1))
 
@@ -256,10 +255,11 @@ def dispute(older: Memory, newer: Memory, by: Change) -> None:
         )
 
 
-def keep_beside(one: Memory, other: Memory, by: Change) -> None:
-    """Keep both although they resemble each other: nobody is asked about them again until one is edited."""
+def keep_beside(one: Memory, other: Memory, by: Change, *, is_proposal: bool = False) -> None:
+    """Keep both although they resemble each other: no model is asked about them again until one is edited. With
+    ``is_proposal`` a person is asked to merge them."""
     for memory, beside in ((one, other), (other, one)):
-        change(memory, Action.KEEP, by, more={"beside": beside.pk})
+        change(memory, Action.KEEP, by, more={"beside": beside.pk} | ({"proposal": "merge"} if is_proposal else {}))
 
 
 def deprecate(memory: Memory, by: Change) -> None:

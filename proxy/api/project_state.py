@@ -53,10 +53,10 @@ async def post_state(request: ASGIRequest, said: StateIn) -> JsonResponse:
     does not exist makes it.
 
     201: new, or in the place of another (`superseded`). 200: it was so already, or it was taken back. `conflict_id`:
-    something contradicts it. `warning`: a conflict about it was open before."""
+    something contradicts it. `warning`: a conflict about it was open before. `note`: the call
+    made the project, which is closed to requests without a token."""
     caller = caller_with(request, "operator")
-    if said.value is not None:
-        await runtime.current().projects.make_for_write(caller, said.project)
+    note = await runtime.current().projects.make_for_write(caller, said.project) if said.value is not None else ""
     project = find_project(caller, said.project)
 
     def change(actor: Any) -> SettledState:
@@ -67,7 +67,7 @@ async def post_state(request: ASGIRequest, said: StateIn) -> JsonResponse:
 
     outcome = await apply_change(request, change)
     told = await sync_to_async(describe_settled)(outcome)
-    return JsonResponse(told, status=STATUS[outcome.status])
+    return JsonResponse(told | ({"note": note} if note else {}), status=STATUS[outcome.status])
 
 
 @router.get("/project/state", summary="What is settled for a project")

@@ -7,7 +7,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import JsonResponse
 from ninja import Field, Query, Router, Schema
 
-from memory.access.projects import ProjectExists, ProjectMistake, create
+from memory.access.projects import CLOSED, ProjectExists, ProjectMistake, create
 from memory.models import Project
 from proxy import runtime
 from proxy.api.changes import BadDecision, Clash, PageQuery, caller_with
@@ -38,7 +38,8 @@ async def post_project(request: ASGIRequest, said: ProjectIn) -> JsonResponse:
         raise Clash(str(mistake)) from mistake
     except ProjectMistake as mistake:
         raise BadDecision(str(mistake)) from mistake
-    return JsonResponse(project_out(project), status=201)
+    note = {} if project.is_open else {"note": CLOSED}
+    return JsonResponse(project_out(project) | note, status=201)
 
 
 @router.get("/projects", summary="The projects that one may name")

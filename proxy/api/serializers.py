@@ -12,7 +12,7 @@ from memory.models import Edge, EdgeHistory, Memory, ProjectState
 from resolution.decisions.naming import TWO_NAMES
 from resolution.decisions.sides import DisputedRow, read_rows
 from resolution.intake.in_the_way import edges_near, in_the_way
-from resolution.intake.open_claims import IN_ORDER
+from resolution.intake.open_claims import IN_ORDER, OPEN
 from resolution.models import Candidate, Claim, Conflict, ConflictMember, Decision, Run
 from resolution.views import audits, conflict_facts, conflict_list
 from resolution.views.phrases import dated, newcomer
@@ -173,6 +173,10 @@ def _conflict_out(
 def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
     """Serialize a claim that was loaded with its support."""
     existing = in_the_way(row, standing)
+    against = edge_out(existing) if existing is not None else None
+    if row.status not in OPEN and row.existing_parent is not None and not (existing and row.is_against(existing)):
+        # It was decided, and something else may stand in the slot by now.
+        against = _existing_out(row)
     return {
         "kind": "claim",
         "id": row.pk,
@@ -189,7 +193,7 @@ def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
         "evidence": row.evidence,
         "status": row.status,
         "collision_type": row.collision_type,
-        "existing": edge_out(existing) if existing is not None else None,
+        "existing": against,
         "existing_parent": row.existing_parent.token if row.existing_parent is not None else None,
         "blocking_concept": row.blocking_concept.token if row.blocking_concept is not None else None,
         "priority": row.priority,
@@ -203,6 +207,14 @@ def _claim_out(row: Any, standing: Mapping[Place, Edge]) -> dict[str, Any]:
         "created_at": row.created_at,
         "resolved_at": row.resolved_at,
     }
+
+
+def _existing_out(row: Claim) -> dict[str, Any]:
+    """Serialize what is known of the fact that a decided claim was against."""
+    parent = row.existing_parent
+    if parent is None:
+        return {}
+    return asdict(row.fact) | {"parent": parent.token, "is_isa": row.existing_is_isa, "label": parent.shown}
 
 
 def _member_out(one: DisputedRow) -> dict[str, Any]:
@@ -219,6 +231,9 @@ def _member_out(one: DisputedRow) -> dict[str, Any]:
         "is_asked": member.is_asked,
         "conflicts_with": {"kind": higher.kind, "id": higher.object_id} if higher is not None else None,
     }
+    if one.heir is not None:
+        gone = {"status": "superseded", "superseded_by": {"kind": "claim", "id": one.heir.pk}}
+        return told | _existing_out(one.heir) | ({"status": "moved"} if one.is_moved else gone)
     if isinstance(row, Edge):
         return told | edge_out(row)
     if isinstance(row, EdgeHistory):

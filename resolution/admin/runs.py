@@ -29,6 +29,7 @@ from resolution.intake.open_claims import OPEN
 from resolution.models import Decision, Run
 from resolution.resolver import run_records
 from resolution.views.conflict_list import RELATED
+from resolution.views.phrases import describe_counts
 
 PAGE = 50  # decisions
 FACTS_SHOWN = 500  # their ids are in one address
@@ -57,43 +58,6 @@ LOOKED_AT = {
     Run.Trigger.CONSOLIDATE: "memories",
     Run.Trigger.DETECT: "stories",
     Run.Trigger.UPGRADE: "memories",
-}
-# The keys of ``Run.counts``, in words.
-OUTCOMES = {
-    "update": "updated",
-    "decompose": "decomposed",
-    "relocate": "relocated",
-    "dismiss": "dismissed",
-    "quarantined": "facts put among the candidates",
-    "memories": "memories put among the candidates",
-    "memories_kept": "memories kept, for others vouch for them",
-    "restored": "facts that it had taken back, returned",
-    "names": "other names taken away",
-    "kept": "facts kept, for others vouch for them",
-    "moved": "moved",
-    "united": "held by both",
-    "collided": "in conflict",
-    "left_out": "left out",
-    "proposed": "proposed",
-    "failed": "failed",
-    "overtaken": "decided by others meanwhile",
-    "supported": "with new evidence",
-    "merged": "merged into others",
-    "disputed": "pairs in contradiction",
-    "merged_by_model": "merged by the model",
-    "disputed_by_model": "found in contradiction by the model",
-    "apart": "found different by the model",
-    "undecided": "undecided",
-    "deprecated": "too uncertain by now",
-    "extracted": "new from what was said",
-    "candidates": "new as candidates",
-    "rejected": "refused of what the model concluded",
-    "facts": "shared facts to look at",
-    "lines": "lines read",
-    "asked_reversal": "asked about what went there and back",
-    "asked_numbers": "asked about numbers",
-    "asked_opposition": "asked about opposites",
-    "asked_model": "asked by the model",
 }
 
 
@@ -146,7 +110,7 @@ class RunAdmin(ReadOnly, Page):
 
     @admin.display(description="what became of them")
     def by_outcome(self, run: Run) -> str:
-        return outcomes(run) or "-"
+        return describe_counts(run.counts) or "-"
 
     @admin.display(description="cost", ordering="cost")
     def price(self, run: Run) -> str:
@@ -244,18 +208,13 @@ def describe_run(run: Run) -> dict[str, Any]:
         "is_awaited": is_running and run.alive_at == run.started_at,
         "is_silent": is_running and run.alive_at < now - run_records.DEAD_AFTER,
         "total": max(run.conflicts_total, run.conflicts_seen),
-        "outcomes": outcomes(run),
+        "outcomes": describe_counts(run.counts),
         "price": price(run),
         "started": f"{WAYS[Run.Trigger(run.trigger)]}{f' by {run.actor}' if run.actor else ''}",
         "age": ago(run.started_at),
         "took": format_duration(((run.ended_at or now) - run.started_at).total_seconds()),
         "note": run.note.splitlines(),
     }
-
-
-def outcomes(run: Run) -> str:
-    """Return the counts in words, such as "3 updated, 1 failed"."""
-    return ", ".join(f"{run.counts[name]:,} {words}" for name, words in OUTCOMES.items() if run.counts.get(name))
 
 
 def price(run: Run) -> str:

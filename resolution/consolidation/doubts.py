@@ -9,7 +9,6 @@ from memory import llm
 from memory.domain.timing import describe_time
 from memory.models import LanguageModel, LlmCall, Memory, MemoryHistory
 from memory.semantic import store
-from memory.semantic.domain.consolidation import LASTING_CHANNELS
 from memory.semantic.store import Action
 from resolution.consolidation.inventory import find_memories
 from resolution.domain.memory_prompt import PairVerdict, QuotedMemory, build_question, read_verdicts
@@ -35,23 +34,31 @@ class Doubts:
     def add(self, pair: MemoryPair, *, is_opposed: bool) -> None:
         one, other = pair
         doubted = self.opposed if is_opposed else self.alike
-        # Disputed memories wait for a person, and no model may remove what people wrote on purpose.
-        is_for_people = any(each.is_disputed for each in pair) or all(each.channel in LASTING_CHANNELS for each in pair)
-        if not is_for_people and other.pk not in self._kept[one.pk] and len(doubted) < COLLECTED_MAX:
+        is_disputed = any(each.is_disputed for each in pair)  # then they wait for a person
+        if not is_disputed and other.pk not in self._kept[one.pk] and len(doubted) < COLLECTED_MAX:
             doubted.append(pair)
 
 
-def find_kept() -> defaultdict[int, set[int]]:
-    """Return, for each memory, those that a model decided to keep beside it."""
+def find_kept() -> defaultdict[int, dict[int, bool]]:
+    """Return, for each memory, those that were kept beside it, and whether a model proposes to merge the two."""
     history = MemoryHistory.objects.filter(action__in=(Action.KEEP, Action.EDIT, Action.UNDO)).order_by("id")
-    kept: defaultdict[int, set[int]] = defaultdict(set)
-    for memory, action, beside in history.values_list("memory_id", "action", "after__beside").iterator():
+    names = ("memory_id", "action", "after__beside", "after__proposal")
+    kept: defaultdict[int, dict[int, bool]] = defaultdict(dict)
+    for memory, action, beside, proposal in history.values_list(*names).iterator():
         if action == Action.KEEP:
-            kept[memory].add(beside)
+            kept[memory][beside] = proposal is not None
         else:
             for other in kept.pop(memory, ()):
-                kept[other].discard(memory)
+                kept[other].pop(memory, None)
     return kept
+
+
+def find_proposed() -> dict[int, list[int]]:
+    """Return, for each memory, those that a model proposes to merge with it, as far as both are still active."""
+    proposed = {key: [other for other, is_open in beside.items() if is_open] for key, beside in find_kept().items()}
+    active = set(find_memories().filter(pk__in=proposed, is_disputed=False).values_list("pk", flat=True))
+    found = {key: [other for other in beside if other in active] for key, beside in proposed.items() if key in active}
+    return {key: beside for key, beside in found.items() if beside}
 
 
 def find_open(pairs: Sequence[MemoryPair]) -> list[MemoryPair]:

@@ -35,13 +35,13 @@ from memory.models import (
 )
 from memory.search.ranking import asks_only
 from memory.semantic import nearness, store
-from memory.semantic.domain.consolidation import NEAR_COSINE, says_same
+from memory.semantic.domain.consolidation import KNOWN_NEAR, says_same
 from memory.semantic.domain.episodes import cut_out
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.domain.slots import find_slots
 from memory.semantic.rivals import find_rivals, lock_places
 from memory.semantic.store import Change, Draft, Status
-from memory.semantic.vectors import embedders, schema
+from memory.semantic.vectors import embedders
 from memory.settings.registry import Tuning
 from resolution.consolidation.inventory import connect
 from resolution.domain.extraction_prompt import Conclusion, QuotedMessage, build_question, read_conclusions
@@ -50,7 +50,7 @@ from resolution.models import Run
 from resolution.resolver import run_records
 
 ACTOR: Final = "consolidation"
-RELATED_COSINE: Final = 0.6  # at which messages count as about the same thing
+RELATED: Final = 7.0  # deviations above noise at which messages count as about the same thing
 NEW_AGE: Final = timedelta(days=7)  # older messages are skipped, even if no run has reached them
 NEW_MAX: Final = 300  # messages of one speaker, newest first
 EARLIER_MAX: Final = 2_000  # messages that the new ones are compared with
@@ -101,11 +101,6 @@ class Extraction:
     def work(self, on_progress: Callable[[], None]) -> None:
         tuning = Config.tuning()
         ExtractionMark.objects.filter(at__lt=timezone.now() - timedelta(days=tuning.episode_days)).delete()
-        if not schema.has_tables() or not Embedder.objects.filter(is_current=True, dimensions__isnull=False).exists():
-            self.notes.append(
-                "Nothing new was concluded from what was said: without vectors nobody knows what is related."
-            )
-            return
         calls = 0
         for due in find_due(tuning):
             if calls == tuning.extraction_max_calls:
@@ -249,7 +244,7 @@ def choose_groups(due: DueSpeaker) -> MessageGroups:
     behind = MemoryLineage.objects.filter(kind=MemoryLineage.Kind.EPISODE, row__in=told)
     remembered = set(behind.values_list("row", flat=True))
     new = [key for key in told if key > due.after and key not in remembered][:NEW_MAX]
-    near = nearness.find_near_episodes(nearness.load_vectors("episode", new), told, RELATED_COSINE)
+    near = nearness.find_near_episodes(nearness.load_vectors("episode", new), told, RELATED)
     groups = [sorted(group, reverse=True)[:GROUP_MAX] for group in connect(pair for pair in near if len({*pair}) == 2)]
     chosen: MessageGroups = []
     room = PROMPT_MAX
@@ -284,7 +279,7 @@ def judge(draft: Draft, by: Change, vector: Sequence[float]) -> Memory.Status | 
     if store.find_same(draft.scope, draft.text):
         return None
     seen = store.visible_to(draft.scope)
-    near = seen.filter(pk__in=nearness.find_near_memories(seen, vector, NEAR_COSINE) if any(vector) else [])
+    near = seen.filter(pk__in=nearness.find_near_memories(seen, vector, KNOWN_NEAR) if any(vector) else [])
     is_opposed = False
     for memory in near.defer("lexemes"):
         if says_same(draft.text, memory.text) or find_opposition(draft.text, memory.text) is None:

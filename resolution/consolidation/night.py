@@ -95,11 +95,11 @@ def describe_lack() -> str:
     """Return the reason why texts cannot be compared by meaning, or "" if they can."""
     if not schema.has_tables():
         lack = schema.describe_lack(schema.find_extension())
-    elif not Embedder.objects.filter(is_current=True, dimensions__isnull=False).exists():
-        lack = "Nothing has a vector yet"
+    elif not Embedder.objects.filter(is_current=True, noise_deviation__isnull=False).exists():
+        lack = "There is no calibrated embedder"
     else:
         return ""
-    return f"{lack}: no evidence was looked for, and only memories with almost the same words were merged."
+    return f"{lack}: only memories with almost the same words were compared, and nothing was concluded."
 
 
 class Night:
@@ -118,7 +118,7 @@ class Night:
         self.is_comparing = not describe_lack()
 
     def work(self) -> None:
-        if self.model is not None:
+        if self.model is not None and self.is_comparing:
             self.extract(self.model)
         total = inventory.find_memories().count()
         run_records.note_progress(self.run, conflicts_total=total)
@@ -157,7 +157,7 @@ class Night:
         since = min(memory.last_updated for memory in memories.values())
         found: dict[int, dict[int, datetime]] = defaultdict(dict)
         for episodes in inventory.in_chunks(inventory.find_own_words(project, since)):
-            near = nearness.find_near_episodes(vectors, list(episodes), rules.EVIDENCE_COSINE)
+            near = nearness.find_near_episodes(vectors, list(episodes), rules.EVIDENCE_NEAR)
             pairs = [
                 (memories[key], episodes[said])
                 for key, said in near
@@ -183,7 +183,7 @@ class Night:
         """Compare memories that could be duplicates: those of one project and category and, if personal, of one
         speaker."""
         if self.is_comparing:
-            pairs = list(nearness.find_near_pairs(list(group), rules.NEAR_COSINE))
+            pairs = nearness.find_near_pairs(list(group), rules.NEAR)
         else:
             pairs = inventory.find_same_words(group.values())
         same: list[tuple[int, int]] = []
@@ -270,20 +270,21 @@ class Night:
 
     def merge_judged(self, judged: set[frozenset[int]], *memories: Memory) -> None:
         """Merge the memories into the one from the strongest channel with the highest confidence. Only those merge that
-        the model judged to say the same as that one."""
+        the model judged to say the same as that one and that a model concluded; the others are proposed to people."""
         order = sorted(
             (memory for memory in memories if not memory.is_disputed),
             key=lambda each: (STRONGEST_FIRST.index(Channel(each.channel)), -self.sureness_of(each), each.pk),
         )
         winner, *others = order or memories
-        losers = [
-            each
-            for each in others
-            if frozenset((winner.pk, each.pk)) in judged and each.channel not in rules.LASTING_CHANNELS
-        ]
-        if losers and order:
-            self.unite(winner, losers, self.by_model(PairVerdict.MERGE))
+        same = [each for each in others if frozenset((winner.pk, each.pk)) in judged] if order else []
+        by = self.by_model(PairVerdict.MERGE)
+        if losers := [each for each in same if rules.fades(each.channel)]:
+            self.unite(winner, losers, by)
             self.counts["merged_by_model"] += len(losers)
+        for each in same:
+            if each not in losers:
+                store.keep_beside(winner, each, by, is_proposal=True)
+                self.counts["proposed"] += 1
 
     def by_model(self, verdict: PairVerdict) -> Change:
         return self.because(f"{self.model} decided {verdict}")
@@ -295,7 +296,7 @@ class Night:
 
     def has_faded(self, memory: Memory) -> bool:
         """True if the confidence has decayed below the limit. Disputed memories never fade: they wait for a person."""
-        may_fade = rules.may_fade(memory.channel, memory.evidence_count) and not memory.is_disputed
+        may_fade = rules.fades(memory.channel) and not memory.is_disputed
         return may_fade and self.sureness_of(memory) < rules.DEPRECATED_BELOW
 
     def deprecate(self, memory: Memory) -> None:

@@ -51,10 +51,13 @@ RELATED: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class DisputedRow:
-    """A member and the row it refers to, or None if that is gone."""
+    """A member and the row it refers to, or None if that is gone. ``heir``: the decided claim by which a fact gave way
+    or, with ``is_moved``, went to another slot."""
 
     member: ConflictMember
     row: Any
+    heir: Claim | None = None
+    is_moved: bool = False
 
     @property
     def holds(self) -> bool:
@@ -95,7 +98,7 @@ class DisputedRow:
         if isinstance(self.row, Claim) and not self.row.is_retraction:
             return self.row.incoming
         if isinstance(self.row, EdgeHistory) and self.row.after is not None:
-            return TripleIds(*(self.row.after[name] for name in ("concept_id", "dim_id", "parent_id")))
+            return read_ids(self.row.after)
         return None
 
     @property
@@ -155,19 +158,45 @@ def read_rows(members: Collection[ConflictMember], *, is_locked: bool = False) -
 
 
 def _read_standing(rows: Sequence[DisputedRow], *, is_locked: bool) -> list[DisputedRow]:
-    """Return the facts that block claims but are not members themselves."""
-    known = {(one.member.conflict_id, one.row.pk) for one in rows if isinstance(one.row, Edge)}
+    """Return the facts that claims dispute and that are not members themselves; of a decided claim the fact that it
+    was against, even if that has given way."""
+    known = {(one.member.conflict_id, one.member.kind, one.member.object_id) for one in rows}
     disputing = [one for one in rows if isinstance(one.row, Claim)]
     edges = edges_near([one.row for one in disputing], is_locked=is_locked) if disputing else {}
+    gone = find_gone([one.row for one in disputing if not one.waits])
     standing = []
     for one in disputing:
-        edge = in_the_way(one.row, edges)
-        if edge is not None and (key := (one.member.conflict_id, edge.pk)) not in known:
+        edge, claim = in_the_way(one.row, edges), one.row
+        member = ConflictMember(conflict_id=one.member.conflict_id, trust=2)
+        if edge is not None and (one.waits or claim.is_against(edge)):
+            member.kind, member.object_id, member.support = Kind.EDGE, edge.pk, [[edge.agent, edge.channel]]
+            found = DisputedRow(member, edge)
+        elif not one.waits and (change := gone.get(claim.existing)) is not None:
+            member.kind, member.object_id, member.text = Kind.EDGE_HISTORY, change.pk, claim.existing_words
+            before = change.before or {}
+            member.support = [[before["agent"], before["channel"]]]
+            found = DisputedRow(member, None, claim, is_moved=change.action == EdgeHistory.Action.MOVE)
+        else:
+            continue
+        if (key := (member.conflict_id, member.kind, member.object_id)) not in known:
             known.add(key)
-            support = [[edge.agent, edge.channel]]
-            member = ConflictMember(conflict_id=key[0], kind=Kind.EDGE, object_id=edge.pk, trust=2, support=support)
-            standing.append(DisputedRow(member, edge))
+            standing.append(found)
     return standing
+
+
+def find_gone(decided: Sequence[Claim]) -> dict[TripleIds, EdgeHistory]:
+    """Return the changes by which the facts that these claims were against gave way, by their triples."""
+    wanted = {claim.existing for claim in decided if claim.existing is not None}
+    if not wanted:
+        return {}
+    rows = EdgeHistory.objects.filter(concept_id__in={ids.concept_id for ids in wanted}, before__isnull=False)
+    # The last change of a fact that is gone is the one by which it went.
+    found = {read_ids(row.before or {}): row for row in rows.exclude(action=EdgeHistory.Action.CONFIRM).order_by("id")}
+    return {ids: row for ids, row in found.items() if ids in wanted}
+
+
+def read_ids(snapshot: Mapping[str, Any]) -> TripleIds:
+    return TripleIds(*(snapshot[name] for name in ("concept_id", "dim_id", "parent_id")))
 
 
 def is_rival(one: DisputedRow, winner: DisputedRow) -> bool:

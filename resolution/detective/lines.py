@@ -15,6 +15,7 @@ from memory.models import EdgeHistory, Memory, Project, ProjectState, Source
 from memory.semantic.domain.consolidation import read_words
 from resolution.domain.story import DECISION, StoryLine, StoryRow, carries
 from resolution.models import Decision
+from resolution.views.phrases import describe_decision
 
 MEMORY_TOLD: Final = [Memory.Status.ACTIVE.value, Memory.Status.SUPERSEDED.value, Memory.Status.INVALID.value]
 STATE_TOLD: Final = [ProjectState.Status.ACTIVE.value, ProjectState.Status.SUPERSEDED.value]
@@ -31,6 +32,7 @@ NAMES_MAX: Final = 200  # words of a text that may name concepts
 # The fact that a row placed is the current one if no later row of its slot placed it.
 EDGE_LINES: Final = """
     SELECT h.id, h.at, h.action, concept.token, dim.token, parent.token,
+        coalesce(nullif(concept.label, ''), concept.token), coalesce(nullif(parent.label, ''), parent.token),
         ((coalesce(h.after, h.before))->>'is_isa')::bool, h.after IS NULL, h.actor, h.source, h.channel,
         h.conversation, h.reason, stands.edge_id, coalesce(dimension.is_additive, false)
     FROM edge_history AS h
@@ -67,7 +69,8 @@ def load_edge_lines(ids: Sequence[int]) -> list[StoryLine]:
 
 
 def tell_edge(
-    key: int, at: Any, action: str, concept: str, dim: str, parent: str, is_isa: bool, is_gone: bool,
+    key: int, at: Any, action: str, concept: str, dim: str, parent: str, subject: str, value: str, is_isa: bool,
+    is_gone: bool,
     actor: str, source: str, channel: str, conversation: Any, reason: str, edge_id: int | None, is_additive: bool,
 ) -> StoryLine:  # fmt: skip
     is_decided = source in (Source.OPERATOR, Source.FESTINGER) or action == EdgeHistory.Action.UNDO
@@ -75,7 +78,7 @@ def tell_edge(
         StoryRow("edge_history", key),
         at,
         "fact",
-        format_fact(concept, parent, dim, is_isa=is_isa),
+        format_fact(subject, value, dim, is_isa=is_isa),
         ending="" if edge_id is not None else "taken back" if is_gone else "replaced",
         slot=f"{concept} [{dim}]",
         value="" if is_gone or is_additive else parent,
@@ -89,7 +92,7 @@ def tell_edge(
 
 
 def tell_memory(memory: Memory) -> StoryLine:
-    owner = "/".join(filter(None, (memory.agent, memory.person))) if memory.is_personal else ""
+    owner = name_owner(memory)
     slot = f"{memory.category}: {memory.slot}" if memory.slot else ""
     return StoryLine(
         StoryRow("memory", memory.pk),
@@ -105,6 +108,11 @@ def tell_memory(memory: Memory) -> StoryLine:
         conversation=bytes(memory.conversation or b""),
         settles=memory.channel == Channel.OPERATOR,
     )
+
+
+def name_owner(memory: Memory) -> str:
+    """Return the speaker whom alone the memory concerns, "" if it concerns all."""
+    return "/".join(filter(None, (memory.agent, memory.person))) if memory.is_personal else ""
 
 
 def tell_state(state: ProjectState) -> StoryLine:
@@ -140,15 +148,29 @@ def load_decisions(project: Project | None) -> list[StoryLine]:
         words = [str(claim.concept), str(claim.dim)] if claim is not None else []
         has_name = any(carries(word, slug) for word in words for slug in slugs)
         if claim is None or has_name == (project is not None):
-            found.append(tell_decision(decision))
-    return found
+            found.append(decision)
+    about = {decision.pk: [key for kind, key in decision.list_members() if kind == "memory"] for decision in found}
+    personal = Memory.objects.filter(pk__in=[key for keys in about.values() for key in keys], is_personal=True)
+    owners = {memory.pk: name_owner(memory) for memory in personal.only("agent", "person", "is_personal")}
+    return [tell_decision(each, next(filter(None, map(owners.get, about[each.pk])), "")) for each in found]
 
 
-def tell_decision(decision: Decision) -> StoryLine:
+def tell_decision(decision: Decision, owner: str = "") -> StoryLine:
+    """Tell what was decided: the question, with the answer before it, then what became of what. ``owner``: whom it
+    concerns, "" if it concerns all."""
+    question = decision.conflict.question if decision.conflict is not None else ""
+    if answer := decision.arguments.get("answer", ""):
+        question = f"{answer}: {question}"
+    told = describe_decision(decision.kind, decision.arguments, decision.claim).removeprefix(f"Answered {answer}: ")
     reason = f" Reason: {decision.reason}" if decision.reason else ""
-    about = f"{decision.get_kind_display()}: {decision.claim or decision.conflict}."
     return StoryLine(
-        StoryRow(DECISION, decision.pk), decision.at, "decided", about + reason, speaker=decision.actor, settles=True
+        StoryRow(DECISION, decision.pk),
+        decision.at,
+        f"decided, of {owner}" if owner else "decided",
+        f"{question} {told}.{reason}".strip(),
+        owner=owner,
+        speaker=decision.actor,
+        settles=True,
     )
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from memory import llm
 from memory.models import Config, LanguageModel, LlmCall, Project
 from memory.semantic import nearness
-from memory.semantic.domain.consolidation import NEAR_COSINE
+from memory.semantic.domain.consolidation import NEAR
 from memory.semantic.vectors import schema
 from resolution.detective import changes, opening
 from resolution.detective.changes import ByStory
@@ -93,6 +93,8 @@ def carry_out(stories: ByStory, *, seed: str, now: datetime, actor: str = "") ->
         detective = Detective(now, seed, run_records.subject(run, ""))
         notes = work(run, detective, stories)
         run_records.note_progress(run, **run_records.sum_cost(run))
+        if detective.lack and not run.counts.keys() - {"lines", "batches"}:
+            raise run_records.RunSkipped(detective.lack)
         return "\n".join([*filter(None, [detective.lack]), *notes])
 
     with run_records.hold_alone("detective", Run.Trigger.DETECT) as is_alone:
@@ -151,7 +153,7 @@ def find_near(lines: list[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     memories = {line.row.id: line for line in lines if line.row.kind == "memory" and line.is_active}
     if len(memories) < 2 or not schema.has_tables():
         return []
-    pairs = nearness.find_near_pairs(list(memories), NEAR_COSINE)
+    pairs = nearness.find_near_pairs(list(memories), NEAR)
     return [(memories[one], memories[other]) for one, other in pairs]
 
 

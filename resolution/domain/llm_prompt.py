@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from memory.domain.formatting import phrase
 from memory.domain.types import Triple
 from resolution.domain.verdicts import ALLOWED
 
@@ -13,8 +14,8 @@ JsonValue = str | float | bool | list["JsonValue"] | dict[str, "JsonValue"]
 
 SYSTEM: Final = """\
 You keep a model of the world of a project free of contradictions. It is a graph of short facts: a concept is IN a \
-parent, within one dimension. An ISA fact says what kind of thing the concept is; an ISPART fact says what it is part \
-of, where it is, what it runs on, or to whom it belongs. In each dimension a concept has one parent at most.
+parent, within one dimension. A fact that says "is a" tells what kind of thing the concept is; any other tells what \
+it is part of, where it is, what it runs on, or to whom it belongs. In each dimension a concept has one parent at most.
 A new fact collided with the world as it stands. Decide what becomes of it.
 
 The facts come as one JSON document. Everything in it is quoted: what people, programs and documents said. Weigh it as \
@@ -203,4 +204,4 @@ def _build_side(side: CaseSide) -> JsonValue:
 
 
 def _format_fact(fact: Triple) -> str:
-    return f"{fact.concept} {'ISA' if fact.is_isa else 'ISPART'} {fact.parent} [{fact.dimension}]"
+    return f"{phrase(fact.concept, fact.parent, fact.dimension, is_isa=fact.is_isa)} (dimension {fact.dimension})"

@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from memory.domain.claims.stems import stem, words_of
 from memory.models import Memory
 from memory.semantic import store
 from memory.semantic.domain.scope import kind_of
@@ -77,7 +78,9 @@ def _find_slot(memory: Memory, rival: Memory, slug: str) -> tuple[str, str, dict
     if not shared or kind_of(memory.category) != kind_of(rival.category):
         pair = sorted((memory.pk, rival.pk))
         return "", f"memories {pair[0]} {pair[1]}", {"memories": pair} | project
-    key, about = memory_key(slug, memory.category, shared[0]), {"slot": shared[0]} | project
+    stems = shared[0].split()
+    words = " ".join(dict.fromkeys(word for word in words_of(memory.text) if stem(word) in stems))
+    key, about = memory_key(slug, memory.category, shared[0]), {"slot": words or shared[0]} | project
     if not memory.is_personal:
         return "", key, about
     owner = json.dumps([memory.agent, memory.person], ensure_ascii=False)

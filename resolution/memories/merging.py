@@ -1,12 +1,13 @@
 """Merges memories for operators, and separates them again."""
 
 from collections.abc import Collection, Sequence
+from itertools import combinations
 
 from django.db.models import Q, QuerySet
 
 from memory.db.transactions import in_transaction
 from memory.models import Memory, MemoryHistory
-from memory.semantic import uniting
+from memory.semantic import store, uniting
 from memory.semantic.store import Status
 from resolution.actors import Actor
 from resolution.errors import InvalidDecision, Outdated, UnknownId
@@ -32,6 +33,13 @@ def merge(winner_id: int, ids: Collection[int], actor: Actor, reason: str = "") 
     uniting.merge(winner, [*rows.values()], change_by(actor, reason))
     settle_memories([winner.pk, *rows])
     return winner, winner.history.filter(action=MemoryHistory.Action.MERGE).latest("id")
+
+
+@in_transaction
+def keep_apart(ids: Collection[int], actor: Actor, reason: str = "") -> None:
+    """Keep the memories beside each other: nobody is asked again to merge them until one is edited."""
+    for one, other in combinations(_lock(Q(pk__in=ids)), 2):
+        store.keep_beside(one, other, change_by(actor, reason))
 
 
 @in_transaction

@@ -12,7 +12,7 @@ from django.urls import reverse
 from memory.domain.formatting import format_fact
 from memory.domain.types import Slot, Triple, TripleIds
 from memory.graph.store import Attribution
-from memory.models import Soas, Source
+from memory.models import Edge, Soas, Source
 from memory.models.graph import CHANNELS, IS_CHANNEL
 
 
@@ -320,6 +320,22 @@ class Claim(models.Model):
     @property
     def fact(self) -> Triple:
         return Triple(self.concept.token, self.incoming_parent.token, self.dim.token, self.incoming_is_isa)
+
+    @property
+    def existing(self) -> TripleIds | None:
+        """The fact that it collided with in its slot; None for a cycle."""
+        return self.incoming._replace(parent_id=self.existing_parent_id) if self.existing_parent_id else None
+
+    @property
+    def existing_words(self) -> str:
+        """The fact that it collided with in words, as far as the queue knows it."""
+        if self.existing_parent is None:
+            return f"a fact about {self.blocking_concept or self.incoming_parent} [{self.dim}]"
+        return format_fact(self.concept.shown, self.existing_parent.shown, self.dim.token, is_isa=self.existing_is_isa)
+
+    def is_against(self, edge: Edge) -> bool:
+        """True if this is the fact that it collided with."""
+        return edge.concept_id == self.blocking_concept_id or edge.parent_id == self.existing_parent_id
 
     @property
     def is_retraction(self) -> bool:

@@ -174,6 +174,11 @@ class Decision(models.Model):
         memory = f"memory {self.arguments['memory']}" if "memory" in self.arguments else ""
         return f"{self.kind}: {self.claim or self.conflict or memory or self.arguments.get('concept')}"
 
+    def list_members(self) -> list[tuple[str, int]]:
+        """Return the kind and id of the members that a decision about a whole conflict names."""
+        named = [self.arguments.get("winner"), *self.arguments.get("superseded", ()), *self.arguments.get("others", ())]
+        return [(one["kind"], one["id"]) for one in named if one]
+
 
 class DecidedTriple(models.Model):
     """A ruling about a triple. Stating the triple again changes nothing, unless another agent with a token states it,

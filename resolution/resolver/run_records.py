@@ -38,6 +38,10 @@ class AlreadyRunning(Exception):
         self.run = run
 
 
+class RunSkipped(Exception):
+    """Nothing could be done. The message says why."""
+
+
 class RunLost(Exception):
     """The run was closed while it was in progress: its process must stop."""
 
@@ -146,12 +150,15 @@ def hold_alone(job: str, trigger: Run.Trigger) -> Iterator[bool]:
 
 
 def carry_out(trigger: Run.Trigger, actor: str, work: Callable[[Run], str], *, done: str) -> Run:
-    """Create a run, carry it out and close it. The caller holds the job alone. ``work`` returns the run's note;
-    ``done`` is the past participle for the note of a failed run."""
+    """Create a run, carry it out and close it. The caller holds the job alone. ``work`` returns the run's note, or
+    raises RunSkipped; ``done`` is the past participle for the note of a failed run."""
     run = Run.objects.create(trigger=trigger, actor=actor[:ACTOR_MAX], mode="")
     try:
         with keep_alive(run):
             note = work(run)
+    except RunSkipped as reason:
+        close(run, Run.Status.SKIPPED, str(reason))
+        return run
     except Exception as error:
         close(run, Run.Status.FAILED, f"{type(error).__name__}; what it had {done} until then stays.")
         raise
@@ -201,5 +208,5 @@ def _prefix(run: Run) -> str:
 
 def _log(run: Run) -> None:
     first_note = run.note.partition("\n")[0]
-    facts = {"run": run.pk, "trigger": run.trigger, "status": run.status, "conflicts": run.conflicts_seen}
+    facts = {"run": run.pk, "trigger": run.trigger, "status": run.status, "seen": run.conflicts_seen}
     logger.info("resolution.run", extra={**facts, **run.counts, "note": first_note})

@@ -11,7 +11,6 @@ from resolution.domain.verdicts import classify_collision
 from resolution.models import CollisionType
 from resolution.transfer.interchange import format_header, format_line
 from resolution.transfer.lines import mask_said
-from resolution.transfer.report import ReportProgress, ignore_progress
 
 LINES_AT_ONCE: Final = 500  # about 100 kB
 
@@ -152,7 +151,7 @@ Extent = Literal["graph", "memories", "episodes"]
 PARTS: Final = {"graph": GRAPH, "memories": (*GRAPH, *REMEMBERED), "episodes": (*GRAPH, *SAID)}
 
 
-def export(progress: ReportProgress = ignore_progress, *, extent: Extent = "memories") -> Iterator[bytes]:
+def export(*, extent: Extent = "memories") -> Iterator[bytes]:
     """Yield the file, some hundred lines at a time. Concurrent writes are not in it. The transaction stays open until
     the last part is taken."""
     parts = PARTS[extent]
@@ -165,14 +164,11 @@ def export(progress: ReportProgress = ignore_progress, *, extent: Extent = "memo
             cursor.execute(f"SELECT {lengths}")
             counts = dict(zip((name for name, *_ in parts), cursor.fetchone(), strict=True))
         yield format_header(counts)
-        done, total = 0, sum(counts.values())
         for _, kind, query in parts:
             with connection.chunked_cursor() as cursor:
                 cursor.execute(query)
                 while rows := cursor.fetchmany(LINES_AT_ONCE):
                     yield b"".join(format_line(kind, READ[kind](row) if kind in READ else row) for row in rows)
-                    done += len(rows)
-                    progress("Writing", done, total)
 
 
 def _turn(row: tuple[Any, ...]) -> list[Any]:

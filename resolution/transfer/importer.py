@@ -91,14 +91,13 @@ class ImportRefused(Exception):
 def preview(
     file: BinaryIO,
     differences: Differences = "queue",
-    progress: ReportProgress = ignore_progress,
     may: Callable[[str], bool] = lambda _: True,
 ) -> Report:
     """Return the report of an import without the invalid lines. Raises UnreadableFile, and NotPermitted if the report
     would reveal what the account may not view."""
     by = Attribution("", Source.OPERATOR, 1.0, timezone.now(), role=IMPORTED)
     with transaction.atomic():
-        contents = Contents(file, progress)
+        contents = Contents(file, ignore_progress)
         if missing := sorted(right for right in contents.rights if ".view_" in right and not may(right)):
             raise NotPermitted(missing)
         tables = TABLES | (TABLES_OF_MEMORIES if contents.holds_memories else {})
@@ -108,7 +107,7 @@ def preview(
                 (columns,) = cursor.fetchone()
                 key = "edge_id" if table == "urd" else "id"
                 cursor.execute(COPY.format(table=table, rows=rows, key=key, columns=columns))
-        _write(contents, by, differences, progress, is_preview=True)
+        _write(contents, by, differences, ignore_progress, is_preview=True)
         transaction.set_rollback(True)  # includes the added words
     return contents.report
 

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet, Value
 from memory.models import Soas
 from resolution.models import Claim, CollisionType, Conflict, ConflictMember, Decision
 from resolution.models.conflicts import ABOUT, SAYS, Unjoined
-from resolution.views.phrases import newcomer, what_stood
+from resolution.views.phrases import newcomer
 
 # A row's name in answers, such as memory:5.
 REFERENCE: Final = re.compile(rf"({'|'.join(ConflictMember.Kind.values)}):(\d{{1,18}})")
@@ -50,4 +50,4 @@ def describe_supersession(decision: Decision) -> dict[str, Any]:
         return {"winner": decision.arguments.get("winner"), "superseded": decision.arguments["superseded"]}
     claim = decision.claim
     winner = {"kind": "claim", "id": claim.pk, "text": newcomer(claim)}
-    return {"winner": winner, "superseded": [{"kind": "edge", "id": None, "text": what_stood(claim)}]}
+    return {"winner": winner, "superseded": [{"kind": "edge", "id": None, "text": claim.existing_words}]}

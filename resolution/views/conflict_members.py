@@ -1,6 +1,6 @@
 """A conflict in words: its members (highest layer first), the evidence for each, and the history around them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
@@ -27,6 +27,7 @@ from resolution.views.phrases import (
     describe_proposal,
     existing_side,
     incoming_side,
+    join_alternatives,
     names_in,
     percent,
     quote,
@@ -41,7 +42,8 @@ KEYS: Final = "123456789"  # keyboard shortcuts of the desk
 
 @dataclass(frozen=True, slots=True)
 class MemberInWords:
-    """A member. ``key`` identifies it in forms. ``then`` is its text when it became a member, if that has changed."""
+    """A member. ``key`` identifies it in forms. ``then`` is its text when it became a member, if that has changed.
+    ``disagrees``: False if it had given way before the conflict was decided."""
 
     key: str
     layer: str
@@ -59,6 +61,7 @@ class MemberInWords:
     page: str = ""
     quotes: tuple[Quote, ...] = ()
     shortcut: str = ""
+    disagrees: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +78,10 @@ class WholeConflict:
 
     @property
     def title(self) -> str:
-        """The slot; the question without its explanation, which repeats the members; or two of the members."""
-        if self.claim is not None:
-            return str(self.conflict)
+        """The question without its explanation, which repeats the members; or the members that disagree."""
         asked, mark, _ = self.conflict.question.partition("? ")
-        return asked + mark.strip() or " or ".join(member.words.rstrip(".") for member in self.members[:2])
+        members = [member for member in self.members if member.disagrees][:IN_LIST]
+        return asked + mark.strip() or join_alternatives(member.words for member in members)
 
     @property
     def is_open(self) -> bool:
@@ -166,14 +168,21 @@ def _describe(
     may_win = (one for one in rows if one.row is not None and (one.waits or not isinstance(one.row, Claim)))
     winners = list(may_win) if not conflict.question else []
     shortcuts = dict(zip((one.member.pk for one in winners), KEYS, strict=False))
+    decided = conflict.resolution if isinstance(conflict.resolution, dict) else {}
+    named = [decided.get("winner"), *decided.get("superseded", ()), *decided.get("dismissed", ())]
+    sides = {f"{one['kind']}:{one['id']}" for one in named if one}
+    sides |= {_key_of(one) for one in rows if one.holds or isinstance(one.row, Claim) or one.heir is not None}
+    sides = sides if len(sides) > 1 else {_key_of(one) for one in rows}
     members = [
-        _put_in_words(one, texts, (quotes or {}).get(_key_of(one), ()), shortcuts.get(one.member.pk, ""))
+        _put_in_words(one, texts, (quotes or {}).get(_key_of(one), ()), shortcuts.get(one.member.pk, ""), sides)
         for one in rows
     ]
     return WholeConflict(conflict, members, seal, **more)
 
 
-def _put_in_words(one: DisputedRow, texts: Mapping[int, str], quotes: Iterable[Quote], shortcut: str) -> MemberInWords:
+def _put_in_words(
+    one: DisputedRow, texts: Mapping[int, str], quotes: Iterable[Quote], shortcut: str, sides: Collection[str]
+) -> MemberInWords:
     member, row = one.member, one.row
     agents = (agent for agent, _ in member.support)
     own = getattr(row, "agent", getattr(row, "actor", ""))
@@ -213,6 +222,7 @@ def _put_in_words(one: DisputedRow, texts: Mapping[int, str], quotes: Iterable[Q
         against=texts.get(member.conflicts_with_id or 0, ""),
         quotes=tuple(quotes),
         shortcut=shortcut,
+        disagrees=_key_of(one) in sides,
         **told,
     )
 
@@ -225,7 +235,7 @@ def _name_state(one: DisputedRow) -> str:
     if one.holds:
         return "holds"
     if one.row is None:
-        return "is gone"
+        return "moved" if one.is_moved else "superseded" if one.heir is not None else "is gone"
     if isinstance(one.row, Claim):
         return "claimed" if one.waits else f"claimed, {one.row.get_status_display()}"
     return "is history" if isinstance(one.row, EdgeHistory) else f"holds no longer: {one.row.get_status_display()}"

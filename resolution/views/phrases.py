@@ -1,8 +1,9 @@
 """Describes conflicts, facts and decisions in words, for operators."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any, Final
 
 from django.utils import timezone
@@ -28,6 +29,49 @@ WAYS: Final = {
 
 # The actions that are statements. Moving a fact or putting it back is not.
 STATING: Final = (EdgeHistory.Action.INSERT, EdgeHistory.Action.CONFIRM, EdgeHistory.Action.SUPERSEDE)
+
+# The keys of ``Run.counts``, in words.
+OUTCOMES: Final = {
+    "update": "updated",
+    "decompose": "decomposed",
+    "relocate": "relocated",
+    "dismiss": "dismissed",
+    "quarantined": "facts put among the candidates",
+    "memories": "memories put among the candidates",
+    "memories_kept": "memories kept, for others vouch for them",
+    "restored": "facts that it had taken back, returned",
+    "names": "other names taken away",
+    "kept": "facts kept, for others vouch for them",
+    "moved": "moved",
+    "united": "held by both",
+    "collided": "in conflict",
+    "left_out": "left out",
+    "proposed": "proposed",
+    "failed": "failed",
+    "overtaken": "decided by others meanwhile",
+    "supported": "with new evidence",
+    "merged": "merged into others",
+    "disputed": "pairs in contradiction",
+    "merged_by_model": "merged by the model",
+    "disputed_by_model": "found in contradiction by the model",
+    "apart": "found different by the model",
+    "undecided": "undecided",
+    "deprecated": "too uncertain by now",
+    "extracted": "new from what was said",
+    "candidates": "new as candidates",
+    "rejected": "refused of what the model concluded",
+    "facts": "shared facts to look at",
+    "lines": "lines read",
+    "asked_reversal": "asked about what went there and back",
+    "asked_numbers": "asked about numbers",
+    "asked_opposition": "asked about opposites",
+    "asked_model": "asked by the model",
+}
+
+
+def describe_counts(counts: Mapping[str, int]) -> str:
+    """Return a run's counts in words, such as "3 updated, 1 failed"."""
+    return ", ".join(f"{counts[name]:,} {words}" for name, words in OUTCOMES.items() if counts.get(name))
 
 
 def by_whom(agent: str, source: str) -> str:
@@ -97,10 +141,11 @@ def existing_side(row: Claim, edge: Edge | None, statements: tuple[Quote, ...] =
     one."""
     is_open = row.status in OPEN
     if edge is None:
-        return Side(what_stood(row), note="Nothing stands in the way any more." if is_open else "It stands no more.")
+        return Side(row.existing_words, note="Nothing stands in the way any more." if is_open else "It stands no more.")
     if not is_open:
-        is_same = edge.concept_id == row.blocking_concept_id or edge.parent_id == row.existing_parent_id
-        return edge_side(edge, "", statements) if is_same else Side(what_stood(row), note=f"Now: {edge}.")
+        return (
+            edge_side(edge, "", statements) if row.is_against(edge) else Side(row.existing_words, note=f"Now: {edge}.")
+        )
     if (edge.concept_id, edge.parent_id) == (row.concept_id, row.incoming_parent_id) and not row.is_retraction:
         return edge_side(edge, "The new fact stands already.", statements)
     note = "With the new fact it would close a ring." if row.existing_parent is None else ""
@@ -163,7 +208,7 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
     if kind == "dismiss":
         return f"{'Kept' if done else 'Keep'} what stands, {'dropped' if done else 'drop'} “{newcomer(row)}”"
     if kind == "update" and row.is_retraction:
-        return f"{'Took' if done else 'Take'} out: {what_stood(row)}"
+        return f"{'Took' if done else 'Take'} out: {row.existing_words}"
     if kind == "update":
         return f"{'Took' if done else 'Take'} the new: {newcomer(row)}"
     if kind == "decompose":
@@ -177,17 +222,34 @@ def describe_decision(kind: str, names: Mapping[str, Any], row: Claim | None, te
 
 def describe_resolution(kind: str, names: Mapping[str, Any]) -> str:
     """Describe in one line the decision about a conflict as a whole."""
-    gone = quote(one["text"] for one in names["superseded"])
+    gone = quote(one["text"] for one in (*names["superseded"], *names.get("dismissed", ())))
     winner = quote([names["winner"]["text"]]) if names["winner"] else ""
-    if kind == "dismiss":
-        return "Dismissed: it is no conflict"
-    if kind == "accept":
-        return "Left all as it is"
+    kept = quote(one["text"] for one in names.get("others", ()))
+    if kind in ("dismiss", "accept"):
+        done = "Dismissed: it is no conflict" if kind == "dismiss" else "Left all as it is"
+        return f"{done}. Kept: {kept}" if kept else done
     answer = f"Answered {names['answer']}: " if names.get("answer") else ""
     if answer and names["answer"] == "no":
         return f"{answer}{f'{gone} no longer holds' if gone else 'nothing had to change'}"
     done = f"{winner} holds{f', in the place of {gone}' if gone else ''}"
     return f"{answer}{done}"
+
+
+def join_alternatives(texts: Iterable[str]) -> str:
+    """Join sentences, saying once what they begin and end with: ``kvasir runs on tyr or freyr``."""
+    told = [text.removesuffix(".").split() for text in dict.fromkeys(texts)]
+    if len(told) < 2:
+        return " ".join(told[0]) if told else ""
+    least = min(map(len, told)) - 1  # each keeps a word of its own
+    start = min(count_equal(told), least)
+    end = min(count_equal([words[::-1] for words in told]), least - start)
+    middle = " or ".join(" ".join(words[start : len(words) - end]) for words in told)
+    return " ".join([*told[0][:start], middle, *told[0][len(told[0]) - end :]])
+
+
+def count_equal(told: Sequence[Sequence[str]]) -> int:
+    """Return how many words all of them begin with."""
+    return sum(1 for _ in takewhile(lambda words: len(set(words)) == 1, zip(*told, strict=False)))
 
 
 def quote(texts: Iterable[str]) -> str:
@@ -208,16 +270,10 @@ def tell_when(at: datetime) -> str:
     return f"before {timezone.localtime(at + timedelta(seconds=UNDATED_S)):%Y-%m-%d %H:%M}"
 
 
-def what_stood(row: Claim) -> str:
-    if row.existing_parent is None:
-        return f"a fact about {row.blocking_concept or row.incoming_parent} [{row.dim}]"
-    return format_fact(row.concept.shown, row.existing_parent.shown, row.dim.token, is_isa=row.existing_is_isa)
-
-
 def names_in(pictures: Iterable[Mapping[str, Any] | None]) -> dict[int, str]:
-    """Return the tokens that snapshots of edges refer to, by their ids."""
+    """Return the words that snapshots of edges refer to, by their ids, as people typed them."""
     ids = {shown[key] for shown in pictures if shown for key in ("concept_id", "parent_id", "dim_id")}
-    return dict(Soas.objects.filter(pk__in=ids).values_list("pk", "token"))
+    return {word.pk: word.shown for word in Soas.objects.filter(pk__in=ids).only("token", "label")}
 
 
 def describe_history(row: EdgeHistory, tokens: Mapping[int, str]) -> str:

@@ -158,7 +158,7 @@ def contest_layers(whole: Festinger) -> None:
     )
     teach(whole, "portal_api -isa rest in context of interface", "dobby")
     told = remember(whole, "We switched the portal API to GraphQL.", "winky", user="harry")
-    asked = {"portal_api has rest as its interface": ("edge", edge(whole, "portal_api"))}
+    asked = {"portal_api is a rest [interface]": ("edge", edge(whole, "portal_api"))}
     said = {"We switched the portal API to GraphQL.": ("memory", told)}
     contest(whole, "narrative", said | asked, "p05", "Is the portal API still REST?")
 

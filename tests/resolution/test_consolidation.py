@@ -205,9 +205,9 @@ def test_the_command_shows_runs_and_takes_back() -> None:
         call_command("consolidate", *arguments, stdout=out, no_color=True)
         return out.getvalue()
 
-    assert "The kettle is in room 5. (18% sure by now" in call("--dry-run")
+    assert "Deprecate: The kettle is in room 5. (18% sure by now" in call("--dry-run")
     assert not Run.objects.exists()
-    assert "1 memory: 1 deprecated." in call()
+    assert "1 memory: 1 too uncertain by now." in call()
     assert "1 memory put back." in call(f"--undo={Run.objects.get().pk}")
     assert MemoryHistory.objects.filter(run=Run.objects.get().pk).count() == 2
 

@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 
 from memory import llm as language_models
+from memory.domain.channels import Channel
 from memory.models import Agent, ExtractionMark, LlmCall, Memory, MemoryHistory, MemoryLineage
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.forgetting import ForgetScope, forget
 from memory.semantic.vectors import queue, schema
-from resolution.consolidation import night
+from resolution.consolidation import doubts, night
 from resolution.consolidation.undoing import undo_consolidation
-from resolution.memories import service
+from resolution.memories import merging, service
 from resolution.models import Conflict
 from tests.llm_server import Asked, Fails, LlmServer
 from tests.memory.semantic.said import ANN
 from tests.resolution.disputes import configure
-from tests.resolution.test_consolidation import BOB, NOW, hear, picture, run, state
+from tests.resolution.test_consolidation import BOB, NOW, conclude, hear, picture, run, state
 from tests.resolution.worlds import OPERATOR
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +83,8 @@ def states(*memories: Memory) -> list[tuple[str, bool]]:
 
 def test_it_decides_all_pairs_in_one_call_and_all_of_it_is_undone(model: LlmServer) -> None:
     pairs = embedded(
-        *(state(text) for text in STABLE),
+        state(STABLE[0]),
+        conclude(STABLE[1], days=1),
         *(state(text, "other") for text in RUNS),
         *(state(text, "preference") for text in RUNS),
     )
@@ -123,7 +125,7 @@ def test_what_it_keeps_apart_is_asked_again_only_when_edited(model: LlmServer) -
     queue.embed_due()
     model.answers(verdicts("MERGE"))
 
-    assert run().counts == {"merged_by_model": 1}
+    assert run().counts == {"proposed": 1}
     assert len(model.asked) == 2
 
 
@@ -160,19 +162,19 @@ def test_without_a_model_or_calls_left_it_says_what_is_undecided(llm: LlmServer)
     assert llm.asked == []
 
 
-def test_what_people_wrote_on_purpose_it_never_takes_out(model: LlmServer) -> None:
-    written, said = (state(text) for text in STABLE)
-    others = [state(text, "other") for text in RUNS]
-    Memory.objects.filter(pk=written.pk).update(channel="operator", confidence=0.7)
-    Memory.objects.filter(pk=said.pk).update(confidence=1.0)
-    Memory.objects.filter(pk__in=[each.pk for each in others]).update(channel="gutask")
-    embedded()
+@pytest.mark.parametrize("channel", ["operator", "gutask", "user"])
+def test_what_people_wrote_it_only_proposes_to_merge_and_a_person_decides(model: LlmServer, channel: Channel) -> None:
+    one, other = embedded(*(state(text, channel=channel) for text in STABLE))
+    before = picture()
     model.answers(verdicts("MERGE"))
 
-    assert run().counts == {"merged_by_model": 1}
-    assert states(written, said, *others) == [("active", False), ("merged_into", False)] + 2 * [("active", False)]
-    [asked] = model.asked
-    assert RUNS[0] not in asked.prompt
+    assert run().counts == {"proposed": 1}
+    assert (picture(), doubts.find_proposed()) == (before, {one.pk: [other.pk], other.pk: [one.pk]})
+    assert run().counts == {}
+
+    merging.keep_apart([one.pk, other.pk], OPERATOR)
+
+    assert (picture(), doubts.find_proposed(), run().counts) == (before, {}, {})
 
 
 def test_a_memory_that_changes_while_it_is_asked_about_stays(model: LlmServer, monkeypatch: pytest.MonkeyPatch) -> None:

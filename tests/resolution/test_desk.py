@@ -324,7 +324,7 @@ def test_a_decision_tells_what_it_changed() -> None:
 
     assert told["gnommoweb [type]"] == ("gnommoweb is a repo [type], 71 %", "nothing")
     assert told["gnommoweb [artifact]"] == ("nothing", "gnommoweb has repo as its artifact, 71 %")
-    assert told["gnommoweb [deployment]"] == ("nothing", "gnommoweb has container as its deployment, 80 %")
+    assert told["gnommoweb [deployment]"] == ("nothing", "gnommoweb is a container [deployment], 80 %")
     assert told["dimension artifact"] == ("not there", "for kinds, split from type")
     assert told["the statement “gnommoweb IN repo [type]”"] == ("not decided about", "decomposed to artifact")
 

@@ -160,7 +160,7 @@ def test_there_and_back_in_three_conversations_is_one_question_and_is_not_asked_
     members = ConflictMember.objects.order_by("object_id").values_list("kind", "text", "is_asked")
     assert sorted(members) == [
         ("edge", "orders-api is in rest [protocol]", True),
-        ("edge_history", "orders-api is in graphql [protocol]", False),
+        ("edge_history", "orders-api is in GraphQL [protocol]", False),
         ("edge_history", "orders-api is in rest [protocol]", False),
     ]
     Conflict.objects.update(status="dismissed")
@@ -281,7 +281,7 @@ def test_a_model_is_told_all_that_settles_a_story(llm: LlmServer) -> None:
     remember("The user prefers spaces.", days=1, category="preference", agent="bob")
     claim = collide("wiki ispart tyr runs-on", "wiki ispart freyr runs-on")
     dismiss(claim.pk, OPERATOR, "It stays on tyr.")
-    pairs = (("is in rest", "is in graphql"), ("queue is large", "queue is long"), ("prefers tabs", "prefers spaces"))
+    pairs = (("is in rest", "is in GraphQL"), ("queue is large", "queue is long"), ("prefers tabs", "prefers spaces"))
 
     def answer(asked: Any) -> dict[str, Any]:
         lines = asked.prompt.splitlines()
@@ -391,7 +391,7 @@ def test_the_command_reads_and_with_dry_run_only_shows(project: Project) -> None
 
     assert "Is “The mirror of p05 weighs 10 kg” still the case?" in call("p05", "--dry-run")
     assert not Run.objects.exists()
-    assert "asked_numbers: 1" in call("p05")
+    assert "2 lines read, 1 asked about numbers." in call("p05")
     assert "Nothing would be asked." in call("p05", "--dry-run")
     with pytest.raises(CommandError):
         call("p06")

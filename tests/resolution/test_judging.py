@@ -77,7 +77,10 @@ def test_both_facts_come_with_their_evidence(llm: LlmServer) -> None:
     document = told(claim, llm, DECOMPOSE)
 
     known, new = document["known_fact"], document["new_fact"]
-    assert (known["fact"], new["fact"]) == ("gnommoweb ISA repo [type]", "gnommoweb ISA container [type]")
+    assert (known["fact"], new["fact"]) == (
+        "gnommoweb is a repo (dimension type)",
+        "gnommoweb is a container (dimension type)",
+    )
     assert [(line["by"], line["words"]) for line in known["said"]] == [("winky", "gnommoweb is a repo")]
     # A name without a token could be any text: the model is not shown it.
     assert [(line["by"], line["role"], line["channel"], line["words"]) for line in new["said"]] == [
@@ -107,7 +110,9 @@ def test_the_rest_of_what_is_known_of_the_concept_comes_along(llm: LlmServer) ->
 
     document = told(claim, llm, DECOMPOSE)
 
-    assert document["other_facts_about_the_concept"] == ["gnommoweb ISPART glitch_university [membership]"]
+    assert document["other_facts_about_the_concept"] == [
+        "gnommoweb is part of glitch_university (dimension membership)"
+    ]
     assert document["sentences_that_name_the_concept"] == [{"role": "user", "words": "Restart gnommoweb."}]
 
 

@@ -167,7 +167,7 @@ def test_a_memory_contradicts_facts_and_state(project: Project) -> None:
     told = tell("My billing database is Postgres.")
     assert (told.status, sides(told.conflict_id)) == (
         "created",
-        {("My billing database is Postgres.", "edge"), ("billing has mysql as its database", None)},
+        {("My billing database is Postgres.", "edge"), ("billing is a mysql [database]", None)},
     )
     assert told.memory is not None
     assert told.memory.is_disputed

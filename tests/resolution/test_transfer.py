@@ -553,11 +553,6 @@ def _ends(above: dict[tuple[int, int], int], concept: int, dim: int) -> bool:
     return False
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 def command(name: str, *arguments: str, stderr: io.StringIO | None = None) -> str:
     out = io.StringIO()
     call_command(name, *arguments, stdout=out, stderr=stderr or io.StringIO(), no_color=True)
@@ -633,13 +628,6 @@ class TestCommands:
             command("import_graph", str(file))
         with pytest.raises(CommandError, match="cannot be read: No such file"):
             command("import_graph", str(tmp_path / "nothing"))
-
-    def test_on_a_terminal_a_bar_moves(self, world: str) -> None:
-        terminal = Terminal()
-
-        command("import_graph", world, stderr=terminal)
-
-        assert "Placing   [##############################] 100%" in terminal.getvalue()
 
 
 @pytest.mark.django_db(transaction=True)

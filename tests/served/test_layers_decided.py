@@ -120,7 +120,7 @@ def test_a_story_answered_with_no_changes_the_next_prompt(server: Served, databa
     done = post(server, f"/conflicts/{conflict_id}/answer", answer="no", reason="it moved")
 
     assert "rest" not in recalled()
-    assert done["decision"]["arguments"]["superseded"][0]["text"] == "wombatapi has rest as its interface"
+    assert done["decision"]["arguments"]["superseded"][0]["text"] == "wombatapi is a rest [interface]"
     post(server, f"/decisions/{done['decision']['id']}/undo")
     assert "rest" in recalled()
     assert server.client.get("/conflicts", params={"touches": "wombatapi", "status": "open"}).json()["count"] == 1

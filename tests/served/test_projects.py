@@ -176,15 +176,6 @@ def test_a_prompt_of_who_may_not_goes_on_with_a_warning(
     assert is_open(client, slug) == []
 
 
-def test_a_project_that_is_not_open_is_as_unknown_as_one_that_is_not_there(
-    server: Served, client: psycopg.Connection[Any], slug: str, ollama: StandIn
-) -> None:
-    assert server.client.post("/projects", json={"slug": slug}).status_code == 201
-
-    assert prompt(server, slug).headers[WARNING] == "unknown project"
-    assert is_open(client, slug) == [False]
-
-
 def test_beyond_the_limit_only_who_makes_it_on_purpose_does(
     server: Served, client: psycopg.Connection[Any], slug: str, ollama: StandIn
 ) -> None:

@@ -215,7 +215,9 @@ def test_what_was_proposed_is_approved(server: Served, database: str) -> None:
     claim = shown["members"][-1]
     assert (shown["status"], claim["status"], claim["proposal"]["reason"]) == ("open", "proposed", "it moved")
     assert (done.status_code, done.json()["decision"]["kind"]) == (200, "update")
-    assert done.json()["conflict"]["members"][0]["parent"] == "container"
+    lost, won = done.json()["conflict"]["members"]
+    assert (lost["parent"], lost["superseded_by"]) == ("repo", {"kind": "claim", "id": won["id"]})
+    assert (won["kind"], won["parent"], won["existing"]["parent"]) == ("claim", "container", "repo")
 
 
 # --- who may ---

@@ -318,7 +318,7 @@ def test_where_the_fact_says_something_else_there_the_operator_says_so(operator:
     answer = decide(operator, claim, "relocate", dimension="home", is_isa="isa")
 
     assert "sleipnir isa stable home" in facts()
-    assert "Decided. Moved to another dimension: sleipnir has stable as its home." in text(answer)
+    assert "Decided. Moved to another dimension: sleipnir is a stable [home]." in text(answer)
 
 
 def test_the_next_conflict_opens_by_itself_with_the_lists_filters(operator: Client) -> None:

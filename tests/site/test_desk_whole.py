@@ -68,7 +68,7 @@ def test_all_kinds_are_one_list_in_one_order_and_each_filter_shows_its_own(opera
     titles = rows_of(operator)
 
     assert titles == [
-        "gnommoweb [type]",
+        "gnommoweb is a repo or container [type]",
         "decision.mount_material = GF-PTFE or mount has peek as its material",
         "Is the API still REST?",
     ]
@@ -139,14 +139,14 @@ def test_what_superseded_something_is_found_among_the_decisions(operator: Client
 def test_a_question_is_answered_and_the_next_conflict_opens(operator: Client) -> None:
     story, other = asked(), layered()
     shown = text(operator.get(page_of(story)))
-    assert "“api has rest as its interface” holds, no longer “decision.api = graphql”." in shown
-    assert "“api has rest as its interface” holds no longer." in shown
+    assert "“api is a rest [interface]” holds, no longer “decision.api = graphql”." in shown
+    assert "“api is a rest [interface]” holds no longer." in shown
 
     told = decide(operator, story, "no", reason="it moved")
 
     assert told.redirect_chain[-1][0].endswith(page_of(other))
     assert "api isa rest interface" not in facts()
-    assert "Answered no: “api has rest as its interface” no longer holds" in text(told)
+    assert "Answered no: “api is a rest [interface]” no longer holds" in text(told)
 
 
 def test_many_are_dismissed_at_once_and_undone_together(operator: Client) -> None:

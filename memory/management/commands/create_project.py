@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.access.projects import ProjectMistake, create
+from memory.access.projects import CLOSED, ProjectMistake, create
 
 
 class Command(BaseCommand):
@@ -22,4 +22,4 @@ class Command(BaseCommand):
             project = create(slug, name, description, is_open=open)
         except ProjectMistake as mistake:
             raise CommandError(str(mistake)) from None
-        self.stdout.write(f"Made the project {project}.")
+        self.stdout.write(f"Made the project {project}.{'' if project.is_open else f' {CLOSED}'}")

@@ -162,6 +162,10 @@ def merge_page(request: HttpRequest) -> HttpResponse:
 def _merge(request: HttpRequest, keys: Sequence[int]) -> HttpResponse:
     winner_id = whole_number(request.POST.get("winner", "")) or 0
     reason = request.POST.get("reason", "")[:REASON_MAX]
+    if request.POST.get("act") == "keep":
+        merging.keep_apart(keys[: merging.MERGED_MAX], actor_of(request), reason)
+        messages.success(request, "Kept apart. No model is asked about them again until one is edited.")
+        return redirect("admin:memory_memory_changelist")
     winner, merge = merging.merge(winner_id, keys, actor_of(request), reason)
     told = f"{format_count(len(merging.merged_by(merge)), 'memory', 'memories')} merged into this one."
     undo = reverse("admin:memory_memory_separate")

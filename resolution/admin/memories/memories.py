@@ -25,6 +25,7 @@ from resolution.admin.memories import acting, moving, searching
 from resolution.admin.memories.episodes import TextSearch
 from resolution.admin.memories.forgetting import Forgets, make_forgetting
 from resolution.admin.pages import actor_of, link_to_conflict, render_conflicts
+from resolution.consolidation.doubts import find_proposed
 from resolution.layers.conflicts import list_open_of
 from resolution.memories import service
 from resolution.memories.remarks import RemarkMistake, clean_text, compose
@@ -59,13 +60,15 @@ class StatusFilter(ListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         statuses = model_admin.model.Status.choices
         others = [(value, str(label).capitalize()) for value, label in statuses if value != "active"]
-        return [("disputed", "Disputed"), *others, ("all", "All")]
+        return [("disputed", "Disputed"), ("proposed", "Proposed to merge"), *others, ("all", "All")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() == "all":
             return queryset
         if self.value() == "disputed":
             return queryset.filter(status="active", is_disputed=True)
+        if self.value() == "proposed":
+            return queryset.filter(pk__in=find_proposed())
         return queryset.filter(status=self.value() or "active")
 
 

@@ -14,6 +14,7 @@ from resolution.consolidation import night
 from resolution.consolidation.undoing import undo_consolidation
 from resolution.management.commands.resolve_conflicts import user
 from resolution.models import Run
+from resolution.views.phrases import describe_counts
 
 
 class Command(BaseCommand):
@@ -37,7 +38,8 @@ class Command(BaseCommand):
             raise CommandError("A consolidation is under way already.")
         self.stdout.write(
             f"Run {run.pk} is {run.status}. {format_count(run.conflicts_seen, 'memory', 'memories')}:"
-            f" {in_words(run.counts)}. Undo it with: {settings.MANAGE} consolidate --undo {run.pk}"
+            f" {describe_counts(run.counts) or 'nothing to do'}."
+            f" Undo it with: {settings.MANAGE} consolidate --undo {run.pk}"
         )
         if run.note:
             self.stdout.write(self.style.WARNING(run.note))
@@ -45,8 +47,8 @@ class Command(BaseCommand):
     def rehearse(self) -> None:
         counts, changes = night.rehearse()
         for change in changes:
-            self.stdout.write(f"{change.action} {change.memory_id}: {change.memory} ({change.reason})")
-        self.stdout.write(f"{in_words(counts)}; nothing was changed.")
+            self.stdout.write(f"{change.get_action_display()}: {change.memory} ({change.reason})")
+        self.stdout.write(f"{describe_counts(counts) or 'Nothing to do'}; nothing was changed.")
         if lack := night.describe_lack():
             self.stdout.write(self.style.WARNING(lack))
 
@@ -60,7 +62,3 @@ class Command(BaseCommand):
         self.stdout.write(f"{format_count(report.undone, 'memory', 'memories')} put back.")
         if report.refused:
             sys.exit(1)
-
-
-def in_words(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in sorted(counts.items())) or "nothing to do"

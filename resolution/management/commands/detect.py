@@ -10,6 +10,8 @@ from memory.management.arguments import find_project
 from memory.models import Project
 from resolution.detective import run
 from resolution.management.commands.resolve_conflicts import user
+from resolution.models import Conflict
+from resolution.views.phrases import describe_counts
 
 
 class Command(BaseCommand):
@@ -31,7 +33,7 @@ class Command(BaseCommand):
     def rehearse(self, project: Project | None) -> None:
         read = run.rehearse(project)
         for finding in read.findings:
-            self.stdout.write(f"{finding.tier}: {finding.question}")
+            self.stdout.write(f"{finding.question} (Found by: {Conflict.Tier(finding.tier).label}.)")
             for line in finding.lines:
                 self.stdout.write(f"  {line.at:%Y-%m-%d %H:%M} {line.text}{f' ({line.ending})' if line.ending else ''}")
         for failure in [*filter(None, [read.lack]), *read.failures]:
@@ -44,7 +46,6 @@ class Command(BaseCommand):
         done = run.read_now(project, user())
         if done is None:
             raise CommandError("The detective is at work already.")
-        counts = ", ".join(f"{what}: {count}" for what, count in sorted(done.counts.items())) or "nothing to read"
-        self.stdout.write(f"Run {done.pk} is {done.status}: {counts}.")
+        self.stdout.write(f"Run {done.pk} is {done.status}: {describe_counts(done.counts) or 'nothing to read'}.")
         if done.note:
             self.stdout.write(self.style.WARNING(done.note))

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from resolution import transfer
-from resolution.management.commands.resolve_conflicts import INTERRUPTED, ProgressBar
+from resolution.management.commands.resolve_conflicts import INTERRUPTED
 from resolution.transfer.exporter import PARTS, Extent
 
 
@@ -33,11 +33,10 @@ class Command(BaseCommand):
             for part in transfer.export(extent=extent):
                 self.stdout.write(part.decode(), ending="")
             return
-        progress = ProgressBar(self.stderr)
         unfinished = Path(f"{file}.unfinished")
         try:
             with unfinished.open("wb") as opened:
-                opened.writelines(transfer.export(progress.show_share, extent=extent))
+                opened.writelines(transfer.export(extent=extent))
             size = unfinished.replace(file).stat().st_size
         except OSError as error:
             raise CommandError(f"{file} cannot be written: {error.strerror}.") from None
@@ -45,6 +44,5 @@ class Command(BaseCommand):
             self.stderr.write("Interrupted; nothing was written.")
             sys.exit(INTERRUPTED)
         finally:
-            progress.end()
             unfinished.unlink(missing_ok=True)
         self.stdout.write(f"{file}: {size} bytes.")

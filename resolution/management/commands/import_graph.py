@@ -4,7 +4,6 @@ import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memory.models import Source
 from resolution import transfer
 from resolution.actors import Actor
-from resolution.management.commands.resolve_conflicts import INTERRUPTED, ProgressBar, quiet, user
+from resolution.management.commands.resolve_conflicts import INTERRUPTED, user
 from resolution.transfer import ImportRefused, Report, UnreadableFile
 
 
@@ -35,11 +34,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, file: str, dry_run: bool, differences: Any, skip_invalid: bool, **_: Any) -> None:
-        progress = ProgressBar(self.stderr)
         try:
-            with open_file(file) as source, quiet() if progress.is_bar else nullcontext():
+            with open_file(file) as source:
                 if dry_run:
-                    report = transfer.preview(source, differences, progress.show_share)
+                    report = transfer.preview(source, differences)
                 else:
                     report = transfer.import_file(
                         source,
@@ -47,20 +45,15 @@ class Command(BaseCommand):
                         name="standard input" if file == "-" else Path(file).name,
                         differences=differences,
                         skip_invalid=skip_invalid,
-                        progress=progress.show_share,
                     )
         except UnreadableFile as error:
             raise CommandError(str(error)) from None
         except ImportRefused as refused:
-            progress.end()
             self.print_mistakes(refused.report)
             raise CommandError(f"{refused} --skip-invalid leaves out these lines.") from None
         except KeyboardInterrupt:
-            progress.end()
             self.stderr.write("Interrupted; nothing was imported.")
             sys.exit(INTERRUPTED)
-        finally:
-            progress.end()
         self.print_report(report)
         if dry_run:
             self.stdout.write("This was a dry run: nothing was changed.")

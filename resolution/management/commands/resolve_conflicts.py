@@ -1,12 +1,8 @@
 """``manage.py resolve_conflicts``: runs the resolver, in this process."""
 
 import getpass
-import logging
-import shutil
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -16,8 +12,8 @@ from memory.llm import LlmError, NoModel
 from resolution import resolver
 from resolution.domain.verdicts import Verdict
 from resolution.models import Claim, Run
+from resolution.views.phrases import describe_counts
 
-BAR = 30  # characters
 INTERRUPTED = 130  # exit status of an interrupted command, as in shells
 
 
@@ -31,7 +27,6 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=at_least_one, metavar="N", help="go over N conflicts at most")
 
     def handle(self, *, dry_run: bool, limit: int | None, **_: Any) -> None:
-        self.progress = ProgressBar(self.stdout)
         try:
             if dry_run:
                 self.rehearse(limit)
@@ -40,7 +35,6 @@ class Command(BaseCommand):
         except resolver.AlreadyRunning as error:
             raise CommandError(f"{str(error)[0].upper()}{str(error)[1:]}.") from None
         except KeyboardInterrupt:
-            self.progress.end()
             self.stderr.write("Interrupted. What was decided until then stays.")
             sys.exit(INTERRUPTED)
 
@@ -60,9 +54,7 @@ class Command(BaseCommand):
             )
 
     def run_now(self, limit: int | None) -> None:
-        with quiet() if self.progress.is_bar else nullcontext():
-            run = resolver.run(Run.Trigger.COMMAND, user(), limit=limit, on_progress=self.progress.show_conflict)
-        self.progress.end()
+        run = resolver.run(Run.Trigger.COMMAND, user(), limit=limit, on_progress=self.show_conflict)
         if run.status == Run.Status.SKIPPED:
             self.stdout.write(self.style.WARNING(f"Skipped, {run.note}"))
             return
@@ -72,54 +64,9 @@ class Command(BaseCommand):
         if run.status != Run.Status.DONE:
             sys.exit(1)
 
-
-class ProgressBar:
-    """A moving bar on a terminal, else a line for each conflict."""
-
-    def __init__(self, out: Any) -> None:
-        self.out = out
-        self.is_bar = bool(out.isatty())
-        self.width = 0  # characters in the bar's line
-
     def show_conflict(self, run: Run, claim: Claim, outcome: str) -> None:
-        seen, total = run.conflicts_seen, max(run.conflicts_total, run.conflicts_seen)
-        if self.is_bar:
-            self._draw("", seen / total, f"{seen}/{total} {claim.concept}: {outcome}")
-        else:
-            self.out.write(f"{seen}/{total} {claim}: {outcome}")
-
-    def show_share(self, what: str, done: int, total: int) -> None:
-        """Show the progress of an export or import; only on a terminal."""
-        if self.is_bar:
-            share = done / max(total, 1)
-            self._draw(f"{what:9} ", share, f"{share:.0%}")
-
-    def _draw(self, before: str, share: float, after: str) -> None:
-        filled = int(BAR * share)
-        line = f"{before}[{'#' * filled}{'.' * (BAR - filled)}] {after}"
-        line = line[: shutil.get_terminal_size().columns - 1]  # a wrapped line could not be overwritten
-        self.out.write(f"\r{line:<{self.width}}", ending="")
-        self.out.flush()
-        self.width = len(line)
-
-    def end(self) -> None:
-        if self.width:
-            self.out.write("")
-            self.width = 0
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Suppress log records below WARNING, which would tear the bar."""
-    loggers = [logging.getLogger(app) for app in ("memory", "resolution")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        total = max(run.conflicts_total, run.conflicts_seen)
+        self.stdout.write(f"{run.conflicts_seen}/{total} {claim}: {outcome}")
 
 
 def at_least_one(text: str) -> int:
@@ -144,8 +91,7 @@ def in_words(verdict: Verdict | str) -> str:
 
 
 def summary(run: Run) -> str:
-    parts = [f"{count} {outcome}" for outcome, count in sorted(run.counts.items())]
-    outcomes = f": {', '.join(parts)}" if parts else ""
+    outcomes = f": {counts}" if (counts := describe_counts(run.counts)) else ""
     cost = f", {run.cost:.4f} US dollars" if run.cost is not None else ""
     return (
         f"Run {run.pk} is {run.status}. {format_count(run.conflicts_seen, 'conflict')} of {run.conflicts_total}"

@@ -8,7 +8,7 @@ import psycopg
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from memory.access.projects import ProjectMistake, make_named
+from memory.access.projects import CLOSED, ProjectMistake, make_named
 from memory.management.arguments import find_project
 from memory.models import Project, ProjectState, Source
 from resolution.actors import Actor
@@ -65,7 +65,8 @@ class Command(BaseCommand):
         except (ProjectMistake, psycopg.Error, OSError) as mistake:
             raise CommandError(str(mistake)) from mistake
         made = Project.objects.get(slug=slug)
-        self.stderr.write(f"Made the project {made}{', open to requests without a token' if made.is_open else ''}.")
+        told = f"Made the project {made}"
+        self.stderr.write(f"{told}, open to requests without a token." if made.is_open else f"{told}. {CLOSED}")
         return made
 
     def list_values(self, project: Project) -> None:

@@ -161,12 +161,12 @@ def test_quotes_and_operators_in_a_query_are_words() -> None:
 
 
 @pytest.mark.django_db
-def test_what_nobody_has_said_again_for_long_is_less_sure_but_not_what_was_stated_on_purpose() -> None:
+def test_only_what_a_model_concluded_is_less_sure_with_time() -> None:
     old = timezone.now() - timedelta(days=100)
-    remembered("The billing database is slow.", category="project", last_updated=old)
-    remembered("Anna owns the billing code.", category="project", last_updated=old, channel="operator")
+    remembered("The billing database is slow.", category="project", last_updated=old, channel="explained")
+    remembered("Anna owns the billing code.", category="project", last_updated=old)
     remembered("The user is a billing clerk.", category="identity", last_updated=old)
-    remembered("Billing moves to Rome in May.", category="project", last_updated=old - timedelta(days=100))
+    remembered("Billing is in Rome.", category="project", last_updated=old - timedelta(days=100), channel="explained")
 
     assert sorted(round(each.confidence, 2) for each in search(ANN, "billing")) == [0.37, 1, 1]
     assert len(search(ANN, "billing", is_unasked=True)) == 2

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from memory.search.request import SearchRequest
 from memory.search.searcher import Searcher
 from memory.search.service import search
 from memory.search.statement import VectorSpace
+from memory.semantic import nearness
+from memory.semantic.domain.consolidation import NEAR
 from memory.semantic.encoder import weights
 from memory.semantic.encoder.encoder import DIMENSIONS
 from memory.semantic.encoder.errors import EncoderUnavailable
@@ -23,6 +26,7 @@ from memory.semantic.vectors.calibration import BUILTIN_NOISE, measure_noise
 from memory.semantic.vectors.condition import CONDITION, read_condition
 from memory.semantic.vectors.embedders import BUILTIN
 from tests.memory.semantic.said import ANN, said
+from tests.memory.semantic.test_consolidation_rules import PAIRS
 from tests.waiting import eventually, eventually_here
 
 CAT = "My cat sleeps on the couch."
@@ -43,6 +47,33 @@ def tell_health() -> str | None:
         cursor.execute(CONDITION)
         error: str | None = read_condition(cursor.fetchone(), BUILTIN).as_json()["error"]
         return error
+
+
+# --- what is near ---
+
+
+def measure_nearness(one: str, other: str) -> float:
+    """Return the deviations above noise."""
+    vectors = builtin.embed([one, other])
+    return (sum(map(float.__mul__, *vectors)) - BUILTIN_NOISE.mean) / BUILTIN_NOISE.deviation
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("User is a backend developer", "User works in frontend"), ("User likes coffee", "User drinks coffee daily")],
+    ids=" / ".join,
+)
+def test_memories_that_a_model_should_weigh_are_near(pair: tuple[str, str]) -> None:
+    assert measure_nearness(*pair) >= NEAR
+
+
+def test_most_paraphrases_are_near() -> None:
+    paraphrases = [pair["texts"] for pair in PAIRS if pair["kind"] == "paraphrase"]
+    assert sum(measure_nearness(*pair) >= NEAR for pair in paraphrases) >= 15
+
+
+def test_where_no_embedder_is_calibrated_nothing_is_near(db: None) -> None:
+    assert nearness.find_least(NEAR) == inf
 
 
 # --- in a process ---

@@ -1,6 +1,8 @@
 """How sure a memory is, which memories say the same, and which contradict each other."""
 
+import json
 from itertools import cycle, islice, product
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -208,3 +210,11 @@ def test_questions_and_contradictions_are_no_evidence(said: str, is_evidence: bo
 def test_another_value_of_its_slot_is_no_evidence_for_a_memory(said: str, is_evidence: bool) -> None:
     assert rules.supports("The deployment target is kubernetes.", said) is is_evidence
     assert rules.supports(said, said)
+
+
+PAIRS = [json.loads(line) for line in (Path(__file__).parent / "data" / "pairs.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("pair", [pair["texts"] for pair in PAIRS], ids=" / ".join)
+def test_no_rule_merges_paraphrases_or_contradictions_however_near_they_are(pair: list[str]) -> None:
+    assert not rules.says_same(*pair)

@@ -99,7 +99,7 @@ def test_both_sides_are_told_with_who_said_them_when_and_how_surely() -> None:
     told = document(build_question(case()).prompt)
 
     assert told["known_fact"] == {
-        "fact": "gnommoweb ISA repo [type]",
+        "fact": "gnommoweb is a repo (dimension type)",
         "confidence": 0.9,
         "source": "cloud_llm",
         "last_confirmed": "2026-01-01 00:00 UTC",
@@ -109,8 +109,8 @@ def test_both_sides_are_told_with_who_said_them_when_and_how_surely() -> None:
              "words": "gnommoweb is a repo"}
         ],
     }  # fmt: skip
-    assert told["new_fact"]["fact"] == "gnommoweb ISA container [type]"
-    assert told["other_facts_about_the_concept"] == ["gnommoweb ISPART glitch_university [membership]"]
+    assert told["new_fact"]["fact"] == "gnommoweb is a container (dimension type)"
+    assert told["other_facts_about_the_concept"] == ["gnommoweb is part of glitch_university (dimension membership)"]
     assert told["sentences_that_name_the_concept"] == [{"role": "user", "words": "Restart gnommoweb tonight."}]
     assert told["now"] == "2026-01-03 00:00 UTC"
 
@@ -119,16 +119,16 @@ def test_a_ring_is_told_as_the_chain_that_it_would_close() -> None:
     asked = build_question(case("cycle"))
 
     told = document(asked.prompt)
-    assert [claim["fact"] for claim in told["ring"]] == ["container ISA gnommoweb [type]"]
+    assert [claim["fact"] for claim in told["ring"]] == ["container is a gnommoweb (dimension type)"]
     assert "known_fact" not in told
-    assert "the ring's last fact (container ISA gnommoweb [type]) is wrong" in asked.prompt
+    assert "the ring's last fact (container is a gnommoweb (dimension type)) is wrong" in asked.prompt
 
 
 def test_a_fact_that_was_taken_out_meanwhile_is_told_as_that() -> None:
     gone = CaseSide(REPO, 0.0, "", is_gone=True)
 
     assert document(build_question(case(existing=gone)).prompt)["known_fact"] == {
-        "fact": "gnommoweb ISA repo [type]",
+        "fact": "gnommoweb is a repo (dimension type)",
         "note": "this fact was taken out since",
     }
 
