@@ -75,13 +75,11 @@ IN_A_MESSAGE: Final = [
     once("Here is the page", "Here is the page:\n\n{}.\n\nSummarise it."),
     once("README", "Contents of README.md:\n\n# Project\n\n{}.\n\n## Install\n\nRun make."),
     once("Transcript", "Transcript of the call:\nAnn: {}.\nBob: I see."),
-    once("He wrote", "Bob wrote: {}."),
     once("a turn of the model", "User: What is it?\nAssistant: {}.\nUser: Is that so?"),
     once("a turn of the model in bold", "Our chat:\n\n**Human:** What is it?\n\n**AI:** Well.\n\n{}."),
     once("Summary of the conversation", "Summary of the conversation so far:\n- {}.\n- Tests are green."),
     once("Context, below", "Context:\n{}.\n\nQuestion: What is it?"),
     once("a continued session", "It ran out of space. The conversation is summarized below:\n{}."),
-    once("what a function returned", "search() returned: {}."),
     once("a mail", "From: Bob <bob@example.com>\nTo: me\nSubject: News\n\n{}.\n\nBest, Bob"),
     once("a mail's answer", "Answer this.\n\nOn Mon, 3 May 2026 at 10:01, Bob <bob@example.com> wrote:\n{}."),
     once("a forwarded mail", "FYI\n\n---------- Forwarded message ----------\nFrom: Bob\nSubject: x\n\n{}."),
@@ -146,6 +144,8 @@ HANDED_OVER: Final = (
 )
 # Somebody else may have written it: for its speaker alone.
 PERHAPS_HANDED_OVER: Final = (
+    "Bob wrote: {}.",
+    "search() returned: {}.",
     "Make this sound milder -> {}.",
     "What is this about? {}.",
     "Reply to this recruiter, please. {}.",

@@ -70,6 +70,10 @@ _NAMED_RULE: Final = re.compile(
     r"|\[{1,2}[^\]\n]{1,60}\]{1,2}|\{{1,2}/?[A-Za-z][\w -]{0,40}\}{1,2})[ \t]*:?[ \t]*\Z"
 )
 _HEADER: Final = re.compile(rf"[ \t*]*(?P<name>{read_pattern('mail_headers')})[*]*[ \t]*:[ \t]*\S", re.IGNORECASE)
+# `On Mon, 3 May 2026 at 10:01, Bob <bob@example.com> wrote:`
+_WROTE: Final = re.compile(
+    r"(?!(?:i|we)\b)[^\n]* (?:wrote|schrieb|a écrit|escribió|ha scritto|schreef)[*_]*:[ \t]*\Z", re.I
+)
 _SUBJECTS: Final = frozenset({"subject", "betreff", "objet", "asunto", "oggetto"})  # alone these head a mail
 _GREETING: Final = re.compile(rf"[ \t]*{read_pattern('greetings')}(?: [\w.'-]+){{0,5}}[,!]?[ \t]*\Z", re.IGNORECASE)
 _HEADING: Final = re.compile(rf"#{{1,6}}[ \t]+(?:\w+[ \t]+){{0,4}}(?:{_LABELS}|{TEXTS})[ \t]*\Z", re.IGNORECASE)
@@ -84,6 +88,7 @@ _TOOL_LABEL: Final = re.compile(
     r"(?: of (?:the )?(?:tool|command|function)\b.*| ?[\[(].*)?\Z"
 )
 _NAMES_SOURCE: Final = re.compile(rf"\b(?:{_LABELS}|{TEXTS})(?!\w)")
+_RECORD: Final = re.compile(r"\b(?:summar\w+|conversation|chat|history|memories|retrieved|search)\b")
 _FENCE_NEXT: Final = re.compile(r"\s*(?:```|~~~)")
 _BLOCKS: Final = re.compile(
     r"/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)|'{3}.*(?:'{3}|\Z)|\"{3}.*(?:\"{3}|\Z)|!\[[^\]\n]*\]", re.DOTALL
@@ -201,7 +206,8 @@ def _find_labelled(text: str, start: int, end: int, found: re.Match[str]) -> Ite
         is_mine = words[:1] in (["i"], ["we"], ["for"]) or _MINE.search(label)
         if _FENCE_NEXT.match(text, end) or not words:
             return
-        is_listed = _BULLET.match(text, _find_next(text, end)) is not None  # people list their own points so
+        # People list their own points so, too.
+        is_listed = _BULLET.match(text, _find_next(text, end)) is not None and not _RECORD.search(label)
         if _NAMES_SOURCE.search(label) and not (is_mine or is_listed):
             begins = start + found.start("label") + max(found["label"].lower().rfind(label), 0)
             yield VoicedSpan(max(start, begins), len(text), Voice.QUOTED, "under the label of a text")
@@ -226,6 +232,8 @@ def _find_voice_of_rest(line: str, following: str, *, is_first: bool, is_asked: 
         return (Voice.QUOTED, "the head of a mail") if is_subject or "@" in line or _HEADER.match(following) else None
     if not following:
         return None
+    if _WROTE.match(line):
+        return Voice.QUOTED, "what somebody wrote"
     if not is_first and len(line) <= GREETING_MAX and _GREETING.match(line):
         return Voice.QUOTED, "a letter"
     if line[:1].isalpha() and not line[:5].isupper():
