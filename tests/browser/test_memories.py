@@ -150,7 +150,7 @@ def test_what_was_said_leads_to_what_is_remembered_and_both_are_forgotten(whole:
 
     olga.opens("memory_episode_changelist", q="thestrals")
     page.get_by_role("link", name="Remember that I prefer quidditch brooms").first.click()
-    page.get_by_role("link", name=remembered).click()
+    page.get_by_role("link", name=remembered, exact=True).click()
     expect(page.get_by_role("link", name="“Remember that I prefer quidditch brooms")).to_be_visible()
 
     page.get_by_role("link", name="“Remember that I prefer quidditch brooms").first.click()
