@@ -27,7 +27,7 @@ from benchmarks.servers import Server, festinger, model, teach
 from memory.domain.recall.rendering import Style
 from memory.settings.registry import defaults
 
-PLACEMENTS: Final = ("tail", "head_of_last", "append_only", "system")
+PLACEMENTS: Final = ("tail", "system")
 STYLES: Final = get_args(Style)
 WITHOUT: Final = "without Festinger"
 SYSTEM: Final = says("system", "You are a helpful AI assistant.")

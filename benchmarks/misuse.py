@@ -119,7 +119,6 @@ KINDS: dict[str, Misuse] = {
     "a stream without done": Misuse(chat("no-done")),
     "thousands of new words": Misuse(chat("llama3", " ".join(f"zorblat{number:x}" for number in range(8_000)))),
     "an unknown model": Misuse(chat("nobody")),
-    # No message takes a block, so its Modelfile would be asked for.
     "too long a model's name": Misuse(
         request(
             "POST /api/chat",
@@ -159,7 +158,7 @@ KINDS: dict[str, Misuse] = {
     ),
     "no HTTP": Misuse(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"),
     "two lengths": Misuse(request("POST /api/chat", b"{}", "Content-Length: 5")),
-    "broken JSON": Misuse(request("POST /api/chat", b'{"model": ')),
+    "broken JSON": Misuse(request("POST /api/chat", b'{"model": '), bites="request_unread"),
     "broken JSON, own page": Misuse(request("POST /iknowthat", b'{"fact": ', "Content-Type: application/json")),
     "no fact": Misuse(request("POST /iknowthat", b'{"fact": "x"}', "Content-Type: application/json")),
     "a wrong method": Misuse(request("DELETE /api/chat")),

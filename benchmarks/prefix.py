@@ -38,7 +38,6 @@ SEED = 20
 Formats = Mapping[str, tuple[str, agent.Write]]  # by name, path and writer
 FORMATS: Formats = {"chat": agent.CHAT, "rebuilt tail": agent.FLATTENED, "messages": agent.MESSAGES}
 ONE, SEVERAL, SYSTEM = "one process", f"{PROCESSES} processes", "system"
-OTHERS = ("head_of_last", "append_only", SYSTEM)  # the placements that are not the default
 TITLE = (
     "{turns} turns growing to {kilobytes} KB, 8 facts: the part of what the client's prompts share that stays shared"
 )
@@ -89,7 +88,7 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
         for way, courses in (
             (ONE, on_one(home, mock, talk)),
             (SEVERAL, on_several(home, mock, talk)),
-            *((placement, on_one(home, mock, talk, settings=PLACED.format(placement))) for placement in OTHERS),
+            (SYSTEM, on_one(home, mock, talk, settings=PLACED.format(SYSTEM))),
         ):
             for name, course in courses.items():
                 rows[f"{name}, {way}"] = row(course.turns)

@@ -69,13 +69,11 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     from proxy.domain.formats import FORMATS
     from proxy.enrichment.dry_run import run_dry
     from proxy.enrichment.turns import Turns
-    from proxy.upstream.client import Upstream
-    from proxy.upstream.modelfiles import Modelfiles
 
     cache = Cache(loaded_at=1.0)
     for number, word in enumerate(KNOWN, 1):
         cache.put_soas(word, SoasRow(number, is_common=True))
-    caller, modelfiles = Caller("replayed", None, is_local=True), Modelfiles(Upstream("http://127.0.0.1:9", 1.0))
+    caller = Caller("replayed", None, is_local=True)
     found = Findings(typed={human.strip() for request in requests for human in request["human"]} - {""})
     typed = sorted(found.typed)
     relayed = RelayedAnswers()
@@ -88,7 +86,7 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     for request in requests:
         found.requests += 1
         run = await run_dry(
-            cache, modelfiles, Loops, Turns(), None,
+            cache, Loops, Turns(), None,
             path=request["path"], body=orjson.dumps(request["body"]), caller=caller,
             relayed=relayed,
         )  # fmt: skip

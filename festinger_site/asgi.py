@@ -31,7 +31,7 @@ from proxy import runtime  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
 from proxy.auth import Permission, caller_of, require, require_own_name  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
-from proxy.domain.json_outline import is_heavy  # noqa: E402
+from proxy.domain.json_text import is_heavy  # noqa: E402
 from proxy.errors import BadRequest, ProxyError  # noqa: E402
 from proxy.mcp.endpoint import PATHS as MCP_PATHS  # noqa: E402
 from proxy.mcp.endpoint import Endpoint  # noqa: E402

@@ -37,8 +37,6 @@ from proxy.domain.formats import FORMATS, guess_path
 from proxy.domain.formats.streams import parse_object
 from proxy.enrichment.dry_run import DryRun, Lesson, run_dry
 from proxy.enrichment.turns import Turns
-from proxy.upstream.client import Upstream
-from proxy.upstream.modelfiles import Modelfiles
 from resolution.intake.assertions import Outcome
 from resolution.memories.reading import foresee as foresee_memories
 from resolution.workers.observations import foresee
@@ -157,7 +155,7 @@ async def run_in_server(path: str, body: bytes, caller: Caller, *, searches: boo
     """Run the request with this server process's state. ``searches`` includes memories and episodes, for those who may
     see them."""
     current = runtime.current()
-    parts = current.cache, current.modelfiles, current.enricher.loops, current.enricher.turns
+    parts = current.cache, current.enricher.loops, current.enricher.turns
     searcher = current.searcher if searches else None
     return await run_dry(*parts, searcher, path=path, body=body, caller=caller)
 
@@ -183,22 +181,17 @@ async def run_alone(cache: Cache, path: str, body: bytes, caller: Caller) -> Dry
         with suppress(LlmError):  # like a server, which then searches by words
             await asyncio.to_thread(builtin.load)
     rules = apply_overrides(read_at(settings.CONFIG_FILE).rules(), environment())
-    upstream = Upstream(rules.upstream.url, rules.upstream.connect_timeout_s)
-    modelfiles, searcher = Modelfiles(upstream), Searcher(settings.DATABASE_URL)
+    searcher = Searcher(settings.DATABASE_URL)
     connecting = asyncio.create_task(searcher.run())
     try:
         with suppress(TimeoutError):
             async with asyncio.timeout(CONNECT_S):
                 while not searcher.is_connected:  # noqa: ASYNC110 - it tells nobody
                     await asyncio.sleep(0.01)
-        return await run_dry(
-            cache, modelfiles, lambda: rules.loops, Turns(), searcher, path=path, body=body, caller=caller
-        )
+        return await run_dry(cache, lambda: rules.loops, Turns(), searcher, path=path, body=body, caller=caller)
     finally:
         connecting.cancel()
         await asyncio.gather(connecting, return_exceptions=True)
-        modelfiles.forget()
-        await upstream.aclose()
 
 
 def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> Explanation:
@@ -227,12 +220,10 @@ def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> E
 def _describe_place(run: DryRun) -> str:
     if run.placed is None or run.prompt is None or not run.placed.text:
         return ""
-    edit = run.placed.edit
-    for blocks, where in ((edit.heads, "before"), (edit.tails, "at the end of")):
-        for index in blocks:
-            part = run.prompt.parts[index]
-            return f"{where} message {part.place + 1} ({part.role})"
-    return "before the system text" if run.prompt.has_system else "in a system message of its own, at the top"
+    for index in run.placed.edit.tails:
+        part = run.prompt.parts[index]
+        return f"at the end of message {part.place + 1} ({part.role})"
+    return "before the first text"
 
 
 def _describe_remembered(run: DryRun) -> Iterator[tuple[str, str]]:

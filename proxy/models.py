@@ -150,17 +150,15 @@ class LoopEvent(PromptEvent):
 
 
 class Injection(models.Model):
-    """A block that one process put into a conversation's prompts, or removed: the last row of a place counts.
-    Conversations are identified by digests; the prompts' own texts are not stored."""
+    """One version of the block at a place of prompts, or an answer that followed it; rows of one version have the same
+    time. Places and answers are digests; the prompts' own texts are not stored."""
 
-    conversation = models.BinaryField()
-    keys = models.BinaryField(help_text="Digests of 16 bytes, one after the other, under which it is found.")
-    place = models.BinaryField(help_text="The digest of all that comes before the block; empty for the top.")
+    place = models.BinaryField(help_text="The digest of all that comes before the block, and of the speaker.")
+    answer = models.BinaryField(default=b"", db_default=b"", help_text="The digest of what the model answered.")
     block = models.TextField(blank=True, help_text="Empty where nothing stands there.")
     content = models.JSONField(
         default=dict, help_text="The facts, memories and episodes that the block shows, and the concepts it asks about."
     )
-    system = models.TextField(null=True, help_text="The Modelfile's SYSTEM that came before the block.")  # noqa: DJ001
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -168,18 +166,15 @@ class Injection(models.Model):
         indexes = [models.Index(fields=["at"], name="injection_by_age")]
         constraints = [
             models.CheckConstraint(
-                condition=Exact(OctetLength("conversation"), LINK_BYTES), name="injection_conversation_is_a_digest"
-            ),
-            models.CheckConstraint(
-                condition=Exact(Mod(OctetLength("keys"), LINK_BYTES), 0), name="injection_keys_are_digests"
-            ),
-            models.CheckConstraint(
                 condition=In(OctetLength("place"), [0, LINK_BYTES]), name="injection_place_is_a_digest"
+            ),
+            models.CheckConstraint(
+                condition=In(OctetLength("answer"), [0, LINK_BYTES]), name="injection_answer_is_a_digest"
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{bytes(self.conversation).hex()} {bytes(self.place).hex() or 'top'}"
+        return bytes(self.place).hex()
 
 
 class HourlyFigures(models.Model):

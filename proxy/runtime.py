@@ -22,7 +22,7 @@ from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
 from proxy.config_file.watcher import SettingsFile
 from proxy.domain.config_schema import Rules
-from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.injection_log import InjectionFollower, InjectionLog
 from proxy.enrichment.loop_guard import LoopGuard, Trip
 from proxy.enrichment.note_states import STANDING, NoteFollower
@@ -33,12 +33,11 @@ from proxy.projects import NamedProjects
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import LAST_WRITE_S
 from proxy.upstream.client import Upstream
-from proxy.upstream.modelfiles import Modelfiles
 
 logger = logging.getLogger(__name__)
 
-MODELS_CHANGED = "models"
 TRIPS = "trips"
+PLACES = 50  # of blocks in a conversation of some length
 LEARN = "resolution.tasks.learn"
 LOAD_EMBEDDER_AFTER_S = 1.0  # by then the server listens: the libraries hold the interpreter for some 50 ms
 WORKER_S = 60.0  # after this, the server is ready without a worker: prompts do not need one
@@ -54,7 +53,6 @@ class Runtime:
         self.settings_file = SettingsFile.from_settings()
         server = self.settings_file.rules.upstream
         self.upstream = Upstream(server.url, server.connect_timeout_s)
-        self.modelfiles = Modelfiles(self.upstream, broadcast=partial(self.coherence.signal, MODELS_CHANGED))
         self.projects = NamedProjects(self.cache, settings.DATABASE_URL)
         self.searcher = Searcher(settings.DATABASE_URL)
         wake = partial(send_wakeup, LEARN)
@@ -63,19 +61,19 @@ class Runtime:
         self.bookkeeper = Bookkeeper(self.encounters, settings.DATABASE_URL)
         self.events = Events(settings.DATABASE_URL)
         self.injection_log = InjectionLog(settings.DATABASE_URL)
-        self.conversations = Conversations(record=self.injection_log.add)
+        self.blocks = Blocks(record=self.injection_log.add)
         guard = LoopGuard(broadcast=self._tell_trip)
         self.enricher = Enricher(
             cache=self.cache,
             reader=Reader(self.cache),
             encounters=self.encounters,
             note_asked=self.bookkeeper.note_asked,
-            conversations=self.conversations,
-            placer=BlockPlacer(self.cache, self.conversations, self.modelfiles),
+            blocks=self.blocks,
+            placer=BlockPlacer(self.cache, self.blocks),
             guard=guard,
             events=self.events,
             loops=lambda: self.settings_file.rules.loops,
-            prompt_search=PromptSearch(self.cache, self.conversations, self.searcher),
+            prompt_search=PromptSearch(self.cache, self.blocks, self.searcher),
         )
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self.has_worker = not settings.IS_LAUNCHED
@@ -84,10 +82,9 @@ class Runtime:
 
         # Messages of other processes, and changes of config.yaml.
         self.coherence.subscribe(FORGOTTEN, lambda _: self.events.forget_newest())
-        self.coherence.subscribe(MODELS_CHANGED, lambda _: self.modelfiles.forget())
-        self.coherence.follow("injection", InjectionFollower(self.conversations))
+        self.coherence.follow("injection", InjectionFollower(self.blocks))
         for kind in STANDING:  # after the injections, which show the notes
-            self.coherence.follow(kind, NoteFollower(self.cache, self.conversations, kind))
+            self.coherence.follow(kind, NoteFollower(self.cache, self.blocks, kind))
         self.coherence.follow("episode_vector", self.searcher.matrices)
         self.coherence.subscribe(TRIPS, lambda told: guard.remember(read_trip(told)))
         self.settings_file.subscribe(self._follow)
@@ -120,7 +117,6 @@ class Runtime:
             self.injection_log.write(LAST_WRITE_S),
             self.pulse.write_last(),
         )
-        self.modelfiles.forget()
         await self.upstream.aclose()
 
     async def _load_embedder(self) -> None:
@@ -139,9 +135,8 @@ class Runtime:
 
     def _follow(self, rules: Rules) -> None:
         """Apply new rules; the upstream may move to another address."""
-        self.conversations.conversations_max = rules.limits.conversations
-        if self.upstream.move(rules.upstream.url, rules.upstream.connect_timeout_s):
-            self.modelfiles.forget()
+        self.blocks.places_max = PLACES * rules.limits.conversations
+        self.upstream.move(rules.upstream.url, rules.upstream.connect_timeout_s)
 
     def _tell_trip(self, trip: Trip) -> None:
         """Tell the other processes, so that the model rests whichever process serves its conversation next."""

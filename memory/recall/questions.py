@@ -23,27 +23,16 @@ FRESH_MAX: Final = 20
 QUESTIONS_SHARE: Final = 1 / 3
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """The questions that an agent may be sent. ``refusal``: why none; empty if it may be asked. ``asked``: the concepts
-    that its conversation was asked about."""
-
-    refusal: str = ""
-    asked: frozenset[str] = frozenset()
-
-    def count_allowed(self, tuning: Tuning, shown: Block) -> tuple[int, str]:
-        """Return how many questions are allowed now, beside what the prompt shows already, and why if there are
-        none."""
-        left = tuning.questions_per_conversation_max - len(self.asked)
-        if not tuning.zero_hit_max:
-            return 0, "questions are switched off"
-        has_no_room = shown.question_tokens >= tuning.recollection_max_total_tokens * QUESTIONS_SHARE
-        if self.refusal or left <= 0 or has_no_room:
-            return 0, self.refusal or "asked enough in this conversation"
-        return min(tuning.zero_hit_max, left), ""
-
-
-ANYBODY: Final = Asking()
+def count_allowed(tuning: Tuning, shown: Block, why_not_ask: str) -> tuple[int, str]:
+    """Return how many questions are allowed now, beside what the prompt shows already, and why if there are none.
+    ``why_not_ask``: why the agent may not be asked; empty if it may."""
+    left = tuning.questions_per_conversation_max - len(shown.questions)
+    if not tuning.zero_hit_max:
+        return 0, "questions are switched off"
+    has_no_room = shown.question_tokens >= tuning.recollection_max_total_tokens * QUESTIONS_SHARE
+    if why_not_ask or left <= 0 or has_no_room:
+        return 0, why_not_ask or "asked enough in this conversation"
+    return min(tuning.zero_hit_max, left), ""
 
 
 def choose_askable(

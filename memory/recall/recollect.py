@@ -36,7 +36,7 @@ from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.learning.reader import Reading, find_statements
 from memory.recall.mentions import Mentions, filter_salient
 from memory.recall.notes import GIVEN, NOTHING_BESIDE, Beside, choose_notes, choose_profile, still_hold
-from memory.recall.questions import ANYBODY, Asking, choose_askable
+from memory.recall.questions import choose_askable, count_allowed
 from memory.recall.speakers_graph import SpeakersGraph
 from memory.recall.states import NO_PROJECT, ProjectPrompt, choose_states
 from memory.settings.registry import Tuning
@@ -63,8 +63,7 @@ def recollect(
     shown: Block = NOTHING,
     *,
     model: str = "",
-    stood: Collection[ShownFact] = (),
-    asking: Asking = ANYBODY,
+    why_not_ask: str = "",
     found: Sequence[ShownNote] = (),
     beside: Beside = NOTHING_BESIDE,
     linked: Sequence[TripleIds] = (),
@@ -73,10 +72,10 @@ def recollect(
 ) -> Recollection:
     """Recall what belongs to these messages to a model, without what their prompt shows already.
 
-    ``shown``: all of the prompt's blocks as one; ``stood``: the facts of a block that this one replaces; ``found``: the
-    memories and episodes that belong to the prompt, the best first, and what came ``beside`` them; ``linked``: facts
-    about concepts that it does not name, found from their parent; ``within``: the project whose state it is given;
-    ``speaker``: whose own facts it is given. ``now`` is in seconds since the epoch."""
+    ``shown``: all of the prompt's blocks as one; ``why_not_ask``: why the agent is asked nothing, if it is not;
+    ``found``: the memories and episodes that belong to the prompt, the best first, and what came ``beside`` them;
+    ``linked``: facts about concepts that it does not name, found from their parent; ``within``: the project whose state
+    it is given; ``speaker``: whose own facts it is given. ``now`` is in seconds since the epoch."""
     style, graph = cache.tuning.style_for(model), SpeakersGraph.of(cache, speaker)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     left = cache.tuning.recollection_max_total_tokens - shown.tokens
@@ -88,7 +87,7 @@ def recollect(
     told |= {note.key: GIVEN for note in profile}
     of_profile = count_tokens(sum(len(render_note(note)) + 1 for note in profile))
     room = min(cache.tuning.recollection_max_tokens, left) - of_profile
-    selection, reasons = _select(graph, salient, mentions, now, shown, room, style, stood, asking, linked)
+    selection, reasons = _select(graph, salient, mentions, now, shown, room, style, why_not_ask, linked)
     recalled = selection.block(profile=profile)
     notes, notes_told = choose_notes(graph, found, beside, shown, recalled, left - (recalled.tokens or EMPTY_TOKENS))
     return Recollection(
@@ -108,17 +107,16 @@ def _select(
     shown: Block,
     room: int,
     style: Style,
-    stood: Collection[ShownFact],
-    asking: Asking,
+    why_not_ask: str,
     linked: Sequence[TripleIds],
 ) -> tuple[Selection, dict[str, str]]:
     """Select the facts and questions of the block, and say why other concepts are not in it."""
     cache = graph.cache
-    known, unknown, reasons = _sort(graph, salient, mentions, now, shown, asking.asked)
+    known, unknown, reasons = _sort(graph, salient, mentions, now, shown)
     known += _list_linked(cache, linked, {candidate.token for candidate in known}, now, shown)
-    known = _leave_out_stated(graph, known, mentions.readings, stood, reasons)
+    known = _leave_out_stated(graph, known, mentions.readings, reasons)
     tuning = cache.tuning
-    count, refusal = asking.count_allowed(tuning, shown)
+    count, refusal = count_allowed(tuning, shown, why_not_ask)
     if count:
         unknown = choose_askable(cache, unknown, mentions, count, reasons)
     else:
@@ -147,8 +145,15 @@ def still_holds(cache: Cache, block: Block, now: float, speaker: Holder | None =
         row = cache.soas_by_token.get(word)
         if row is None or cache.is_muted(word, row) or graph.knows(row.id):
             return False
-    bounds = _bounds(cache.tuning, now)
-    return all(_is_in_force_as_shown(graph, fact, bounds) for fact in block.facts)
+    return len(list_current(cache, block.facts, now, speaker)) == len(block.facts)
+
+
+def list_current(
+    cache: Cache, facts: Sequence[ShownFact], now: float, speaker: Holder | None = None
+) -> tuple[ShownFact, ...]:
+    """Return the facts that would be shown to the speaker as they were."""
+    graph, bounds = SpeakersGraph.of(cache, speaker), _bounds(cache.tuning, now)
+    return tuple(fact for fact in facts if _is_in_force_as_shown(graph, fact, bounds))
 
 
 def _is_in_force_as_shown(graph: SpeakersGraph, fact: ShownFact, bounds: Bounds) -> bool:
@@ -184,13 +189,12 @@ def _sort(
     mentions: Mentions,
     now: float,
     shown: Block,
-    asked: Collection[str],
 ) -> tuple[list[SalientConcept], list[SalientConcept], dict[str, str]]:
-    """Return candidates with facts that are not shown yet, candidates to ask about, which were not ``asked`` before,
-    and why the others are neither."""
+    """Return candidates with facts that are not shown yet, candidates to ask about, and why the others
+    are neither."""
     cache = graph.cache
     half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
-    shown_places, asked_before = _list_places(shown.facts), {*shown.questions, *asked}
+    shown_places, asked_before = _list_places(shown.facts), set(shown.questions)
     known, unknown, reasons, done = [], [], {}, set[str]()
     for spelling, row in salient.items():
         edges, word = graph.edges_about(row.id), spelling
@@ -255,11 +259,10 @@ def _leave_out_stated(
     graph: SpeakersGraph,
     known: list[SalientConcept],
     readings: Sequence[Reading],
-    stood: Collection[ShownFact],
     reasons: dict[str, str],
 ) -> list[SalientConcept]:
     """Leave out the facts that the prompt's own prose states: repeated, they would say less than the prose, in more
-    tokens. A line that was there before stays: without it the prompt would begin differently."""
+    tokens."""
     cache = graph.cache
     # In most turns nothing is known that is not shown yet: then a long history is not scanned.
     stated: dict[str, list[CueMatch]] = {candidate.token: [] for candidate in known}
@@ -268,16 +271,11 @@ def _leave_out_stated(
         for match in find_statements(cache, reading, names):
             if (subject := cache.canonical(match.subject)) in stated:
                 stated[subject].append(match)
-    places = _list_places(stood)
     left = []
     for candidate in known:
         matches, edges = stated[candidate.token], candidate.edges
         if matches:
-            edges = [
-                edge
-                for edge in edges
-                if _name_place(cache.soas_by_id, edge) in places or not _is_only_repeated(graph, edge, matches)
-            ]
+            edges = [edge for edge in edges if not _is_only_repeated(graph, edge, matches)]
         if edges:
             left.append(candidate._replace(edges=edges) if matches else candidate)
         else:

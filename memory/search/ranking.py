@@ -38,6 +38,7 @@ _ASKS_ONLY: Final = re.compile(ASKS_ONLY)
 _CHANGES: Final = re.compile(changing.DOUBTS, re.IGNORECASE)
 _LISTS: Final = {kind: re.compile(forms) for kind, forms in english.LISTS.items()}
 _REMEMBER: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+", re.IGNORECASE)
+_NAMED_NUMBER: Final = re.compile(r"\b([A-Z][\w-]*) (\d[\d.]{0,5})\b")
 _NUMBER: Final = re.compile(r"[\d.:,/-]*\d[\d.:,/-]*")
 RECENCY_HALF_LIFE_S: Final = 30 * DAY
 
@@ -205,19 +206,24 @@ def _show_disputes_whole(lines: Sequence[Found]) -> list[Found]:
 def drop_copies(lines: Iterable[Found]) -> Iterator[Found]:
     """Yield the lines; of near-copies only the newest, in the place of the first. Members of a dispute are no
     copies."""
+    found = list(lines)
+    told = {copy_key(each.text) for each in found if each.kind == "memory"}
     groups: dict[object, list[Found]] = {}
-    for found in lines:
-        key = (found.kind, found.id) if found.is_disputed or found.kind == "fact" else copy_key(found.text)
-        groups.setdefault(key, []).append(found)
+    for each in found:
+        key = (each.kind, each.id) if each.is_disputed or each.kind == "fact" else copy_key(each.text)
+        if each.kind != "episode" or key not in told:  # else it is the message that a memory was made of
+            groups.setdefault(key, []).append(each)
     for copies in groups.values():
-        yield max(copies, key=lambda found: (found.kind == "memory", found.said_at))
+        yield max(copies, key=lambda each: each.said_at)
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
 def copy_key(text: str) -> tuple[str, ...]:
     """Return what is equal for texts that differ only in case, punctuation, emoji, intensifiers, a request to remember
     them, or numbers that belong to no name."""
-    tokens = [token.text for token in tokenise(_REMEMBER.sub("", text, count=1))]
+    # A number behind a capital letter belongs to a name, whatever follows.
+    text = _NAMED_NUMBER.sub(r"\1_\2", _REMEMBER.sub("", text, count=1))
+    tokens = [token.text for token in tokenise(text)]
     words = chain.from_iterable(map(_split_capitals, tokens))
     return tuple(word for word in words if word not in english.INTENSIFIERS and not _NUMBER.fullmatch(word))
 

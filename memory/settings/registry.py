@@ -164,12 +164,11 @@ class Tuning:
         100,
         "Percent of the conversations that are given memories and episodes by themselves; the rest is for comparison.",
     )
-    recollection_placement: Literal["tail", "head_of_last", "append_only", "system"] = setting(
+    recollection_placement: Literal["tail", "system"] = setting(
         RECOLLECTING,
         "tail",
-        "tail: new facts go to the end of the last message, where models heed them most; head_of_last: before its"
-        " text; append_only: the first ones of a conversation to the top, later ones to the end. With these, what was"
-        " said stays where it was, so that the model need not read all anew. system: always one block at the top.",
+        "tail: new facts go to the end of the last message, where models heed them most, and stay there, so that the"
+        " model need not read all anew. system: one block before the system text, made anew for each prompt.",
     )
     recollection_style: Style = setting(
         RECOLLECTING,

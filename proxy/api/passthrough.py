@@ -12,14 +12,13 @@ from proxy import runtime
 from proxy.auth import build_upstream_headers, caller_of, require_for_models
 from proxy.errors import NotFound, ProxyError
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send
-from proxy.upstream.modelfiles import CHANGING, forgetting
 from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
 
 UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
 # The profiler of Go servers. All other routes are forwarded, so that new ones of Ollama's work without a change here.
 HIDDEN = ("/debug/", "//debug/")  # two slashes at the start survive the normalisation
 # Routes that change the models for everybody. Uploading a blob is the first half of creating a model.
-OF_MODELS = CHANGING | {"/api/push"}
+OF_MODELS = frozenset({"/api/create", "/api/pull", "/api/copy", "/api/delete", "/api/push"})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 SMALL_BYTES = 64 * 1024
 
@@ -78,8 +77,6 @@ async def pass_through(scope: AsgiScope, receive: Receive, send: Send) -> None:
 
 
 async def _forward(scope: AsgiScope, incoming: IncomingBody, send: Send) -> None:
-    if scope["path"] in CHANGING:
-        send = forgetting(runtime.current().modelfiles, send)
     try:
         relay = await _open(scope, incoming)
     except ClientGone:

@@ -38,7 +38,7 @@ from proxy.api.visibility import sees_words_of
 from proxy.auth import Caller, caller_of, may, require, scope_of
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
-from proxy.domain.json_outline import is_heavy
+from proxy.domain.json_text import is_heavy
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
 from proxy.enrichment.pipeline import Enriched
 from proxy.enrichment.prompt_metrics import count_enriched

@@ -2,7 +2,6 @@
 reply. A text that a model has just written is nobody's statement even if it comes as a user's message: a task for
 another agent, a rephrased question, a digest of the conversation."""
 
-import logging
 import re
 import time
 from collections import OrderedDict
@@ -12,10 +11,9 @@ from typing import Final
 
 import orjson
 
-from proxy.domain.formats.streams import END, AnswerWatch
+from proxy.domain.formats.streams import AnswerListener
 from proxy.domain.loops.tool_calls import without_thinking
-
-logger = logging.getLogger(__name__)
+from proxy.domain.prefixes import SIZE, digest_words
 
 ANSWERS_MAX: Final = 20_000  # at some 150 bytes
 WRITTEN_S: Final = 120  # a message that repeats a model's text within this time is nobody's
@@ -33,17 +31,12 @@ class RelayedAnswers:
         self._written: OrderedDict[bytes, float] = OrderedDict()
         self._clock = clock
 
-    def listen(self, watch: AnswerWatch) -> Callable[[bytes], None]:
-        """Return a listener that takes the chunks of one answer as they pass, then ``END``. It never raises."""
-        hashed, last, said, room = blake2b(digest_size=16), b"", list[str](), WRITTEN_MAX
+    def listen(self) -> AnswerListener:
+        """Return a listener for one answer."""
+        hashed, last, said, room = blake2b(digest_size=SIZE), b"", list[str](), WRITTEN_MAX
 
-        def hear(chunk: bytes) -> None:
+        def hear(text: str, is_over: bool) -> None:
             nonlocal last, room
-            try:
-                text = watch.feed(chunk)
-            except Exception:
-                logger.exception("answer.unread")
-                return
             if text:
                 # Keep it after each chunk: a client may leave once it has what it needs, such as a whole tool call.
                 hashed.update("".join(text.split()).encode("utf-8", "surrogatepass"))
@@ -52,17 +45,17 @@ class RelayedAnswers:
                 _keep(self._digests, last, self._clock())
                 said.append(text[:room])
                 room -= len(said[-1])
-            if chunk == END:
+            if is_over:
                 self.note_written("".join(said))
 
         return hear
 
     def note_written(self, answer: str) -> None:
         for piece in _iter_pieces(answer):
-            _keep(self._written, _digest(piece), self._clock())
+            _keep(self._written, digest_words(piece), self._clock())
 
     def __contains__(self, text: str) -> bool:
-        digest = _digest(text)
+        digest = digest_words(text)
         if digest not in self._digests:
             return False
         self._digests.move_to_end(digest)
@@ -75,7 +68,7 @@ class RelayedAnswers:
 
     def has_just_written(self, text: str) -> bool:
         """True if a model's recent answer was this text, or contained it as an argument."""
-        written = self._written.get(_digest(text)) if WRITTEN_MIN <= len(text) <= WRITTEN_MAX else None
+        written = self._written.get(digest_words(text)) if WRITTEN_MIN <= len(text) <= WRITTEN_MAX else None
         return written is not None and self._is_news(written)
 
     def _is_news(self, at: float) -> bool:
@@ -87,11 +80,6 @@ def _keep(kept: OrderedDict[bytes, float], digest: bytes, at: float) -> None:
     kept.move_to_end(digest)
     if len(kept) > ANSWERS_MAX:
         kept.popitem(last=False)
-
-
-def _digest(text: str) -> bytes:
-    # Without white space: clients strip and rejoin it.
-    return blake2b("".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _iter_pieces(answer: str) -> Iterator[str]:

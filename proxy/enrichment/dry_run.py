@@ -25,7 +25,7 @@ from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt
 from proxy.domain.loops.mitigations import Intervention
-from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Enricher
 from proxy.enrichment.placement import BlockPlacer, Placed
@@ -33,7 +33,6 @@ from proxy.enrichment.prompt_search import Lookup, PromptSearch
 from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events, Given
 from proxy.telemetry.write_behind import Row
-from proxy.upstream.modelfiles import Modelfiles
 
 SEARCH_MS: Final = 5_000  # no model waits for it
 TEXT_PATH: Final = "/api/chat"  # the format in which a mere text is sent
@@ -87,19 +86,6 @@ class _Listener(Encounters):
         super().count(names, now)
 
 
-class _Placer(BlockPlacer):
-    """Remembers the last placement."""
-
-    placed: Placed | None = None
-
-    def place(self, *said: Any, **more: Any) -> Placed:
-        self.placed = super().place(*said, **more)
-        return self.placed
-
-    def _modelfile_of(self, prompt: Prompt) -> str | None:
-        return None if prompt.has_system else self._modelfiles.recall_system(prompt.model)
-
-
 class _Events(Events):
     """Keeps the event, and writes nothing."""
 
@@ -138,7 +124,6 @@ def write_prompt(text: str, role: str, model: str = "") -> bytes:
 
 async def run_dry(
     cache: Cache,
-    modelfiles: Modelfiles,
     loops: Callable[[], Loops],
     turns: Turns,
     searcher: Searcher | None,
@@ -155,19 +140,18 @@ async def run_dry(
     """
     fork = cache.fork()
     heard: list[HeardMessage] = []
-    conversations, encounters, events = Conversations(), _Listener(fork, heard.append), _Events()
-    placer = _Placer(fork, conversations, modelfiles)
+    blocks, encounters, events = Blocks(), _Listener(fork, heard.append), _Events()
     finder = _UncountedFinder(searcher) if searcher is not None else None
     enricher = Enricher(
         cache=fork,
         reader=Reader(fork),
         encounters=encounters,
-        conversations=conversations,
-        placer=placer,
+        blocks=blocks,
+        placer=BlockPlacer(fork, blocks),
         guard=LoopGuard(),
         events=events,
         loops=loops,
-        prompt_search=PromptSearch(fork, conversations, finder, deadline_ms=SEARCH_MS),
+        prompt_search=PromptSearch(fork, blocks, finder, deadline_ms=SEARCH_MS),
         turns=turns,
         relayed=relayed or RelayedAnswers(),
     )
@@ -177,7 +161,7 @@ async def run_dry(
         message = await turn.run(NewMessage.of(fork, one))
         lessons.append(Lesson(one, message, tuple(extract_statements(fork, message))))
         await turn.step()
-    placed, model = placer.placed, done.prompt.model if done.prompt is not None else ""
+    placed, model = done.placed, done.prompt.model if done.prompt is not None else ""
     recollection = placed.recollection if placed is not None else Recollection(style=fork.tuning.style_for(model))
     return DryRun(
         body=done.body,

@@ -2,21 +2,23 @@
 restart."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
+from memory import bounds
 from memory.cache.loader import batches
 from memory.db.connections import Connection
 from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.project_state import ShownState
 from memory.domain.recall.rendering import Block, ShownFact
 from proxy import models
-from proxy.domain.prefixes import SIZE
-from proxy.enrichment.conversations import Conversations, Injection
+from proxy.enrichment.blocks import Blocks, Injection
 from proxy.telemetry.write_behind import RowQueue, WriteBehind
 
 GATHER_S = 0.05  # rows that come within this time are written together; a client's next turn takes longer
 LOADED_MAX = 200_000  # rows, the newest
+UNREADABLE = bounds.define("unreadable_blocks", "stored blocks that cannot be read and were skipped")
 
-READ = "SELECT conversation, keys, place, block, content, system, extract(epoch FROM at)::float8 FROM"
+READ = "SELECT place, answer, block, content, extract(epoch FROM at)::float8 FROM"
 RECENT = f"""
     {READ} (
         SELECT * FROM injection WHERE at >= now() - interval '24 hours' ORDER BY id DESC LIMIT {LOADED_MAX}
@@ -33,11 +35,10 @@ class InjectionLog(WriteBehind):
         super().__init__(dsn, "injections", GATHER_S, self._injections)
 
     def add(self, injection: Injection) -> None:
-        block, system = injection.block, injection.system
+        block = injection.block
         row = {
-            "conversation": as_text(injection.conversation),
-            "keys": as_text(b"".join(injection.keys)),
             "place": as_text(injection.place),
+            "answer": as_text(injection.answer),
             "block": block.text,
             "content": {
                 "facts": [tuple(fact) for fact in block.facts],
@@ -45,27 +46,26 @@ class InjectionLog(WriteBehind):
                 "notes": [tuple(note) for note in block.notes],
                 "states": [tuple(state) for state in block.states],
             },
-            "system": None if system is None else system.replace("\0", ""),  # Postgres takes no NUL
             "at": injection.at,
         }
         self.put(self._injections, row)
 
 
 class InjectionFollower:
-    """Keeps this process's conversations in step with the table."""
+    """Keeps this process's blocks in step with the table."""
 
-    def __init__(self, conversations: Conversations) -> None:
-        self._conversations = conversations
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
 
     async def load(self, connection: Connection) -> None:
         """Read the recent injections, made by this process before its start, or by others."""
         async for injection in read_injections(connection, RECENT):
-            self._conversations.remember(injection)
+            self._blocks.remember(injection)
 
     async def refresh(self, connection: Connection, keys: list[int]) -> None:
         """Read the rows that were just announced."""
         async for injection in read_injections(connection, SOME, keys):
-            self._conversations.remember(injection)
+            self._blocks.remember(injection)
 
 
 async def read_injections(
@@ -74,15 +74,22 @@ async def read_injections(
     """Yield the injections that ``RECENT`` finds, or ``SOME`` with ids of rows, in the order in which they were
     written."""
     async for rows in batches(connection, query, keys):
-        for conversation, others, place, text, content, system, at in rows:
-            others = tuple(bytes(others[start : start + SIZE]) for start in range(0, len(others), SIZE))
-            # A block without text may still have the questions that were asked (placement ``system``).
-            shown = (ShownFact(*fact) for fact in content["facts"])
-            facts = tuple(fact._replace(rivals=tuple(fact.rivals), labels=tuple(fact.labels)) for fact in shown)
-            notes = tuple(ShownNote(*note) for note in content["notes"])
-            states = tuple(ShownState(*state) for state in content["states"])
-            block = Block(text, facts, tuple(content["questions"]), notes, states)
-            yield Injection(bytes(conversation), others, bytes(place), block, system, at)
+        for place, answer, text, content, at in rows:
+            try:
+                block = read_block(text, content)
+            except (TypeError, ValueError, AttributeError) as error:  # another version's, or a damaged one
+                UNREADABLE.count_bite(why=type(error).__name__)
+                continue
+            yield Injection(bytes(place), block, at, bytes(answer))
+
+
+def read_block(text: str, content: dict[str, Any]) -> Block:
+    """Build a block from its row. A kind of line that the row does not have is empty."""
+    shown = (ShownFact(*fact) for fact in content.get("facts", ()))
+    facts = tuple(fact._replace(rivals=tuple(fact.rivals), labels=tuple(fact.labels)) for fact in shown)
+    notes = tuple(ShownNote(*note) for note in content.get("notes", ()))
+    states = tuple(ShownState(*state) for state in content.get("states", ()))
+    return Block(text, facts, tuple(content.get("questions", ())), notes, states)
 
 
 def as_text(value: bytes) -> str:

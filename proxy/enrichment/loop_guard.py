@@ -7,16 +7,17 @@ circuit breaker has tripped is remembered, by conversation.
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import getrandbits
 
 from proxy.domain.config_schema import Loops
-from proxy.domain.formats.base import Edit, Prompt, join_texts
+from proxy.domain.formats.base import Edit, Prompt
 from proxy.domain.formats.streams import AnswerWatch
 from proxy.domain.loops import mitigations
 from proxy.domain.loops.detector import LoopDetector
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail, TailLoop
+from proxy.domain.prefixes import find_spot
 
 RESTS_MAX = 10_000  # conversations, of some 300 bytes
 TRIES_MAX = 3  # with one prompt: a client that lost the answer resends it
@@ -74,7 +75,7 @@ class LoopGuard:
             self._forget(conversation, now)
         if loop is None:
             return None
-        takes_note = prompt.parts[-1].takes_block
+        takes_note = find_spot(prompt.parts) is not None
         return mitigations.mitigate(loop, loops.mitigations, takes_note=takes_note, seed=getrandbits(SEED_BITS))
 
     def _rest(self, conversation: bytes, count: int, length: int, cooldown_s: float, now: float) -> float | None:
@@ -130,15 +131,8 @@ class TailGuard:
 
 
 def add_mitigation(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:
-    """Return the edit without the repeats and with the note at the very end, where it does not shorten the prefix that
-    the next prompt shares with this one."""
-    last = len(prompt.parts) - 1
-    heads, tails = edit.heads, edit.tails
-    if met.note and prompt.parts[last].takes_block:
-        tails = {**tails, last: join_texts(tails.get(last, ""), met.note)}
-    if met.without:
-        heads, tails = (
-            {index: text for index, text in blocks.items() if prompt.parts[index].place not in met.without}
-            for blocks in (heads, tails)
-        )
-    return Edit(edit.top, edit.modelfile_system, tails, met.without, heads)
+    """Return the edit without the repeats; the note is in its blocks."""
+    if not met.without:
+        return edit
+    tails = {index: text for index, text in edit.tails.items() if prompt.parts[index].place not in met.without}
+    return replace(edit, tails=tails, without=met.without)

@@ -1,4 +1,4 @@
-"""Keeps this process in step with the memories and episodes that its conversations show: which of them no longer
+"""Keeps this process in step with the memories and episodes that its blocks show: which of them no longer
 hold."""
 
 from typing import Final
@@ -8,7 +8,7 @@ from memory.cache.state import Cache
 from memory.db.connections import Connection
 from memory.domain.recall.notes import NoteKey, NoteKind, NoteState, make_harmless
 from memory.semantic.domain.scope import Scope, Speaker
-from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.blocks import Blocks, list_notes
 
 CHANGED_MAX: Final = 20_000  # of each kind; beyond that, only those that are shown somewhere are kept
 
@@ -22,9 +22,9 @@ STANDING: Final[dict[NoteKind, str]] = {
 class NoteFollower:
     """Follows the table of one kind of note."""
 
-    def __init__(self, cache: Cache, conversations: Conversations, kind: NoteKind) -> None:
+    def __init__(self, cache: Cache, blocks: Blocks, kind: NoteKind) -> None:
         self._cache = cache
-        self._conversations = conversations
+        self._blocks = blocks
         self._kind = kind
         self._count = 0
         self._refreshed: set[NoteKey] = set()  # since a load began, which may read older states
@@ -32,8 +32,8 @@ class NoteFollower:
     async def load(self, connection: Connection) -> None:
         """Read the states of all notes that are shown."""
         self._refreshed, changed, shown = set(), self._cache.changed_notes, set[int]()
-        async for some in in_slices(self._conversations.all()):
-            shown.update(note.id for each in some for note in each.list_notes() if note.kind == self._kind)
+        async for some in in_slices(self._blocks.list_versions()):
+            shown.update(note.id for note in list_notes(some) if note.kind == self._kind)
         states = await self._read(connection, sorted(shown))
         known = states.keys() | self._refreshed
         for key in [key for key in changed if key.kind == self._kind and key not in known]:

@@ -1,20 +1,15 @@
 """Measures if an answer uses the notes that its prompt was given."""
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from memory.domain.recall.notes import NoteKey, find_content_words
-from proxy.domain.formats.streams import END, AnswerWatch
+from proxy.domain.formats.streams import AnswerListener
 from proxy.telemetry.events import Given
-
-logger = logging.getLogger(__name__)
 
 ANSWER_MAX: Final = 8_000  # characters of an answer that are read
 # Of the words that a note has and the question has not. An answer uses what was asked for, not the whole sentence.
 USED_SHARE: Final = 1 / 3
-
-Listener = Callable[[bytes], None]
 
 
 def find_own_words(given: Given) -> dict[NoteKey, set[str]]:
@@ -28,32 +23,17 @@ def is_used(own_words: set[str], answer: set[str]) -> bool:
     return len(own_words & answer) >= USED_SHARE * len(own_words)
 
 
-def listen(watch: AnswerWatch, given: Given, tell: Callable[[dict[NoteKey, bool | None]], None]) -> Listener:
-    """Return a listener for the chunks of one answer, which calls ``tell`` at its end. It never raises."""
+def listen(given: Given, tell: Callable[[dict[NoteKey, bool | None]], None]) -> AnswerListener:
+    """Return a listener for one answer, which calls ``tell`` at its end."""
     said, length = [], 0
 
-    def hear(chunk: bytes) -> None:
+    def hear(text: str, is_over: bool) -> None:
         nonlocal length
-        try:
-            if length < ANSWER_MAX and (text := watch.feed(chunk)):
-                said.append(text)
-                length += len(text)
-            if chunk == END and said:
-                answer = find_content_words("".join(said)[:ANSWER_MAX])
-                tell({key: is_used(own, answer) for key, own in find_own_words(given).items()})
-        except Exception:
-            logger.exception("answer.unread")
-
-    return hear
-
-
-def join_listeners(listeners: Sequence[Listener]) -> Listener | None:
-    """Return one listener for all; None if there are none."""
-    if len(listeners) < 2:
-        return next(iter(listeners), None)
-
-    def hear(chunk: bytes) -> None:
-        for listener in listeners:
-            listener(chunk)
+        if length < ANSWER_MAX:
+            said.append(text)
+            length += len(text)
+        if is_over and length:
+            answer = find_content_words("".join(said)[:ANSWER_MAX])
+            tell({key: is_used(own, answer) for key, own in find_own_words(given).items()})
 
     return hear

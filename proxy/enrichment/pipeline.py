@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-import orjson
-
 from memory import bounds, request_ids
 from memory.cache.state import Cache
 from memory.domain.authorship.voice import Voice
@@ -22,7 +20,7 @@ from memory.learning.encounters import Encounters
 from memory.learning.reader import Allowance, Reader, Reading, digest_message
 from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
-from memory.recall.recollect import Recollection, recollect
+from memory.recall.recollect import recollect
 from memory.semantic.domain.scope import Scope
 from proxy.auth import Caller
 from proxy.authorship.programs import find_program
@@ -31,16 +29,18 @@ from proxy.authorship.speakers import find_audience, find_messages
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
-from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, CutRequest, Excess, read_request
+from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, Excess, read_request
 from proxy.domain.formats.flattened import FlattenedPrompt
-from proxy.domain.formats.streams import WholeWatch
+from proxy.domain.formats.streams import AnswerListener, WholeWatch, listen
+from proxy.domain.json_text import Change, splice
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
-from proxy.domain.prefixes import Thread, count_answered, opening_of
+from proxy.domain.prefixes import Thread, count_answered, digest_words, opening_of
 from proxy.enrichment import note_use
-from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.beginnings import Beginnings
+from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
-from proxy.enrichment.placement import BlockPlacer, Placed
+from proxy.enrichment.placement import BlockPlacer, Placed, Standing
 from proxy.enrichment.prompt_search import RESENT, Lookup, PromptSearch, describe_given
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
 from proxy.enrichment.turns import Turn, Turns
@@ -52,11 +52,12 @@ logger = logging.getLogger(__name__)
 
 CANNOT_ANSWER = "the agent has no tools, and has taught nothing so far"
 WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
-NOT_ENRICHED = "forwarded with the blocks of earlier turns only"
+UNTOUCHED = "forwarded as they came"
 BOUNDS = {
-    Excess.BYTES: bounds.define(Excess.BYTES, f"prompts of over {JSON_MAX_BYTES:,} bytes, {NOT_ENRICHED}"),
-    Excess.VALUES: bounds.define(Excess.VALUES, f"prompts with too many values in their JSON, {NOT_ENRICHED}"),
-    Excess.PARTS: bounds.define(Excess.PARTS, f"prompts of over {PARTS_MAX:,} messages or sections, {NOT_ENRICHED}"),
+    Excess.BYTES: bounds.define(Excess.BYTES, f"prompts of over {JSON_MAX_BYTES:,} bytes, {UNTOUCHED}"),
+    Excess.VALUES: bounds.define(Excess.VALUES, f"prompts with too many values in their JSON, {UNTOUCHED}"),
+    Excess.UNREAD: bounds.define(Excess.UNREAD, f"prompts that are no JSON objects, {UNTOUCHED}"),
+    Excess.PARTS: bounds.define(Excess.PARTS, f"prompts of over {PARTS_MAX:,} messages or sections, {UNTOUCHED}"),
 }
 
 
@@ -82,6 +83,8 @@ class Enriched:
     asked: RequestInfo | None = None
     lookup: Lookup | None = None
     given: Given | None = None
+    thread: Thread | None = None
+    placed: Placed | None = None
     step: str = ""
     answer: tuple[str, bytes] | None = None
     is_heard: bool = False
@@ -105,13 +108,14 @@ class Enricher:
     cache: Cache
     reader: Reader
     encounters: Encounters
-    conversations: Conversations
+    blocks: Blocks
     placer: BlockPlacer
     guard: LoopGuard
     events: Events
     loops: Callable[[], Loops]
     prompt_search: PromptSearch
     note_asked: Callable[[Iterable[SoasRow], float], None] = lambda rows, now: None
+    beginnings: Beginnings = field(default_factory=Beginnings)
     relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
     turns: Turns = field(default_factory=Turns)
 
@@ -140,21 +144,15 @@ class Enricher:
         prompt = read.prompt
         if prompt is None:
             return Enriched(body)
-        person, messages = caller.person_in(read.payload), list[Message]()
-        if read.cut is None:
-            names = self.cache.tuning.names
-            messages = await turn.run(find_messages(prompt, read.payload, self.relayed, names, person))
-            person = find_audience(messages, person)
+        names, person = self.cache.tuning.names, caller.person_in(read.payload)
+        messages = await turn.run(find_messages(prompt, read.payload, self.relayed, names, person))
+        person = find_audience(messages, person)
         asked = name_request(prompt, wire, agent, person, now)
         request_ids.ensure(asked["request"])
         scope = caller.scope_for(read.payload)
         if scope is not None:
             scope = scope._replace(speaker=scope.speaker._replace(person=person))
         done = Enriched(body, prompt, asked)
-        if read.cut is not None:
-            await self._put_back(wire, read.cut, done, scope, off, started, turn)
-            return done
-
         if program := find_program(prompt, read.payload, self._templates_of(scope)):
             # Nobody has said its content, and nobody reads the answer.
             off = {"learn": program, "ask": program, **off}
@@ -171,12 +169,19 @@ class Enricher:
         )
         keys = [reading.key if reading else digest for reading, digest in zip(readings, digests, strict=True)]
         conversation = keys[find_opening(messages, readings)]
+        thread = done.thread = Thread.of(prompt, digests, name_speaker(scope, agent))
+        await turn.step()
+        # Before anything of this prompt changes the graph: what only this prompt states takes no line out.
+        standing = self.placer.find_standing(thread, now) if recalls else Standing()
+        await turn.step()
 
         # Before the recall: a prompt with a correction already shows the new value, and one with a contradiction the
         # question mark.
         if recalls and not program and scope is not None:
             whose = scope, conversation, prompt.model
-            done.lookup = await self.prompt_search.begin(messages, readings, digests, *whose)
+            done.lookup = await self.prompt_search.begin(
+                messages, readings, digests, *whose, is_resent=standing.is_resent
+            )
         done.turn = name_turn(messages, readings, done.lookup, is_program=bool(program))
         if learns:
             keeper = None if "remember" in off else scope
@@ -188,7 +193,7 @@ class Enricher:
         unread = count_unread(messages, readings) if is_read else 0
         done.is_partial = bool(unread)
         await turn.step()
-        intervention, placed = self._look_for_loop(prompt, conversation, asked, done), None
+        intervention = self._look_for_loop(prompt, conversation, asked, done)
         await turn.step()
         if intervention is not None and intervention.answer:
             done.step = intervention.step
@@ -197,24 +202,27 @@ class Enricher:
             )
         else:
             if recalls:
-                thread = Thread.of(prompt, digests, name_speaker(scope, agent))
-                await turn.step()
                 quoted = [index for index, message in enumerate(messages) if message.is_quoted]
-                mentions = self.conversations.mentions(self.cache, thread, readings, quoted)
-                why_not = off.get("ask", "") or self._why_not_ask(agent, read.payload, readings)
-                wanted = None
-                if done.lookup is not None:
-                    wanted = await self.prompt_search.finish(done.lookup, thread.key, messages, turn)
-                project = scope.project if scope is not None and not program else None
-                placed = self.placer.place(thread, mentions, now, why_not_ask=why_not, wanted=wanted, project=project)
-            self._apply(wire, read.payload, done, placed, intervention)
-        self._record(done, placed, off, unread, started, now, conversation, readings)
+                mentions = self.beginnings.find_mentions(self.cache, thread.links, readings, quoted)
+                wanted = await self.prompt_search.finish(done.lookup, messages, turn)
+                done.placed = self.placer.place(
+                    thread,
+                    standing,
+                    mentions,
+                    now,
+                    why_not_ask=off.get("ask", "") or self._why_not_ask(agent, read.payload, readings),
+                    wanted=wanted,
+                    project=scope.project if scope is not None and not program else None,
+                    warning=intervention.note if intervention is not None else "",
+                )
+                self.prompt_search.keep(done.lookup, done.placed.recollection.block.notes, now)
+            self._apply(wire, read.payload, done, intervention)
+        self._record(done, off, unread, started, now, conversation, readings)
         return done
 
     def _record(
         self,
         done: Enriched,
-        placed: Placed | None,
         off: Restrictions,
         unread: int,
         started: float,
@@ -224,7 +232,7 @@ class Enricher:
     ) -> None:
         """Record what was shown and asked, and the event, which is written off the hot path. Call it after the work, so
         that enrich_ms covers it."""
-        prompt, asked, lookup = done.prompt, done.asked, done.lookup
+        prompt, asked, lookup, placed = done.prompt, done.asked, done.lookup, done.placed
         assert prompt is not None
         assert asked is not None
         if placed is not None:
@@ -266,43 +274,6 @@ class Enricher:
                 await turn.step()
         return readings, digests
 
-    async def _put_back(
-        self,
-        wire: WireFormat,
-        cut: CutRequest,
-        done: Enriched,
-        scope: Scope | None,
-        off: Restrictions,
-        started: float,
-        turn: Turn,
-    ) -> None:
-        """Put the blocks of earlier turns back into a request beyond the bounds; do not read, count, search or recall
-        anything.
-
-        Without these blocks, the model would have to evaluate the whole prompt again.
-        """
-        prompt, asked = done.prompt, done.asked
-        assert prompt is not None
-        assert asked is not None
-        done.is_partial = True
-        digests = []
-        for part in prompt.parts:
-            digests.append(digest_message(Message(part.role, part.text)))
-            await turn.step()
-        thread = Thread.of(prompt, digests, name_speaker(scope, asked["agent"]))
-        await turn.step()
-        recalls = self.cache.loaded_at is not None and "recall" not in off
-        edit = self.placer.put_back(thread, asked["at"]) if recalls else Edit()
-        if edit:
-            wire.apply(cut.payload, prompt, edit)
-            done.body = await turn.run(cut.write())
-            done.has_blocks = True
-        placed = Placed(edit, Recollection(style=self.cache.tuning.style_for(prompt.model)), is_shown=False)
-        event = request_event(asked, placed, off, len(cut.text), started)
-        event |= describe_given(None, placed)
-        event["conversation"] = digests[opening_of(part.role for part in prompt.parts) or 0].hex()
-        self.events.add(event)
-
     def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
         """Return the guard that watches a streamed answer for a repeating tail; None if it is not watched."""
         loops, asked = self.loops(), done.asked
@@ -312,15 +283,27 @@ class Enricher:
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
-        """Return the listener for the chunks of the answer, if later prompts may have it as somebody's words, or to see
-        whether the notes were of use; else None."""
-        listeners, is_whole = [], done.prompt is not None and not done.prompt.is_stream
-        watch = WholeWatch if is_whole else FORMATS[path].watch
+        """Return the listener for the chunks of the answer: later prompts may have it as somebody's words, have their
+        blocks by it, and it shows whether the notes were of use. None if nobody listens."""
+        listeners = list[AnswerListener]()
         if done.is_heard:
-            listeners.append(self.relayed.listen(watch()))
+            listeners.append(self.relayed.listen())
         if (given := done.given) is not None:
-            listeners.append(note_use.listen(watch(), given, partial(self.events.add_given, given)))
-        return note_use.join_listeners(listeners)
+            listeners.append(note_use.listen(given, partial(self.events.add_given, given)))
+        if done.placed is not None and done.placed.version is not None and done.thread is not None:
+            listeners.append(self._note_answer(done.thread, done.placed.version.at))
+        is_whole = done.prompt is not None and not done.prompt.is_stream
+        return listen(WholeWatch() if is_whole else FORMATS[path].watch(), listeners) if listeners else None
+
+    def _note_answer(self, thread: Thread, at: float) -> AnswerListener:
+        said = thread.begin_answer()
+
+        def hear(text: str, is_over: bool) -> None:
+            said.append(text)
+            if is_over:
+                self.blocks.note_answer(thread.place, at, digest_words(*said))
+
+        return hear
 
     def _look_for_loop(
         self, prompt: Prompt, conversation: bytes, asked: RequestInfo, done: Enriched
@@ -335,28 +318,21 @@ class Enricher:
             return None
         return intervention
 
-    def _apply(
-        self,
-        wire: WireFormat,
-        payload: Payload,
-        done: Enriched,
-        placed: Placed | None,
-        intervention: Intervention | None,
-    ) -> None:
-        """Apply the placed blocks and the steps against a loop to the payload. Without either, the body stays as it
-        came, byte for byte."""
+    def _apply(self, wire: WireFormat, payload: Payload, done: Enriched, intervention: Intervention | None) -> None:
+        """Write the placed blocks and the steps against a loop into the body. Without either it stays as it came."""
         assert done.prompt is not None
-        edit = placed.edit if placed is not None else Edit()
+        edit, changes = done.placed.edit if done.placed is not None else Edit(), list[Change]()
         if intervention is not None:
             done.step = intervention.step
+            if done.placed is None and done.thread is not None and done.thread.spot is not None and intervention.note:
+                edit = Edit(tails={done.thread.spot: intervention.note})  # recalling is off
             edit = add_mitigation(edit, done.prompt, intervention)
             if "temperature" in intervention.steps:
-                wire.raise_temperature(payload, intervention.warmth, intervention.seed)
-        if edit:
-            wire.apply(payload, done.prompt, edit)
-        if edit or intervention is not None:
-            done.body = orjson.dumps(payload)
-        done.has_blocks = placed is not None and bool(placed.edit)
+                changes += wire.raise_temperature(payload, intervention.warmth, intervention.seed)
+        changes += wire.write_edit(payload, done.prompt, edit)
+        if changes:
+            done.body = splice(done.body, changes)
+        done.has_blocks = bool(edit.top or edit.tails)
 
 
 def name_turn(

@@ -6,6 +6,7 @@ later results are left out. While the model answers, the last two messages are s
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,20 +14,20 @@ from typing import Any, Final, Protocol
 
 from memory.cache.state import Cache
 from memory.domain.authorship.parts import own_words
-from memory.domain.claims.wording import denies, tells_other_value
+from memory.domain.claims.wording import corrects
 from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, says_something, show_note
 from memory.domain.types import Message, TripleIds
 from memory.learning.reader import unwrap_readable
 from memory.recall.mentions import MaybeReading
 from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
-from memory.search.ranking import ForPrompt
+from memory.search.ranking import ForPrompt, asks_for_list
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
 from memory.semantic.domain.episodes import SHORT_MAX
 from memory.semantic.domain.scope import Scope
-from proxy.domain.prefixes import link_after
-from proxy.enrichment.conversations import Conversations
-from proxy.enrichment.placement import Placed, Wanted, after
+from proxy.domain.prefixes import digest_words, link_after
+from proxy.enrichment.blocks import RESEND_S, Blocks
+from proxy.enrichment.placement import Placed, Wanted
 from proxy.enrichment.turns import Turn
 
 logger = logging.getLogger(__name__)
@@ -36,13 +37,13 @@ TEXT_MAX: Final = 2_000  # characters of a message that are searched for: its be
 # prompt, if nothing was found, and for a message whose answer has begun.
 RESENT_S: Final = 10.0
 NOT_FOUND_S: Final = 1.0  # shorter, because people ask again once somebody has told Festinger
-CONTINUED_S: Final = 600.0
 SEARCHED_MAX: Final = 50_000  # searched messages that are remembered
 WAITING_MAX: Final = 64  # searches for next turns, one at a time
 COMPARED_MAX: Final = 400_000  # characters of a prompt that are checked for the words of notes
 CORRECTIONS_MAX: Final = 20  # short messages of users, the last ones, that are checked for another value of a note
 CORRECTION_MAX: Final = 600  # characters: a longer one states more than one thing
 
+_CLAUSES: Final = re.compile(r"[,;]\s+|(?<=[.!?])\s+|\n+")
 STANDS: Final = "stands in this prompt"
 CORRECTED: Final = "this prompt says otherwise"
 FOUND, LATE, FAILED = "found", "no answer in time", "failed"
@@ -79,13 +80,18 @@ class Lookup:
     beside: Beside = NOTHING_BESIDE
     facts: tuple[TripleIds, ...] = ()
     reasons: dict[NoteKey, str] = field(default_factory=dict)
-    thread: bytes = b""  # the key of its conversation among the blocks
     behind: bytes = b""  # identifies the prompt's beginning: its model, and the first message
 
     @property
     def asked(self) -> tuple[Scope, bytes, bytes]:
         """The key under which a search is remembered: who asked what, and where."""
         return self.scope, self.behind, self.message
+
+    def place_of(self, message: bytes, *, is_late: bool = False) -> bytes:
+        """Return under what the notes for a message of this conversation are kept: those that it was given, or those
+        found too late for it, while the model answered."""
+        scope = "\0".join((*self.scope.speaker, str(self.scope.project), "late" if is_late else ""))
+        return link_after(digest_words(scope), self.behind + message)
 
 
 def describe_given(lookup: Lookup | None, placed: Placed | None) -> dict[str, Any]:
@@ -105,14 +111,14 @@ class PromptSearch:
     def __init__(
         self,
         cache: Cache,
-        conversations: Conversations,
+        blocks: Blocks,
         searcher: RelatedFinder | None,
         *,
         deadline_ms: int | None = None,
     ) -> None:
         self._deadline_ms = deadline_ms
         self._cache = cache
-        self._conversations = conversations
+        self._blocks = blocks
         self._searcher = searcher
         self._searched: dict[tuple[Scope, bytes, bytes], float] = {}  # when, the oldest first
         self._one = asyncio.Lock()
@@ -126,9 +132,11 @@ class PromptSearch:
         scope: Scope,
         conversation: bytes,
         model: str,
+        *,
+        is_resent: bool = False,
     ) -> Lookup | None:
         """Start to search for the last user message, if it is new, and return while the search runs; None if there is
-        no such message, or nothing may be injected for anybody."""
+        no such message, or nothing may be injected for anybody. ``is_resent``: the prompt gets what it got before."""
         tuning = self._cache.tuning
         if self._searcher is None or not tuning.recall_share:
             return None
@@ -148,12 +156,12 @@ class PromptSearch:
         if not is_in_share(conversation, tuning.recall_share):
             lookup.outcome = NOT_IN_SHARE
             return lookup
-        if not self._is_new(lookup, messages[last + 1 :]):
+        if is_resent or not self._is_new(lookup, messages[last + 1 :]):
             lookup.outcome = RESENT
             return lookup
         lookup.is_new = True
         own = find_own_words(lookup.said)
-        if says_something(own):
+        if says_something(own) or asks_for_list(own):
             context = find_own_words(lookup.text_before) if len(own) < SHORT_MAX else ""
             lookup.texts = (context, own) if context else (own,)
         if tuning.recall_current == "off":
@@ -167,12 +175,13 @@ class PromptSearch:
             await asyncio.sleep(0)  # lets it send its query
         return lookup
 
-    async def finish(self, lookup: Lookup, thread: bytes, messages: Sequence[Message], turn: Turn) -> Wanted | None:
-        """Wait for the search until its deadline; return what to place in the conversation with this key, or None."""
-        lookup.thread = thread
-        if lookup.outcome == NOT_IN_SHARE:
+    async def finish(self, lookup: Lookup | None, messages: Sequence[Message], turn: Turn) -> Wanted | None:
+        """Wait for the search until its deadline; return what to place, or None: the notes found just now, else those
+        that the same message got in an earlier prompt; then those found while the model answered the message before, if
+        this one continues it."""
+        if lookup is None or lookup.outcome == NOT_IN_SHARE:
             return None
-        found: list[ShownNote] = []
+        found: Sequence[ShownNote] = ()
         if lookup.task is not None:
             related = await self._await(lookup, lookup.task)
             if lookup.outcome != FOUND:
@@ -188,8 +197,19 @@ class PromptSearch:
                 lookup.beside = Beside(
                     list(zip(profile, categories, strict=True)), changes, frozenset(stated), related.is_list
                 )
+        if lookup.outcome not in (FOUND, NOTHING_FOUND):
+            found = self._blocks.notes_at(lookup.place_of(lookup.message))
         is_short = len(lookup.said) < SHORT_MAX
-        return Wanted(lookup.message, lookup.before, is_short, tuple(found), lookup.facts, lookup.beside)
+        late = self._blocks.notes_at(lookup.place_of(lookup.before, is_late=True)) if is_short else ()
+        return Wanted((*found, *late), lookup.facts, lookup.beside)
+
+    def keep(self, lookup: Lookup | None, given: tuple[ShownNote, ...], now: float) -> None:
+        """Keep the notes that a message was given. Some clients rebuild the message that has the block while the model
+        works on it: then it gets the same notes again."""
+        if lookup is not None and given:
+            place = lookup.place_of(lookup.message)
+            kept = () if lookup.is_new else self._blocks.notes_at(place)
+            self._blocks.keep_notes(place, (*kept, *(note for note in given if note not in kept)), now)
 
     def search_on(self, lookup: Lookup | None) -> None:
         """Start a search for the next turn, while the model answers this one."""
@@ -229,8 +249,9 @@ class PromptSearch:
         left = [note for note in lookup.found if note.key not in lookup.reasons]
         said = [message.text for message in messages if message.role == "user" and len(message.text) <= CORRECTION_MAX]
         for text in said[-CORRECTIONS_MAX:] if left else ():
-            corrected = (note for note in left if tells_other_value(note.text, text) or denies(text, note.text))
-            lookup.reasons |= {note.key: CORRECTED for note in corrected}
+            clauses = _CLAUSES.split(text)
+            corrected = (note for note in left if any(corrects(clause, note.text) for clause in clauses))
+            lookup.reasons |= dict.fromkeys((note.key for note in corrected), CORRECTED)
             await turn.step()
         return [note for note in left if note.key not in lookup.reasons]
 
@@ -265,7 +286,7 @@ class PromptSearch:
         if related is None:
             return
         notes = tuple(show(related.lines, texts, lookup.scope))
-        self._conversations.keep_notes(lookup.thread, after(lookup.message), notes, time.time())
+        self._blocks.keep_notes(lookup.place_of(lookup.message, is_late=True), notes, time.time())
 
     # --- whose message it is ---
 
@@ -276,7 +297,7 @@ class PromptSearch:
             return False
         before = self._searched.get(lookup.asked)
         is_continued = any(message.role == "assistant" for message in following)
-        if before is not None and lookup.started - before < (CONTINUED_S if is_continued else RESENT_S):
+        if before is not None and lookup.started - before < (RESEND_S if is_continued else RESENT_S):
             return False
         self._searched.pop(lookup.asked, None)
         self._searched[lookup.asked] = lookup.started

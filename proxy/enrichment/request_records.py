@@ -12,9 +12,9 @@ from memory.semantic.domain.scope import Scope
 from proxy.domain.formats.base import Prompt, WireFormat
 from proxy.enrichment.placement import Placed
 from proxy.telemetry.events import shorten_reasons
-from proxy.upstream.modelfiles import NAME_MAX, is_model_name
 
 SALT: Final = "festinger.request"
+NAME_MAX: Final = 200  # characters of a model's name; names with registry and tag have some 60
 NONCE_BYTES: Final = 5  # of the eight in an id
 MODEL_NAME = bounds.define("model_name", f"prompts for models whose name has over {NAME_MAX} or unprintable characters")
 
@@ -31,7 +31,7 @@ class RequestInfo(TypedDict):
 
 def name_request(prompt: Prompt, wire: WireFormat, agent: str, person: str, now: float) -> RequestInfo:
     model = prompt.model
-    if not is_model_name(model):
+    if len(model) > NAME_MAX or not model.isprintable():
         MODEL_NAME.count_bite(characters=len(model))
         model = "".join(character for character in model[:NAME_MAX] if character.isprintable())
     nonce = token_hex(NONCE_BYTES)  # so that nobody guesses an id to ask /why about
@@ -51,7 +51,7 @@ def _sign(nonce: str, person: str) -> str:
 
 
 def name_speaker(scope: Scope | None, agent: str) -> tuple[str, ...]:
-    """Return what tells the conversations of one speaker from those of others."""
+    """Return what tells the conversations of one speaker from those of others: agent, person and project."""
     return (agent,) if scope is None else (*scope.speaker, str(scope.project or ""))
 
 

@@ -181,7 +181,7 @@ async def report_health(current: Runtime) -> dict[str, Any]:
         "searches": sum_searches(counted),
         "dropped_events": total("festinger_dropped_rows_total") - dropped_injections,
         "dropped_injections": dropped_injections,
-        "conversations": len(current.conversations),
+        "places": len(current.blocks),
         "requests": total("festinger_added_latency_seconds_count"),
         "enriched": total("festinger_enriched_prompts_total"),
         "partly_enriched": total("festinger_partial_prompts_total"),

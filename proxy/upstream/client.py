@@ -29,17 +29,15 @@ class Upstream:
         """The address to show, without a password."""
         return self._server.shown_url
 
-    def move(self, base_url: str, connect_timeout_s: float) -> bool:
-        """Send later requests to this address; running ones are not disturbed. Return True if the address is a
-        different one."""
+    def move(self, base_url: str, connect_timeout_s: float) -> None:
+        """Send later requests to this address; running ones are not disturbed."""
         before = self._server
         if (base_url, connect_timeout_s) == (before.base_url, before.connect_timeout_s):
-            return False
+            return
         self._server = Server(base_url, connect_timeout_s)
         retiring = asyncio.create_task(before.transport.retire())
         self._retiring.add(retiring)
         retiring.add_done_callback(self._retiring.discard)
-        return base_url != before.base_url
 
     async def open(
         self,

@@ -17,7 +17,7 @@ from memory.domain.authorship.parts import find_voices, voice_of
 from memory.domain.authorship.voice import Voice
 from memory.domain.channels import Channel
 from memory.domain.claims.stems import content_stems
-from memory.models import Edge, EdgeHistory, Episode, Memory, MemoryLineage
+from memory.models import Edge, EdgeHistory, Episode, Memory, MemoryHistory, MemoryLineage
 from memory.semantic import store
 from memory.semantic.domain.explicit import TEXT_MAX, iter_sentences, read_memories
 from memory.semantic.store import Action, Change
@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 ACTOR: Final = "upgrade"
 REASON: Final = "A rule made it of a sentence that did not ask to be remembered."
 MACHINES: Final = (ACTOR, "consolidation", "sweep", "festinger")
+ADDED: Final = frozenset({"user", "team", "assistant", "is"})  # stems of words by which rules put "I" and "we"
 STEP: Final = 100  # rows between two progress updates
 # Changes by which a person, or another speaker, has vouched for a memory.
 VOUCHES: Final = (
@@ -57,7 +58,7 @@ def carry_out() -> Run | None:
         with run_records.keep_alive(run):
             failed = _demote_all(run)
             run_records.note_progress(run, facts=list(_find_facts(run)))
-        counts = {"memories": run.counts.get("memories", 0), "failed": failed, "facts": len(run.facts)}
+        counts = _count_demoted(run) | {"failed": failed, "facts": len(run.facts)}
         run_records.note_progress(run, counts={name: count for name, count in counts.items() if count})
         run_records.close(run, Run.Status.DONE, "")
         return run
@@ -72,11 +73,11 @@ def _demote_all(run: Run) -> int:
         source=Memory.Source.STATED, status=Memory.Status.ACTIVE, created_at__lt=run.started_at
     )
     keys = list(rows.order_by("pk").values_list("pk", flat=True))
-    demoted, failed = run.counts.get("memories", 0), 0
-    run_records.note_progress(run, conflicts_total=demoted + len(keys))
+    failed, before = 0, _count_demoted(run)["memories"]  # it may have been stopped
+    run_records.note_progress(run, conflicts_total=before + len(keys))
     for at, key in enumerate(keys, 1):
         try:
-            demoted += run_transaction(lambda key=key: _demote(key, run.pk))  # type: ignore[misc]
+            run_transaction(lambda key=key: _demote(key, run.pk))  # type: ignore[misc]
         except Exception as error:  # one bad row must not stop the others
             raise_if_away(error)
             # Log tracebacks of our own mistakes only: those of Postgres would quote what people said.
@@ -84,21 +85,24 @@ def _demote_all(run: Run) -> int:
             logger.warning("upgrade.failed", exc_info=is_ours, extra={"memory": key, "error": first_line(error)})
             failed += 1
         if at % STEP == 0 or at == len(keys):
-            run_records.note_progress(run, conflicts_seen=at, counts={"memories": demoted})
+            run_records.note_progress(run, conflicts_seen=before + at, counts=_count_demoted(run))
     return failed
 
 
-def _demote(memory_id: int, run_id: int) -> bool:
+def _count_demoted(run: Run) -> dict[str, int]:
+    return {"memories": MemoryHistory.objects.filter(run=run.pk, actor=ACTOR, action=Action.EDIT).count()}
+
+
+def _demote(memory_id: int, run_id: int) -> None:
     memory = lock_memory(memory_id)
     if memory.status != Memory.Status.ACTIVE or memory.history.filter(VOUCHES).exists():
-        return False
+        return
     text = _find_sentence(memory)
     if text is None:
-        return False
+        return
     by = Change(ACTOR, Channel.OPERATOR, timezone.now(), reason=REASON, run=run_id)
     store.demote(memory, by, text)
     settle_memories([memory.pk])
-    return True
 
 
 def _find_sentence(memory: Memory) -> str | None:
@@ -107,7 +111,7 @@ def _find_sentence(memory: Memory) -> str | None:
     lineage = memory.lineage.filter(kind=MemoryLineage.Kind.EPISODE).values("row")
     for episode in Episode.objects.filter(pk__in=lineage).order_by("pk"):
         asked = {one.start for one in read_memories(episode.text, in_project=episode.project_id is not None)}
-        stems = set(content_stems(memory.text))
+        stems = set(content_stems(memory.text)) - ADDED
         likeness = {
             (start, sentence): len(stems & set(content_stems(sentence)))
             for start, sentence in iter_sentences(episode.text)

@@ -76,7 +76,7 @@ def test_what_was_measured_was_enriched_with_five_facts(run):
 def test_a_conversation_keeps_what_its_prompts_share_on_one_process_and_on_several(rows):
     prefix = rows["prefix"]
 
-    ways = ["one process", "3 processes", "head_of_last", "append_only", "system"]
+    ways = ["one process", "3 processes", "system"]
     assert list(prefix) == [f"{name}, {way}" for way in ways for name in ("chat", "rebuilt tail", "messages")]
     assert {row["least %"] for name, row in prefix.items() if not name.endswith("system")} == {100}
     assert all(row["turns below"] > 0 for name, row in prefix.items() if name.endswith("system"))

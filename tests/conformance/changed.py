@@ -1,11 +1,10 @@
 """What may differ where Festinger changes prompts: a text of its own stands at certain places, and that is all.
 
-The request is compared byte for byte, with the text put in here; so is the answer, less the numbers that count the
+The request is compared as JSON, with the text put in here; the answer byte for byte, less the numbers that count the
 prompt, and so is what the client made of it."""
 
 import difflib
 import re
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -20,6 +19,7 @@ from tests.conformance.tap import Answer
 from tests.standin import Recorded
 
 BLOCK = "<recollection>\nsnark: [type] boojum\n</recollection>"
+BOTH = "<recollection>\ngnommoweb: [type] repo\nsnark: [type] boojum\n</recollection>"
 ANOTHER_BLOCK = "<recollection>\ngnommoweb: [type] repo\n</recollection>"
 GAP = "\n\n"
 OF_THE_PROMPT = (  # what follows from its length
@@ -37,7 +37,6 @@ REPEATED = "instructions"  # Ollama's answers in /v1/responses show those that i
 INSTRUCTIONS = re.compile(rb'"instructions":(null|"(\\.|[^"\\])*")')
 REQUEST = "x-festinger-request"
 LOOP = "x-festinger-loop"
-KNOWN_WITHIN_S = 5
 
 OPENINGS = count()  # by its first words one conversation is told from another
 
@@ -57,7 +56,10 @@ def only_differ_in(here: Seen, there: Seen, *puts: Put, step: str | None = None)
     put_in = [with_put(request, put) for request, put in zip(here.requests, puts, strict=True)]
     assert all(REQUEST in dict(answer.headers) for answer in there.answers)
     assert [dict(answer.headers).get(LOOP) for answer in there.answers] == [None] * (len(puts) - 1) + [step]
-    expected, found = (comparable(seen).lines() for seen in (replace(here, requests=put_in), there))
+    written = [with_put(request, lambda payload: None) for request in there.requests]
+    expected, found = (
+        comparable(seen).lines() for seen in (replace(here, requests=put_in), replace(there, requests=written))
+    )
     differing = difflib.unified_diff(expected, found, "expected", "through Festinger", lineterm="", n=1)
     shown = [line if len(line) < 3000 else f"{line[:3000]} ..." for line in differing]
     if shown:
@@ -146,17 +148,6 @@ def as_item(*place: str | int, index: int, item: Any) -> Put:
     return put
 
 
-def as_field(name: str, text: str = BLOCK) -> Put:
-    def put(payload: Payload) -> None:
-        payload[name] = text
-
-    return put
-
-
-def as_first_message(text: str = BLOCK) -> Put:
-    return as_item("messages", index=0, item={"role": "system", "content": text})
-
-
 def under_the_header(payload: Payload) -> None:
     """In LiteLLM's flattened prompt."""
     header = "### System:\n"
@@ -178,29 +169,8 @@ def at(payload: Any, place: tuple[str | int, ...]) -> Any:
     return payload
 
 
-# --- what is known of the models ---
-
-
-def wait_known(direct: Side, festinger: Side, *models: str) -> None:
-    """Returns when Festinger knows their Modelfiles, and so puts blocks into system messages that it makes."""
-    load(direct, *models)
-    deadline = time.monotonic() + KNOWN_WITHIN_S
-    with httpx.Client(base_url=festinger.tap.url, trust_env=False, timeout=10) as client:
-        while not all(is_known(client, festinger, model) for model in models):
-            assert time.monotonic() < deadline, f"the Modelfiles are not known after {KNOWN_WITHIN_S} s"
-            time.sleep(0.02)
-    festinger.tap.answers()
-
-
 def load(side: Side, *models: str) -> None:
     """So that the other side, where they are used, shows no more models than this one."""
     with httpx.Client(base_url=side.ollama.url, trust_env=False, timeout=10) as client:
         for model in models:
             client.post("/api/chat", json={"model": model, "messages": []}).raise_for_status()
-
-
-def is_known(client: httpx.Client, side: Side, model: str) -> bool:
-    said = {"role": "user", "content": f"where is the snark? {time.monotonic_ns()}"}
-    client.post("/api/chat", json={"model": model, "messages": [said], "stream": False}).raise_for_status()
-    asked = [request for request in side.ollama.requests() if request.path == "/api/chat"]
-    return len(asked[-1].json()["messages"]) == 2

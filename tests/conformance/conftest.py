@@ -45,12 +45,12 @@ def festinger() -> Iterator[Side]:
 
 
 @pytest.fixture(scope="session")
-def appending() -> Iterator[Side]:
-    """The same, and puts the first block of a conversation at the top."""
-    database = new_database(settings.DATABASE_URL, "festinger_conformance_appending")
+def topping() -> Iterator[Side]:
+    """The same, and puts blocks before the system text."""
+    database = new_database(settings.DATABASE_URL, "festinger_conformance_topping")
     with psycopg.connect(database) as client:
         client.execute(
-            "INSERT INTO config (key, value, updated_at) VALUES ('recollection_placement', 'append_only', now())"
+            "INSERT INTO config (key, value, updated_at) VALUES ('recollection_placement', 'system', now())"
             " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         )
     yield from knowing(database)

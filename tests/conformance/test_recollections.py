@@ -1,5 +1,5 @@
 """With enrichment on, what clients of Ollama's own API send arrives with a recollection at its place, and is otherwise
-as it was sent: by default, and where the first block of a conversation goes to the top."""
+as it was sent: by default, and where blocks go before the system text."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,20 +9,16 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_ollama import ChatOllama, OllamaLLM
 
-from standin.behaviours import PIRATE
 from tests.conformance.changed import (
     ANOTHER_BLOCK,
-    BLOCK,
-    GAP,
+    BOTH,
     Put,
     after,
     all_of,
-    as_field,
-    as_first_message,
     before,
+    load,
     only_puts,
     question,
-    wait_known,
 )
 from tests.conformance.sides import Call, Side, drained
 
@@ -36,11 +32,13 @@ PIXEL = b"\x89PNG\r\n"
 PIXEL_URL = "data:image/png;base64,iVBORw0KGgo="
 OPTIONS = {"temperature": 0.5, "seed": 7, "num_ctx": 2048, "stop": ["END"]}
 THE_SYSTEMS_MESSAGE = before("messages", 0, "content")
+LAST_MESSAGE = after("messages", -1, "content")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _known(direct: Side, appending: Side) -> None:
-    wait_known(direct, appending, "llama3", "tool-call", "thinker", "system-model")
+def _known(direct: Side, topping: Side) -> None:
+    for side in (direct, topping):
+        load(side, "llama3", "tool-call", "thinker", "system-model")
 
 
 @pytest.fixture
@@ -89,12 +87,12 @@ THROUGH_OLLAMA: dict[str, tuple[Callable[[ollama.Client, str], Any], list[Put]]]
     ),
     "chat-turns": (
         seen_and_used,
-        [THE_SYSTEMS_MESSAGE, all_of(THE_SYSTEMS_MESSAGE, after("messages", -1, "content", text=ANOTHER_BLOCK))],
+        [THE_SYSTEMS_MESSAGE, before("messages", 0, "content", text=BOTH)],
     ),
-    "chat-no-system": (lambda client, said: client.chat("llama3", [user(said)]), [as_first_message()]),
+    "chat-no-system": (lambda client, said: client.chat("llama3", [user(said)]), [LAST_MESSAGE]),
     "chat-modelfile": (
         lambda client, said: client.chat("system-model", [user(said)]),
-        [as_first_message(PIRATE + GAP + BLOCK)],
+        [LAST_MESSAGE],
     ),
     "generate": (
         lambda client, said: client.generate("llama3", said, system=SYSTEM, images=[PIXEL], options=OPTIONS),
@@ -106,16 +104,15 @@ THROUGH_OLLAMA: dict[str, tuple[Callable[[ollama.Client, str], Any], list[Put]]]
     ),
     "generate-context": (
         lambda client, said: client.generate("llama3", said, context=[1, 2, 3]),
-        [as_field("system")],
+        [after("prompt")],
     ),
     "generate-modelfile": (
         lambda client, said: client.generate("system-model", said),
-        [as_field("system", PIRATE + GAP + BLOCK)],
+        [after("prompt")],
     ),
 }
 
 # Where it goes by default. It is at the end of the last message, and stays there.
-LAST_MESSAGE = after("messages", -1, "content")
 TWO_TURNS = [
     after("messages", 1, "content"),
     all_of(after("messages", 1, "content"), after("messages", -1, "content", text=ANOTHER_BLOCK)),
@@ -141,13 +138,13 @@ FAILING: dict[str, tuple[str, bool]] = {
 
 @pytest.mark.parametrize(("call", "puts"), THROUGH_OLLAMA.values(), ids=THROUGH_OLLAMA.keys())
 def test_ollama(
-    direct: Side, appending: Side, said: str, call: Callable[[ollama.Client, str], Any], puts: list[Put]
+    direct: Side, topping: Side, said: str, call: Callable[[ollama.Client, str], Any], puts: list[Put]
 ) -> None:
     def ask(url: str) -> Any:
         with ollama.Client(host=url, trust_env=False, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, appending, ask, *puts)
+    only_puts(direct, topping, ask, *puts)
 
 
 @pytest.mark.parametrize("name", THROUGH_OLLAMA)
@@ -162,13 +159,13 @@ def test_ollama_by_default(direct: Side, festinger: Side, said: str, name: str) 
 
 
 @pytest.mark.parametrize(("model", "stream"), FAILING.values(), ids=FAILING.keys())
-def test_ollama_fails_as_it_does_directly(direct: Side, appending: Side, said: str, model: str, stream: bool) -> None:
+def test_ollama_fails_as_it_does_directly(direct: Side, topping: Side, said: str, model: str, stream: bool) -> None:
     def ask(url: str) -> Any:
         with ollama.Client(host=url, trust_env=False, timeout=10) as client:
             answer = client.chat(model, [SYSTEMS, user(said)], stream=stream)
             return drained(answer) if stream else answer
 
-    only_puts(direct, appending, ask, THE_SYSTEMS_MESSAGE)
+    only_puts(direct, topping, ask, THE_SYSTEMS_MESSAGE)
 
 
 # --- langchain-ollama ---
@@ -191,10 +188,10 @@ THROUGH_LANGCHAIN: dict[str, tuple[Callable[[ChatOllama, str], Any], list[Put]]]
         [THE_SYSTEMS_MESSAGE],
     ),
     "image": (lambda model, said: model.invoke([SystemMessage(SYSTEM), seen(said)]), [THE_SYSTEMS_MESSAGE]),
-    "no-system": (lambda model, said: model.invoke(said), [as_first_message()]),
+    "no-system": (lambda model, said: model.invoke(said), [LAST_MESSAGE]),
     "turns": (
         turns,
-        [THE_SYSTEMS_MESSAGE, all_of(THE_SYSTEMS_MESSAGE, after("messages", -1, "content", text=ANOTHER_BLOCK))],
+        [THE_SYSTEMS_MESSAGE, before("messages", 0, "content", text=BOTH)],
     ),
 }
 
@@ -213,9 +210,9 @@ def through_langchain(call: Callable[[ChatOllama, str], Any], said: str) -> Call
 
 @pytest.mark.parametrize(("call", "puts"), THROUGH_LANGCHAIN.values(), ids=THROUGH_LANGCHAIN.keys())
 def test_langchain(
-    direct: Side, appending: Side, said: str, call: Callable[[ChatOllama, str], Any], puts: list[Put]
+    direct: Side, topping: Side, said: str, call: Callable[[ChatOllama, str], Any], puts: list[Put]
 ) -> None:
-    only_puts(direct, appending, through_langchain(call, said), *puts)
+    only_puts(direct, topping, through_langchain(call, said), *puts)
 
 
 @pytest.mark.parametrize("name", THROUGH_LANGCHAIN)
@@ -225,7 +222,7 @@ def test_langchain_by_default(direct: Side, festinger: Side, said: str, name: st
     only_puts(direct, festinger, through_langchain(call, said), *(TWO_TURNS if name == "turns" else [LAST_MESSAGE]))
 
 
-def test_langchains_text(direct: Side, festinger: Side, appending: Side, said: str) -> None:
+def test_langchains_text(direct: Side, festinger: Side, topping: Side, said: str) -> None:
     async def ask(url: str) -> Any:
         model = OllamaLLM(model="llama3", base_url=url, client_kwargs={"trust_env": False})
         try:
@@ -234,5 +231,5 @@ def test_langchains_text(direct: Side, festinger: Side, appending: Side, said: s
             model._client.close()
             await model._async_client.close()
 
-    only_puts(direct, appending, ask, as_field("system"))
+    only_puts(direct, topping, ask, after("prompt"))
     only_puts(direct, festinger, ask, after("prompt"))

@@ -1,6 +1,7 @@
 """With enrichment on, what LiteLLM sends by each of its providers arrives with a recollection at its place, and is
 otherwise as it was sent. ``ollama`` is how Agent Zero does it."""
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,18 +11,18 @@ import pytest
 from tests.conformance.changed import (
     ANOTHER_BLOCK,
     BLOCK,
+    BOTH,
     GAP,
     Put,
     after,
     all_of,
-    as_field,
     as_item,
     at_the_flattened_end,
     before,
+    load,
     only_puts,
     question,
     under_the_header,
-    wait_known,
 )
 from tests.conformance.lite import Client
 from tests.conformance.sides import Side
@@ -42,8 +43,9 @@ Ask = Callable[[Client, str], Any]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _known(direct: Side, appending: Side) -> None:
-    wait_known(direct, appending, "llama3")
+def _known(direct: Side, topping: Side) -> None:
+    for side in (direct, topping):
+        load(side, "llama3")
 
 
 @pytest.fixture
@@ -114,15 +116,30 @@ def test_a_prompt_by_default(litellm: Any, direct: Side, festinger: Side, said: 
 
 
 @each_prompt
-def test_a_prompt(litellm: Any, direct: Side, appending: Side, said: str, provider: str, ask: Ask) -> None:
-    only_puts(direct, appending, lambda url: ask(Client(litellm, provider, url), said), PUTS[provider])
+def test_a_prompt(litellm: Any, direct: Side, topping: Side, said: str, provider: str, ask: Ask) -> None:
+    only_puts(direct, topping, lambda url: ask(Client(litellm, provider, url), said), PUTS[provider])
 
 
 @pytest.mark.parametrize("provider", PUTS)
-def test_two_turns(litellm: Any, direct: Side, appending: Side, said: str, provider: str) -> None:
-    first, again = PUTS[provider], all_of(PUTS[provider], TAILS[provider])
+def test_two_turns(litellm: Any, direct: Side, topping: Side, said: str, provider: str) -> None:
+    only_puts(
+        direct,
+        topping,
+        lambda url: turns(Client(litellm, provider, url), said),
+        PUTS[provider],
+        with_text(PUTS[provider], BLOCK, BOTH),
+    )
 
-    only_puts(direct, appending, lambda url: turns(Client(litellm, provider, url), said), first, again)
+
+def with_text(put: Put, block: str, other: str) -> Put:
+    """Puts the other block where the one would go."""
+
+    def put_other(payload: dict[str, Any]) -> None:
+        put(payload)
+        written = json.dumps(payload).replace(json.dumps(block)[1:-1], json.dumps(other)[1:-1])
+        payload.update(json.loads(written))
+
+    return put_other
 
 
 @pytest.mark.parametrize("provider", ENDS)
@@ -157,7 +174,7 @@ OTHER: dict[str, tuple[str, Ask, Put]] = {
     "generate": (
         "ollama",
         lambda client, said: client.complete("llama3", said),
-        as_field("system"),
+        after("prompt"),
     ),
     "response": (
         "openai",
@@ -173,10 +190,8 @@ OTHER: dict[str, tuple[str, Ask, Put]] = {
 
 
 @pytest.mark.parametrize(("provider", "ask", "put"), OTHER.values(), ids=OTHER.keys())
-def test_other_prompts(
-    litellm: Any, direct: Side, appending: Side, said: str, provider: str, ask: Ask, put: Put
-) -> None:
-    only_puts(direct, appending, lambda url: ask(Client(litellm, provider, url), said), put)
+def test_other_prompts(litellm: Any, direct: Side, topping: Side, said: str, provider: str, ask: Ask, put: Put) -> None:
+    only_puts(direct, topping, lambda url: ask(Client(litellm, provider, url), said), put)
 
 
 OTHER_ENDS: dict[str, Put] = {

@@ -10,21 +10,19 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from standin.behaviours import PIRATE
 from tests.conformance.changed import (
     ANOTHER_BLOCK,
     BLOCK,
+    BOTH,
     GAP,
     Put,
     after,
     all_of,
-    as_field,
-    as_first_message,
     as_item,
     before,
+    load,
     only_puts,
     question,
-    wait_known,
 )
 from tests.conformance.sides import Side, adrained, drained
 
@@ -34,11 +32,13 @@ SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "require
 FORMAT = {"type": "json_schema", "name": "reply", "schema": SCHEMA, "strict": True}
 TELLING = "it is at the gnommoweb"
 THE_SYSTEMS_MESSAGE = before("messages", 0, "content")
+LAST_MESSAGE = after("messages", -1, "content")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _known(direct: Side, appending: Side) -> None:
-    wait_known(direct, appending, "llama3", "tool-call", "thinker", "system-model")
+def _known(direct: Side, topping: Side) -> None:
+    for side in (direct, topping):
+        load(side, "llama3", "tool-call", "thinker", "system-model")
 
 
 @pytest.fixture
@@ -160,24 +160,18 @@ THROUGH_OPENAI: dict[str, tuple[Callable[[openai.OpenAI, str], Any], list[Put]]]
         lambda client, said: chat(client, asked(said), "thinker", reasoning_effort="high"),
         [THE_SYSTEMS_MESSAGE],
     ),
-    "chat-no-system": (lambda client, said: chat(client, asked(said)[1:]), [as_first_message()]),
+    "chat-no-system": (lambda client, said: chat(client, asked(said)[1:]), [LAST_MESSAGE]),
     "chat-modelfile": (
         lambda client, said: chat(client, asked(seen(said))[1:], "system-model"),
-        [as_first_message(PIRATE + GAP + BLOCK)],
+        [as_item("messages", -1, "content", index=-1, item=CHAT_TAIL)],
     ),
     "chat-turns": (
         chat_turns,
-        [THE_SYSTEMS_MESSAGE, all_of(THE_SYSTEMS_MESSAGE, after("messages", -1, "content", text=ANOTHER_BLOCK))],
+        [THE_SYSTEMS_MESSAGE, before("messages", 0, "content", text=BOTH)],
     ),
     "chat-turns-in-blocks": (
         chat_turns_in_blocks,
-        [
-            THE_SYSTEMS_MESSAGE,
-            all_of(
-                THE_SYSTEMS_MESSAGE,
-                as_item("messages", -1, "content", index=-1, item={"type": "text", "text": GAP + ANOTHER_BLOCK}),
-            ),
-        ],
+        [THE_SYSTEMS_MESSAGE, before("messages", 0, "content", text=BOTH)],
     ),
     "completion": (lambda client, said: complete(client, said, temperature=0.5), [before("prompt")]),
     "completion-stream": (lambda client, said: complete(client, said, stream=True), [before("prompt")]),
@@ -201,33 +195,29 @@ THROUGH_OPENAI: dict[str, tuple[Callable[[openai.OpenAI, str], Any], list[Put]]]
         lambda client, said: respond(client, asked(said), "tool-call", text={"format": FORMAT}),
         [before("input", 0, "content")],
     ),
-    "response-no-system": (lambda client, said: respond(client, said), [as_field("instructions")]),
+    "response-no-system": (lambda client, said: respond(client, said), [after("input")]),
     "response-modelfile": (
         lambda client, said: respond(client, said, "system-model"),
-        [as_field("instructions", PIRATE + GAP + BLOCK)],
+        [after("input")],
     ),
     "response-turns": (
         response_turns,
-        [
-            before("instructions"),
-            all_of(before("instructions"), after("input", -1, "output", text=ANOTHER_BLOCK)),
-        ],
+        [before("instructions"), before("instructions", text=BOTH)],
     ),
 }
 
 
 @pytest.mark.parametrize(("call", "puts"), THROUGH_OPENAI.values(), ids=THROUGH_OPENAI.keys())
 def test_openai(
-    direct: Side, appending: Side, said: str, call: Callable[[openai.OpenAI, str], Any], puts: list[Put]
+    direct: Side, topping: Side, said: str, call: Callable[[openai.OpenAI, str], Any], puts: list[Put]
 ) -> None:
     def ask(url: str) -> Any:
         with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, appending, ask, *puts)
+    only_puts(direct, topping, ask, *puts)
 
 
-LAST_MESSAGE = after("messages", -1, "content")
 SEEN = as_item("messages", 1, "content", index=-1, item=CHAT_TAIL)
 INPUT_SEEN = as_item("input", 0, "content", index=-1, item={"type": "input_text", "text": GAP + BLOCK})
 # Where it goes by default.
@@ -263,8 +253,8 @@ def test_openai_by_default(direct: Side, festinger: Side, said: str, name: str) 
     only_puts(direct, festinger, ask, *OPENAIS_ENDS.get(name, [LAST_MESSAGE]))
 
 
-def test_openais_asynchronous_client(direct: Side, festinger: Side, appending: Side, said: str) -> None:
-    only_puts(direct, appending, lambda url: achat(url, said), THE_SYSTEMS_MESSAGE)
+def test_openais_asynchronous_client(direct: Side, festinger: Side, topping: Side, said: str) -> None:
+    only_puts(direct, topping, lambda url: achat(url, said), THE_SYSTEMS_MESSAGE)
     only_puts(direct, festinger, lambda url: achat(url, said), LAST_MESSAGE)
 
 
@@ -306,6 +296,7 @@ def message_put_together(client: anthropic.Anthropic, said: str) -> Any:
         return stream.get_final_message()
 
 
+SHOWN = as_item("messages", 0, "content", index=-1, item=CHAT_TAIL)
 THROUGH_ANTHROPIC: dict[str, tuple[Callable[[anthropic.Anthropic, str], Any], list[Put]]] = {
     "message": (
         lambda client, said: message(client, said, system=SYSTEM, stop_sequences=["END"], extra_body={"top_k": 7}),
@@ -323,19 +314,16 @@ THROUGH_ANTHROPIC: dict[str, tuple[Callable[[anthropic.Anthropic, str], Any], li
         lambda client, said: message(client, shown(said), system=[{"type": "text", "text": SYSTEM, **CACHED}]),
         [as_item("system", index=0, item=CLAUDES_BLOCK)],
     ),
-    "no-system": (lambda client, said: message(client, shown(said)), [as_field("system")]),
+    "no-system": (lambda client, said: message(client, shown(said)), [SHOWN]),
     "modelfile": (
         lambda client, said: message(client, said, "system-model"),
-        [as_field("system", PIRATE + GAP + BLOCK)],
+        [LAST_MESSAGE],
     ),
     "turns": (
         message_turns,
         [
             as_item("system", index=0, item=CLAUDES_BLOCK),
-            all_of(
-                as_item("system", index=0, item=CLAUDES_BLOCK),
-                as_item("messages", -1, "content", index=-1, item={"type": "text", "text": ANOTHER_BLOCK}),
-            ),
+            as_item("system", index=0, item={"type": "text", "text": BOTH + GAP}),
         ],
     ),
 }
@@ -343,17 +331,16 @@ THROUGH_ANTHROPIC: dict[str, tuple[Callable[[anthropic.Anthropic, str], Any], li
 
 @pytest.mark.parametrize(("call", "puts"), THROUGH_ANTHROPIC.values(), ids=THROUGH_ANTHROPIC.keys())
 def test_anthropic(
-    direct: Side, appending: Side, said: str, call: Callable[[anthropic.Anthropic, str], Any], puts: list[Put]
+    direct: Side, topping: Side, said: str, call: Callable[[anthropic.Anthropic, str], Any], puts: list[Put]
 ) -> None:
     def ask(url: str) -> Any:
         with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, appending, ask, *puts)
+    only_puts(direct, topping, ask, *puts)
 
 
 # Where it goes by default.
-SHOWN = as_item("messages", 0, "content", index=-1, item=CHAT_TAIL)
 ANTHROPICS_ENDS: dict[str, list[Put]] = {
     "system-blocks": [SHOWN],
     "no-system": [SHOWN],

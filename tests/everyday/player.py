@@ -22,6 +22,7 @@ import base64
 import json
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ Row = dict[str, Any]
 
 AT_ONCE: Final = 6  # prompts
 NAME_ZIPF_MAX: Final = 3.0  # a rarer word is a name, which two rows must not share
+TOPIC_ZIPF_MAX: Final = 5.2
+REMEMBERS: Final = re.compile(r"(?:please )?(?:remember|note|keep in mind)\b", re.I)
 WORD: Final = re.compile(r"[\w.-]*\w")
 KEY: Final = re.compile(r"[a-z]+_[a-z_]+")  # of JSON
 ANSWER: Final = "X-Test-Answer"
@@ -122,6 +125,7 @@ class Played:
 class Player:
     def __init__(self, whole: Festinger, model: Model, operator: str) -> None:
         self._whole = whole
+        self._said: Counter[str] = Counter()
         self._operator = {"Authorization": f"Bearer {operator}"}
         self._model = model
         self._client = httpx.Client(base_url=whole.proxies[0].url, trust_env=False, timeout=60)
@@ -205,7 +209,10 @@ class Player:
         else:
             if "system" in step and not history:
                 history.append({"role": "system", "content": step["system"]})
-            history.append({"role": "user", "content": step["say"]})
+            # The same words at the same place are one message, whoever says them: rows differ in spaces at the end.
+            text = step["say"] + " " * (self._said[step["say"]] if not history else 0)
+            self._said[step["say"]] += 1
+            history.append({"role": "user", "content": text})
             content = orjson.dumps({"model": "m", "stream": False, "messages": history})
         answer = self._client.post(f"/agent/{played.agent}/api/chat", content=content, headers=headers)
         played.check(answer.status_code == 200, number, f"status {answer.status_code}")
@@ -272,5 +279,8 @@ def waves(rows: Iterable[Row]) -> Iterator[list[Row]]:
 def find_names(row: Row) -> set[str]:
     texts = (step[kind] for step in row["steps"] for kind in ("say", "ask", "raw_body") if kind in step)
     bodies = (json.dumps(step["body"], ensure_ascii=False) for step in row["steps"] if "body" in step)
-    words = {word.casefold() for text in (*texts, *bodies) for word in WORD.findall(text)}
-    return {word for word in words if zipf_frequency(word, "en") < NAME_ZIPF_MAX and not KEY.fullmatch(word)}
+    texts = [*texts, *bodies]
+    words = {word.casefold() for text in texts for word in WORD.findall(text)}
+    # A memory is everybody's: such rows must not be about the same.
+    most = TOPIC_ZIPF_MAX if any(REMEMBERS.match(text) for text in texts) else NAME_ZIPF_MAX
+    return {word for word in words if zipf_frequency(word, "en") < most and not KEY.fullmatch(word)}

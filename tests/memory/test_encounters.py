@@ -7,6 +7,7 @@ from memory.domain.authorship.voice import Voice
 from memory.domain.recall.saliency import DAY, saliency
 from memory.domain.steps import finish
 from memory.domain.types import Message, SoasRow
+from memory.domain.voices import GROUP
 from memory.learning import encounters as encounters_module
 from memory.learning.encounters import ANSWER_MAX, ASKING_MAX, Encounters
 from memory.learning.heard import HeardMessage
@@ -229,3 +230,16 @@ def test_a_short_answer_comes_with_the_question_right_before_it(before: Message,
     process.hear(before, said)
 
     assert [heard.before for heard in process.heard] == ["", expected]
+
+
+def test_of_a_group_each_person_is_heard_for_themselves_and_the_rest_for_nobody() -> None:
+    process = Process()
+    said = Message("user", "zorblat is a repo.", Voice.UNSURE, "ann"), SEEN, Message("user", "skandha is a repo.")
+
+    process.hear(*said, scope=Scope(Speaker("bridge", GROUP)))
+
+    assert [(heard.scope, heard.voice) for heard in process.heard if heard.role == "user"] == [
+        (Scope(Speaker("bridge", "ann")), Voice.UNSURE),
+        (None, Voice.UNSURE),
+    ]
+    assert [heard.scope for heard in process.heard if heard.role == "assistant"] == [None]

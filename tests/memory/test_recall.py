@@ -17,6 +17,7 @@ from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
 from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, RulingRow, SoasRow
+from memory.domain.voices import GROUP
 from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage
 from memory.learning.heard import HeardMessage
@@ -24,7 +25,6 @@ from memory.learning.reader import Allowance, Reader
 from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
 from memory.recall.notes import Beside
-from memory.recall.questions import Asking
 from memory.recall.recollect import Recollection, recollect, still_holds
 from memory.settings.registry import Tuning
 
@@ -539,18 +539,18 @@ def test_at_most_zero_hit_max_questions_are_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asking", "reason"),
+    ("asked", "why_not", "reason"),
     [
-        (Asking(asked=frozenset({"tyr", "odin", "dobby"})), "asked enough in this conversation"),
-        (Asking(asked=frozenset({"kvasir"})), "asked before"),
-        (Asking("the agent cannot answer"), "the agent cannot answer"),
+        (("tyr", "odin", "dobby"), "", "asked enough in this conversation"),
+        (("kvasir",), "", "asked before"),
+        ((), "the agent cannot answer", "the agent cannot answer"),
     ],
 )
-def test_nothing_more_is_asked(asking: Asking, reason: str) -> None:
+def test_nothing_more_is_asked(asked: tuple[str, ...], why_not: str, reason: str) -> None:
     cache = cache_of({"kvasir": unknown()})
     mentions = Mentions.of([Reader(cache).read(Message("user", "what is kvasir?"))])
 
-    recollection = recollect(cache, mentions, NOW, asking=asking)
+    recollection = recollect(cache, mentions, NOW, Block(questions=asked), why_not_ask=why_not)
 
     assert (recollection.asked, recollection.reasons) == ((), {"kvasir": reason})
 
@@ -793,6 +793,7 @@ def test_an_own_fact_is_for_its_speaker_and_everybody_behind_its_agent() -> None
     assert "gnommoweb: [type] repo" in recall_for(cache, ANN)
     assert "[type]" not in recall_for(cache, ("winky", ""))
     assert "[type]" not in recall_for(cache, None)
+    assert "[type]" not in recall_for(cache, (DOBBY[0], GROUP))
     cache.own_facts.drop(7)
     assert "[type]" not in recall_for(cache, DOBBY)
     assert not cache.own_facts.words

@@ -17,25 +17,17 @@ from memory.learning.reader import Reader
 from memory.settings.registry import Tuning
 from proxy.auth import Caller
 from proxy.domain.config_schema import Loops
-from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Enriched, Enricher
 from proxy.enrichment.placement import BlockPlacer
 from proxy.enrichment.prompt_search import PromptSearch, RelatedFinder
 from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events, Given
-from proxy.upstream.modelfiles import Modelfiles
 from tests.steps import count_steps
 
 DOBBY = Caller("dobby", None, is_local=True)
 WORDS = ["gnommoweb", "kvasir", "repo", "worker", "type"]
-
-
-class NoSystems:
-    """What is known of Modelfiles: that none has a system text."""
-
-    def system_of(self, model: str) -> str:
-        return ""
 
 
 @dataclass
@@ -75,17 +67,17 @@ class Enriching:
         self.events = Written()
         self.project: int | None = None
         self.heard: list[HeardMessage] = []
-        conversations = Conversations()
+        blocks = Blocks()
         self.enricher = Enricher(
             cache=self.cache,
             reader=Reader(self.cache),
             encounters=Encounters(self.cache, self.heard.append),
-            conversations=conversations,
-            placer=BlockPlacer(self.cache, conversations, cast(Modelfiles, NoSystems())),
+            blocks=blocks,
+            placer=BlockPlacer(self.cache, blocks),
             guard=LoopGuard(),
             events=cast(Events, self.events),
             loops=Loops,
-            prompt_search=PromptSearch(self.cache, conversations, searcher),
+            prompt_search=PromptSearch(self.cache, blocks, searcher),
             turns=turns or Turns(),
         )
         self.enricher.warm_up()

@@ -2,18 +2,22 @@
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
+from memory import bounds
 from memory.db.connections import open_connection
 from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.project_state import ShownState
-from memory.domain.recall.rendering import Block, ShownFact
+from memory.domain.recall.rendering import NOTHING, Block, ShownFact
 from proxy.domain.prefixes import SIZE
-from proxy.enrichment.injection_log import RECENT, Injection, InjectionLog, read_injections
+from proxy.enrichment.blocks import Injection
+from proxy.enrichment.injection_log import RECENT, InjectionLog, read_injections
+from proxy.models import Injection as InjectionRow
 
 FACT = ShownFact("gnommoweb", "type", "repo", True, ("service",))
 NOTES = (
@@ -30,20 +34,50 @@ def dsn(transactional_db: None) -> str:
 
 
 def test_what_is_written_is_read_as_it_was(dsn: str) -> None:
-    now = float(int(time.time()))
-    top = Injection(b"c" * SIZE, (b"k" * SIZE, b"l" * SIZE), b"", BLOCK, "Be kind.", now)
-    asked = Injection(b"d" * SIZE, (b"d" * SIZE,), b"", Block(questions=("zorblat",)), None, now)
-    taken_out = Injection(b"c" * SIZE, (), b"p" * SIZE, Block(""), None, now)
-    kept = Injection(b"c" * SIZE, (), b"q" * SIZE, Block(notes=NOTES), None, now)
+    now = round(time.time(), 6)
+    written = [
+        Injection(b"c" * SIZE, BLOCK, now),
+        Injection(b"c" * SIZE, NOTHING, now, b"a" * SIZE),
+        Injection(b"c" * SIZE, NOTHING, now),
+        Injection(b"m" * SIZE, Block(notes=NOTES), now + 0.000001),
+    ]
 
     async def write_and_read() -> list[Injection]:
         log = InjectionLog(dsn)
-        log.add(top)
-        log.add(asked)
-        log.add(taken_out)
-        log.add(kept)
+        for injection in written:
+            log.add(injection)
         await log.write()
-        async with open_connection(dsn, "injections") as opened:
-            return [injection async for injection in read_injections(opened, RECENT)]
+        return await read_recent(dsn)
 
-    assert asyncio.run(write_and_read()) == [top, asked, taken_out, kept]
+    assert asyncio.run(write_and_read()) == written
+
+
+async def read_recent(dsn: str) -> list[Injection]:
+    async with open_connection(dsn, "injections") as opened:
+        return [injection async for injection in read_injections(opened, RECENT)]
+
+
+def store(content: Any) -> None:
+    InjectionRow.objects.create(place=b"p" * SIZE, block="B", content=content)
+
+
+def test_a_row_without_a_kind_of_line_has_none_of_it(dsn: str) -> None:
+    store({"facts": [], "questions": ["zorblat"]})
+
+    [injection] = asyncio.run(read_recent(dsn))
+
+    assert injection.block == Block("B", questions=("zorblat",))
+
+
+@pytest.mark.parametrize(
+    "content", [[], "x", {"facts": [[1]]}, {"notes": [["memory", 1, "x", "", False, 0, False, 7]]}]
+)
+def test_a_row_that_cannot_be_read_is_skipped_and_counted(dsn: str, content: Any) -> None:
+    store(content)
+    store({"questions": ["zorblat"]})
+    before = bounds.count_bites()["unreadable_blocks"]
+
+    [injection] = asyncio.run(read_recent(dsn))
+
+    assert injection.block.questions == ("zorblat",)
+    assert bounds.count_bites()["unreadable_blocks"] == before + 1

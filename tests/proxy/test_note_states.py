@@ -13,10 +13,9 @@ from memory.domain.recall.notes import NoteKey, ShownNote
 from memory.domain.recall.rendering import Block
 from memory.recall.notes import still_hold
 from memory.semantic.domain.scope import Scope, Speaker
-from proxy.enrichment.conversations import Conversations
+from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.note_states import STANDING, NoteFollower
 from tests import waiting
-from tests.proxy.threads import thread
 
 TEA = "INSERT INTO memory (id, text, agent, source) VALUES (%s, 'The user likes tea.', 'dobby', 'stated')"
 MET = """
@@ -30,11 +29,11 @@ OLD = ShownNote("memory", 9, "The user likes milk.")
 @asynccontextmanager
 async def following(dsn: str) -> AsyncIterator[tuple[Cache, psycopg.AsyncConnection]]:
     """A process that shows three notes, one of which is gone when it starts, and a client that changes the others."""
-    cache, conversations = Cache(), Conversations()
-    conversations.begin(thread(("user", "hello")), Block("block", notes=(LIKES, SAID, OLD)), None, 1.0)
+    cache, blocks = Cache(), Blocks()
+    blocks.begin(bytes(16), Block("block", notes=(LIKES, SAID, OLD)), 1.0)
     coherence = Coherence(cache, dsn)
     for kind in STANDING:
-        coherence.follow(kind, NoteFollower(cache, conversations, kind))
+        coherence.follow(kind, NoteFollower(cache, blocks, kind))
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as client:
         await client.execute(TEA, [LIKES.id])
         await client.execute(MET, [SAID.id, SAID.id])

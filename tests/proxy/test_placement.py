@@ -1,7 +1,8 @@
 """What is put into the prompts of one conversation, turn by turn, and where."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -10,12 +11,12 @@ from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, render_block, r
 from memory.domain.recall.saliency import DAY
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.learning.reader import Reader
+from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
-from proxy.domain.formats.base import GAP, Edit, Part
-from proxy.domain.prefixes import SHARED_MIN, Thread
-from proxy.enrichment.conversations import Conversations
+from proxy.domain.formats.base import GAP, Edit, Part, Prompt
+from proxy.domain.prefixes import Thread, digest_words
+from proxy.enrichment.blocks import RESEND_S, Blocks
 from proxy.enrichment.placement import BlockPlacer, Placed
-from proxy.upstream.modelfiles import Modelfiles
 from tests.proxy.threads import Said, thread, thread_of
 
 NOW = 1_800_000_000.0
@@ -28,31 +29,19 @@ SYSTEM: Said = ("system", "S")
 
 
 @dataclass
-class Models:
-    """What is known of each model's Modelfile."""
-
-    system: str | None = None
-
-    def system_of(self, model: str) -> str | None:
-        return self.system
-
-
-@dataclass
 class Proxy:
     """The part of a server process that says where what goes. All words are known, all concepts salient."""
 
-    models: Models = field(default_factory=Models)
     now: float = NOW
-    placement: str = "append_only"
+    placement: str = "tail"
 
     def __post_init__(self) -> None:
         self.cache = Cache()
         for number, word in enumerate(WORDS, 1):
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0 * (word in CONCEPTS)))
         self.tune()
-        self.conversations = Conversations()
-        self.reader = Reader(self.cache)
-        self.placer = BlockPlacer(self.cache, self.conversations, cast(Modelfiles, self.models))
+        self.reader, self.blocks = Reader(self.cache), Blocks()
+        self.placer = BlockPlacer(self.cache, self.blocks)
 
     def tune(self, **settings: object) -> None:
         shown = {"recollection_placement": self.placement, "recollection_style": "compact"}
@@ -75,10 +64,15 @@ class Proxy:
     def asks(self, *said: Said) -> Placed:
         return self.sends(thread(*said))
 
-    def sends(self, asked: Thread) -> Placed:
+    def sends(self, asked: Thread, *, claimed: Mapping[str, str] | None = None, warning: str = "") -> Placed:
+        """``claimed``: what the prompt itself disputes, by concept."""
         self.now += 1
-        readings = [self.reader.read(Message(part.role, part.text)) for part in asked.prompt.parts]
-        placed = self.placer.place(asked, self.conversations.mentions(self.cache, asked, readings), self.now)
+        mentions = Mentions.of([self.reader.read(Message(part.role, part.text)) for part in asked.prompt.parts])
+        standing = self.placer.find_standing(asked, self.now)
+        for concept, value in (claimed or {}).items():
+            concept_id, dim_id = self.slot(concept)
+            self.cache.put_pending(concept_id, {dim_id: (value,)})
+        placed = self.placer.place(asked, standing, mentions, self.now, warning=warning)
         if placed.is_shown:
             for row in placed.recollection.asked:
                 row.asked_count, row.asked_at = row.asked_count + 1, self.now
@@ -101,47 +95,24 @@ class Talk:
 
 @pytest.fixture
 def proxy() -> Proxy:
-    """With the first block at the top: there are most cases to tell apart."""
     return Proxy()
 
 
-@pytest.fixture
-def tailing() -> Proxy:
-    return Proxy(placement="tail")
+# --- where a block goes ---
 
 
-@pytest.fixture
-def heading() -> Proxy:
-    return Proxy(placement="head_of_last")
+def test_the_default_is_sentences_at_the_end_of_the_last_message() -> None:
+    assert (Tuning().recollection_placement, Tuning().recollection_style) == ("tail", "sentences")
 
 
-# --- only the first request has a block at the top ---
-
-
-def test_the_first_request_puts_its_block_at_the_top_and_the_next_puts_it_there_again(proxy: Proxy) -> None:
-    proxy.teach("gnommoweb", "repo")
-    talk = Talk(proxy, SYSTEM)
-
-    assert talk.says("look at gnommoweb") == Edit(top=REPO)
-    assert talk.says("and now?") == Edit(top=REPO)
-
-
-def test_what_is_named_later_goes_to_the_end_of_the_last_message(proxy: Proxy) -> None:
+def test_the_first_block_goes_to_the_end_of_the_last_message_and_stays_there(proxy: Proxy) -> None:
     proxy.teach("gnommoweb", "repo")
     proxy.teach("kvasir", "worker")
     talk = Talk(proxy, SYSTEM)
-    talk.says("look at gnommoweb")
 
-    assert talk.says("ask kvasir") == Edit(top=REPO, tails={3: WORKER})
-    assert talk.says("and now?") == Edit(top=REPO, tails={3: WORKER})
-
-
-def test_a_conversation_that_began_without_a_block_gets_none_at_the_top(proxy: Proxy) -> None:
-    proxy.teach("gnommoweb", "repo")
-    talk = Talk(proxy, SYSTEM)
-    assert talk.says("hello") == Edit()
-
-    assert talk.says("look at gnommoweb") == Edit(tails={3: REPO})
+    assert talk.says("look at gnommoweb") == Edit(tails={1: REPO})
+    assert talk.says("ask kvasir") == Edit(tails={1: REPO, 3: WORKER})
+    assert talk.says("and now?") == Edit(tails={1: REPO, 3: WORKER})
 
 
 def test_the_result_of_a_tool_takes_a_block(proxy: Proxy) -> None:
@@ -152,36 +123,46 @@ def test_the_result_of_a_tool_takes_a_block(proxy: Proxy) -> None:
     assert proxy.asks(*begun, ("assistant", ""), ("tool", "gnommoweb is up")).edit == Edit(tails={3: REPO})
 
 
-def test_where_the_last_message_is_the_assistants_nothing_new_is_added(proxy: Proxy) -> None:
+AFTER_IT: dict[str, list[Said]] = {
+    "the answer is begun": [("assistant", "First")],
+    "in several parts": [("assistant", ""), ("assistant", "First")],
+    "the system speaks": [("system", "Be brief.")],
+    "both": [("system", "Be brief."), ("assistant", "First")],
+}
+
+
+@pytest.mark.parametrize("after", AFTER_IT.values(), ids=AFTER_IT)
+def test_where_others_speak_after_it_the_last_message_of_the_user_takes_the_block(
+    proxy: Proxy, after: list[Said]
+) -> None:
     proxy.teach("gnommoweb", "repo")
     proxy.teach("kvasir", "worker")
-    begun: list[Said] = [SYSTEM, ("user", "look at gnommoweb")]
-    proxy.asks(*begun)
+    first: list[Said] = [SYSTEM, ("user", "look at gnommoweb")]
+    second: list[Said] = [*first, ("assistant", "First I look."), ("user", "ask kvasir")]
 
-    placed = proxy.asks(*begun, ("assistant", "First I ask kvasir"))
-
-    assert placed.edit == Edit(top=REPO)
-    assert not placed.is_shown
-    assert proxy.asks(*begun, ("assistant", "First I ask kvasir"), ("user", "do")).edit == Edit(REPO, tails={3: WORKER})
+    assert proxy.asks(*first, *after).edit == Edit(tails={1: REPO})
+    assert proxy.asks(*second, *after).edit == Edit(tails={1: REPO, 3: WORKER})
 
 
-def test_why_does_not_claim_what_found_no_place(proxy: Proxy) -> None:
+def test_an_answer_that_goes_on_is_not_evaluated_again_for_what_it_names(proxy: Proxy) -> None:
     proxy.teach("kvasir", "worker")
-    proxy.asks(SYSTEM, ("user", "hello"))
+    said: list[Said] = [SYSTEM, ("user", "hello")]
+    proxy.asks(*said, ("assistant", "First"))
 
-    placed = proxy.asks(SYSTEM, ("user", "hello"), ("assistant", "First I ask kvasir"))
+    placed = proxy.asks(*said, ("assistant", "First I ask kvasir"))
 
-    assert placed.recollection.reasons == {"kvasir": "no place for it in this prompt"}
+    assert (placed.edit, placed.is_shown) == (Edit(), False)
+    assert proxy.asks(*said, ("assistant", "First I ask kvasir"), ("user", "do")).edit == Edit(tails={3: WORKER})
 
 
-def test_a_question_that_found_no_place_is_not_asked(proxy: Proxy) -> None:
-    proxy.tune(zero_hit_max=3)
-    said: list[Said] = [SYSTEM, ("user", "hello"), ("user", "ask kvasir"), ("assistant", "I do")]
-    proxy.asks(*said[:2])
+def test_a_fact_that_changed_makes_the_answer_that_is_begun_anew_in_any_case(proxy: Proxy) -> None:
+    proxy.teach("kvasir", "worker")
+    said: list[Said] = [SYSTEM, ("user", "ask kvasir"), ("assistant", "First")]
+    assert proxy.asks(*said).edit == Edit(tails={1: WORKER})
 
-    assert not proxy.asks(*said).is_shown
+    proxy.teach("kvasir", "service")
 
-    assert proxy.asks(*said, ("user", "so?")).edit.tails == {4: render_block([render_questions(["kvasir"])])}
+    assert proxy.asks(*said).edit == Edit(tails={1: render_block(["kvasir: [type] service"])})
 
 
 def test_what_its_place_lost_is_shown_again_at_the_end(proxy: Proxy) -> None:
@@ -195,53 +176,112 @@ def test_what_its_place_lost_is_shown_again_at_the_end(proxy: Proxy) -> None:
     assert gone_on.edit == Edit(tails={5: WORKER})
 
 
-def test_a_retry_gets_what_it_got_and_what_is_new_beside_it(proxy: Proxy) -> None:
+@pytest.mark.parametrize("placement", ["tail", "system"])
+def test_where_no_part_takes_a_block_it_goes_before_the_text_made_anew(placement: str) -> None:
+    """As in a plain prompt that is to be completed."""
+    proxy = Proxy(placement=placement)
     proxy.teach("gnommoweb", "repo")
-    said: list[Said] = [SYSTEM, ("user", "hello"), ("assistant", "Yes."), ("user", "gnommoweb and kvasir")]
-    proxy.asks(*said[:2])
-    first = [proxy.asks(*said).edit for _ in range(2)]
+    plain = Prompt("m", [Part("user", "look at gnommoweb", 0)], takes_top=True, is_stream=False)
+
+    first, second = (proxy.sends(Thread.of(plain, [b""])) for _ in range(2))
+
+    assert first.edit == second.edit == Edit(top=REPO)
+
+
+def test_without_a_place_nothing_is_shown_and_why_says_so(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+
+    placed = proxy.sends(thread_of([Part("user", "look at gnommoweb", 0)]))
+
+    assert (placed.edit, placed.is_shown) == (Edit(), False)
+    assert placed.recollection.reasons == {"gnommoweb": "no place for it in this prompt"}
+
+
+def test_with_system_as_the_placement_one_block_is_made_anew_each_time(proxy: Proxy) -> None:
+    proxy.tune(recollection_placement="system")
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    talk = Talk(proxy, SYSTEM)
+
+    assert talk.says("look at gnommoweb") == Edit(top=REPO)
+    assert talk.says("ask kvasir") == Edit(top=render_block(["gnommoweb: [type] repo", "kvasir: [type] worker"]))
+
+
+def test_without_a_system_text_it_goes_to_the_end_and_stays_there(proxy: Proxy) -> None:
+    proxy.tune(recollection_placement="system")
+    proxy.teach("gnommoweb", "repo")
+    talk = Talk(proxy)
+
+    assert [talk.says("look at gnommoweb"), talk.says("so?")] == [Edit(tails={0: REPO})] * 2
+
+
+# --- prompts that are sent again ---
+
+
+def test_within_ten_minutes_a_prompt_gets_what_it_got_and_later_what_is_known(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    said: list[Said] = [SYSTEM, ("user", "gnommoweb and kvasir")]
+    first = proxy.asks(*said)
+
+    proxy.teach("kvasir", "worker")
+    again = proxy.asks(*said)
+    proxy.now += RESEND_S
+
+    assert (first.edit, again.edit, again.recollection.reasons) == (Edit(tails={1: REPO}), Edit(tails={1: REPO}), {})
+    both = render_block(["gnommoweb: [type] repo", "kvasir: [type] worker"])
+    assert proxy.asks(*said).edit == Edit(tails={1: both})
+
+
+def test_who_got_nothing_is_told_as_soon_as_something_is_known(proxy: Proxy) -> None:
+    proxy.asks(SYSTEM, ("user", "ask kvasir"))
 
     proxy.teach("kvasir", "worker")
 
-    assert first == [Edit(tails={3: REPO})] * 2
-    assert [proxy.asks(*said).edit for _ in range(2)] == [Edit(tails={3: REPO + GAP + WORKER})] * 2
+    assert proxy.asks(SYSTEM, ("user", "ask kvasir")).edit == Edit(tails={1: WORKER})
+
+
+def test_an_altered_answer_is_followed_by_the_newest_block_of_its_place(proxy: Proxy) -> None:
+    said: list[Said] = [SYSTEM, ("user", "gnommoweb and kvasir")]
+    proxy.teach("gnommoweb", "repo")
+    first = proxy.asks(*said)
+    assert first.version is not None
+    proxy.blocks.note_answer(thread(*said).place, first.version.at, digest_words("Yes."))
+    proxy.now += RESEND_S
+    proxy.forget("gnommoweb")
+    proxy.teach("gnommoweb", "repo")
+    proxy.teach("kvasir", "worker")
+    both = proxy.asks(*said).edit.tails[1]
+
+    answered = [proxy.asks(*said, ("assistant", answer), ("user", "so?")).edit.tails for answer in ("Yes.", "No.")]
+
+    assert answered == [{1: REPO, 3: WORKER}, {1: both}]
+
+
+def test_a_warning_ends_the_block_and_stays_with_it(proxy: Proxy) -> None:
+    proxy.teach("kvasir", "worker")
+    said: list[Said] = [SYSTEM, ("user", "ask kvasir")]
+
+    first = proxy.sends(thread(*said), warning="<loop_warning>")
+    later = proxy.asks(*said, ("assistant", "Yes."), ("user", "so?"))
+
+    assert first.edit == later.edit == Edit(tails={1: f"{WORKER}{GAP}<loop_warning>"})
 
 
 # --- what was shown and does not hold any more ---
 
 
-def test_a_fact_that_changed_takes_out_its_block_and_those_after_it(proxy: Proxy) -> None:
+def test_a_block_that_does_not_hold_goes_with_all_later_ones_and_what_holds_comes_last(proxy: Proxy) -> None:
     for concept in ("gnommoweb", "kvasir", "dobby"):
         proxy.teach(concept, "worker")
     talk = Talk(proxy, SYSTEM)
-    talk.says("hello")
     for concept in ("gnommoweb", "kvasir", "dobby"):
         talk.says(f"ask {concept}")
-    shown = {
-        at: render_block([f"{concept}: [type] worker"])
-        for at, concept in ((3, "gnommoweb"), (5, "kvasir"), (7, "dobby"))
-    }
-    assert talk.says("and?").tails == shown
+    first = render_block(["gnommoweb: [type] worker"])
 
     proxy.teach("kvasir", "service")
 
     fresh = render_block(["kvasir: [type] service", "dobby: [type] worker"])
-    assert talk.says("so?") == Edit(tails={3: shown[3], 11: fresh})
-    assert talk.says("more?") == Edit(tails={3: shown[3], 11: fresh})
-
-
-def test_if_it_stood_at_the_top_a_fresh_block_stands_there_and_no_other(proxy: Proxy) -> None:
-    proxy.teach("gnommoweb", "repo")
-    proxy.teach("kvasir", "worker")
-    talk = Talk(proxy, SYSTEM)
-    talk.says("look at gnommoweb")
-    talk.says("ask kvasir")
-
-    proxy.teach("gnommoweb", "container")
-
-    fresh = render_block(["gnommoweb: [type] container", "kvasir: [type] worker"])
-    assert talk.says("so?") == Edit(top=fresh)
-    assert talk.says("more?") == Edit(top=fresh)
+    assert talk.says("so?") == Edit(tails={1: first, 7: fresh})
 
 
 def stale_by_muting(proxy: Proxy) -> None:
@@ -270,52 +310,40 @@ RETIRED = {
 def test_what_is_not_said_any_more_is_taken_out(proxy: Proxy, how: str) -> None:
     proxy.teach("gnommoweb", "repo")
     proxy.teach("kvasir", "worker")
-    at_the_top, further_down = Talk(proxy, SYSTEM), Talk(proxy, SYSTEM)
-    assert at_the_top.says("gnommoweb and kvasir").top == render_block(
-        ["gnommoweb: [type] repo", "kvasir: [type] worker"]
-    )
-    further_down.says("look at gnommoweb")
-    assert further_down.says("ask kvasir").tails == {3: WORKER}
+    talk = Talk(proxy, SYSTEM)
+    talk.says("look at gnommoweb")
+    assert talk.says("ask kvasir").tails == {1: REPO, 3: WORKER}
 
     RETIRED[how](proxy)
 
-    assert at_the_top.says("so?") == Edit(top=REPO)
-    assert further_down.says("so?") == Edit(top=REPO)
+    assert talk.says("so?") == Edit(tails={1: REPO})
 
 
-def test_of_each_place_one_change_is_told(proxy: Proxy) -> None:
-    """Also where what was taken out is said anew at the same place: or else others would see it empty in between."""
+def test_a_mark_that_is_set_or_lifted_moves_the_line_to_the_end(proxy: Proxy) -> None:
     proxy.teach("kvasir", "worker")
     talk = Talk(proxy, SYSTEM)
-    talk.says("hello")
-    talk.says("ask kvasir")
-    told: list[str] = []
-    proxy.conversations._record = lambda injection: told.append(injection.block.text)
-
-    proxy.teach("kvasir", "service")
-
-    fresh = render_block(["kvasir: [type] service"])
-    assert proxy.asks(*talk.said).edit == Edit(tails={3: fresh})
-    assert told == [fresh]
-
-
-def test_a_mark_that_is_set_or_lifted_changes_the_line(proxy: Proxy) -> None:
-    proxy.teach("kvasir", "worker")
-    talk = Talk(proxy, SYSTEM)
-    assert talk.says("ask kvasir") == Edit(top=WORKER)
+    assert talk.says("ask kvasir") == Edit(tails={1: WORKER})
 
     concept, dim = proxy.slot("kvasir")
-    proxy.cache.put_pending(concept, {dim: ("repo",)})
-    assert talk.says("so?") == Edit(top=render_block(["kvasir: [type?] worker | repo — conflict pending"]))
-
     proxy.cache.put_pending(concept, {dim: ("service", "repo")})
     disputed = render_block(["kvasir: [type?] worker | service | repo — conflict pending"])
-    assert talk.says("so?") == Edit(top=disputed)
+    assert talk.says("so?") == Edit(tails={3: disputed})
     proxy.cache.put_pending(concept, {dim: ("repo", "service")})
-    assert talk.says("so?") == Edit(top=disputed)
+    assert talk.says("so?") == Edit(tails={3: disputed})
 
     proxy.cache.put_pending(concept, {})
-    assert talk.says("and?") == Edit(top=WORKER)
+    assert talk.says("and?") == Edit(tails={7: WORKER})
+
+
+def test_what_only_this_prompt_disputes_is_a_new_line_and_takes_none_out(proxy: Proxy) -> None:
+    proxy.teach("kvasir", "worker")
+    begun: list[Said] = [SYSTEM, ("user", "ask kvasir"), ("assistant", "Yes.")]
+    proxy.asks(*begun[:2])
+
+    placed = proxy.sends(thread(*begun, ("user", "kvasir is a repo")), claimed={"kvasir": "repo"})
+
+    disputed = render_block(["kvasir: [type?] worker | repo — conflict pending"])
+    assert placed.edit == Edit(tails={1: WORKER, 3: disputed})
 
 
 def test_a_mark_on_another_dimension_takes_nothing_out(proxy: Proxy) -> None:
@@ -326,7 +354,7 @@ def test_a_mark_on_another_dimension_takes_nothing_out(proxy: Proxy) -> None:
     concept, dim = proxy.slot("kvasir", MEMBERSHIP)
     proxy.cache.put_pending(concept, {dim: ("repo",)})
 
-    assert talk.says("so?") == Edit(top=WORKER)
+    assert talk.says("so?") == Edit(tails={1: WORKER})
 
 
 def test_what_is_taken_out_of_one_fork_stays_out_and_the_other_finds_it_stale_itself(proxy: Proxy) -> None:
@@ -353,24 +381,16 @@ def test_facts_that_are_added_to_a_concept_shown_before_are_added_alone(proxy: P
 
     proxy.teach("gnommoweb", "service", MEMBERSHIP)
 
-    assert talk.says("so?") == Edit(top=REPO, tails={3: render_block(["gnommoweb: [membership] service"])})
-    assert talk.says("more?") == Edit(top=REPO, tails={3: render_block(["gnommoweb: [membership] service"])})
+    assert talk.says("so?") == Edit(tails={1: REPO, 3: render_block(["gnommoweb: [membership] service"])})
 
 
-def test_facts_of_one_concept_that_had_no_room_come_with_the_next_prompt(proxy: Proxy) -> None:
-    for dim in (TYPE, MEMBERSHIP, RUNS_ON):
-        proxy.teach("gnommoweb", "container", dim)
-    short = render_block(["gnommoweb: [runs-on] container [membership] container"])
-    proxy.tune(recollection_max_tokens=len(short) // CHARACTERS_PER_TOKEN + 1)
-    talk = Talk(proxy, SYSTEM)
+def test_what_is_stated_is_not_recalled_and_a_line_that_stands_stays(proxy: Proxy) -> None:
+    proxy.teach("gnommoweb", "repo")
+    stated, told = Talk(proxy, SYSTEM), Talk(proxy, ("system", "T"))
 
-    first, second = talk.says("look at gnommoweb"), talk.says("so?")
-
-    said = [first.top, second.tails[3]]
-    assert sorted(word for text in said for word in text.split() if word.startswith("[")) == sorted(
-        f"[{dim}]" for dim in (TYPE, MEMBERSHIP, RUNS_ON)
-    )
-    assert talk.says("more?") == second
+    assert not stated.says("gnommoweb is a repo. Look at it.")
+    assert told.says("look at gnommoweb") == told.says("gnommoweb is a repo, so look at it") == Edit(tails={1: REPO})
+    assert not stated.says("and now gnommoweb?")
 
 
 # --- questions ---
@@ -379,15 +399,24 @@ def test_facts_of_one_concept_that_had_no_room_come_with_the_next_prompt(proxy: 
 def test_a_question_is_asked_once_in_a_conversation(proxy: Proxy) -> None:
     proxy.tune(zero_hit_max=3)
     talk = Talk(proxy, SYSTEM)
-    asked = render_block([render_questions(["kvasir"])])
+    asked = Edit(tails={1: render_block([render_questions(["kvasir"])])})
 
-    assert talk.says("ask kvasir") == Edit(top=asked)
+    assert talk.says("ask kvasir") == asked
     proxy.now += 100 * DAY  # elsewhere it could be asked again
 
     placed = proxy.asks(*talk.said, ("assistant", "Yes."), ("user", "what is kvasir?"))
-    assert placed.edit == Edit(top=asked)
+    assert placed.edit == asked
     assert placed.recollection.reasons == {"kvasir": "asked before"}
-    assert Talk(proxy, SYSTEM).says("so what is kvasir?") == Edit(top=asked)
+    assert Talk(proxy, SYSTEM).says("so what is kvasir?") == asked
+
+
+def test_only_so_many_questions_are_asked_in_a_conversation(proxy: Proxy) -> None:
+    proxy.tune(zero_hit_max=1, questions_per_conversation_max=2)
+    talk = Talk(proxy, SYSTEM)
+
+    edits = [talk.says(f"ask {concept}") for concept in ("gnommoweb", "kvasir", "plumbus")]
+
+    assert [len(edit.tails) for edit in edits] == [1, 2, 2]
 
 
 def test_what_ends_a_block_is_a_fact_if_there_is_one(proxy: Proxy) -> None:
@@ -435,10 +464,8 @@ def test_all_blocks_of_a_conversation_keep_within_its_budget(proxy: Proxy) -> No
     for concept in CONCEPTS:
         edit = talk.says(f"ask {concept}")
 
-    assert [concept in edit.top + "".join(edit.tails.values()) for concept in CONCEPTS] == [True, True, True, False]
-    placed = proxy.asks(*talk.said)
-    assert placed.recollection.reasons["plumbus"] == "no room"
-    assert Talk(proxy, SYSTEM).says("ask plumbus").top == render_block(["plumbus: [type] container"])
+    assert [concept in "".join(edit.tails.values()) for concept in CONCEPTS] == [True, True, True, False]
+    assert proxy.asks(*talk.said).recollection.reasons["plumbus"] == "no room"
 
 
 def test_questions_leave_room_for_facts(proxy: Proxy) -> None:
@@ -448,9 +475,10 @@ def test_questions_leave_room_for_facts(proxy: Proxy) -> None:
     proxy.teach("plumbus", "worker")
     talk = Talk(proxy, SYSTEM)
 
-    assert talk.says("ask gnommoweb").top == render_block([render_questions(["gnommoweb"])])
-    assert talk.says("ask kvasir").tails == {}
-    assert talk.says("ask plumbus").tails == {5: render_block(["plumbus: [type] worker"])}
+    first, second, third = (talk.says(f"ask {concept}") for concept in ("gnommoweb", "kvasir", "plumbus"))
+
+    assert first == second == Edit(tails={1: render_block([render_questions(["gnommoweb"])])})
+    assert third.tails == {**first.tails, 5: render_block(["plumbus: [type] worker"])}
 
 
 def test_what_is_taken_out_makes_room(proxy: Proxy) -> None:
@@ -465,7 +493,7 @@ def test_what_is_taken_out_makes_room(proxy: Proxy) -> None:
 
     proxy.forget("kvasir")
 
-    assert talk.says("so?").tails == {7: render_block(["dobby: [type] container"])}
+    assert talk.says("so?").tails[7] == render_block(["dobby: [type] container"])
 
 
 def test_what_one_block_has_no_room_for_comes_with_the_next_prompt(proxy: Proxy) -> None:
@@ -475,340 +503,8 @@ def test_what_one_block_has_no_room_for_comes_with_the_next_prompt(proxy: Proxy)
     proxy.tune(recollection_max_tokens=-(-len(one) // CHARACTERS_PER_TOKEN))
     talk = Talk(proxy, SYSTEM)
 
-    assert talk.says("ask gnommoweb and kvasir") == Edit(top=one)
-    assert talk.says("so?") == Edit(top=one, tails={3: other})
-
-
-# --- the Modelfile's SYSTEM ---
-
-
-def test_while_the_modelfile_is_not_known_the_block_goes_to_the_end_and_stays_there(proxy: Proxy) -> None:
-    proxy.teach("gnommoweb", "repo")
-    talk = Talk(proxy)
-    assert talk.says("look at gnommoweb") == Edit(tails={0: REPO})
-
-    proxy.models.system = "You are a pirate."
-
-    assert talk.says("so?") == Edit(tails={0: REPO})
-    assert Talk(proxy).says("look at gnommoweb, please") == Edit(REPO, "You are a pirate.")
-
-
-@pytest.mark.parametrize("system", ["", "You are a pirate."])
-def test_a_block_at_the_top_comes_after_the_modelfiles_system(proxy: Proxy, system: str) -> None:
-    proxy.teach("gnommoweb", "repo")
-    proxy.models.system = system
-    talk = Talk(proxy)
-
-    assert talk.says("look at gnommoweb") == Edit(REPO, system)
-    proxy.models.system = None  # it is asked about anew
-
-    assert talk.says("so?") == Edit(REPO, system)
-
-
-def test_a_modelfile_that_changed_makes_the_top_anew(proxy: Proxy) -> None:
-    proxy.teach("gnommoweb", "repo")
-    proxy.teach("kvasir", "worker")
-    proxy.models.system = "You are a pirate."
-    talk = Talk(proxy)
-    talk.says("look at gnommoweb")
-    assert talk.says("ask kvasir") == Edit(REPO, "You are a pirate.", {2: WORKER})
-
-    proxy.models.system = "You are a poet."
-
-    fresh = render_block(["gnommoweb: [type] repo", "kvasir: [type] worker"])
-    assert talk.says("so?") == Edit(fresh, "You are a poet.")
-
-
-def test_a_modelfile_that_changed_changes_nothing_where_no_block_is_at_the_top(proxy: Proxy) -> None:
-    """Ollama itself puts the SYSTEM first."""
-    proxy.teach("gnommoweb", "repo")
-    proxy.models.system = "You are a pirate."
-    talk = Talk(proxy)
-    talk.says("hello")
-    assert talk.says("look at gnommoweb").tails == {2: REPO}
-
-    proxy.models.system = "You are a poet."
-
-    assert talk.says("so?").tails == {2: REPO}
-
-
-def test_a_prompt_with_a_system_text_of_its_own_does_not_ask_for_the_modelfile(proxy: Proxy) -> None:
-    proxy.teach("gnommoweb", "repo")
-    proxy.models.system = "You are a pirate."
-
-    assert Talk(proxy, SYSTEM).says("look at gnommoweb") == Edit(top=REPO)
-
-
-# --- sub-agents ---
-
-
-def test_whoever_shares_a_long_system_text_goes_on_with_its_top(proxy: Proxy) -> None:
-    proxy.teach("gnommoweb", "repo")
-    proxy.teach("kvasir", "worker")
-    long: Said = ("system", "x" * SHARED_MIN)
-    Talk(proxy, long).says("look at gnommoweb")
-
-    assert Talk(proxy, long).says("ask kvasir") == Edit(top=REPO, tails={1: WORKER})
-
-
-# --- at the end of the last message, from the first one on ---
-
-
-def test_the_default_is_sentences_at_the_end_of_the_last_message() -> None:
-    assert (Tuning().recollection_placement, Tuning().recollection_style) == ("tail", "sentences")
-
-
-def test_the_first_block_goes_to_the_end_of_the_last_message_and_stays_there(tailing: Proxy) -> None:
-    tailing.teach("gnommoweb", "repo")
-    tailing.teach("kvasir", "worker")
-    talk = Talk(tailing, SYSTEM)
-
-    assert talk.says("look at gnommoweb") == Edit(tails={1: REPO})
-    assert talk.says("ask kvasir") == Edit(tails={1: REPO, 3: WORKER})
-    assert talk.says("and now?") == Edit(tails={1: REPO, 3: WORKER})
-
-
-@pytest.mark.parametrize("modelfile", [None, "", "You are a pirate."])
-def test_at_the_end_the_modelfile_does_not_matter(tailing: Proxy, modelfile: str | None) -> None:
-    tailing.teach("gnommoweb", "repo")
-    tailing.models.system = modelfile
-
-    assert Talk(tailing).says("look at gnommoweb") == Edit(tails={0: REPO})
-
-
-@pytest.mark.parametrize("placement", ["tail", "head_of_last"])
-def test_whoever_shares_a_long_system_text_shares_its_evaluation(placement: str) -> None:
-    proxy = Proxy(placement=placement)
-    proxy.teach("gnommoweb", "repo")
-    proxy.teach("kvasir", "worker")
-    long: Said = ("system", "x" * SHARED_MIN)
-    Talk(proxy, long).says("look at gnommoweb")
-
-    edit = Talk(proxy, long).says("ask kvasir")
-
-    assert (edit.top, {**edit.heads, **edit.tails}) == ("", {1: WORKER})
-
-
-AFTER_IT: dict[str, list[Said]] = {
-    "the answer is begun": [("assistant", "First")],
-    "in several parts": [("assistant", ""), ("assistant", "First")],
-    "the system speaks": [("system", "Be brief.")],
-    "both": [("system", "Be brief."), ("assistant", "First")],
-}
-
-
-@pytest.mark.parametrize("after", AFTER_IT.values(), ids=AFTER_IT)
-def test_where_others_speak_after_it_the_last_message_of_the_user_takes_the_block(
-    tailing: Proxy, after: list[Said]
-) -> None:
-    tailing.teach("gnommoweb", "repo")
-    tailing.teach("kvasir", "worker")
-    first: list[Said] = [SYSTEM, ("user", "look at gnommoweb")]
-    second: list[Said] = [*first, ("assistant", "First I look."), ("user", "ask kvasir")]
-
-    assert tailing.asks(*first, *after).edit == Edit(tails={1: REPO})
-    assert tailing.asks(*second, *after).edit == Edit(tails={1: REPO, 3: WORKER})
-
-
-@pytest.mark.parametrize("placement", ["tail", "head_of_last"])
-def test_an_answer_that_goes_on_is_not_evaluated_again_for_what_it_names(placement: str) -> None:
-    proxy = Proxy(placement=placement)
-    proxy.teach("kvasir", "worker")
-    said: list[Said] = [SYSTEM, ("user", "hello")]
-    proxy.asks(*said, ("assistant", "First"))
-
-    placed = proxy.asks(*said, ("assistant", "First I ask kvasir"))
-
-    assert (placed.edit, placed.is_shown) == (Edit(), False)
-    edit = proxy.asks(*said, ("assistant", "First I ask kvasir"), ("user", "do")).edit
-    assert {**edit.heads, **edit.tails} == {3: WORKER}
-
-
-def test_a_fact_that_changed_makes_the_answer_that_is_begun_anew_in_any_case(tailing: Proxy) -> None:
-    tailing.teach("kvasir", "worker")
-    said: list[Said] = [SYSTEM, ("user", "ask kvasir"), ("assistant", "First")]
-    assert tailing.asks(*said).edit == Edit(tails={1: WORKER})
-
-    tailing.teach("kvasir", "service")
-
-    assert tailing.asks(*said).edit == Edit(tails={1: render_block(["kvasir: [type] service"])})
-
-
-def test_a_block_that_does_not_hold_goes_with_all_later_ones_and_what_holds_comes_last(tailing: Proxy) -> None:
-    for concept in ("gnommoweb", "kvasir", "dobby"):
-        tailing.teach(concept, "worker")
-    talk = Talk(tailing, SYSTEM)
-    for concept in ("gnommoweb", "kvasir", "dobby"):
-        talk.says(f"ask {concept}")
-    first = render_block(["gnommoweb: [type] worker"])
-
-    tailing.teach("kvasir", "service")
-
-    fresh = render_block(["kvasir: [type] service", "dobby: [type] worker"])
-    assert talk.says("so?") == Edit(tails={1: first, 7: fresh})
-
-
-def nothing_takes_a_block() -> Thread:
-    """As a plain prompt that is to be completed."""
-    return thread_of([Part("user", "look at gnommoweb", 0)])
-
-
-@pytest.mark.parametrize("placement", ["tail", "head_of_last", "append_only"])
-@pytest.mark.parametrize(("modelfile", "top"), [("", REPO), (None, "")])
-def test_where_no_part_takes_a_block_it_goes_to_the_top_if_there_is_one(
-    placement: str, modelfile: str | None, top: str
-) -> None:
-    proxy = Proxy(Models(modelfile), placement=placement)
-    proxy.teach("gnommoweb", "repo")
-
-    assert [proxy.sends(nothing_takes_a_block()).edit for _ in range(2)] == [Edit(top=top)] * 2
-
-
-def test_a_top_of_another_placement_stays_until_it_does_not_hold(tailing: Proxy) -> None:
-    tailing.tune(recollection_placement="append_only")
-    tailing.teach("gnommoweb", "repo")
-    tailing.teach("kvasir", "worker")
-    talk = Talk(tailing, SYSTEM)
-    talk.says("look at gnommoweb")
-    tailing.tune()
-    assert talk.says("ask kvasir") == Edit(top=REPO, tails={3: WORKER})
-
-    tailing.teach("gnommoweb", "container")
-
-    fresh = render_block(["gnommoweb: [type] container", "kvasir: [type] worker"])
-    assert talk.says("so?") == Edit(tails={5: fresh})
-
-
-# --- before the last message's text ---
-
-
-def test_a_block_goes_before_the_last_messages_text_and_stays_there(heading: Proxy) -> None:
-    heading.teach("gnommoweb", "repo")
-    heading.teach("kvasir", "worker")
-    talk = Talk(heading, SYSTEM)
-
-    assert talk.says("look at gnommoweb") == Edit(heads={1: REPO})
-    assert talk.says("ask kvasir") == Edit(heads={1: REPO, 3: WORKER})
-    assert talk.says("and now?") == Edit(heads={1: REPO, 3: WORKER})
-
-
-def test_what_comes_to_be_known_of_a_text_that_was_evaluated_goes_after_it(heading: Proxy) -> None:
-    said: list[Said] = [SYSTEM, ("user", "gnommoweb and kvasir")]
-    heading.teach("gnommoweb", "repo")
-    assert heading.asks(*said).edit == Edit(heads={1: REPO})
-
-    heading.teach("kvasir", "worker")
-
-    assert [heading.asks(*said).edit for _ in range(2)] == [Edit(heads={1: REPO}, tails={1: WORKER})] * 2
-
-
-def test_a_text_without_a_block_before_it_gets_none_there_later(heading: Proxy) -> None:
-    said: list[Said] = [SYSTEM, ("user", "ask kvasir")]
-    heading.asks(*said)
-
-    heading.teach("kvasir", "worker")
-
-    assert heading.asks(*said).edit == Edit(tails={1: WORKER})
-
-
-def test_what_stands_before_a_text_stays_where_the_client_rebuilds_its_end(heading: Proxy) -> None:
-    """Also before the opening, by whose first lines the conversation is known."""
-    heading.teach("gnommoweb", "repo")
-    heading.teach("kvasir", "worker")
-    begun = "look at gnommoweb"
-    first = heading.asks(SYSTEM, ("user", f"{begun}\n[EXTRAS] one")).edit
-    rebuilt = heading.asks(SYSTEM, ("user", f"{begun}\n[EXTRAS] kvasir")).edit
-    gone_on = heading.asks(SYSTEM, ("user", begun), ("assistant", "Yes."), ("user", "so?")).edit
-
-    assert first == Edit(heads={1: REPO})
-    assert rebuilt == Edit(heads={1: REPO}, tails={1: WORKER})
-    assert gone_on == Edit(heads={1: REPO})
-
-
-def test_a_part_that_takes_no_block_before_its_text_takes_it_at_the_end(heading: Proxy) -> None:
-    heading.teach("gnommoweb", "repo")
-    result = Part("tool", "look at gnommoweb", 1, takes_block=True, takes_head=False)
-
-    assert heading.sends(thread_of([Part("user", "hello", 0, takes_block=True), result])).edit == Edit(tails={1: REPO})
-
-
-def test_the_text_is_all_blocks_in_their_order_also_before_and_after_one_message(heading: Proxy) -> None:
-    heading.teach("gnommoweb", "repo")
-    said: list[Said] = [SYSTEM, ("user", "gnommoweb and kvasir")]
-    heading.asks(*said)
-    heading.teach("kvasir", "worker")
-
-    assert heading.asks(*said).text == REPO + GAP + WORKER
-
-
-# --- always at the top ---
-
-
-def test_with_system_as_the_placement_one_block_is_made_anew_each_time(proxy: Proxy) -> None:
-    proxy.tune(recollection_placement="system")
-    proxy.teach("gnommoweb", "repo")
-    proxy.teach("kvasir", "worker")
-    talk = Talk(proxy, SYSTEM)
-
-    assert talk.says("look at gnommoweb") == Edit(top=REPO)
-    assert talk.says("ask kvasir") == Edit(top=render_block(["gnommoweb: [type] repo", "kvasir: [type] worker"]))
-
-
-def test_a_block_is_at_the_end_only_while_there_is_no_top(proxy: Proxy) -> None:
-    proxy.tune(recollection_placement="system")
-    proxy.teach("gnommoweb", "repo")
-    talk = Talk(proxy)
-    assert talk.says("look at gnommoweb") == Edit(tails={0: REPO})
-
-    proxy.models.system = "You are a pirate."
-
-    assert talk.says("so?") == Edit(REPO, "You are a pirate.")
-    assert proxy.asks(*talk.said, ("assistant", "Yes.")).is_shown
-
-
-def test_without_a_top_and_an_end_nothing_is_shown(proxy: Proxy) -> None:
-    proxy.tune(recollection_placement="system")
-    proxy.teach("gnommoweb", "repo")
-
-    placed = proxy.asks(("user", "look at gnommoweb"), ("assistant", "Yes."))
-
-    assert (placed.edit, placed.is_shown) == (Edit(), False)
-
-
-def test_at_the_top_too_a_conversation_is_asked_only_once(proxy: Proxy) -> None:
-    proxy.tune(recollection_placement="system", zero_hit_max=3)
-    talk, other = Talk(proxy, SYSTEM), Talk(proxy, ("system", "T"))
-    assert talk.says("look at gnommoweb").top == render_block([render_questions(["gnommoweb"])])
-    proxy.now += 2 * DAY
-
-    assert talk.says("and gnommoweb?") == Edit()
-    assert other.says("look at gnommoweb").top == render_block([render_questions(["gnommoweb"])])
-
-
-# --- what the conversation itself says ---
-
-
-@pytest.mark.parametrize("placement", ["tail", "head_of_last", "append_only", "system"])
-def test_what_is_stated_is_not_recalled_and_a_line_that_stands_stays(placement: str) -> None:
-    proxy = Proxy(placement=placement)
-    proxy.teach("gnommoweb", "repo")
-    stated, told = Talk(proxy, SYSTEM), Talk(proxy, ("system", "T"))
-
-    assert not stated.says("gnommoweb is a repo. Look at it.")
-    before = proxy_text(told, "look at gnommoweb")
-    after = proxy_text(told, "gnommoweb is a repo, so look at it")
-
-    assert before == after == REPO
-    assert not stated.says("and now gnommoweb?")
-
-
-def proxy_text(talk: Talk, text: str) -> str:
-    """All blocks of its next prompt."""
-    edit = talk.says(text)
-    return GAP.join([edit.top, *edit.heads.values(), *edit.tails.values()]).strip()
-
-
-# --- what is told of it ---
+    assert talk.says("ask gnommoweb and kvasir") == Edit(tails={1: one})
+    assert talk.says("so?") == Edit(tails={1: one, 3: other})
 
 
 def test_the_text_is_all_blocks_of_the_prompt_in_their_order(proxy: Proxy) -> None:
@@ -818,7 +514,4 @@ def test_the_text_is_all_blocks_of_the_prompt_in_their_order(proxy: Proxy) -> No
     talk.says("look at gnommoweb")
     talk.says("ask kvasir")
 
-    placed = proxy.asks(*talk.said)
-
-    assert placed.text == REPO + GAP + WORKER
-    assert placed.recollection.reasons == {"gnommoweb": "recalled before", "kvasir": "recalled before"}
+    assert proxy.asks(*talk.said).text == REPO + GAP + WORKER

@@ -4,32 +4,34 @@ another.
 Random conversations, of clients that go on, rebuild the tail of their last message, begin the answer, retry and fork,
 while the graph changes."""
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.cache.state import Cache
 from memory.domain.recall.notes import NoteKey, NoteState, ShownNote, render_note
+from memory.domain.recall.rendering import CLOSING
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.learning.reader import Reader, Reading
 from memory.settings.registry import Tuning
 from proxy.domain import formats
 from proxy.domain.formats.base import WireFormat
-from proxy.domain.prefixes import Thread
-from proxy.enrichment.conversations import Conversations
-from proxy.enrichment.placement import BlockPlacer, Wanted, after
+from proxy.domain.json_text import splice
+from proxy.domain.prefixes import Thread, digest_words
+from proxy.enrichment.beginnings import Beginnings
+from proxy.enrichment.blocks import RESEND_S, Blocks, Injection
+from proxy.enrichment.placement import BlockPlacer, Wanted
 from tests.prompts import FORMATS, Turn, blocks_of, facts_in, rendered, shared, without_blocks
 
 NOW = 1_800_000_000.0
 CONCEPTS = [f"zorb{number}" for number in range(12)]
 PARENTS = ["repo", "service", "worker", "agent"]
 DIMS = ["type", "membership", "runs-on"]
-STAYING = ["tail", "head_of_last", "append_only"]  # the placements with which blocks stay where they were put
 NOTES = [
     ShownNote("episode", number, f"{concept} was seen.", "2026-03-04")
     if number % 2
@@ -43,18 +45,11 @@ def world() -> Cache:
     """All words are there, the concepts salient, and no facts yet."""
     words = [*PARENTS, *DIMS, *CONCEPTS]
     rows = {word: SoasRow(id=index + 1, novelty=1.0 * (word in CONCEPTS)) for index, word in enumerate(words)}
-    cache = Cache(tuning=replace(Tuning(), recollection_recency_days=36_500))
+    cache = Cache(tuning=replace(Tuning(), recollection_recency_days=36_500, recollection_style="compact"))
     for word, row in rows.items():
         cache.put_soas(word, row)
     cache.loaded_at = NOW
     return cache
-
-
-class Models:
-    """Modelfiles that are all known: none has a SYSTEM."""
-
-    def system_of(self, model: str) -> str | None:
-        return ""
 
 
 @dataclass
@@ -63,30 +58,39 @@ class Proxy:
 
     cache: Cache
     wire: WireFormat
-    conversations: Conversations = field(default_factory=Conversations)
+    told: list[Injection] = field(default_factory=list)  # for other processes
     clock: float = NOW
     searched: set[bytes] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.reader = Reader(self.cache)
-        self.placer = BlockPlacer(self.cache, self.conversations, Models())  # type: ignore[arg-type]
+        self.reader, self.beginnings, self.blocks = Reader(self.cache), Beginnings(), Blocks(self.told.append)
+        self.placer = BlockPlacer(self.cache, self.blocks)
 
-    def sends(self, payload: dict[str, Any]) -> dict[str, Any]:
-        """The payload as it goes to the model."""
+    def restart(self) -> None:
+        """Another process goes on, with what this one has told."""
+        told, self.told = self.told, []
+        self.__post_init__()
+        self.told += told
+        for injection in told:
+            self.blocks.remember(injection)
+
+    def sends(self, payload: dict[str, Any], answer: str | None = None) -> dict[str, Any]:
+        """The payload as it goes to the model, which answers that."""
         self.clock += 1
-        payload = copy.deepcopy(payload)
+        body = orjson.dumps(payload)
         prompt = self.wire.read(payload)
         assert prompt is not None
         readings = [self.reader.read(Message(part.role, part.text)) for part in prompt.parts]
         thread = Thread.of(prompt, [reading.digest for reading in readings])
-        mentions = self.conversations.mentions(self.cache, thread, readings)
-        wanted = self.searches(readings)
-        placed = self.placer.place(thread, mentions, self.clock, wanted=wanted)
-        if wanted is not None and wanted.found:  # what is found while the model answers
-            more = (NOTES[(wanted.found[0].id + 5) % len(NOTES)],)
-            self.conversations.keep_notes(thread.key, after(wanted.message), more, self.clock)
-        self.wire.apply(payload, prompt, placed.edit)
-        return payload
+        standing = self.placer.find_standing(thread, self.clock)
+        mentions = self.beginnings.find_mentions(self.cache, thread.links, readings)
+        wanted = None if standing.is_resent else self.searches(readings)
+        placed = self.placer.place(thread, standing, mentions, self.clock, wanted=wanted)
+        if answer is not None and placed.version is not None:
+            said = digest_words(*thread.begin_answer(), answer)
+            self.blocks.note_answer(thread.place, placed.version.at, said)
+        sent: dict[str, Any] = orjson.loads(splice(body, self.wire.write_edit(payload, prompt, placed.edit)))
+        return sent
 
     def searches(self, readings: list[Reading]) -> Wanted | None:
         """What belongs to the last message of a user: notes about the concepts that it names. No message is searched
@@ -94,11 +98,10 @@ class Proxy:
         users = [reading for reading in readings if reading.role == "user"]
         if not users:
             return None
-        before = users[-2].digest if len(users) > 1 else b""
         is_new = users[-1].digest not in self.searched
         names = [concept for concept in CONCEPTS if is_new and concept in users[-1].names]
         self.searched.add(users[-1].digest)
-        return Wanted(users[-1].digest, before, tuple(NOTES[CONCEPTS.index(name)] for name in names))
+        return Wanted(tuple(NOTES[CONCEPTS.index(name)] for name in names))
 
 
 # --- random conversations ---
@@ -175,18 +178,14 @@ each_format = pytest.mark.parametrize("name", FORMATS)
 
 
 @each_format
-@given(st.sampled_from(STAYING), systems, sentences, st.lists(steps, min_size=2, max_size=8))
-@example("tail", LONG, "zorb0 look", AGENT)
-@example("tail", "", "zorb0", REGENERATED)
-@example("head_of_last", LONG, "zorb0 look", AGENT)
-@example("append_only", LONG, "zorb0 look", AGENT)
-def test_what_two_requests_share_is_never_shortened(
-    name: str, placement: str, system: str, opening: str, played: list[Step]
-) -> None:
+@given(systems, sentences, st.lists(steps, min_size=2, max_size=8))
+@example(LONG, "zorb0 look", AGENT)
+@example("", "zorb0", REGENERATED)
+def test_what_two_requests_share_is_never_shortened(name: str, system: str, opening: str, played: list[Step]) -> None:
     """While what was shown stands: here facts are only added, for concepts that nobody was asked about."""
     path, write = FORMATS[name]
     cache = world()
-    cache.tuning = replace(cache.tuning, recollection_placement=placement, zero_hit_max=0)  # type: ignore[arg-type]
+    cache.tuning = replace(cache.tuning, zero_hit_max=0)
     proxy = Proxy(cache, formats.FORMATS[path])
     before: tuple[str, str] | None = None
     taken: set[tuple[int, int]] = set()
@@ -207,7 +206,7 @@ def test_what_two_requests_share_is_never_shortened(
 
 
 @each_format
-@given(st.sampled_from([*STAYING, "system"]), systems, sentences, st.lists(steps, min_size=2, max_size=8))
+@given(st.sampled_from(["tail", "system"]), systems, sentences, st.lists(steps, min_size=2, max_size=8))
 def test_no_prompt_holds_two_lines_that_contradict_each_other(
     name: str, placement: str, system: str, opening: str, played: list[Step]
 ) -> None:
@@ -230,6 +229,94 @@ def test_no_prompt_holds_two_lines_that_contradict_each_other(
             slot = (cache.soas_by_token[concept].id, cache.soas_by_token[dim].id)
             assert cache.soas_by_id[cache.urd_by_concept_dim[slot].parent_id] == parent
             assert not is_disputed
+
+
+@dataclass(frozen=True)
+class Move:
+    """One of two clients goes on after a while, and perhaps has the answer made once more; what is taught before the
+    second or the first of these, and whether another process is asked."""
+
+    who: int
+    wait_s: float
+    says: str
+    again_after_s: float | None
+    taught: tuple[int, int, int] | None
+    is_moved: bool = True
+    is_taught_late: bool = False
+
+
+waits = st.sampled_from([1.0, 30.0, RESEND_S + 1])
+moves = st.builds(
+    Move,
+    who=st.integers(0, 1),
+    wait_s=waits,
+    says=sentences,
+    again_after_s=st.one_of(st.none(), waits),
+    taught=st.one_of(st.none(), st.tuples(st.integers(0, 11), st.integers(0, 2), st.integers(0, 3))),
+    is_moved=st.booleans(),
+    is_taught_late=st.booleans(),
+)
+ONE, OTHER = (Move(who, RESEND_S + 1, "zorb1", 1.0, (who, 0, 0)) for who in (0, 1))
+# At first nothing is known; what the other conversation is given then is not put into this one.
+GIVEN_NOTHING = [Move(0, 1.0, "look", None, None), replace(OTHER, taught=(0, 0, 0)), Move(0, 1.0, "look", None, None)]
+SENT_AGAIN = [
+    Move(0, 1.0, "look", after, (0, number, 0), is_taught_late=number > 0)
+    for after in (1.0, RESEND_S + 1)
+    for number in (0, 1, 2)
+]
+
+
+@each_format
+@given(systems, sentences, st.lists(moves, min_size=3, max_size=10))
+@example("", "zorb0 zorb1", [ONE, OTHER, ONE, OTHER])
+@example("", "zorb0", GIVEN_NOTHING)
+@example("", "zorb0", [replace(each, says="zorb0") for each in SENT_AGAIN])
+def test_two_conversations_that_begin_alike_keep_what_each_of_them_was_given(
+    name: str, system: str, opening: str, played: list[Move]
+) -> None:
+    """Interleaved, with answers made again, over processes that know only what the others have told."""
+    path, write = FORMATS[name]
+    cache = world()
+    cache.tuning = replace(cache.tuning, zero_hit_max=0)
+    proxy = Proxy(cache, formats.FORMATS[path])
+    begun: list[Turn] = [*([("system", system)] if system else []), ("user", opening)]
+    turns: list[list[Turn]] = [begun, begun]
+    before: list[tuple[str, str] | None] = [None, None]
+    taught: set[tuple[int, int]] = set()
+
+    for number, move in enumerate(played):
+        new = move.taught if move.taught is not None and move.taught[:2] not in taught else None
+        taught |= {new[:2]} if new is not None else set()
+        if new is not None and not move.is_taught_late:
+            put_edge(cache, *new)
+        if move.is_moved:
+            proxy.restart()
+        proxy.clock += move.wait_s
+        payload, answer = write(turns[move.who]), f"Answer {number} to {move.who}."
+        client, model = rendered(payload), rendered(proxy.sends(payload, answer))
+        if (last := before[move.who]) is not None:
+            assert without_blocks(model[: shared(last[1], model)], client) >= shared(last[0], client)
+        if move.again_after_s is not None:
+            if new is not None and move.is_taught_late:
+                put_edge(cache, *new)
+            proxy.clock += move.again_after_s
+            answer += " Again."
+            again = rendered(proxy.sends(payload, answer))
+            if move.again_after_s > RESEND_S:
+                assert new is None or CONCEPTS[new[0]] not in turns[move.who][-1][1].split() or knows(again, *new)
+            else:
+                assert again == model or not model.rstrip().endswith(CLOSING)
+            assert len(blocks_of(again)) <= sum(role == "user" for role, _ in turns[move.who])
+            model = again
+        turns[move.who] = [*turns[move.who], ("assistant", answer)]
+        answered = rendered(write(turns[move.who]))
+        before[move.who] = (answered, model + answered[len(client) :])
+        turns[move.who] = [*turns[move.who], ("user", move.says)]
+
+
+def knows(model: str, concept: int, dim: int, parent: int) -> bool:
+    facts = {slot: value for block in blocks_of(model) for slot, value in facts_in(block).items()}
+    return facts.get((CONCEPTS[concept], DIMS[dim])) == (PARENTS[parent], False)
 
 
 def change_note(cache: Cache, number: int, kind: int, _: int) -> None:

@@ -20,7 +20,7 @@ from memory.search.searcher import UNHURRIED_MS
 from memory.semantic.domain.scope import Scope
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.streams import END
-from proxy.enrichment import prompt_search
+from proxy.enrichment import placement, prompt_search
 from proxy.enrichment.prompt_search import (
     FAILED,
     FOUND,
@@ -159,6 +159,7 @@ def test_who_asks_the_same_in_another_chat_or_later_is_answered(
     assert lines_in(Chat(proxy).says(QUESTION)[-1]) == [MOVED_LINE]
     assert len(lines_in(Chat(proxy, model="another").says(QUESTION)[-1])) == 2
     monkeypatch.setattr(prompt_search, "RESENT_S", 0)
+    monkeypatch.setattr(placement, "RESEND_S", 0)
     assert len(lines_in(Chat(proxy).says(QUESTION)[-1])) == 2
 
 
@@ -186,9 +187,7 @@ def test_a_client_that_rebuilds_its_last_message_gets_the_same_again(proxy: Enri
     assert [lines_in(text) for text in second] == [[], [], [], [MOVED_LINE]]
 
 
-@pytest.mark.parametrize("placement", ["tail", "head_of_last", "append_only", "system"])
-def test_what_is_disputed_or_forgotten_meanwhile_is_shown_so_or_not_at_all(proxy: Enriching, placement: Any) -> None:
-    proxy.cache.tuning = replace(proxy.cache.tuning, recollection_placement=placement)
+def test_what_is_disputed_or_forgotten_meanwhile_is_shown_so_or_not_at_all(proxy: Enriching) -> None:
     chat = Chat(proxy)
     assert PREFERS_LINE in "\n".join(chat.says("Do I like rebase?"))
 
@@ -352,7 +351,7 @@ def test_whether_an_answer_uses_what_was_given_is_seen_while_it_passes(
 
     told = [used for given, used in proxy.events.given if given.request == done.request]
     assert told == [{NoteKey("episode", 7): None}, {NoteKey("episode", 7): is_used}]
-    assert proxy.enricher.listener_of("/api/chat", proxy.ask("/api/chat", body)) is None  # nothing new was given
+    assert proxy.ask("/api/chat", body).given is None  # nothing new was given
 
 
 @pytest.mark.parametrize(
@@ -385,12 +384,12 @@ def test_a_project_s_state_is_given_once_and_replaced_where_it_changes() -> None
     proxy.cache.states.put(7, "material", show_state(1, "decision", "material", "GF-PTFE"))
     chat = Chat(proxy)
 
-    first, again = chat.says("Hello!"), chat.says("And now?")
+    first, again = chat.says("Which material?"), chat.says("And now?")
     proxy.cache.states.drop(1)
     proxy.cache.states.put(7, "material", show_state(2, "decision", "material", "PEEK", is_disputed=True))
-    changed = chat.says("And now?")
+    changed = chat.says("And the material now?")
 
-    assert first[1] == again[1] == f"Hello!\n\n{render_block(['state: decision.material = GF-PTFE'])}"
+    assert first[1] == again[1] == f"Which material?\n\n{render_block(['state: decision.material = GF-PTFE'])}"
     assert again[3] == "And now?"
     assert "GF-PTFE" not in "".join(changed)
     assert changed[-1].endswith(render_block(["state: decision.material = PEEK (disputed)"]))

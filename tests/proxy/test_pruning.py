@@ -37,7 +37,7 @@ def test_what_was_done_a_week_ago_goes_in_batches(monkeypatch: pytest.MonkeyPatc
 
 
 def injection(name: str, age: timedelta) -> None:
-    Injection.objects.create(conversation=bytes(16), keys=b"", place=b"", block=name, at=timezone.now() - age)
+    Injection.objects.create(place=bytes(16), block=name, at=timezone.now() - age)
 
 
 @pytest.mark.django_db
@@ -46,7 +46,7 @@ def test_what_was_put_into_prompts_goes_when_no_process_loads_it_any_more() -> N
         injection(name, timedelta(hours=hours))
     with connection.cursor() as cursor:
         cursor.execute(RECENT)
-        loaded = [block for _, _, _, block, *_ in cursor.fetchall()]
+        loaded = [block for _, _, block, *_ in cursor.fetchall()]
 
     tasks.prune_events()
 

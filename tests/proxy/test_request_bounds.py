@@ -1,4 +1,4 @@
-"""Requests beyond the bounds: what stands in their prompts stays, nothing else is done, and nobody waits for them."""
+"""Requests beyond the bounds go on as they came, and nobody waits for them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,12 +9,11 @@ import pytest
 from memory import bounds
 from proxy.domain.formats import FORMATS as WIRES
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, Excess
-from proxy.domain.json_outline import CONTAINERS_MAX
-from tests.prompts import FORMATS, Turn, rendered
+from proxy.domain.json_text import CONTAINERS_MAX
+from tests.prompts import FORMATS, Turn
 from tests.proxy.enriching import DOBBY, Enriching, StepwiseTurns, count_slices
 
 SLICE_STEPS = 300_000  # lines of Python in one piece; where there are so many, each takes some 20 ns
-FORMAT = pytest.mark.parametrize("name", FORMATS)
 BEGUN: list[Turn] = [("system", "You are helpful."), ("user", "look at gnommoweb")]
 GOES_ON: list[Turn] = [*BEGUN, ("assistant", "Yes."), ("user", "ask kvasir")]
 MORE: list[Turn] = [("assistant", "Done."), ("user", "and gnommoweb, kvasir?")]
@@ -39,61 +38,21 @@ EXCESSES: dict[Excess, tuple[Callable[[list[Turn]], list[Turn]], Callable[[dict[
 }
 
 
-@FORMAT
 @pytest.mark.parametrize("excess", EXCESSES)
-def test_beyond_a_bound_blocks_that_stand_are_put_back_and_the_rest_stays(name: str, excess: Excess) -> None:
-    path, write = FORMATS[name]
-    say_more, add = EXCESSES[excess]
-    proxy = Enriching()
-    proxy.teach("gnommoweb", "repo")
-    proxy.teach("kvasir", "worker")
-    named = {"metadata": {"user_id": "ann"}}
-    proxy.ask(path, write(BEGUN) | named)
-    before = orjson.loads(proxy.ask(path, write(GOES_ON) | named).body)
-    assert rendered(before).count("<recollection>") == 2
-    sent = write(say_more(GOES_ON)) | named | {"options": {"num_ctx": 9}, "stream": False}
-    add(sent)
-    bites = bounds.count_bites()[excess]
-
-    done = proxy.ask(path, sent)
-
-    got = orjson.loads(done.body)
-    assert rendered(got).startswith(rendered(before).rstrip("\n"))
-    assert rendered(got).count("<recollection>") == 2
-    assert len(rendered(got)) - len(rendered(sent)) == len(rendered(before)) - len(rendered(write(GOES_ON)))
-    beside = {"messages", "input", "prompt", "system", "instructions"}
-    assert {key: value for key, value in got.items() if key not in beside} == {
-        key: value for key, value in sent.items() if key not in beside
-    }
-    assert bounds.count_bites()[excess] == bites + 1
-    assert proxy.events.added[-1]["block"] == proxy.events.added[-2]["block"]
-
-
-@pytest.mark.parametrize("excess", EXCESSES)
-def test_where_nothing_stands_the_request_goes_on_byte_for_byte(excess: Excess) -> None:
+def test_beyond_a_bound_a_request_goes_on_byte_for_byte(excess: Excess) -> None:
     say_more, add = EXCESSES[excess]
     proxy = Enriching()
     proxy.teach("kvasir", "worker")
     for path, write in FORMATS.values():
+        proxy.ask(path, write(GOES_ON))
+        proxy.heard.clear()
         sent = write(say_more(GOES_ON))
         add(sent)
-        body = orjson.dumps(sent, option=orjson.OPT_INDENT_2)
+        body, bites = orjson.dumps(sent, option=orjson.OPT_INDENT_2), bounds.count_bites()[excess]
 
         assert proxy.ask(path, body).body == body
+        assert bounds.count_bites()[excess] == bites + 1
     assert proxy.heard == []
-
-
-def test_a_line_that_no_longer_holds_is_not_put_back() -> None:
-    proxy = Enriching()
-    proxy.teach("gnommoweb", "repo")
-    proxy.teach("kvasir", "worker")
-    for turns in (BEGUN, GOES_ON):
-        proxy.ask("/api/chat", FORMATS["chat"][1](turns))
-    proxy.teach("kvasir", "repo")
-
-    done = proxy.ask("/api/chat", FORMATS["chat"][1](flood(GOES_ON)))
-
-    assert (done.body.count(b"gnommoweb: [type] repo"), done.body.count(b"kvasir: [type]")) == (1, 0)
 
 
 def test_up_to_the_bounds_prompts_are_enriched() -> None:

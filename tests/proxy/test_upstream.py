@@ -140,7 +140,7 @@ def test_after_a_move_new_requests_go_there_and_running_answers_end_as_they_woul
             upstream = Upstream(here.url)
             running = [await get(upstream) for _ in range(3)]
 
-            assert upstream.move(there.url, 10)
+            upstream.move(there.url, 10)
             there.go_on = True
             new = await read(await get(upstream))
             here.go_on = True

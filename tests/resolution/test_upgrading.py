@@ -54,18 +54,20 @@ def as_now(memory: Memory) -> tuple[str, str]:
 
 def test_memories_of_prose_become_candidates_in_their_own_words_and_come_back_by_undo(run: Run) -> None:
     memory = read("The user uses Helix.", "Hello there. I use Helix now. Which theme is best?")
+    nurse = read("The user is a nurse.", "My birthday is 3 May. I'm a nurse.", "identity")
     gone = read("The user likes tea.", "")
 
     assert upgrading.carry_out() == run
 
     assert as_now(memory) == ("candidate", "I use Helix now.")
+    assert as_now(nurse) == ("candidate", "I'm a nurse.")
     assert as_now(gone) == ("candidate", "The user likes tea.")
     run.refresh_from_db()
-    assert (run.status, run.counts, run.conflicts_seen, run.conflicts_total) == ("done", {"memories": 2}, 2, 2)
+    assert (run.status, run.counts, run.conflicts_seen, run.conflicts_total) == ("done", {"memories": 3}, 3, 3)
     assert upgrading.carry_out() is None
 
     report = undo_consolidation(run, OPERATOR)
-    assert (report.undone, report.refused) == (2, [])
+    assert (report.undone, report.refused) == (3, [])
     assert as_now(memory) == ("active", "The user uses Helix.")
     assert memory.slot == "helix"
 

@@ -9,6 +9,7 @@ import httpx
 import psycopg
 import pytest
 
+from tests.learners import learning
 from tests.prompts import FORMATS, Turn
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served, manage
@@ -152,6 +153,27 @@ def test_what_is_forgotten_does_not_come_back_with_the_history(
     flush(server, kept)
 
     assert kept(canary) == []
+
+
+@pytest.mark.slow
+def test_festinger_starts_and_recalls_after_something_was_forgotten(ollama: StandIn) -> None:
+    with OwnPostgres() as own, learning(own.url):
+        own.run("UPDATE config SET value = '100' WHERE key = 'recall_share'")
+        served = Served(upstream=ollama.url, database=own.url).wait_ready()
+        served.chat(("user", said_anew()))
+        assert eventually(lambda: own.run("SELECT FROM episode"), within_s=WITHIN_S)
+        served.chat(("user", "Which Postgres does billing use?"))
+        assert eventually(lambda: own.run("SELECT FROM injection WHERE block LIKE '%%Postgres 17%'"), within_s=WITHIN_S)
+        served.teach("kvasir -isa service")
+        served.stop()
+
+        manage("forget", "--words", "Postgres", DATABASE_URL=own.url)
+        again = Served(upstream=ollama.url, database=own.url).wait_ready()
+        again.chat(("user", "Restart kvasir."))
+        errors = again.stop()
+
+    assert "kvasir: [type] service" in ollama.requests()[-1].json()["messages"][-1]["content"]
+    assert "Traceback" not in errors
 
 
 def test_no_secret_gets_into_any_table(server: Served, database: str, ollama: StandIn, kept: Look) -> None:

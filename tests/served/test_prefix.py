@@ -182,15 +182,10 @@ def test_what_is_put_into_a_prompt_is_written_soon(own: OwnPostgres, three: list
     put(path, write([*said, ("user", "Ask zorb3.")]), three[0], ollama)
 
     def written() -> list[tuple[Any, ...]]:
-        columns = "length(conversation), length(keys) > 0, length(place), block, system"
-        return own.run(f"SELECT {columns} FROM injection WHERE id > %s ORDER BY id", before)
+        return own.run("SELECT length(answer), block FROM injection WHERE id > %s ORDER BY id", before)
 
-    rows = eventually(lambda: len(written()) == 3 and written())
-    assert rows == [
-        (16, True, 0, "", None),
-        (16, False, 16, recalled("zorb2"), None),
-        (16, False, 16, recalled("zorb3"), None),
-    ]
+    rows = eventually(lambda: len(written()) == 4 and written())
+    assert rows == [(0, recalled("zorb2")), (16, ""), (0, recalled("zorb3")), (16, "")]
 
 
 def test_nothing_of_the_prompts_own_texts_is_written(own: OwnPostgres, three: list[Served], ollama: StandIn) -> None:

@@ -1,7 +1,6 @@
 """From a fact to the prompt that carries it, over HTTP with a real server, stand-in and database."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ WITHIN_S = 60.0
 
 
 def received(ollama: StandIn) -> Recorded:
-    """The last prompt as the model server received it; questions about Modelfiles come between."""
+    """The last prompt as the model server received it."""
     return [request for request in ollama.requests() if request.path in ("/api/chat", "/api/generate")][-1]
 
 
@@ -72,12 +71,6 @@ def configure(server: Served, database: str) -> Iterator[Configure]:
         store(key, defaults()[key])
 
 
-@pytest.fixture
-def appending(configure: Configure) -> None:
-    """The first block of a conversation goes to the top."""
-    configure("recollection_placement", "append_only")
-
-
 def test_some_models_are_told_in_sentences(server: Served, ollama: StandIn, configure: Configure) -> None:
     server.teach("vanaheim -ispart tyr in context of runs-on")
     server.teach("vanaheim -isa app in context of role")
@@ -92,27 +85,6 @@ def test_some_models_are_told_in_sentences(server: Served, ollama: StandIn, conf
     assert server.client.post("/recollect", json=asked).json()["block"] == told
     others = server.client.post("/recollect", json={"text": "where is vanaheim?"}).json()
     assert (others["block"], others["style"]) == (block("vanaheim: [runs-on] tyr [role] app"), "compact")
-
-
-@pytest.mark.usefixtures("appending")
-def test_without_a_system_message_the_block_waits_for_the_modelfile(server: Served, ollama: StandIn) -> None:
-    """A conversation that began before it was known stays as it is; those that begin later have the block at the
-    top."""
-    server.teach("kvasir -isa worker")
-    told = block("kvasir: [type] worker")
-
-    server.chat(("user", "ask kvasir"), model="system-model")
-    assert contents(ollama) == ["ask kvasir\n\n" + told]
-    for number in range(100):
-        time.sleep(0.02)
-        server.chat(("user", f"ask kvasir, {number}"), model="system-model")
-        if len(contents(ollama)) == 2:
-            break
-
-    modelfile_system = server.client.post("/api/show", json={"model": "system-model"}).json()["system"]
-    assert contents(ollama) == [modelfile_system + "\n\n" + told, f"ask kvasir, {number}"]
-    server.chat(("user", "ask kvasir"), ("assistant", "Yes."), ("user", "so?"), model="system-model")
-    assert contents(ollama) == ["ask kvasir\n\n" + told, "Yes.", "so?"]
 
 
 def test_the_content_type_does_not_matter(server: Served, ollama: StandIn) -> None:

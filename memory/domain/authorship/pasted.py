@@ -22,7 +22,9 @@ _LABELS: Final = read_pattern("text_labels")
 _OWN: Final = frozenset(read_phrases("own_labels"))
 _LEADS: Final = rf"(?:{read_pattern('request_openings')}\b[,:]? *)*"
 _REQUEST: Final = re.compile(rf"{_LEADS}{read_pattern('text_requests')}\b")
-_READING: Final = re.compile(rf"{_LEADS}{read_pattern('text_readings')}\b[^.]*\b(?:th(?:is|ese)|following)\b")
+_READING: Final = re.compile(
+    rf"{_LEADS}{read_pattern('text_readings')}\b[^.]*\b(?:th(?:is|ese)|following|the {TEXTS})\b"
+)
 _REPLY: Final = re.compile(rf"{_LEADS}(?:answer|decline|reply|respond)\b[^.]*\bth(?:is|ese)\b")
 _THIS_TEXT: Final = rf"(?:this|these|that|those|diese[nrsm]?|cette?|est[ae]|quest[oa]) (?:[\w-]+ ){{0,2}}{TEXTS}"
 _BELOW: Final = r"(?<!my )following|attached|pasted|below(?= *(?:$|[.:,;!?)]|(?:is|are|and|in|as|for|to|from|with)\b))"
@@ -40,7 +42,7 @@ _TELLS_OF_TEXT: Final = re.compile(
 _HAS_OBJECT: Final = re.compile(r"[\"“«]|\b(?:what|how|why|my|our|last|previous)\b")
 _MINE: Final = re.compile(r"\b(?:my|our)\b")
 _TRIGGER: Final = re.compile(
-    rf"\b(?:{read_pattern('text_requests')}|th(?:is|ese|at|ose)|following|attached|pasted|below|above|preceding|diese\w?"
+    rf"\b(?:{read_pattern('text_requests')}|{read_pattern('text_readings')}|th(?:is|ese|at|ose)|following|attached|pasted|below|above|preceding|diese\w?"
     r"|cette?|est[ae]|quest[oa]|me|us|back|it)\b|->|=>"
 )
 _SENTENCE_ENDS: Final = re.compile(r"(?:(?<=[ \t])[-=]+>(?=[ \t])|[.!?:]+[\"')\]*_]*(?=\s))|\Z")

@@ -19,6 +19,8 @@ TEXTS_KEPT: Final = 8_192  # each line of a block is compared with each other, a
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+")
 _NAMED: Final = re.compile(NAMED)
 _WORD: Final = re.compile(r"\w+(?:[-'’.:/@]\w+)*")
+_NOT: Final = re.compile(r"(?<=[a-z])n['’]t\b")
+_ANY_MORE: Final = re.compile(r" any ?(?:more|longer)\b")
 _OPENING: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+", re.IGNORECASE)
 # The former value in a sentence that says the current one: `is no longer in Oslo, but in Bergen`, `from Oslo to
 # Bergen`.
@@ -54,9 +56,12 @@ def tells_other_value(older: str, newer: str) -> bool:
     )
 
 
-def denies(newer: str, older: str) -> bool:
-    """True if the newer text takes back what the older one claims of a slot."""
+def corrects(newer: str, older: str) -> bool:
+    """True if the newer text gives a slot another value than the older one, or takes that value back."""
+    if tells_other_value(older, newer):
+        return True
     newer, older = (_OPENING.sub("", text, count=1) for text in (newer, older))
+    newer = _ANY_MORE.sub("", _NOT.sub(" not", newer))
     claimed = {claim.slot: claim.value for claim in read_claims(older) if not claim.is_denied}
     denied = (claim for claim in read_claims(newer) if claim.is_denied)
     return any(same_value(claim.value, claimed.get(claim.slot, "")) for claim in denied)

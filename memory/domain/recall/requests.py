@@ -30,9 +30,13 @@ _POLITE: Final = re.compile(
 _STANDING: Final = re.compile(
     rf"\b(?:always|never|from now on|whenever|every time|each time|by default|{changing.FROM_NOW_ON})\b"
 )
+# A word that asks for something may also be a subject: `Order 5512 was shipped.`
 _FINITE: Final = re.compile(
-    r"[\w'-]+ (?:is|are|was|were|has|have|had|will|does|did|can|could|would|should|must|may|might|'s)\b"
+    r"[\w'-]+(?: (?!(?:the|an?|my|our|your|his|her|their|this|that|these|those|to|for|in|on|at|of|with|from|me|us|all"
+    r"|it|how|what|which|who|why|where|when|if|and|or)\b)[\w'-]+){0,2} "
+    rf"(?:{'|'.join(sorted(requests.FINITE_VERBS))})\b"
 )
+_FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _WORD: Final = re.compile(r"[\w'-]+")
 _COURTEOUS: Final = re.compile(requests.COURTEOUS)
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are|was|were)\b")
@@ -40,7 +44,9 @@ _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are
 
 @lru_cache(maxsize=TEXTS_KEPT)
 def keep_statements(text: str) -> str:
-    """Return the text without the sentences that only ask, order, greet or thank; "" if nothing else is left."""
+    """Return the text without code in fences and the sentences that only ask, order, greet or thank; "" if nothing else
+    is left."""
+    text = _FENCE.sub("\n", text).strip()
     sentences = list(split_sentences(text))
     told = [sentence for sentence in sentences if tells(sentence)]
     return text if len(told) == len(sentences) else " ".join(told)

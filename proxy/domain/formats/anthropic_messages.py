@@ -6,7 +6,7 @@ Its answers are one JSON object, or named events in which the blocks of a messag
 from typing import Any
 
 from proxy.domain.formats import payloads
-from proxy.domain.formats.base import Edit, Part, Payload, Prompt, Role, join_texts
+from proxy.domain.formats.base import Edit, Part, Payload, Prompt, Role
 from proxy.domain.formats.streams import (
     SSE_TYPE,
     TRANSLATED_TYPE,
@@ -22,8 +22,8 @@ from proxy.domain.formats.streams import (
     write_event,
     write_line,
 )
+from proxy.domain.json_text import Change, ListChange
 
-STYLE = payloads.BlockStyle("text")
 CALLS = ("tool_use", "server_tool_use")
 NO_USAGE: Json = {"input_tokens": 0, "output_tokens": 0}
 DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
@@ -63,18 +63,10 @@ def split_user_message(content: list[Any], place: int) -> list[Part]:
             payloads.text_of(each),
             place,
             takes_block=number == last and payloads.takes_text(content),
-            takes_head=(role, number) != ("tool", last),  # results of tools come first in their message
             has_media=payloads.has_media(each) or (number == last and payloads.has_media(content)),
         )
         for number, (role, each) in enumerate(said, 1)
     ]
-
-
-def put_before_text(content: Any, block: str) -> Any:
-    """Return the content with the block before what the user says, but after the tool results, which have to come
-    first."""
-    kinds = [type_of(one) for one in content] if isinstance(content, list) else []
-    return STYLE.put_before(content, block, at=next((at for at, kind in enumerate(kinds) if kind != "tool_result"), 0))
 
 
 def type_of(block: object) -> object:
@@ -163,18 +155,18 @@ class AnthropicMessages(payloads.SamplingBesidePrompt):
             return None
         return Prompt(payloads.model_of(payload), parts, bool(system_text), payloads.is_stream(payload, default=False))
 
-    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
-        messages: list[Any] = payload["messages"]
-        first = 1 if prompt.has_system else 0
-        for blocks, put in ((edit.tails, STYLE.put_after), (edit.heads, put_before_text)):
-            for index, block in blocks.items():
-                message = messages[prompt.parts[index].place - first]
-                message["content"] = put(message["content"], block)
-        if edit.without:
-            messages[:] = [message for place, message in enumerate(messages, first) if place not in edit.without]
+    def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
+        messages, changes = payload["messages"], list[Change]()
+        first = 1 if prompt.takes_top else 0  # the place of the first message
+        for index, block in edit.tails.items():
+            number = prompt.parts[index].place - first
+            changes.append(payloads.put_after(("messages", number, "content"), messages[number]["content"], block))
         if edit.top:
-            top = edit.top if prompt.has_system else join_texts(edit.modelfile_system, edit.top)
-            payload["system"] = STYLE.put_before(payload.get("system") or "", top)
+            changes.append(payloads.put_before(("system",), payload["system"], edit.top))
+        if edit.without:
+            without = frozenset(place - first for place in edit.without)
+            changes.append(ListChange(("messages",), without=without))
+        return changes
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"msg_{unique}", model)

@@ -1,7 +1,8 @@
 """The types that every wire format uses: a prompt and its parts, an edit of it, and the methods of a format.
 
-Payloads are parsed JSON objects and are changed in place. No format raises on a payload of another shape: it leaves
-alone what it does not understand.
+Payloads are parsed JSON objects, which are only read: a request is changed in its own bytes, so that all else in it
+stays as its client wrote it. No format raises on a payload of another shape: it leaves alone what it does not
+understand.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 from proxy.domain.formats.streams import AnswerWatch
+from proxy.domain.json_text import Change
 
 Payload = dict[str, Any]
 
@@ -39,7 +41,6 @@ class Part(NamedTuple):
     takes_block: bool = False  # at its end: it is the last of its place, said by a user or a tool
     calls: tuple[ToolCall, ...] = ()
     has_media: bool = False  # it also has content that is not text, such as a picture
-    takes_head: bool = True  # if it takes a block at its end, it also takes one before its text
     name: str = ""  # the speaker's name, if the request tells one user from another
 
 
@@ -49,9 +50,7 @@ class Prompt:
 
     model: str
     parts: Sequence[Part]
-    # Without a system text of its own, a block at the top becomes one. The Modelfile's SYSTEM then has to go before the
-    # block, because Ollama leaves it out.
-    has_system: bool
+    takes_top: bool  # a block before its first text: that is a system text, or plain text that the model continues
     is_stream: bool  # the request asks for a streamed answer
 
 
@@ -60,13 +59,11 @@ class Edit:
     """A change to a prompt."""
 
     top: str = ""  # a block before its first text
-    modelfile_system: str = ""  # goes before the block if a system text has to be added for it
     tails: Mapping[int, str] = field(default_factory=dict)  # blocks for the end of a part, by its index
-    without: frozenset[int] = frozenset()  # the places to remove; no tail and no head is for one of them
-    heads: Mapping[int, str] = field(default_factory=dict)  # blocks to put before a part's text, by its index
+    without: frozenset[int] = frozenset()  # the places to remove; no tail is for one of them
 
     def __bool__(self) -> bool:
-        return bool(self.top or self.tails or self.heads or self.without)
+        return bool(self.top or self.tails or self.without)
 
 
 class WireFormat(Protocol):
@@ -84,12 +81,12 @@ class WireFormat(Protocol):
         """Return None for a request that is never enriched: one that loads a model, completes code, or is not
         understood."""
 
-    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
-        """Change the payload; ``prompt`` is what ``read`` made of it."""
+    def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
+        """Return the changes to the request that make the edit; ``prompt`` is what ``read`` made of it."""
 
-    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
-        """Raise the temperature, from the format's default if none is set, up to the format's maximum. Also set the
-        seed if the format has one."""
+    def raise_temperature(self, payload: Payload, by: float, seed: int) -> list[Change]:
+        """Return the changes that raise the temperature, from the format's default if none is set, up to the format's
+        maximum, and set the seed if the format has one."""
 
     @property
     def watch(self) -> Callable[[], AnswerWatch]:

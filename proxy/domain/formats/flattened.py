@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from proxy.domain.formats.base import GAP, Edit, Part, Prompt, Role
 from proxy.domain.formats.payloads import ROLES
+from proxy.domain.json_text import Change, Path, TextChange
 
 SYSTEM_HEADER = "### System:\n"
 FIRST_HEADERS = (SYSTEM_HEADER, "### User:\n", "### Assistant:\n")
@@ -67,6 +68,7 @@ class FlatSection(NamedTuple):
 class FlattenedPrompt(Prompt):
     sections: Sequence[FlatSection]
     before: int  # the number of parts before those of the sections, each at a place of its own
+    length: int  # of its text, in characters
 
 
 def find_template(prompt: str) -> Template | None:
@@ -91,11 +93,11 @@ def is_flattened(prompt: str) -> bool:
     return prompt.startswith(FIRST_HEADERS) or find_template(prompt) is not None
 
 
-def read(text: str, before: Sequence[Part], model: str, *, has_system: bool, is_stream: bool) -> FlattenedPrompt:
+def read(text: str, before: Sequence[Part], model: str, *, is_stream: bool) -> FlattenedPrompt:
     """Read a flattened prompt. ``before`` are the texts beside and before it, each part at a place of its own."""
     found = find_sections(text)
     parts = [*before, *parts_of(text, found, len(before))]
-    return FlattenedPrompt(model, parts, has_system, is_stream, found, len(before))
+    return FlattenedPrompt(model, parts, parts[0].role == "system", is_stream, found, len(before), len(text))
 
 
 def has_more_sections(prompt: str, most: int) -> bool:
@@ -137,34 +139,18 @@ def parts_of(prompt: str, found: Sequence[FlatSection], first_place: int) -> lis
     ]
 
 
-def put_on_top(prompt: str, block: str) -> str:
-    """Return the prompt with a block at the beginning of its system section, which is added if the prompt does not
-    begin with one. In a model's own template, the block goes at the beginning of the first turn."""
-    if not prompt.startswith(FIRST_HEADERS) and (template := find_template(prompt)) is not None:
-        first = template.header.search(prompt)
-        at = first.end() if first is not None else 0
-        return f"{prompt[:at]}{block}{GAP}{prompt[at:]}"
-    if not prompt.startswith(SYSTEM_HEADER):
-        return SYSTEM_HEADER + block + GAP + prompt
-    return SYSTEM_HEADER + block + GAP + prompt[len(SYSTEM_HEADER) :]
-
-
-def edit_sections(text: str, prompt: FlattenedPrompt, edit: Edit) -> str:
-    """Return the text with the edit's blocks in its sections, and without the sections to remove."""
-    pieces: list[str] = []
-    at, ends = 0, [found.start for found in prompt.sections[1:]] + [len(text)]
-    for place, (found, end) in enumerate(zip(prompt.sections, ends, strict=True), prompt.before):
-        if place in edit.without:
-            pieces.append(text[at : found.start])
-            at = end
-            continue
-        # Blocks are keyed by the index of a part, which is the same as its place.
-        if place in edit.heads:
-            pieces += (text[at : found.text_start], edit.heads[place], GAP)
-            at = found.text_start
-        # Right after the text: the white space before the next header stays where it is.
-        if place in edit.tails:
-            pieces += (text[at : found.text_end], GAP, edit.tails[place])
-            at = found.text_end
-    pieces.append(text[at:])
-    return "".join(pieces)
+def write_edit(path: Path, prompt: FlattenedPrompt, edit: Edit) -> list[Change]:
+    """Return the changes to the prompt's text, at this path, that make the edit."""
+    changes = list[Change]()
+    if edit.top:
+        start = prompt.sections[0].text_start
+        changes.append(TextChange(path, edit.top + GAP, start))
+    # Blocks are keyed by the index of a part, which is the same as its place. They go right after the text: the white
+    # space before the next header stays where it is.
+    for index, block in edit.tails.items():
+        changes.append(TextChange(path, GAP + block, prompt.sections[index - prompt.before].text_end))
+    ends = [*(section.start for section in prompt.sections), prompt.length]
+    for place in edit.without:
+        section = place - prompt.before
+        changes.append(TextChange(path, "", ends[section], ends[section + 1]))
+    return changes

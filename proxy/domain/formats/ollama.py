@@ -4,11 +4,12 @@ Their answers are one JSON object, or a line of JSON for each chunk; the last li
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 import orjson
 
 from proxy.domain.formats import flattened, payloads
-from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, join_texts
+from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt
 from proxy.domain.formats.code_completion import is_code_completion
 from proxy.domain.formats.streams import (
     JSON_TYPE,
@@ -24,6 +25,7 @@ from proxy.domain.formats.streams import (
     write_json,
     write_line,
 )
+from proxy.domain.json_text import Change, MembersChange, TextChange
 
 DEFAULT_TEMPERATURE = 0.8
 
@@ -33,14 +35,13 @@ class OllamaFormat(ABC):
 
     context: Json = {}
 
-    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
+    def raise_temperature(self, payload: Payload, by: float, seed: int) -> list[Change]:
         # Change nothing else here: if num_ctx, num_batch and the like change, Ollama reloads the model.
         options = payload.get("options")
-        if options is None:
-            options = payload["options"] = {}
-        if isinstance(options, dict):
-            payloads.raise_temperature(options, by, default=DEFAULT_TEMPERATURE)
-            options["seed"] = seed
+        if not isinstance(options, dict | None):
+            return []
+        members = payloads.raise_temperature(options or {}, by, default=DEFAULT_TEMPERATURE) | {"seed": seed}
+        return [MembersChange((), {"options": members}) if options is None else MembersChange(("options",), members)]
 
     def watch(self) -> "OllamaWatch":
         return OllamaWatch(self)
@@ -151,33 +152,24 @@ class OllamaGenerate(OllamaFormat):
         top = [Part("system", system, 0)] if system else []
         model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=True)
         if flattened.is_flattened(prompt):
-            has_system = bool(system) or prompt.startswith(flattened.SYSTEM_HEADER)
-            return flattened.read(prompt, top, model, has_system=has_system, is_stream=asks_stream)
+            return flattened.read(prompt, top, model, is_stream=asks_stream)
         if is_code_completion(prompt):
             return None
         parts = [*top, Part("user", prompt, len(top), takes_block=True)]
         return Prompt(model, parts, bool(system), asks_stream)
 
-    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
-        text, system = payload["prompt"], payload.get("system")
-        if isinstance(prompt, flattened.FlattenedPrompt):
-            text = flattened.edit_sections(text, prompt, edit)
-        else:
-            last = len(prompt.parts) - 1
-            if tail := edit.tails.get(last):
-                # Before the trailing white space, which stays the last thing that the model reads.
-                said = text.rstrip()
-                text = join_texts(said, tail) + text[len(said) :]
-            if head := edit.heads.get(last):
-                text = head + GAP + text
-        # A system text switches off the Modelfile's SYSTEM, so a new one has to begin with that.
+    def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
+        changes, system = list[Change](), payload.get("system")
         if edit.top and system:
-            payload["system"] = edit.top + GAP + system
-        elif edit.top and prompt.has_system:
-            text = flattened.put_on_top(text, edit.top)
-        elif edit.top:
-            payload["system"] = join_texts(edit.modelfile_system, edit.top)
-        payload["prompt"] = text
+            changes.append(payloads.put_before(("system",), system, edit.top))
+        if isinstance(prompt, flattened.FlattenedPrompt):
+            top = "" if system else edit.top
+            return [*changes, *flattened.write_edit(("prompt",), prompt, replace(edit, top=top))]
+        if tail := edit.tails.get(len(prompt.parts) - 1):
+            # Before the trailing white space, which stays the last thing that the model reads.
+            said = len(payload["prompt"].rstrip())
+            changes.append(TextChange(("prompt",), GAP + tail if said else tail, start=said))
+        return changes
 
     def read_line(self, value: Json) -> str:
         return get_text(value, "thinking") + get_text(value, "response")

@@ -6,7 +6,7 @@ Their answers are one JSON object, or a chunk for each word, then ``[DONE]``.
 from abc import ABC, abstractmethod
 
 from proxy.domain.formats import flattened, payloads
-from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt
+from proxy.domain.formats.base import Edit, Part, Payload, Prompt
 from proxy.domain.formats.code_completion import is_code_completion
 from proxy.domain.formats.streams import (
     SSE_TYPE,
@@ -23,6 +23,7 @@ from proxy.domain.formats.streams import (
     write_data,
     write_line,
 )
+from proxy.domain.json_text import Change
 
 DONE = b"[DONE]"
 FINGERPRINT = "fp_ollama"
@@ -156,20 +157,16 @@ class OpenAICompletions(payloads.SamplingBesidePrompt):
             return None
         model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=False)
         if flattened.is_flattened(prompt):
-            return flattened.read(prompt, [], model, has_system=True, is_stream=asks_stream)
+            return flattened.read(prompt, [], model, is_stream=asks_stream)
         if is_code_completion(prompt):
             return None
-        # The part takes no block at its end, because the model continues exactly there. A block before it is no system
-        # text, so the Modelfile's SYSTEM stays in force, and nothing has to come before the block.
-        return Prompt(model, [Part("user", prompt, 0)], has_system=True, is_stream=asks_stream)
+        # The part takes no block at its end, because the model continues exactly there.
+        return Prompt(model, [Part("user", prompt, 0)], takes_top=True, is_stream=asks_stream)
 
-    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
-        text = payload["prompt"]
+    def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
         if isinstance(prompt, flattened.FlattenedPrompt):
-            text = flattened.edit_sections(text, prompt, edit)
-            payload["prompt"] = flattened.put_on_top(text, edit.top) if edit.top else text
-        elif edit.top:
-            payload["prompt"] = edit.top + GAP + text
+            return flattened.write_edit(("prompt",), prompt, edit)
+        return [payloads.put_before(("prompt",), payload["prompt"], edit.top)] if edit.top else []
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"cmpl-{unique}", "text_completion", model, now)

@@ -3,12 +3,12 @@
 Its answers are one JSON object, or named events in which the items of a response grow one after the other.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
 from proxy.domain.formats import payloads
-from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, join_texts
+from proxy.domain.formats.base import Edit, Part, Payload, Prompt
 from proxy.domain.formats.streams import (
     SSE_TYPE,
     TRANSLATED_TYPE,
@@ -24,8 +24,9 @@ from proxy.domain.formats.streams import (
     write_event,
     write_line,
 )
+from proxy.domain.json_text import Change, ListChange
 
-STYLE = payloads.BlockStyle("input_text")
+BLOCK = "input_text"
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 BEGUN = ("response.created", "response.in_progress")
@@ -100,14 +101,13 @@ def is_system(item: object) -> bool:
     return payloads.role_of(item) == "system" and payloads.takes_text(item.get("content"))
 
 
-def put_into(payload: Payload, number: int, put: Callable[[Any, str], Any], block: str) -> None:
-    """Put the block into the item with that number, or into the whole input if that is a string."""
-    if isinstance(payload["input"], str):
-        payload["input"] = put(payload["input"], block)
-        return
-    item = payload["input"][number]
-    field = "content" if kind_of(item) == "message" else "output"
-    item[field] = put(item[field], block)
+def put_into(given: Any, number: int, block: str) -> Change:
+    """Return the change that puts the block after the item with that number, or after the whole input if that is a
+    string."""
+    if isinstance(given, str):
+        return payloads.put_after(("input",), given, block)
+    field = "content" if kind_of(given[number]) == "message" else "output"
+    return payloads.put_after(("input", number, field), given[number][field], block, BLOCK)
 
 
 def write_numbered(numbers: Iterator[int], kind: str, **fields: object) -> bytes:
@@ -225,25 +225,20 @@ class OpenAIResponses(payloads.SamplingBesidePrompt):
         parts += parts_of(given, len(parts))
         if not given or not payloads.says_something(parts):
             return None
-        has_system = bool(instructions) or (isinstance(given, list) and is_system(given[0]))
-        return Prompt(payloads.model_of(payload), parts, has_system, payloads.is_stream(payload, default=False))
+        takes_top = bool(instructions) or (isinstance(given, list) and is_system(given[0]))
+        return Prompt(payloads.model_of(payload), parts, takes_top, payloads.is_stream(payload, default=False))
 
-    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
-        instructions = payload.get("instructions")
+    def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
+        instructions, given = payload.get("instructions"), payload["input"]
         first = 1 if instructions else 0
-        for blocks, put in ((edit.tails, STYLE.put_after), (edit.heads, STYLE.put_before)):
-            for index, block in blocks.items():
-                put_into(payload, prompt.parts[index].place - first, put, block)
-        # Remove items last: has_system and the places refer to the original request.
-        items = payload["input"]
-        if edit.top and prompt.has_system and not instructions:
-            items[0]["content"] = STYLE.put_before(items[0]["content"], edit.top)
-        elif edit.top and instructions:
-            payload["instructions"] = edit.top + GAP + instructions
+        changes = [put_into(given, prompt.parts[index].place - first, block) for index, block in edit.tails.items()]
+        if edit.top and instructions:
+            changes.append(payloads.put_before(("instructions",), instructions, edit.top))
         elif edit.top:
-            payload["instructions"] = join_texts(edit.modelfile_system, edit.top)
-        if edit.without and isinstance(items, list):
-            items[:] = [item for place, item in enumerate(items, first) if place not in edit.without]
+            changes.append(payloads.put_before(("input", 0, "content"), given[0]["content"], edit.top, BLOCK))
+        if edit.without and isinstance(given, list):
+            changes.append(ListChange(("input",), without=frozenset(place - first for place in edit.without)))
+        return changes
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         response = build_response(f"resp_{unique}", model, int(now))

@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import orjson
 
-from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, Role, ToolCall, join_texts
+from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt, Role, ToolCall
+from proxy.domain.json_text import Change, ListChange, MembersChange, Path, TextChange
 
 TEXT_BLOCKS = ("text", "input_text", "output_text")  # no set: the type of an odd block need not be hashable
 HOTTEST = 2.0  # temperature, the most that OpenAI's API takes; above it models only babble
@@ -48,22 +48,22 @@ class SamplingBesidePrompt:
     hottest = HOTTEST
     has_seed = True
 
-    def raise_temperature(self, payload: Payload, by: float, seed: int) -> None:
-        raise_temperature(payload, by, default=self.default_temperature, hottest=self.hottest)
-        if self.has_seed:
-            payload["seed"] = seed
+    def raise_temperature(self, payload: Payload, by: float, seed: int) -> list[Change]:
+        raised = raise_temperature(payload, by, default=self.default_temperature, hottest=self.hottest)
+        members = raised | ({"seed": seed} if self.has_seed else {})
+        return [MembersChange((), members)] if members else []
 
 
-def raise_temperature(options: Payload, by: float, *, default: float, hottest: float = HOTTEST) -> None:
-    """Raise the temperature, never over ``hottest``. Leave one that is hotter already, or is no number."""
+def raise_temperature(options: Payload, by: float, *, default: float, hottest: float = HOTTEST) -> Payload:
+    """Return the raised temperature as an option, never over ``hottest``; no option if it is hotter already, or is no
+    number."""
     temperature = options.get("temperature")
     if temperature is None:
         temperature = default
     # True is an int for Python.
     if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-        return
-    if by > 0 and temperature < hottest:
-        options["temperature"] = round(min(temperature + by, hottest), 6)
+        return {}
+    return {"temperature": round(min(temperature + by, hottest), 6)} if by > 0 and temperature < hottest else {}
 
 
 # --- who says a text, and what tools it calls ---
@@ -149,26 +149,20 @@ def says_something(parts: Sequence[Part]) -> bool:
     return any(part.text or part.calls for part in parts)
 
 
-@dataclass(frozen=True, slots=True)
-class BlockStyle:
-    """Inserts a text into the content of a format's message. A list is changed in place, its blocks are not."""
+def put_before(path: Path, content: Any, block: str, kind: str = "text") -> Change:
+    """Return the change that puts the block at the beginning of the content at this path: a string, or a list of blocks
+    of that kind."""
+    if isinstance(content, str):
+        return TextChange(path, block + GAP if content else block, start=0)
+    return ListChange(path, {"type": kind, "text": block + GAP}, is_first=True)
 
-    kind: str  # the type of such a block
 
-    def put_before(self, content: Any, block: str, at: int = 0) -> Any:
-        """Return the content with the block at its beginning or, in a list, before the block with index ``at``."""
-        if isinstance(content, str):
-            return join_texts(block, content) if content else block
-        content.insert(at, {"type": self.kind, "text": block + GAP})
-        return content
-
-    def put_after(self, content: Any, block: str) -> Any:
-        """Return the content with the block at its end."""
-        if isinstance(content, str):
-            return join_texts(content, block)
-        has_text = any(block_text(one) for one in content)
-        content.append({"type": self.kind, "text": GAP + block if has_text else block})
-        return content
+def put_after(path: Path, content: Any, block: str, kind: str = "text") -> Change:
+    """Return the change that puts the block at the end of the content."""
+    if isinstance(content, str):
+        return TextChange(path, GAP + block if content else block)
+    has_text = any(block_text(one) for one in content)
+    return ListChange(path, {"type": kind, "text": GAP + block if has_text else block})
 
 
 class MessageList(ABC):
@@ -176,7 +170,6 @@ class MessageList(ABC):
 
     long_field = "messages"
     streams_by_default: bool
-    style = BlockStyle("text")
 
     def read(self, payload: Payload) -> Prompt | None:
         messages = payload.get("messages")
@@ -188,19 +181,16 @@ class MessageList(ABC):
         stream = is_stream(payload, default=self.streams_by_default)
         return Prompt(model_of(payload), parts, self.is_system(messages[0]), stream)
 
-    def apply(self, payload: Payload, prompt: Prompt, edit: Edit) -> None:
-        messages: list[Any] = payload["messages"]
-        # These use the places in the original payload, so they come before anything is inserted or removed.
-        for blocks, put in ((edit.tails, self.style.put_after), (edit.heads, self.style.put_before)):
-            for index, block in blocks.items():
-                message = messages[prompt.parts[index].place]
-                message["content"] = put(message["content"], block)
-        if edit.top and prompt.has_system:
-            messages[0]["content"] = self.style.put_before(messages[0]["content"], edit.top)
+    def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
+        messages, changes = payload["messages"], list[Change]()
+        for index, block in edit.tails.items():
+            place = prompt.parts[index].place
+            changes.append(put_after(("messages", place, "content"), messages[place]["content"], block))
+        if edit.top:
+            changes.append(put_before(("messages", 0, "content"), messages[0]["content"], edit.top))
         if edit.without:
-            messages[:] = [message for place, message in enumerate(messages) if place not in edit.without]
-        if edit.top and not prompt.has_system:
-            messages.insert(0, {"role": "system", "content": join_texts(edit.modelfile_system, edit.top)})
+            changes.append(ListChange(("messages",), without=edit.without))
+        return changes
 
     @abstractmethod
     def part_of(self, message: object, place: int) -> Part: ...

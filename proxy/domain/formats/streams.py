@@ -1,10 +1,13 @@
 """Reads running answers frame by frame, with the JSON in them, and writes answers of Festinger's own."""
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import orjson
+
+logger = logging.getLogger(__name__)
 
 Json = dict[str, object]
 
@@ -181,6 +184,24 @@ def _iter_texts(value: object) -> Iterator[str]:
                 yield from _iter_texts(each)
             elif name in SAID and isinstance(each, str):
                 yield each
+
+
+# Takes the text of an answer as it comes, and whether the answer is over.
+AnswerListener = Callable[[str, bool], None]
+
+
+def listen(watch: AnswerWatch, listeners: Sequence[AnswerListener]) -> Callable[[bytes], None]:
+    """Return a listener for the chunks of one answer, then ``END``. It never raises."""
+
+    def hear(chunk: bytes) -> None:
+        try:
+            text, is_over = watch.feed(chunk), chunk == END
+            for listener in listeners if text or is_over else ():
+                listener(text, is_over)
+        except Exception:
+            logger.exception("answer.unread")
+
+    return hear
 
 
 def complete_stream(begun: bytes, watch: AnswerWatch) -> bytes:

@@ -122,7 +122,7 @@ def test_no_table_keeps_what_was_forgotten() -> None:
     asked = {"conversation": bytes(episode.conversation).hex(), "prompt_text": PASSPHRASE}
     RecollectionEvent.objects.create(request="3" * 16, agent="a", enrich_ms=1, **asked)
     content = {"facts": [], "questions": [], "notes": [["episode", episode.pk, PASSPHRASE, "2026-03-01", False]]}
-    Injection.objects.create(conversation=b"1" * 16, keys=b"", place=b"", block=PASSPHRASE, content=content)
+    Injection.objects.create(place=b"1" * 16, block=PASSPHRASE, content=content)
 
     forget(ForgetScope(words="canary"))
 

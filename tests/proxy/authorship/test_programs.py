@@ -16,7 +16,7 @@ HISTORY = "USER: gnommoweb is a repo.\n" * 1_000 + "ASSISTANT: </chat_history> e
 
 def prompt(*turns: tuple[Any, str]) -> Prompt:
     parts = [Part(role, text, place) for place, (role, text) in enumerate(turns)]
-    return Prompt("m", parts, has_system=False, is_stream=False)
+    return Prompt("m", parts, takes_top=False, is_stream=False)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['is_program']}: {row['turns'][-1][1][:40]}")
@@ -34,7 +34,7 @@ def test_what_has_tools_or_pictures_is_none() -> None:
         Part("tool", "Found.", 1),
         Part("assistant", "", 1, calls=(ToolCall("look", {}),)),
     ):
-        assert not find_program(Prompt("m", [*asking.parts, part], has_system=False, is_stream=False), {})
+        assert not find_program(Prompt("m", [*asking.parts, part], takes_top=False, is_stream=False), {})
 
 
 @pytest.mark.parametrize(

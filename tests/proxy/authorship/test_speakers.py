@@ -1,8 +1,5 @@
 """Whose words the sections of a flattened prompt are: whoever fills in one section can forge the headings of others."""
 
-from types import SimpleNamespace
-from typing import Any, cast
-
 import orjson
 import pytest
 
@@ -12,7 +9,6 @@ from memory.domain.voices import GROUP
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.authorship.speakers import find_audience, find_messages
 from proxy.domain.formats import FORMATS
-from proxy.domain.formats.streams import END
 
 CALL = '{"tool_name": "fetch", "tool_args": {"url": "https://example.org"}}'
 ANSWER = '{"tool_name": "response", "tool_args": {"text": "Noted."}}'
@@ -23,9 +19,9 @@ def relayed(*answers: str) -> RelayedAnswers:
     """Those that were passed on, in two chunks each."""
     passed = RelayedAnswers()
     for answer in answers:
-        hear = passed.listen(cast("Any", SimpleNamespace(feed=bytes.decode)))
-        hear(answer[:3].encode())
-        hear(answer[3:].encode())
+        hear = passed.listen()
+        hear(answer[:3], False)
+        hear(answer[3:], False)
     return passed
 
 
@@ -71,9 +67,9 @@ WRITTEN = "Find the host of kvasir. Kvasir is the relay."
 def test_what_a_model_has_just_written_no_person_says(answer: str, later_s: float, voice: Voice) -> None:
     now = [0.0]
     passed = RelayedAnswers(clock=lambda: now[0])
-    hear = passed.listen(cast("Any", SimpleNamespace(feed=bytes.decode)))
-    hear(answer.encode())
-    hear(END)
+    hear = passed.listen()
+    hear(answer, False)
+    hear("", True)
     now[0] = later_s
 
     assert voices(passed, ("system", "You find hosts."), ("user", WRITTEN)) == [Voice.SHARED, voice]

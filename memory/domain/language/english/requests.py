@@ -3,7 +3,7 @@
 Patterns are for lower-case text with straight apostrophes; lists of words name classes, not sentences anyone has seen.
 """
 
-from memory.domain.language.english.verbs import IMPERATIVES
+from memory.domain.language.english.verbs import IMPERATIVES, VERBS_AFTER_NAMES
 from memory.domain.text.function_words import split_words
 
 # In the imperative these ask for something now. Excluded are verbs that say how things are to be from then on (use,
@@ -56,6 +56,11 @@ COURTEOUS = (
     r"(?:hi|hello|hey|good (?:morning|afternoon|evening|night)|thanks|thank you|thx|cheers|welcome)[\s,!.]+"
     r"(?:for|that|this|it|you|dear|so much|a (?:lot|million|bunch)|very much|everyone|everybody|all|again|team|from"
     r"|there)\b"
+)
+# Verbs that follow a subject, whatever it is.
+FINITE_VERBS = VERBS_AFTER_NAMES | split_words(
+    "is are was were has have had will does did can could would should must may might meets starts ends opens closes "
+    "failed crashed broke died"
 )
 # Words that make a statement stronger or weaker, and say nothing else.
 INTENSIFIERS = split_words("really very so absolutely quite totally truly definitely just too also as well")

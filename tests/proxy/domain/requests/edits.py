@@ -1,9 +1,11 @@
 """What the tests of all formats do: read a payload that is understood, and edit a copy of one."""
 
-import copy
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from proxy.domain.formats.base import Edit, Prompt, WireFormat
+from proxy.domain.json_text import Change, splice
 
 B = "<recollection>\nx\n</recollection>"
 
@@ -15,7 +17,14 @@ def read(wire: WireFormat, payload: dict[str, Any]) -> Prompt:
 
 
 def applied(wire: WireFormat, payload: dict[str, Any], edit: Edit) -> dict[str, Any]:
-    """The edited payload; the one that is given stays."""
-    changed = copy.deepcopy(payload)
-    wire.apply(changed, read(wire, changed), edit)
-    return changed
+    """The payload of the edited request."""
+    return changed(payload, wire.write_edit(payload, read(wire, payload), edit))
+
+
+def warmed(wire: WireFormat, payload: dict[str, Any], by: float) -> dict[str, Any]:
+    return changed(payload, wire.raise_temperature(payload, by, seed=7))
+
+
+def changed(payload: dict[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(splice(json.dumps(payload).encode(), changes))
+    return found

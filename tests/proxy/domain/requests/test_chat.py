@@ -6,7 +6,7 @@ import pytest
 
 from proxy.domain.formats.base import Edit, Part, ToolCall
 from proxy.domain.formats.ollama import OllamaChat
-from tests.proxy.domain.requests.edits import B, applied, read
+from tests.proxy.domain.requests.edits import B, applied, read, warmed
 
 CHAT = OllamaChat()
 
@@ -77,34 +77,14 @@ def test_a_chat_is_answered_as_a_stream_unless_it_says_otherwise(given: dict[str
 def test_the_top_comes_before_the_system_message() -> None:
     payload = chat(("system", "S"), ("user", "hi"))
 
-    assert applied(CHAT, payload, Edit(B, "MARIO")) == chat(("system", B + "\n\nS"), ("user", "hi"))
+    assert applied(CHAT, payload, Edit(B)) == chat(("system", B + "\n\nS"), ("user", "hi"))
 
 
 def test_an_empty_system_message_becomes_the_bare_block() -> None:
     payload = chat(("system", ""), ("user", "hi"))
 
-    assert read(CHAT, payload).has_system
+    assert read(CHAT, payload).takes_top
     assert applied(CHAT, payload, Edit(B)) == chat(("system", B), ("user", "hi"))
-
-
-def test_a_chat_without_system_gets_one_that_starts_with_the_modelfiles() -> None:
-    payload = chat(("user", "hi"))
-
-    assert not read(CHAT, payload).has_system
-    assert applied(CHAT, payload, Edit(B, "You are Mario.")) == chat(
-        ("system", "You are Mario.\n\n" + B), ("user", "hi")
-    )
-
-
-def test_a_chat_whose_model_has_no_system_gets_the_bare_block() -> None:
-    assert applied(CHAT, chat(("user", "hi")), Edit(B)) == chat(("system", B), ("user", "hi"))
-
-
-@pytest.mark.parametrize("role", ["user", "developer"])
-def test_a_system_message_that_is_not_the_first_leaves_the_top_free(role: str) -> None:
-    payload = chat((role, "hi"), ("system", "S"))
-
-    assert applied(CHAT, payload, Edit(B)) == chat(("system", B), (role, "hi"), ("system", "S"))
 
 
 def test_a_system_message_is_one_in_capitals_too() -> None:
@@ -122,9 +102,9 @@ def test_tails_stand_at_the_end_of_their_messages() -> None:
 def test_what_is_taken_out_is_gone_and_tails_stay_with_their_messages() -> None:
     payload = chat(("user", "u"), ("assistant", "a"), ("tool", "t"), ("user", "v"))
 
-    changed = applied(CHAT, payload, Edit(B, "", {3: "tail"}, frozenset({1, 2})))
+    changed = applied(CHAT, payload, Edit("", {3: "tail"}, frozenset({1, 2})))
 
-    assert changed == chat(("system", B), ("user", "u"), ("user", "v\n\ntail"))
+    assert changed == chat(("user", "u"), ("user", "v\n\ntail"))
 
 
 def test_what_is_not_changed_stays_in_its_order() -> None:
@@ -158,7 +138,7 @@ def test_what_is_not_changed_stays_in_its_order() -> None:
 def test_warming_raises_the_temperature_among_the_options(options: object, expected: object) -> None:
     payload = chat(("user", "u"), options=options)
 
-    CHAT.raise_temperature(payload, by=0.3, seed=7)
+    payload = warmed(CHAT, payload, by=0.3)
 
     assert payload == chat(("user", "u"), options=expected)
 
@@ -166,7 +146,7 @@ def test_warming_raises_the_temperature_among_the_options(options: object, expec
 def test_warming_makes_the_options_where_there_are_none() -> None:
     payload = chat(("user", "u"))
 
-    CHAT.raise_temperature(payload, by=0.3, seed=7)
+    payload = warmed(CHAT, payload, by=0.3)
 
     assert payload["options"] == {"temperature": 1.1, "seed": 7}
 
@@ -174,6 +154,6 @@ def test_warming_makes_the_options_where_there_are_none() -> None:
 def test_warming_by_nothing_leaves_the_temperature_to_the_model() -> None:
     payload = chat(("user", "u"))
 
-    CHAT.raise_temperature(payload, by=0, seed=7)
+    payload = warmed(CHAT, payload, by=0)
 
     assert payload["options"] == {"seed": 7}

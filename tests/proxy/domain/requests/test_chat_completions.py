@@ -6,7 +6,7 @@ import pytest
 
 from proxy.domain.formats.base import GAP, Edit, Part, ToolCall
 from proxy.domain.formats.openai_chat import OpenAIChat
-from tests.proxy.domain.requests.edits import B, applied, read
+from tests.proxy.domain.requests.edits import B, applied, read, warmed
 
 CHAT_COMPLETIONS = OpenAIChat()
 
@@ -41,7 +41,7 @@ def test_the_text_of_a_list_of_blocks_is_theirs_together_at_least_a_line_apart()
 def test_a_developer_speaks_as_the_system_and_a_function_as_a_tool() -> None:
     prompt = read(CHAT_COMPLETIONS, chat(("developer", "D"), ("function", "f")))
 
-    assert prompt.has_system
+    assert prompt.takes_top
     assert [part.role for part in prompt.parts] == ["system", "tool"]
 
 
@@ -79,22 +79,13 @@ def test_a_chat_that_says_nothing_is_left_alone(payload: dict[str, Any]) -> None
 def test_the_top_comes_before_the_text_of_the_first_message(role: str) -> None:
     payload = chat((role, "S"), ("user", "u"))
 
-    assert applied(CHAT_COMPLETIONS, payload, Edit(B, "MARIO")) == chat((role, B + "\n\nS"), ("user", "u"))
+    assert applied(CHAT_COMPLETIONS, payload, Edit(B)) == chat((role, B + "\n\nS"), ("user", "u"))
 
 
 def test_the_top_is_a_first_block_where_the_system_has_blocks() -> None:
     payload = chat(("system", [text("S")]), ("user", "u"))
 
     assert applied(CHAT_COMPLETIONS, payload, Edit(B)) == chat(("system", [text(B + GAP), text("S")]), ("user", "u"))
-
-
-@pytest.mark.parametrize("first", [("user", "u"), ("system", None)])
-def test_without_a_system_text_the_top_is_a_message_of_its_own(first: tuple[str, Any]) -> None:
-    payload = chat(first, ("user", "v"))
-
-    changed = applied(CHAT_COMPLETIONS, payload, Edit(B, "MARIO"))
-
-    assert changed == chat(("system", "MARIO\n\n" + B), first, ("user", "v"))
 
 
 def test_tails_are_a_further_block_where_there_are_blocks() -> None:
@@ -110,7 +101,7 @@ def test_tails_are_a_further_block_where_there_are_blocks() -> None:
 def test_what_is_taken_out_is_gone() -> None:
     payload = chat(("system", "S"), ("user", "u"), ("assistant", "a"), ("user", "v"))
 
-    changed = applied(CHAT_COMPLETIONS, payload, Edit(B, "", {3: "tail"}, frozenset({1, 2})))
+    changed = applied(CHAT_COMPLETIONS, payload, Edit(B, {3: "tail"}, frozenset({1, 2})))
 
     assert changed == chat(("system", B + "\n\nS"), ("user", "v\n\ntail"))
 
@@ -119,6 +110,6 @@ def test_what_is_taken_out_is_gone() -> None:
 def test_warming_raises_the_temperature_to_what_the_api_takes(given: dict[str, Any], expected: float) -> None:
     payload = chat(("user", "u"), **given)
 
-    CHAT_COMPLETIONS.raise_temperature(payload, by=0.3, seed=7)
+    payload = warmed(CHAT_COMPLETIONS, payload, by=0.3)
 
     assert payload == chat(("user", "u"), temperature=expected, seed=7)

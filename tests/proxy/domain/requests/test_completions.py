@@ -6,7 +6,7 @@ import pytest
 
 from proxy.domain.formats.base import Edit, Part
 from proxy.domain.formats.openai_chat import OpenAICompletions
-from tests.proxy.domain.requests.edits import B, applied, read
+from tests.proxy.domain.requests.edits import B, applied, read, warmed
 
 COMPLETIONS = OpenAICompletions()
 
@@ -19,7 +19,7 @@ def test_a_text_to_be_continued_takes_no_block_at_its_end() -> None:
     prompt = read(COMPLETIONS, completion("Once upon"))
 
     assert prompt.parts == [Part("user", "Once upon", 0)]
-    assert prompt.has_system
+    assert prompt.takes_top
     assert not prompt.is_stream
 
 
@@ -27,7 +27,7 @@ def test_a_flattened_prompt_is_read_by_its_sections() -> None:
     prompt = read(COMPLETIONS, completion("### User:\nu\n\n### Assistant:\na\n\n", stream=True))
 
     assert prompt.parts == [Part("user", "u", 0, takes_block=True), Part("assistant", "a", 1)]
-    assert prompt.has_system
+    assert not prompt.takes_top
     assert prompt.is_stream
 
 
@@ -46,16 +46,10 @@ def test_in_a_flattened_prompt_the_top_stands_inside_the_system_section() -> Non
     assert applied(COMPLETIONS, payload, Edit(B)) == completion(f"### System:\n{B}\n\nS\n\n### User:\nu\n\n")
 
 
-def test_a_flattened_prompt_without_system_gets_a_section_of_its_own() -> None:
-    payload = completion("### User:\nu\n\n")
-
-    assert applied(COMPLETIONS, payload, Edit(B)) == completion(f"### System:\n{B}\n\n### User:\nu\n\n")
-
-
 def test_tails_and_what_is_taken_out_follow_the_sections() -> None:
     payload = completion("### User:\nu\n\n### Assistant:\na\n\n### User:\nv\n\n", max_tokens=5)
 
-    changed = applied(COMPLETIONS, payload, Edit("", "", {2: B}, frozenset({0, 1})))
+    changed = applied(COMPLETIONS, payload, Edit("", {2: B}, frozenset({0, 1})))
 
     assert changed == completion(f"### User:\nv\n\n{B}\n\n", max_tokens=5)
 
@@ -64,6 +58,6 @@ def test_tails_and_what_is_taken_out_follow_the_sections() -> None:
 def test_warming_raises_the_temperature_to_what_the_api_takes(given: dict[str, Any], expected: float) -> None:
     payload = completion("x", **given)
 
-    COMPLETIONS.raise_temperature(payload, by=0.3, seed=7)
+    payload = warmed(COMPLETIONS, payload, by=0.3)
 
     assert payload == completion("x", temperature=expected, seed=7)

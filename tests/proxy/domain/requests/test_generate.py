@@ -6,7 +6,7 @@ import pytest
 
 from proxy.domain.formats.base import Edit, Part
 from proxy.domain.formats.ollama import OllamaGenerate
-from tests.proxy.domain.requests.edits import B, applied, read
+from tests.proxy.domain.requests.edits import B, applied, read, warmed
 
 GENERATE = OllamaGenerate()
 
@@ -20,14 +20,14 @@ def generate(prompt: Any, **more: Any) -> dict[str, Any]:
 def test_a_plain_prompt_is_one_text_of_the_user_after_the_system() -> None:
     prompt = read(GENERATE, generate("hi ", system="S"))
 
-    assert prompt.has_system
+    assert prompt.takes_top
     assert prompt.parts == [Part("system", "S", 0), Part("user", "hi ", 1, takes_block=True)]
 
 
 def test_a_flattened_prompt_is_read_by_its_sections() -> None:
     prompt = read(GENERATE, generate(FLAT, system=""))
 
-    assert prompt.has_system
+    assert prompt.takes_top
     assert prompt.parts == [
         Part("system", "SYS", 0),
         Part("user", "u1", 1, takes_block=True),
@@ -89,20 +89,11 @@ def test_a_generate_is_answered_as_a_stream_unless_it_says_otherwise() -> None:
 def test_the_top_comes_before_the_system(prompt: str) -> None:
     payload = generate(prompt, system="S", raw=False)
 
-    assert applied(GENERATE, payload, Edit(B, "MARIO")) == payload | {"system": B + "\n\nS"}
+    assert applied(GENERATE, payload, Edit(B)) == payload | {"system": B + "\n\nS"}
 
 
 def test_in_a_flattened_prompt_the_top_stands_inside_the_system_section() -> None:
     assert applied(GENERATE, generate(FLAT), Edit(B)) == generate(FLAT.replace("SYS", B + "\n\nSYS"))
-
-
-@pytest.mark.parametrize("prompt", ["hi", "### User:\nhi\n\n", "### User:\nhi\n\n### System:\nS\n\n"])
-def test_a_prompt_without_system_gets_the_modelfiles(prompt: str) -> None:
-    payload = generate(prompt)
-
-    assert not read(GENERATE, payload).has_system
-    assert applied(GENERATE, payload, Edit(B, "MARIO")) == payload | {"system": "MARIO\n\n" + B}
-    assert applied(GENERATE, payload, Edit(B)) == payload | {"system": B}
 
 
 def test_the_tail_of_a_plain_prompt_comes_before_the_white_space_at_its_end() -> None:
@@ -115,22 +106,8 @@ def test_the_tail_of_a_plain_prompt_is_that_of_the_part_after_the_system() -> No
     assert applied(GENERATE, payload, Edit(tails={1: B})) == payload | {"prompt": f"hi\n\n{B}"}
 
 
-def test_the_head_of_a_plain_prompt_is_its_beginning() -> None:
-    payload = generate(" hi", system="S")
-
-    assert applied(GENERATE, payload, Edit(heads={1: B})) == payload | {"prompt": f"{B}\n\n hi"}
-
-
-def test_heads_stand_at_the_beginning_of_their_sections() -> None:
-    changed = applied(GENERATE, generate(FLAT), Edit(tails={3: "two"}, heads={1: "one", 3: "three"}))
-
-    assert changed["prompt"] == (
-        "### System:\nSYS\n\n### User:\none\n\nu1\n\n### Assistant:\na1\n\n### User:\nthree\n\nu2\n\ntwo\n\n"
-    )
-
-
 def test_tails_stand_at_the_end_of_their_sections() -> None:
-    changed = applied(GENERATE, generate(FLAT), Edit(B, "", {1: "one", 3: "two"}))
+    changed = applied(GENERATE, generate(FLAT), Edit(B, {1: "one", 3: "two"}))
 
     assert changed["prompt"] == (
         f"### System:\n{B}\n\nSYS\n\n### User:\nu1\n\none\n\n### Assistant:\na1\n\n### User:\nu2\n\ntwo\n\n"
@@ -140,7 +117,7 @@ def test_tails_stand_at_the_end_of_their_sections() -> None:
 def test_the_sections_of_a_prompt_with_a_system_beside_it_are_counted_after_that() -> None:
     payload = generate("### User:\nu1\n\n### Assistant:\na1\n\n### User:\nu2\n\n", system="S")
 
-    changed = applied(GENERATE, payload, Edit("", "", {3: B}, frozenset({1, 2})))
+    changed = applied(GENERATE, payload, Edit("", {3: B}, frozenset({1, 2})))
 
     assert changed == generate(f"### User:\nu2\n\n{B}\n\n", system="S")
 
@@ -154,6 +131,6 @@ def test_what_is_taken_out_is_gone_with_its_header() -> None:
 def test_warming_raises_the_temperature_among_the_options() -> None:
     payload = generate("hi", options={"num_ctx": 9})
 
-    GENERATE.raise_temperature(payload, by=0.3, seed=7)
+    payload = warmed(GENERATE, payload, by=0.3)
 
     assert payload == generate("hi", options={"num_ctx": 9, "temperature": 1.1, "seed": 7})

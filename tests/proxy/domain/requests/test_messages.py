@@ -6,7 +6,7 @@ import pytest
 
 from proxy.domain.formats.anthropic_messages import AnthropicMessages
 from proxy.domain.formats.base import Edit, Part, ToolCall
-from tests.proxy.domain.requests.edits import B, applied, read
+from tests.proxy.domain.requests.edits import B, applied, read, warmed
 
 MESSAGES = AnthropicMessages()
 
@@ -30,7 +30,7 @@ def result(content: Any) -> dict[str, Any]:
 def test_the_system_is_the_first_part_and_messages_are_counted_after_it() -> None:
     prompt = read(MESSAGES, request(("user", "u"), ("assistant", "a"), system="S"))
 
-    assert prompt.has_system
+    assert prompt.takes_top
     assert not prompt.is_stream
     assert prompt.parts == [Part("system", "S", 0), Part("user", "u", 1, takes_block=True), Part("assistant", "a", 2)]
 
@@ -38,7 +38,7 @@ def test_the_system_is_the_first_part_and_messages_are_counted_after_it() -> Non
 def test_without_a_system_the_messages_are_counted_from_the_first() -> None:
     prompt = read(MESSAGES, request(("user", "u"), system="", stream=True))
 
-    assert not prompt.has_system
+    assert not prompt.takes_top
     assert prompt.is_stream
     assert prompt.parts == [Part("user", "u", 0, takes_block=True)]
 
@@ -65,7 +65,7 @@ def test_results_of_tools_are_said_before_what_the_user_says() -> None:
 def test_after_results_alone_the_last_one_takes_the_block() -> None:
     prompt = read(MESSAGES, request(("user", [result("r"), result("s"), IMAGE])))
 
-    assert prompt.parts == [Part("tool", "r", 0), Part("tool", "s", 0, True, (), has_media=True, takes_head=False)]
+    assert prompt.parts == [Part("tool", "r", 0), Part("tool", "s", 0, True, (), has_media=True)]
 
 
 def test_an_answer_has_its_text_and_its_calls() -> None:
@@ -93,28 +93,13 @@ def test_a_request_that_says_nothing_or_is_not_understood_is_left_alone(payload:
 def test_the_top_comes_before_the_system() -> None:
     payload = request(("user", "u"), system="S")
 
-    assert applied(MESSAGES, payload, Edit(B, "MARIO")) == payload | {"system": B + "\n\nS"}
+    assert applied(MESSAGES, payload, Edit(B)) == payload | {"system": B + "\n\nS"}
 
 
 def test_the_top_is_a_first_block_where_the_system_has_blocks() -> None:
     payload = request(("user", "u"), system=[text("S", **CACHED)])
 
     assert applied(MESSAGES, payload, Edit(B)) == payload | {"system": [text(B + "\n\n"), text("S", **CACHED)]}
-
-
-@pytest.mark.parametrize("given", [{}, {"system": ""}, {"system": None}, {"system": []}])
-def test_without_a_system_text_the_top_makes_one(given: dict[str, Any]) -> None:
-    payload = request(("user", "u"), **given)
-
-    assert applied(MESSAGES, payload, Edit(B, "MARIO")) == payload | {"system": "MARIO\n\n" + B}
-
-
-def test_blocks_of_a_system_that_say_nothing_stay_after_the_top() -> None:
-    payload = request(("user", "u"), system=[{"type": "odd"}])
-
-    changed = applied(MESSAGES, payload, Edit(B, "MARIO"))
-
-    assert changed["system"] == [text(f"MARIO\n\n{B}\n\n"), {"type": "odd"}]
 
 
 def test_tails_are_a_text_after_everything_else() -> None:
@@ -128,25 +113,11 @@ def test_tails_are_a_text_after_everything_else() -> None:
     )
 
 
-def test_heads_come_before_what_the_user_says_and_after_the_results_of_tools() -> None:
-    said = [result("r"), text("u", **CACHED)]
-    payload = request(("user", "u"), ("user", said), ("user", [IMAGE, text("v")]), system="S")
-
-    changed = applied(MESSAGES, payload, Edit(heads={1: "one", 3: "two", 4: "three"}))
-
-    assert changed == request(
-        ("user", "one\n\nu"),
-        ("user", [result("r"), text("two\n\n"), text("u", **CACHED)]),
-        ("user", [text("three\n\n"), IMAGE, text("v")]),
-        system="S",
-    )
-
-
 def test_what_is_taken_out_is_counted_after_the_system() -> None:
     use = {"type": "tool_use", "id": "1", "name": "f", "input": {}}
     payload = request(("user", "u"), ("assistant", [use]), ("user", [result("r")]), ("user", "v"), system="S")
 
-    changed = applied(MESSAGES, payload, Edit(B, "", {4: "tail"}, frozenset({2, 3})))
+    changed = applied(MESSAGES, payload, Edit(B, {4: "tail"}, frozenset({2, 3})))
 
     assert changed == request(("user", "u"), ("user", "v\n\ntail"), system=B + "\n\nS")
 
@@ -155,6 +126,6 @@ def test_what_is_taken_out_is_counted_after_the_system() -> None:
 def test_warming_raises_the_temperature_to_what_the_api_takes(given: dict[str, Any], expected: float) -> None:
     payload = request(("user", "u"), **given)
 
-    MESSAGES.raise_temperature(payload, by=0.3, seed=7)
+    payload = warmed(MESSAGES, payload, by=0.3)
 
     assert payload == request(("user", "u"), temperature=expected)

@@ -1,6 +1,7 @@
 """What holds for the requests of every format, whatever they say."""
 
 import copy
+import json
 import re
 from typing import Any
 
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Prompt, WireFormat
+from proxy.domain.json_text import parse_body, splice
 from tests.proxy.domain.requests.conversations import CASES, Case, Payload, Turn, conversations, systems
-from tests.proxy.domain.requests.edits import B, applied, read
+from tests.proxy.domain.requests.edits import B, applied, read, warmed
 
 each_path = pytest.mark.parametrize("path", FORMATS)
 each_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -24,10 +26,6 @@ def tail(index: int) -> str:
 
 def tails(prompt: Prompt, chosen: set[int]) -> dict[int, str]:
     return {index: tail(index) for index in sorted(chosen) if index < len(prompt.parts) and takes(prompt, index)}
-
-
-def heads(prompt: Prompt, chosen: set[int]) -> dict[int, str]:
-    return {index: f"<head {index}>" for index in tails(prompt, chosen) if prompt.parts[index].takes_head}
 
 
 def takes(prompt: Prompt, index: int) -> bool:
@@ -46,27 +44,18 @@ some = st.sets(st.integers(0, 30))
 
 @each_case
 @searching
-@given(systems, conversations, conversations, some, some, some, st.sampled_from(["", B]))
+@given(systems, conversations, conversations, some, some, st.sampled_from(["", B]))
 def test_what_is_put_into_a_request_stays_before_what_is_appended_to_it(
-    case: Case,
-    system: str,
-    said: list[Turn],
-    more: list[Turn],
-    old: set[int],
-    new: set[int],
-    before_texts: set[int],
-    top: str,
+    case: Case, system: str, said: list[Turn], more: list[Turn], old: set[int], new: set[int], top: str
 ) -> None:
     first, second = case.build(system, said), case.build(system, said + more)
     before, after = read_or_skip(case, first), read_or_skip(case, second)
     kept = {index: block for index, block in tails(before, old).items() if before.parts[index] == after.parts[index]}
     added = {index: block for index, block in tails(after, new).items() if index >= len(before.parts)}
-    at_heads = heads(after, before_texts)
-    known = {index: block for index, block in heads(before, before_texts).items() if index in at_heads}
-    at_heads = {index: block for index, block in at_heads.items() if index in known or index >= len(before.parts)}
+    top = top if before.takes_top and after.takes_top else ""
 
-    sent = case.seen(applied(case.wire, first, Edit(top, "MARIO", kept, heads=known)))
-    then = case.seen(applied(case.wire, second, Edit(top, "MARIO", kept | added, heads=at_heads)))
+    sent = case.seen(applied(case.wire, first, Edit(top, kept)))
+    then = case.seen(applied(case.wire, second, Edit(top, kept | added)))
 
     assert then[: len(sent)] == sent
 
@@ -88,13 +77,13 @@ def test_a_part_that_takes_blocks_stays_when_the_conversation_goes_on(
 
 @each_case
 @searching
-@given(systems, conversations, some, some, st.sampled_from(["", B]))
+@given(systems, conversations, some, st.sampled_from(["", B]))
 def test_what_was_put_in_is_read_where_it_was_put(
-    case: Case, system: str, said: list[Turn], chosen: set[int], before_texts: set[int], top: str
+    case: Case, system: str, said: list[Turn], chosen: set[int], top: str
 ) -> None:
     payload = case.build(system, said)
     prompt = read_or_skip(case, payload)
-    edit = Edit(top, "MARIO", tails(prompt, chosen), heads=heads(prompt, before_texts))
+    edit = Edit(top if prompt.takes_top else "", tails(prompt, chosen))
 
     again = case.wire.read(applied(case.wire, payload, edit))
 
@@ -108,11 +97,11 @@ def test_a_blank_line_is_between_a_text_and_its_block(case: Case, is_list: bool)
     payload = case.build("S", [Turn("user", ["u"], is_list)])
     last = len(read(case.wire, payload).parts) - 1
 
-    seen = case.seen(applied(case.wire, payload, Edit(B, tails={last: "T"}, heads={last: "H"})))
+    seen = case.seen(applied(case.wire, payload, Edit(B, tails={last: "T"})))
 
     told = seen if isinstance(seen, str) else "".join(text for _, text in seen)
     assert f"{B}\n\nS" in told
-    assert "H\n\nu\n\nT" in told
+    assert "u\n\nT" in told
 
 
 @each_case
@@ -126,7 +115,7 @@ def test_what_is_taken_out_is_gone_and_nothing_else(
     out &= {part.place for part in prompt.parts if part.role != "system"}
     assume({part.place for part in prompt.parts if part.role != "system"} - out)
     stay = {index for index in chosen if index < len(prompt.parts) and prompt.parts[index].place not in out}
-    edit = Edit(top, "MARIO", tails(prompt, stay), frozenset(out), heads(prompt, {one for one in stay if one % 2}))
+    edit = Edit(top if prompt.takes_top else "", tails(prompt, stay), frozenset(out))
 
     again = case.wire.read(applied(case.wire, payload, edit))
 
@@ -144,23 +133,48 @@ def expected(case: Case, prompt: Prompt, edit: Edit) -> list[tuple[str, str]]:
         if part.place in edit.without:
             continue
         block = edit.tails.get(index, "")
-        if head := edit.heads.get(index):
-            part = part._replace(text=f"{head}\n\n{part.text}")
         if case.name == "messages" and part.role == "tool":  # the block is a text of the user's after the results
             found += [("tool", part.text), ("user", block)]
         else:
             found.append((part.role, f"{part.text}\n\n{block}" if part.text and block else part.text + block))
-    if edit.top and prompt.has_system and prompt.parts[0].role == "system":
-        found[0] = ("system", f"{edit.top}\n\n{found[0][1]}")
-    elif edit.top:
-        own = "" if prompt.has_system else "MARIO\n\n"
-        found.insert(0, ("system", own + edit.top))
+    if edit.top:
+        found[0] = (found[0][0], f"{edit.top}\n\n{found[0][1]}")
     return [(role, squeezed(text)) for role, text in found if text]
 
 
 def squeezed(text: str) -> str:
     """Formats differ in how many line breaks stand between blocks, and in what white space of a text they leave."""
     return re.sub(r"\s*\n\s*", "\n", text).strip()
+
+
+BLOCK = re.compile(
+    rb',?\{"type":"(?:input_)?text","text":"(?:\\n\\n)?(?:<tail \d+>|<top>)(?:\\n\\n)?"\},?'
+    rb"|(?:\\n\\n)?<tail \d+>|<top>\\n\\n"
+)
+odd = st.sampled_from(["", "\ud83e", "\U0001f600", '"', "\\", "\\u0041", "é\u2028"])
+manners = st.fixed_dictionaries({"ensure_ascii": st.booleans(), "indent": st.sampled_from([None, 0, 2])})
+
+
+@each_case
+@searching
+@given(systems, conversations, some, odd, manners, st.sampled_from([b"", b"1e400", b"-0.10", b"9" * 30]))
+def test_without_its_blocks_a_body_is_what_the_client_wrote(
+    case: Case, system: str, said: list[Turn], chosen: set[int], mark: str, manner: dict[str, Any], number: bytes
+) -> None:
+    said = [turn._replace(texts=[f"{text}{mark}x" for text in turn.texts]) for turn in said]
+    written = json.dumps({"x": mark, **case.build(system, said), "n": "N"}, **manner)
+    body = written.encode("utf-8", "surrogatepass").replace(b'"N"', number or b'"N"')
+    payload = parse_body(body)
+    assert payload is not None
+    prompt = read_or_skip(case, payload)
+    edit = Edit("<top>" if prompt.takes_top else "", tails(prompt, chosen))
+
+    sent = splice(body, case.wire.write_edit(payload, prompt, edit))
+
+    assert (sent != body) == bool(edit)
+    assert BLOCK.sub(b"", sent) == body
+    assert len(BLOCK.findall(sent)) == len(edit.tails) + bool(edit.top)
+    assert parse_body(sent) is not None
 
 
 @each_case
@@ -170,7 +184,7 @@ def test_an_empty_edit_changes_nothing(case: Case, system: str, said: list[Turn]
     payload = case.build(system, said)
     read_or_skip(case, payload)
 
-    assert repr(applied(case.wire, payload, Edit(modelfile_system="MARIO"))) == repr(payload)
+    assert repr(applied(case.wire, payload, Edit())) == repr(payload)
 
 
 json_values = st.recursive(
@@ -212,25 +226,23 @@ payloads = st.fixed_dictionaries(
 @given(payloads)
 def test_any_object_is_left_alone_or_gets_each_block_once(payload: Payload) -> None:
     for wire in FORMATS.values():
-        changed = copy.deepcopy(payload)
-        prompt = wire.read(changed)
-        assert changed == payload
+        prompt = wire.read(copy.deepcopy(payload))
         if prompt is not None:
             check(prompt)
-            fill(wire, changed, prompt)
-            assert [key for key in changed if key in payload] == list(payload)
+            changed = fill(wire, payload, prompt)
+            assert list(changed) == list(payload)
             assert wire.read(changed) is not None
 
 
-def fill(wire: WireFormat, payload: Payload, prompt: Prompt) -> None:
+def fill(wire: WireFormat, payload: Payload, prompt: Prompt) -> Payload:
     """Puts a block wherever one can be put."""
-    everywhere = set(range(len(prompt.parts)))
-    at_ends, at_heads = tails(prompt, everywhere), heads(prompt, everywhere)
+    at_ends, top = tails(prompt, set(range(len(prompt.parts)))), B if prompt.takes_top else ""
 
-    wire.apply(payload, prompt, Edit(B, "MARIO", at_ends, heads=at_heads))
+    changed = applied(wire, payload, Edit(top, at_ends))
 
-    blocks = ["</recollection>", *at_ends.values(), *at_heads.values()]
-    assert [repr(payload).count(block) for block in blocks] == [1] * len(blocks)
+    blocks = [*at_ends.values(), *(["</recollection>"] if top else [])]
+    assert [repr(changed).count(block) for block in blocks] == [1] * len(blocks)
+    return changed
 
 
 def check(prompt: Prompt) -> None:
@@ -247,12 +259,8 @@ def check(prompt: Prompt) -> None:
 @searching
 @given(st.dictionaries(st.sampled_from(["options", "temperature", "seed", "x"]), json_values), st.floats(0, 2))
 def test_warming_any_object_touches_nothing_but_the_sampling(path: str, payload: Payload, by: float) -> None:
-    warmed = copy.deepcopy(payload)
-
-    FORMATS[path].raise_temperature(warmed, by, seed=7)
-
     touched = {"options"} if path.startswith("/api/") else {"temperature", "seed"}
-    assert without(warmed, touched) == without(payload, touched)
+    assert without(warmed(FORMATS[path], payload, by), touched) == without(payload, touched)
 
 
 def without(payload: Payload, fields: set[str]) -> Payload:

@@ -4,6 +4,7 @@ import pytest
 
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit
+from tests.proxy.domain.requests.edits import applied
 
 CHATML = "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n"
 PROMPTS = {
@@ -59,12 +60,10 @@ def test_instructions_are_the_users_and_what_follows_is_the_models() -> None:
 def test_a_block_stands_within_the_turn() -> None:
     wire = FORMATS["/v1/completions"]
     payload = {"model": "m", "prompt": CHATML}
-    prompt = wire.read(payload)
-    assert prompt is not None
 
-    wire.apply(payload, prompt, Edit("TOP", tails={1: "TAIL"}))
+    told = applied(wire, payload, Edit("TOP", tails={1: "TAIL"}))["prompt"]
 
-    assert payload["prompt"] == CHATML.replace("Be kind.", "TOP\n\nBe kind.").replace("Hello", "Hello\n\nTAIL")
+    assert told == CHATML.replace("Be kind.", "TOP\n\nBe kind.").replace("Hello", "Hello\n\nTAIL")
 
 
 @pytest.mark.parametrize(
