@@ -51,10 +51,6 @@ SIGNS: Final = {
 NO_TEXTS: Final[Mapping[int, str]] = {}
 
 
-class Rehearsed(Exception):
-    """Raised to roll back a dry run."""
-
-
 def consolidate(actor: str = "", *, on_progress: Progress | None = None) -> Run | None:
     """Run the consolidation. Returns None if another one is already running."""
 
@@ -74,14 +70,12 @@ def consolidate(actor: str = "", *, on_progress: Progress | None = None) -> Run 
 def rehearse() -> tuple[Counter[str], list[MemoryHistory]]:
     """Return the counts and changes of a run without a language model. The run happens in a transaction that is rolled
     back."""
-    try:
-        with transaction.atomic():
-            run = Run.objects.create(trigger=Run.Trigger.CONSOLIDATE, mode="")
-            Night(run).work()
-            changes = list(MemoryHistory.objects.filter(run=run.pk).select_related("memory").order_by("id"))
-            raise Rehearsed
-    except Rehearsed:
-        return Counter(run.counts), changes
+    with transaction.atomic():
+        run = Run.objects.create(trigger=Run.Trigger.CONSOLIDATE, mode="")
+        Night(run).work()
+        changes = list(MemoryHistory.objects.filter(run=run.pk).select_related("memory").order_by("id"))
+        transaction.set_rollback(True)
+    return Counter(run.counts), changes
 
 
 def find_model() -> LanguageModel | None:

@@ -171,10 +171,8 @@ def _read_standing(rows: Sequence[DisputedRow], *, is_locked: bool) -> list[Disp
         if edge is not None and (one.waits or claim.is_against(edge)):
             member.kind, member.object_id, member.support = Kind.EDGE, edge.pk, [[edge.agent, edge.channel]]
             found = DisputedRow(member, edge)
-        elif not one.waits and (change := gone.get(claim.existing)) is not None:
+        elif (change := gone.get(claim.existing)) is not None and not one.waits:
             member.kind, member.object_id, member.text = Kind.EDGE_HISTORY, change.pk, claim.existing_words
-            before = change.before or {}
-            member.support = [[before["agent"], before["channel"]]]
             found = DisputedRow(member, None, claim, is_moved=change.action == EdgeHistory.Action.MOVE)
         else:
             continue

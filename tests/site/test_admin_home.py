@@ -129,7 +129,7 @@ def test_what_waits_is_counted_and_the_next_ones_lead_to_the_desk(operator: Clie
     html = page(operator)
 
     assert "7 1 with priority; the oldest came 3 days ago" in text(html)
-    assert "kvasir is a repo [type] or kvasir is a container [type] priority" in text(html)
+    assert "kvasir is a repo or container [type] priority" in text(html)
     assert text(html).index("kvasir is") < text(html).index("thing0 is")
     assert "thing5 is" not in text(html)
     assert html.count(first.conflict.get_absolute_url()) == 2  # its line, and the button
@@ -312,7 +312,7 @@ def test_a_viewer_sees_it_all_and_has_no_buttons(viewer: Client) -> None:
 
     html = page(viewer)
 
-    assert "gnommoweb is a repo [type]" in text(html)
+    assert "gnommoweb is a repo or container [type]" in text(html)
     assert "kvasir" in html
     assert "Look at the first" in html
     content = html.partition('id="fst-morning"')[2]
