@@ -7,6 +7,7 @@ quarter of a second for each MB: ``is_heavy`` looks through such a body step by 
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,16 +20,23 @@ WINDOW: Final = 65_536  # bytes read in one step, 0.1 to 1 ms
 CONTAINERS_MAX: Final = 20_000  # objects and lists
 COMMAS_MAX: Final = 100_000  # for as many values
 DEPTH: Final = 16  # of containers that one match skips
+# What orjson refuses is parsed by a parser a tenth as fast, up to so many bytes, and up to so many escaped surrogates.
+SLOW_MAX: Final = 500_000
+SURROGATES_MAX: Final = 10_000
+CHUNK: Final = 512  # bytes of a string in which characters are counted one by one
 
 _STRINGS: Final = rb'"(?:[^"\\]++|\\.)*+"'
 _STRING: Final = re.compile(_STRINGS, re.DOTALL)
 _WHOLE_STRINGS: Final = re.compile(rb'(?:[^"]++|%b)*+' % _STRINGS, re.DOTALL)
-_NO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|%b)*+' % _STRINGS, re.DOTALL)
+_BRACKETS: Final = re.compile(rb"%b|([\[{])|[\]}]" % _STRINGS, re.DOTALL)
+_QUOTE: Final = ord('"')
 _IN_STRING: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _SPACE: Final = re.compile(rb"\s*+")
 _KEY: Final = re.compile(rb"\s*+(%b)\s*+:\s*+" % _STRINGS, re.DOTALL)
-_ESCAPED: Final = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+# A surrogate without its partner, or the end, behind a text that has neither.
+_LONE_SURROGATE: Final = re.compile(
+    rb"((?:[^\\]++|\\[^u]|\\\Z|\\u(?![dD][89a-fA-F])|\\u[dD][89abAB]..\\u[dD][c-fC-F]..)*+)(\\u[dD][89a-fA-F]..|\Z)",
+    re.DOTALL,
 )
 # What stands for characters in a string: plain ones, those beyond ASCII, an escaped pair of surrogates, one escape.
 _CHARACTERS: Final = re.compile(
@@ -63,10 +71,14 @@ def parse_body(body: bytes) -> dict[str, Any] | None:
 
 def _parse_as_go(text: bytes) -> object:
     """Parse what Ollama's parser takes and orjson refuses: surrogates without their partner, bytes that are no UTF-8,
-    numbers beyond a float. None if it is no JSON."""
-    paired = _ESCAPED.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
+    numbers beyond a float. None if it is no JSON, or too much."""
+    if text.count(b"\\ud") + text.count(b"\\uD") > SURROGATES_MAX:
+        return None
+    paired = _LONE_SURROGATE.sub(lambda found: found[1] + b"\\ufffd" if found[2] else found[1], text)
+    with suppress(orjson.JSONDecodeError):
+        return orjson.loads(paired.decode("utf-8", "replace"))
     try:
-        return json.loads(paired.decode("utf-8", "replace"))
+        return json.loads(paired.decode("utf-8", "replace")) if len(text) <= SLOW_MAX else None
     except (ValueError, RecursionError):
         return None
 
@@ -204,10 +216,10 @@ class MembersChange:
 Change = TextChange | ListChange | MembersChange
 
 
-def splice(body: bytes, changes: Sequence[Change]) -> bytes:
+def splice(body: bytes, changes: Sequence[Change]) -> Steps[bytes]:
     """Return the JSON text with the changes; all else keeps its bytes. Raises LookupError and ValueError where the text
     has no such values. No two changes may be of the same characters."""
-    spans = find_spans(body, (path for change in changes for path in change.paths))
+    spans = yield from find_spans(body, (path for change in changes for path in change.paths))
     pieces, at = list[bytes](), 0
     for start, end, written in sorted(
         (replaced for change in changes for replaced in change.replace(body, spans)), key=lambda each: each[:2]
@@ -217,7 +229,7 @@ def splice(body: bytes, changes: Sequence[Change]) -> bytes:
     return b"".join([*pieces, body[at:]])
 
 
-def find_spans(body: bytes, paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+def find_spans(body: bytes, paths: Iterable[Path]) -> Steps[dict[Path, tuple[int, int]]]:
     """Return where the values at these paths begin and end, without those that are not there. Of members with one name
     the last counts, as for parsers."""
     tree: dict[str | int, Any] = {}
@@ -226,18 +238,20 @@ def find_spans(body: bytes, paths: Iterable[Path]) -> dict[Path, tuple[int, int]
         for step in path:
             branch = branch.setdefault(step, {})
     spans: dict[Path, tuple[int, int]] = {}
-    _scan(body, _end_of_space(body, 0), (), tree, spans)
+    yield from _scan(body, _end_of_space(body, 0), (), tree, spans)
     return spans
 
 
-def _scan(body: bytes, at: int, path: Path, tree: Mapping[str | int, Any], spans: dict[Path, tuple[int, int]]) -> int:
+def _scan(
+    body: bytes, at: int, path: Path, tree: Mapping[str | int, Any], spans: dict[Path, tuple[int, int]]
+) -> Steps[int]:
     """Note the spans in the value that starts there; return its end."""
     start, sign = at, body[at : at + 1]
     if not tree or sign not in (b"{", b"["):
         end = _skip_value(body, at)
         spans[path] = start, end
         return end
-    at, index = _end_of_space(body, at + 1), 0
+    at, index, rested = _end_of_space(body, at + 1), 0, at
     while body[at : at + 1] not in (b"}", b"]"):
         step: str | int = index
         if sign == b"{":
@@ -249,9 +263,12 @@ def _scan(body: bytes, at: int, path: Path, tree: Mapping[str | int, Any], spans
         if step in tree:
             for known in [known for known in spans if known[: len(path) + 1] == (*path, step)]:
                 del spans[known]
-            at = _scan(body, at, (*path, step), tree[step], spans)
+            at = yield from _scan(body, at, (*path, step), tree[step], spans)
         else:
             at = _skip_value(body, at)
+        if at - rested >= WINDOW:
+            yield
+            rested = at
         at = _end_of_space(body, at)
         if body[at : at + 1] == b",":
             at = _end_of_space(body, at + 1)
@@ -267,35 +284,48 @@ def _skip_value(body: bytes, at: int) -> int:
     if found is not None:
         return found.end()
     depth = 0  # deeper than one match reaches
-    while True:
-        at = _NO_BRACKET.match(body, at).end()  # type: ignore[union-attr]  # it matches nothing, too
-        if at >= len(body):
-            raise ValueError("no end")
-        depth += 1 if body[at : at + 1] in (b"{", b"[") else -1
-        at += 1
-        if depth <= 0:
-            return at
+    for mark in _BRACKETS.finditer(body, at):
+        if mark[1] is not None:
+            depth += 1
+        elif body[mark.start()] != _QUOTE:
+            depth -= 1
+            if depth <= 0:
+                return mark.end()
+    raise ValueError("no end")
 
 
 def find_offsets(raw: bytes, characters: Sequence[int]) -> list[int]:
     """Return the offsets in a string as JSON writes it at which so many characters of it, in ascending numbers, have
     come."""
     offsets, count, at = list[int](), 0, 0
-    wanted = iter(characters)
-    need = next(wanted)
-    for found in _CHARACTERS.finditer(raw):
-        plain, wide = found[1], found[2]
-        text = wide.decode("utf-8", "replace") if wide is not None else ""
-        length = len(plain) if plain is not None else len(text) if text else 1
-        while need < count + length:
-            into = need - count
-            offsets.append(found.start() + (len(text[:into].encode()) if text else into))
-            if (following := next(wanted, None)) is None:
-                return offsets
-            need = following
-        count += length
-        at = found.end()
-    return [*offsets, at, *(at for _ in wanted)]
+    for need in characters:
+        # A space stands for itself, so that a text can be cut there.
+        while (end := raw.find(b" ", at + CHUNK)) >= 0 and count + (length := _count(raw[at:end])) <= need:
+            at, count = end, count + length
+        for found in _CHARACTERS.finditer(raw, at):
+            if count == need:
+                break
+            plain, wide = found[1], found[2]
+            text = wide.decode("utf-8", "replace") if wide is not None else ""
+            length = len(plain) if plain is not None else len(text) if text else 1
+            if count + length > need:
+                into = need - count
+                at, count = found.start() + (len(text[:into].encode()) if text else into), need
+            else:
+                at, count = found.end(), count + length
+        offsets.append(at)
+    return offsets
+
+
+def _count(raw: bytes) -> int:
+    """Count the characters of a part of a string as JSON writes it."""
+    try:
+        return len(orjson.loads(b'"%b"' % raw))
+    except orjson.JSONDecodeError:
+        return sum(
+            len(found[1]) if found[1] is not None else len(found[2].decode("utf-8", "replace")) if found[2] else 1
+            for found in _CHARACTERS.finditer(raw)
+        )
 
 
 def _end_of_space(body: bytes, at: int) -> int:

@@ -216,7 +216,7 @@ class Enricher:
                     warning=intervention.note if intervention is not None else "",
                 )
                 self.prompt_search.keep(done.lookup, done.placed.recollection.block.notes, now)
-            self._apply(wire, read.payload, done, intervention)
+            await self._apply(wire, read.payload, done, intervention, turn)
         self._record(done, off, unread, started, now, conversation, readings)
         return done
 
@@ -318,7 +318,9 @@ class Enricher:
             return None
         return intervention
 
-    def _apply(self, wire: WireFormat, payload: Payload, done: Enriched, intervention: Intervention | None) -> None:
+    async def _apply(
+        self, wire: WireFormat, payload: Payload, done: Enriched, intervention: Intervention | None, turn: Turn
+    ) -> None:
         """Write the placed blocks and the steps against a loop into the body. Without either it stays as it came."""
         assert done.prompt is not None
         edit, changes = done.placed.edit if done.placed is not None else Edit(), list[Change]()
@@ -331,7 +333,7 @@ class Enricher:
                 changes += wire.raise_temperature(payload, intervention.warmth, intervention.seed)
         changes += wire.write_edit(payload, done.prompt, edit)
         if changes:
-            done.body = splice(done.body, changes)
+            done.body = await turn.run(splice(done.body, changes))
         done.has_blocks = bool(edit.top or edit.tails)
 
 

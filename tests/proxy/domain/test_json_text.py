@@ -17,6 +17,7 @@ from proxy.domain.json_text import (
     MembersChange,
     Path,
     TextChange,
+    find_offsets,
     find_spans,
     is_heavy,
     parse_body,
@@ -46,7 +47,7 @@ def test_a_value_is_found_where_it_is(value: Any, manner: dict[str, Any], data: 
     found = list_values(value)
     chosen = found if data is None else data.draw(st.lists(st.sampled_from(found), min_size=1, max_size=4))
 
-    spans = find_spans(text, [path for path, _ in chosen])
+    spans = finish(find_spans(text, [path for path, _ in chosen]))
 
     assert {path: json.loads(text[slice(*spans[path])]) for path, _ in chosen} == dict(chosen)
 
@@ -57,7 +58,7 @@ def test_values_of_any_depth_are_passed_over(depth: int) -> None:
 
     body = b'{"deep":%b,"said":"x"}' % deep.replace(b'"]"', b'"]",', depth - 1)
 
-    assert splice(body, [TextChange(("said",), "y")]) == body.replace(b'"x"', b'"xy"')
+    assert finish(splice(body, [TextChange(("said",), "y")])) == body.replace(b'"x"', b'"xy"')
 
 
 BODY = b'{ "a" : "x\\u00e9\\ud83d\\ude00 y\xc3\xa9 z" , "b":[1, {"c":2} ,3 ], "d":{}, "e":[], "n":1e400, "a2":"" }'
@@ -87,16 +88,31 @@ def test_a_change_leaves_all_other_bytes_as_they_were(name: str) -> None:
     change, old, new = CHANGES[name]
     assert BODY.count(old) == 1
 
-    changed = splice(BODY, [change])
+    changed = finish(splice(BODY, [change]))
 
     assert b"".join(changed.split()) == b"".join(BODY.replace(old, new).split())
     assert json.loads(changed)
 
 
+@given(
+    st.lists(st.sampled_from(["a" * 700, "é" * 300, "\\U0001f600 ", "\\n ", " ", '\\\\" ']), max_size=12),
+    st.booleans(),
+    st.data(),
+)
+def test_a_character_is_found_in_a_long_string(pieces: list[str], is_ascii: bool, data: Any) -> None:
+    text = "".join(pieces)
+    numbers = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
+    raw = json.dumps(text, ensure_ascii=is_ascii).encode()[1:-1]
+
+    offsets = find_offsets(raw, numbers)
+
+    assert [json.loads(b'"%b"' % raw[:offset]) for offset in offsets] == [text[:number] for number in numbers]
+
+
 def test_of_members_with_one_name_the_last_is_changed_as_it_is_read() -> None:
     body = b'{"options":{"seed":1},"said":"x","options":{},"said":"y"}'
 
-    changed = splice(body, [TextChange(("said",), "z"), MembersChange(("options",), {"seed": 2})])
+    changed = finish(splice(body, [TextChange(("said",), "z"), MembersChange(("options",), {"seed": 2})]))
 
     assert changed == b'{"options":{"seed":1},"said":"x","options":{"seed":2},"said":"yz"}'
 
