@@ -18,7 +18,7 @@ from memory.metrics import Counter, Histogram, total
 from memory.search import ranking
 from memory.search.matrices import Matrices
 from memory.search.ranking import ForPrompt
-from memory.search.request import Kind, SearchRequest
+from memory.search.request import FOREVER, Kind, SearchRequest
 from memory.search.service import embed_query
 from memory.search.statement import (
     CURRENT_EMBEDDER,
@@ -135,12 +135,14 @@ class Searcher:
         conversation: bytes,
         *,
         deadline_ms: int,
+        before: float = FOREVER,
         is_counted: bool = True,
     ) -> ForPrompt | None:
-        """Find what users said themselves, outside of this conversation and before now, that belongs to the texts; None
-        if that takes too long. ``is_counted``: among the searches for prompts."""
+        """Find what users said themselves, outside of this conversation and ``before`` the prompt came (in seconds
+        since the epoch), that belongs to the texts; None if that takes too long. ``is_counted``: among the searches for
+        prompts."""
         query = "\n".join(texts)
-        request = SearchRequest(scope, query, is_unasked=True, conversation=conversation, before=time.time())
+        request = SearchRequest(scope, query, is_unasked=True, conversation=conversation, before=before)
         count = count_search if is_counted else ignore_search
         started = time.perf_counter()
         try:

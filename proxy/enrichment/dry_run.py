@@ -110,10 +110,10 @@ class _UncountedFinder:
     searcher: Searcher
 
     async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int, before: float
     ) -> ForPrompt | None:
         find = self.searcher.find_related
-        return await find(scope, texts, conversation, deadline_ms=deadline_ms, is_counted=False)
+        return await find(scope, texts, conversation, deadline_ms=deadline_ms, before=before, is_counted=False)
 
 
 def write_prompt(text: str, role: str, model: str = "") -> bytes:

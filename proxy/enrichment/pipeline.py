@@ -180,7 +180,7 @@ class Enricher:
         if recalls and not program and scope is not None:
             whose = scope, conversation, prompt.model
             done.lookup = await self.prompt_search.begin(
-                messages, readings, digests, *whose, is_resent=standing.is_resent
+                messages, readings, digests, *whose, now=now, is_resent=standing.is_resent
             )
         done.turn = name_turn(messages, readings, done.lookup, is_program=bool(program))
         if learns:

@@ -15,8 +15,10 @@ from typing import Any, Final, Protocol
 from memory.cache.state import Cache
 from memory.domain.authorship.parts import own_words
 from memory.domain.claims.wording import corrects
+from memory.domain.cues.extractor import find_cues
+from memory.domain.cues.modality import SpeechAct
 from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, says_something, show_note
-from memory.domain.types import Message, TripleIds
+from memory.domain.types import NAMES, Message, TripleIds
 from memory.learning.reader import unwrap_readable
 from memory.recall.mentions import MaybeReading
 from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
@@ -53,7 +55,7 @@ SWITCHED_OFF, NOT_IN_SHARE = "off in the settings (recall_current)", "off for th
 
 class RelatedFinder(Protocol):
     async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int, before: float
     ) -> ForPrompt | None:
         """Return None if there is no result in time."""
 
@@ -72,6 +74,7 @@ class Lookup:
     text_before: str = ""  # the message before it
     outcome: str = ""
     is_new: bool = False
+    at: float = 0.0  # when the prompt came, in seconds since the epoch
     started: float = 0.0
     deadline_ms: int = 0
     ms: float | None = None
@@ -133,10 +136,12 @@ class PromptSearch:
         conversation: bytes,
         model: str,
         *,
+        now: float,
         is_resent: bool = False,
     ) -> Lookup | None:
         """Start to search for the last user message, if it is new, and return while the search runs; None if there is
-        no such message, or nothing may be injected for anybody. ``is_resent``: the prompt gets what it got before."""
+        no such message, or nothing may be injected for anybody. ``now``: when the prompt came; ``is_resent``: it gets
+        what it got before."""
         tuning = self._cache.tuning
         if self._searcher is None or not tuning.recall_share:
             return None
@@ -149,7 +154,7 @@ class PromptSearch:
         # A conversation is known by its opening: a new one that begins like an earlier one contains nothing of it.
         is_opening = len(users) == 1 and not any(message.role == "assistant" for message in messages)
         shown = b"" if is_opening else conversation
-        lookup = Lookup(scope, conversation, said[0][0], before, said=said[0][1], started=time.perf_counter())
+        lookup = Lookup(scope, conversation, said[0][0], before, said=said[0][1], at=now, started=time.perf_counter())
         lookup.text_before = said[1][1] if len(said) > 1 else ""
         # A model gets the same notes as another: two may be asked side by side.
         lookup.behind = b"\0".join((digests[0], conversation, model.encode("utf-8", "surrogatepass")))
@@ -170,7 +175,9 @@ class PromptSearch:
             lookup.outcome = NOTHING_ASKED
         else:  # without a text, for the profile
             lookup.deadline_ms = self._deadline_ms or tuning.recall_deadline_ms
-            search = self._searcher.find_related(scope, lookup.texts, shown, deadline_ms=lookup.deadline_ms)
+            search = self._searcher.find_related(
+                scope, lookup.texts, shown, deadline_ms=lookup.deadline_ms, before=lookup.at
+            )
             lookup.task = asyncio.ensure_future(search)
             await asyncio.sleep(0)  # lets it send its query
         return lookup
@@ -201,7 +208,8 @@ class PromptSearch:
             found = self._blocks.notes_at(lookup.place_of(lookup.message))
         is_short = len(lookup.said) < SHORT_MAX
         late = self._blocks.notes_at(lookup.place_of(lookup.before, is_late=True)) if is_short else ()
-        return Wanted((*found, *late), lookup.facts, lookup.beside)
+        notes = await self._leave_out_corrected(lookup, (*found, *late), messages, turn)
+        return Wanted(notes, lookup.facts, lookup.beside)
 
     def keep(self, lookup: Lookup | None, given: tuple[ShownNote, ...], now: float) -> None:
         """Keep the notes that a message was given. Some clients rebuild the message that has the block while the model
@@ -244,16 +252,35 @@ class PromptSearch:
         return related
 
     async def _compare(self, lookup: Lookup, messages: Sequence[Message], turn: Turn) -> list[ShownNote]:
-        """Leave out the notes whose words are already in the prompt, or whose slot a user gives another value there."""
+        """Leave out the notes whose words are already in the prompt."""
         lookup.reasons |= dict.fromkeys(await self._find_stated(lookup.found, messages, turn), STANDS)
-        left = [note for note in lookup.found if note.key not in lookup.reasons]
+        return [note for note in lookup.found if note.key not in lookup.reasons]
+
+    async def _leave_out_corrected(
+        self, lookup: Lookup, notes: Sequence[ShownNote], messages: Sequence[Message], turn: Turn
+    ) -> tuple[ShownNote, ...]:
+        """Leave out the notes whose slot a user gives another value in the prompt, or takes back."""
         said = [message.text for message in messages if message.role == "user" and len(message.text) <= CORRECTION_MAX]
-        for text in said[-CORRECTIONS_MAX:] if left else ():
-            clauses = _CLAUSES.split(text)
-            corrected = (note for note in left if any(corrects(clause, note.text) for clause in clauses))
-            lookup.reasons |= dict.fromkeys((note.key for note in corrected), CORRECTED)
+        for text in said[-CORRECTIONS_MAX:] if notes else ():
+            clauses, values = _CLAUSES.split(text), self._read_values(text)
+            for note in notes:
+                held = self._read_values(note.text) if values else {}
+                is_other = any(values[slot] != held[slot] for slot in values.keys() & held.keys())
+                if is_other or any(corrects(clause, note.text) for clause in clauses):
+                    lookup.reasons[note.key] = CORRECTED
             await turn.step()
-        return [note for note in left if note.key not in lookup.reasons]
+        return tuple(note for note in notes if lookup.reasons.get(note.key) != CORRECTED)
+
+    def _read_values(self, text: str) -> dict[tuple[str, str], tuple[str, bool]]:
+        """Return what the text states of slots that hold one fact: the parent, and whether that is taken back."""
+        cache, values = self._cache, dict[tuple[str, str], tuple[str, bool]]()
+        for match in find_cues(text, vocabulary=cache):
+            concept, parent, dim = map(cache.canonical, (match.subject, match.parent, match.dimension))
+            row = cache.soas_by_token.get(dim)
+            is_additive = row is not None and row.id in cache.additive_dims
+            if not (match.is_hedged or is_additive or dim == NAMES):
+                values[concept, dim] = parent, match.kind is SpeechAct.RETRACTS
+        return values
 
     async def _find_stated(self, notes: Sequence[ShownNote], messages: Sequence[Message], turn: Turn) -> set[NoteKey]:
         """Return the keys of the notes whose words are in the prompt already."""
@@ -278,7 +305,7 @@ class PromptSearch:
         try:
             async with self._one:
                 related = await self._searcher.find_related(
-                    lookup.scope, texts, lookup.conversation, deadline_ms=UNHURRIED_MS
+                    lookup.scope, texts, lookup.conversation, deadline_ms=UNHURRIED_MS, before=lookup.at
                 )
         except Exception:
             logger.exception("search.failed")

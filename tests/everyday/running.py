@@ -26,4 +26,5 @@ def player() -> Iterator[Player]:
         )
         whole.run(UNBOUNDED)
         whole.run("UPDATE config SET value = '100' WHERE key = 'recall_share'")
+        whole.run("UPDATE config SET value = 'sentences' WHERE key = 'recollection_style'")
         yield Player(whole, model, OPERATOR)

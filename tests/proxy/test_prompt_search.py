@@ -60,7 +60,7 @@ class Library:
     left_out: list[bytes] = field(default_factory=list)  # the conversations that are not searched
 
     async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
+        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int, before: float
     ) -> ForPrompt | None:
         self.asked.append((scope, tuple(texts), deadline_ms))
         self.left_out.append(conversation)

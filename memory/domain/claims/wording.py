@@ -20,7 +20,7 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+")
 _NAMED: Final = re.compile(NAMED)
 _WORD: Final = re.compile(r"\w+(?:[-'’.:/@]\w+)*")
 _NOT: Final = re.compile(r"(?<=[a-z])n['’]t\b")
-_ANY_MORE: Final = re.compile(r" any ?(?:more|longer)\b")
+_UNTIL_NOW: Final = re.compile(r" (?:any ?(?:more|longer)|now|currently|these days|instead)(?=\W*\Z)", re.IGNORECASE)
 _OPENING: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+", re.IGNORECASE)
 # The former value in a sentence that says the current one: `is no longer in Oslo, but in Bergen`, `from Oslo to
 # Bergen`.
@@ -43,7 +43,6 @@ def claim_same(one: str, other: str) -> bool:
 def tells_other_value(older: str, newer: str) -> bool:
     """True if two texts name two values of one slot that exclude each other: by their claims, or in the same words but
     for two names, days or amounts of one unit."""
-    older, newer = (_OPENING.sub("", text, count=1) for text in (older, newer))
     first, second = (
         {claim.slot: claim.value for claim in read_claims(text) if claim.is_named and not claim.is_denied}
         for text in (older, newer)
@@ -57,11 +56,11 @@ def tells_other_value(older: str, newer: str) -> bool:
 
 
 def corrects(newer: str, older: str) -> bool:
-    """True if the newer text gives a slot another value than the older one, or takes that value back."""
+    """True if the newer clause gives a slot another value than the older text, or takes that value back."""
+    newer, older = (_OPENING.sub("", text, count=1) for text in (newer, older))
+    newer = _UNTIL_NOW.sub("", _NOT.sub(" not", newer))
     if tells_other_value(older, newer):
         return True
-    newer, older = (_OPENING.sub("", text, count=1) for text in (newer, older))
-    newer = _ANY_MORE.sub("", _NOT.sub(" not", newer))
     claimed = {claim.slot: claim.value for claim in read_claims(older) if not claim.is_denied}
     denied = (claim for claim in read_claims(newer) if claim.is_denied)
     return any(same_value(claim.value, claimed.get(claim.slot, "")) for claim in denied)
