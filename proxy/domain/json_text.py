@@ -248,7 +248,7 @@ def _scan(
     """Note the spans in the value that starts there; return its end."""
     start, sign = at, body[at : at + 1]
     if not tree or sign not in (b"{", b"["):
-        end = _skip_value(body, at)
+        end = (yield from _skip_string(body, at)) if sign == b'"' else _skip_value(body, at)
         spans[path] = start, end
         return end
     at, index, rested = _end_of_space(body, at + 1), 0, at
