@@ -76,6 +76,7 @@ class Runtime:
             events=self.events,
             loops=lambda: self.settings_file.rules.loops,
             prompt_search=PromptSearch(self.cache, self.conversations, self.searcher),
+            forget=self.outbox.forget,
         )
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self.has_worker = not settings.IS_LAUNCHED
@@ -83,7 +84,7 @@ class Runtime:
         self._telling: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
         # Messages of other processes, and changes of config.yaml.
-        self.coherence.subscribe(FORGOTTEN, lambda _: self.events.forget_newest())
+        self.coherence.subscribe(FORGOTTEN, self._follow_forgotten)
         self.coherence.subscribe(MODELS_CHANGED, lambda _: self.modelfiles.forget())
         self.coherence.follow("injection", InjectionFollower(self.conversations))
         for kind in STANDING:  # after the injections, which show the notes
@@ -136,6 +137,11 @@ class Runtime:
                 async with asyncio.timeout(WORKER_S):
                     await wait_for_worker(settings.DATABASE_URL)
             self.has_worker = True
+
+    def _follow_forgotten(self, told: str) -> None:
+        """Forget what this process alone knows of it; ``told``: the conversations, if only some messages went."""
+        self.events.forget_newest()
+        self.encounters.forget([bytes.fromhex(name) for name in told.split()])
 
     def _follow(self, rules: Rules) -> None:
         """Apply new rules; the upstream may move to another address."""

@@ -23,6 +23,7 @@ from resolution.detective import run as detective
 from resolution.intake import quotas
 from resolution.intake.candidates import expire
 from resolution.memories.reading import due, read_due
+from resolution.memories.setting_aside import delete_old
 from resolution.resolver import schedule
 from resolution.workers import leases
 from resolution.workers.observations import explain_due, settle_due
@@ -90,10 +91,11 @@ def resolve() -> None:
 
 @shared_task
 def resolve_due() -> None:
-    """Carry out a resolver run if one is due; also expire old candidates and prune the counts for quotas. Sent every
-    minute, and when somebody requests a run."""
+    """Carry out a resolver run if one is due; also expire old candidates, prune the counts for quotas, and delete
+    what was set aside long ago. Sent every minute, and when somebody requests a run."""
     with report_interruption("resolution.interrupted"):
         expire(timezone.now())
+        delete_old(timezone.now())
         quotas.prune(timezone.now())
         schedule.start_what_is_due()
 

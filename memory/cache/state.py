@@ -272,6 +272,11 @@ class Cache:
         others = [other for other in self.urd_by_concept.get(place[0], ()) if other.place not in replaced]
         self._put_edges(place[0], [*others, edge] if edge is not None else others)
 
+    def replace_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
+        """Replace all edges of one concept, ahead of Postgres."""
+        self._unshare()
+        self._put_edges(concept_id, edges)
+
     # --- what is disputed ---
 
     def put_pending(self, concept_id: int, claimed: Mapping[int, tuple[str, ...]]) -> None:

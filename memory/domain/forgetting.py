@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from memory.domain.authorship.parts import find_voices
@@ -26,12 +27,12 @@ _TRIGGERS: Final = re.compile(
 _NEVER_STORE: Final = rf"{english.NEVER} (?:remember|store|save)"
 _STARTS: Final = rf"{english.LEADS}{english.PLEASE}?{english.POLITE}?{english.PLEASE}?"
 _MESSAGE: Final = re.compile(
-    rf"{_STARTS}(?:{_NEVER_STORE} {english.THIS_MESSAGE}|(?:(?:this|this message|it) is |(?:this|it)'s )?{english.SECRET})"
-    rf"{english.TAILS}"
+    rf"{_STARTS}(?:{_NEVER_STORE} {english.THIS_MESSAGE}"
+    rf"|(?:(?:this|this message|it) is |(?:this|it)'s )?{english.SECRET}){english.TAILS}"
 )
 _BARE_CONFIDENTIAL: Final = re.compile(rf"{_STARTS}(?:it is |it's )?confidential{english.TAILS}")
 _CONVERSATION: Final = re.compile(
-    rf"{_STARTS}(?:{_NEVER_STORE} (?:{english.THIS_CONVERSATION}|anything(?: (?:from|of|in) {english.THIS_CONVERSATION})?)"
+    rf"{_STARTS}(?:{_NEVER_STORE} (?:anything(?: (?:from|of|in) )?)?(?:(?<=anything)|{english.THIS_CONVERSATION})"
     rf"|{english.THIS_CONVERSATION} is {english.SECRET}){english.TAILS}"
 )
 _TAILS: Final = re.compile(rf"[\s,]+{english.TAILS}$")
@@ -120,7 +121,8 @@ def cut_requests(text: str, requests: tuple[ForgetRequest, ...]) -> str:
 def read_topic(text: str, is_word: IsWord = lambda word: True) -> Topic | None:
     """Return the topic of a call to forget: of a whole request, of what may follow "forget", or of a name."""
     text = text.strip()
-    for told in (text, f"forget {text}", f"forget everything about {text}"):
+    is_order = re.match(rf"{_STARTS}(?:{english.FORGET}|{english.DELETE})\b", _plain(text)) is not None
+    for told in (text,) if is_order else (f"forget {text}", f"forget everything about {text}"):
         found = [one.topic for one in find_requests(told, is_word) if one.topic is not None]
         if found:
             return found[0]
@@ -181,7 +183,7 @@ class _Clause(NamedTuple):
 
 def _split_clauses(sentence: str) -> Iterator[_Clause]:
     ends = [(0, 0), *(end.span() for end in _CLAUSE_END.finditer(sentence)), (len(sentence), len(sentence))]
-    for number, ((_, start), (end, _)) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+    for number, ((_, start), (end, _)) in enumerate(pairwise(ends)):
         mark = sentence[ends[number][0] : start].strip()
         yield _Clause(_OUTER.sub("", sentence[start:end]), sentence[: ends[number][0]], mark, end == len(sentence))
     for number in range(1, len(ends) - 1):  # "Please, don't save this": with its lead
@@ -252,7 +254,7 @@ def _is_clause(told: str, plain: str) -> bool:
     if words[0].split("'")[0] in english.SUBJECTS:
         return True
     for word, following in zip(words[1:], [*words[2:], ""], strict=True):
-        if word in AUXILIARIES or word in VERBS_AFTER_NAMES or "'" in word and word.rsplit("'")[-1] in ("re", "ve", "ll"):
+        if word in AUXILIARIES or word in VERBS_AFTER_NAMES or word.endswith(("'re", "'ve", "'ll")):
             return True
         if word.endswith("ed") and (is_closed_class(following) or following[:1].isdigit()):
             return True

@@ -24,7 +24,12 @@ INSERT: Final = f"""
     ) AS said
         (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence, channel, says, is_hedged,
          instead_of, speaker, person, paragraph, request)
-    ON CONFLICT DO NOTHING
+    -- Said again, it is placed again.
+    ON CONFLICT (digest, concept, parent, dimension, is_isa) WHERE kind = 'triple' DO UPDATE SET
+        said_at = excluded.said_at, says = excluded.says, is_hedged = excluded.is_hedged,
+        instead_of = excluded.instead_of, request = excluded.request, state = 'pending', outcome = '', attempts = 0,
+        next_attempt_at = statement_timestamp(), claimed_until = NULL, set_aside_at = NULL, set_aside_by_id = NULL
+    WHERE observation.state <> 'pending' AND excluded.said_at > observation.said_at
 """
 
 

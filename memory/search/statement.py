@@ -324,9 +324,9 @@ def visible(kind: Kind, asked: Asked, *, table: str = "", is_indexed: bool = Tru
     equals = "=" if is_indexed else "IS NOT DISTINCT FROM"  # for which no index is used
     spoken_by = f"{column}agent {equals} %(agent)s AND {column}person {equals} %(person)s"
     project = "IS NULL" if asked.project is None else f"{equals} {asked.project:d}"
-    conditions = [f"{column}project_id {project}"]
+    conditions = [f"{column}project_id {project}", f"{column}set_aside_at IS NULL"]
     if kind == "episode":
-        conditions += [spoken_by, f"{column}replaced_at IS NULL", f"{column}hidden_by_id IS NULL"]
+        conditions += [spoken_by, f"{column}hidden_by_id IS NULL"]
         if asked.is_unasked:
             conditions.append(f"{column}role = 'user'")
     else:

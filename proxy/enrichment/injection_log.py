@@ -11,6 +11,7 @@ from memory.domain.recall.rendering import Block, ShownFact
 from proxy import models
 from proxy.domain.prefixes import SIZE
 from proxy.enrichment.conversations import Conversations, Injection
+from proxy.telemetry import privacy
 from proxy.telemetry.write_behind import RowQueue, WriteBehind
 
 GATHER_S = 0.05  # rows that come within this time are written together; a client's next turn takes longer
@@ -33,6 +34,8 @@ class InjectionLog(WriteBehind):
         super().__init__(dsn, "injections", GATHER_S, self._injections)
 
     def add(self, injection: Injection) -> None:
+        if privacy.is_private():
+            return  # this process keeps it for the conversation's next turns
         block, system = injection.block, injection.system
         row = {
             "conversation": as_text(injection.conversation),

@@ -16,11 +16,16 @@ import orjson
 from memory import bounds, request_ids
 from memory.cache.state import Cache
 from memory.domain.authorship.voice import Voice
+from memory.domain.forgetting import Effect
 from memory.domain.switches import Restrictions
 from memory.domain.types import Message, SoasRow
 from memory.learning.encounters import Encounters
 from memory.learning.reader import Allowance, Reader, Reading, digest_message
+from memory.learning.setting_aside import ForgetOrder, make_order
+from memory.learning.wishes import NOTHING as NO_WISHES
+from memory.learning.wishes import Wishes, read_wishes
 from memory.recall.anticipation import anticipate
+from memory.recall.left_out import leave_out
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import Recollection, recollect
 from memory.semantic.domain.scope import Scope
@@ -44,6 +49,7 @@ from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.prompt_search import RESENT, Lookup, PromptSearch, describe_given
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
 from proxy.enrichment.turns import Turn, Turns
+from proxy.telemetry import privacy
 from proxy.telemetry.events import Events, Given
 from proxy.telemetry.prompt_texts import find_last_user_text
 from proxy.upstream.relay import StreamGuard
@@ -51,6 +57,7 @@ from proxy.upstream.relay import StreamGuard
 logger = logging.getLogger(__name__)
 
 CANNOT_ANSWER = "the agent has no tools, and has taught nothing so far"
+ASKED_NOT_TO = "the message asks not to be kept"
 WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
 NOT_ENRICHED = "forwarded with the blocks of earlier turns only"
 BOUNDS = {
@@ -70,6 +77,7 @@ class Enriched:
 
     - ``step``: the step taken against a loop, if any.
     - ``answer``: content type and body of the answer if the model is not asked at all.
+    - ``keep`` takes the model's answer; None if it is not kept.
     - ``is_heard``: the answer is listened to, because later prompts may have it as somebody's words.
     - ``turn``: what the prompt ends with, to be counted, as are all below.
     - ``recall``: the outcome of the recall; ``tokens``: the length of the new block.
@@ -82,6 +90,7 @@ class Enriched:
     asked: RequestInfo | None = None
     lookup: Lookup | None = None
     given: Given | None = None
+    keep: Callable[[str], None] | None = None
     step: str = ""
     answer: tuple[str, bytes] | None = None
     is_heard: bool = False
@@ -112,6 +121,7 @@ class Enricher:
     loops: Callable[[], Loops]
     prompt_search: PromptSearch
     note_asked: Callable[[Iterable[SoasRow], float], None] = lambda rows, now: None
+    forget: Callable[[ForgetOrder], None] = lambda order: None
     relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
     turns: Turns = field(default_factory=Turns)
 
@@ -133,6 +143,7 @@ class Enricher:
 
     async def _enrich(self, path: str, body: bytes, caller: Caller, turn: Turn) -> Enriched:
         started, now, wire = time.perf_counter(), time.time(), FORMATS[path]
+        privacy.begin(is_private=caller.is_temporary)
         agent, off = caller.name, caller.restrictions
         read = await turn.run(read_request(wire, body))
         if read.excess is not None:
@@ -162,9 +173,16 @@ class Enricher:
             or isinstance(prompt, FlattenedPrompt)
             or (messages[-1:] and messages[-1].voice is Voice.NOBODYS)
         )
+        answered = count_answered(messages)
+        wishes = NO_WISHES if program else read_wishes(messages, readings, answered)
+        if len(messages) - 1 in wishes.unkept:
+            privacy.begin(is_private=True)
+            off = {"learn": ASKED_NOT_TO, "ask": ASKED_NOT_TO, "remember": ASKED_NOT_TO, **off}
         keys = [reading.key if reading else digest for reading, digest in zip(readings, digests, strict=True)]
         conversation = keys[find_opening(messages, readings)]
 
+        if wishes.asking and scope is not None:
+            self._ask_to_forget(wishes, messages, keys, scope, conversation, now)
         # Before the recall: a prompt with a correction already shows the new value, and one with a contradiction the
         # question mark.
         if recalls and not program and scope is not None:
@@ -172,11 +190,15 @@ class Enricher:
             done.lookup = await self.prompt_search.begin(messages, readings, digests, *whose)
         done.turn = name_turn(messages, readings, done.lookup, is_program=bool(program))
         if learns:
-            keeper = None if "remember" in off else scope
-            answered = count_answered(messages)
+            keeper = None if "remember" in caller.restrictions else scope
             observing = self.encounters.observe(
-                conversation, messages, readings, keys, now, agent, answered=answered, scope=keeper, chat=caller.chat
-            )
+                conversation, messages, readings, keys, now, agent,
+                answered=answered, scope=keeper, chat=caller.chat, unkept=wishes.unkept,
+            )  # fmt: skip
+            if not privacy.is_private():
+                done.keep = partial(
+                    self.encounters.keep_answer, conversation, now=time.time(), agent=agent, scope=keeper
+                )
             anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
         unread = count_unread(messages, readings) if is_read else 0
         done.is_partial = bool(unread)
@@ -199,10 +221,33 @@ class Enricher:
                 if done.lookup is not None:
                     wanted = await self.prompt_search.finish(done.lookup, thread.key, messages, turn)
                 project = scope.project if scope is not None and not program else None
-                placed = self.placer.place(thread, mentions, now, why_not_ask=why_not, wanted=wanted, project=project)
+                notes = [*self.conversations.list_notes(thread), *(wanted.found if wanted else ())]
+                with leave_out(self.cache, wishes.topics, notes, scope.speaker if scope is not None else ("", "")):
+                    placed = self.placer.place(
+                        thread, mentions, now, why_not_ask=why_not, wanted=wanted, project=project
+                    )
             self._apply(wire, read.payload, done, placed, intervention)
         self._record(done, placed, off, unread, started, now, conversation, readings)
         return done
+
+    def _ask_to_forget(
+        self,
+        wishes: Wishes,
+        messages: Sequence[Message],
+        keys: Sequence[bytes],
+        scope: Scope,
+        conversation: bytes,
+        now: float,
+    ) -> None:
+        """Hand over what the prompt asks to forget, once: a client may send it again."""
+        for index, effect, topic in wishes.asking:
+            if effect is Effect.CONVERSATION and not any(message.role == "user" for message in messages[:index]):
+                continue  # it begins with the wish
+            if self.encounters.is_asked_anew(conversation + keys[index] + effect.encode(), now):
+                speaker = scope.speaker._replace(person=messages[index].person or scope.speaker.person)
+                request = request_ids.current()
+                order = make_order(speaker, effect, topic, now, conversation=conversation, request=request)
+                self.forget(order)
 
     def _record(
         self,
@@ -313,6 +358,8 @@ class Enricher:
         watch = WholeWatch if is_whole else FORMATS[path].watch
         if done.is_heard:
             listeners.append(self.relayed.listen(watch()))
+        if done.keep is not None:
+            listeners.append(note_use.listen_whole(watch(), done.keep))
         if (given := done.given) is not None:
             listeners.append(note_use.listen(watch(), given, partial(self.events.add_given, given)))
         return note_use.join_listeners(listeners)

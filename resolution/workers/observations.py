@@ -29,7 +29,7 @@ from memory.models import Config, Edge, LanguageModel, MutePattern, Observation,
 from memory.models.messages import CONVERSATION_BYTES
 from resolution.decisions.naming import settle
 from resolution.intake.assertions import Outcome
-from resolution.memories.replacing import take_back_replaced
+from resolution.memories.setting_aside import settle_requests
 from resolution.memories.templates import settle_templates
 from resolution.workers import leases
 
@@ -59,7 +59,7 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
     settle_templates()
     end = time.monotonic() + seconds
     count = 0
-    while time.monotonic() < end and take_back_replaced():
+    while time.monotonic() < end and settle_requests():
         size = BATCH if limit is None else min(BATCH, limit - count)
         rows = leases.claim(leases.ObservationKind.TRIPLE, size, settings.OBSERVATION_LEASE) if size > 0 else []
         if not rows:

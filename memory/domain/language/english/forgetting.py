@@ -44,7 +44,9 @@ WORK = split_words(
     "selection session sessions settings suggestion suggestions tab tabs task test tests todo typo typos"
 )
 OF_NOUN = split_words("of for with at about")
-OWN_ADJECTIVES = split_words("actual current exact full home main mobile new old other own personal present private real")
+OWN_ADJECTIVES = split_words(
+    "actual current exact full home main mobile new old other own personal present private real"
+)
 
 # Begins a condition: what follows holds in its case alone.
 CONDITIONS = split_words("if when whenever unless while until once after before where since because whether")

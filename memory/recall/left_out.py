@@ -1,0 +1,52 @@
+"""Leaves out of one prompt what its message asks to forget, before that is set aside."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from memory.cache.own_facts import Holder
+from memory.cache.state import Cache
+from memory.domain.claims.stems import words_of
+from memory.domain.forgetting import Topic, TopicKind
+from memory.domain.recall.notes import ShownNote
+from memory.domain.text.tokenizer import find_words
+from memory.domain.types import EdgeRow
+
+
+@contextmanager
+def leave_out(cache: Cache, topics: Sequence[Topic], notes: Iterable[ShownNote], holder: Holder) -> Iterator[None]:
+    """Let the notes and the facts about the topics count as gone. ``holder``: whose facts of their own."""
+    if not topics:
+        yield
+        return
+    hidden = {note.key for note in notes if any(topic.is_in(note.text) for topic in topics)}
+    states = {key: cache.changed_notes[key] for key in hidden & cache.changed_notes.keys()}
+    facts = {key: list(cache.urd_by_concept[key]) for key in _find_concepts(cache, topics)}
+    own, kept = cache.own_facts, cache.own_facts.leave_out(holder, lambda edge: _is_about(cache, edge, topics))
+    cache.changed_notes |= dict.fromkeys(hidden)
+    for key, edges in facts.items():
+        cache.replace_edges(key, [edge for edge in edges if edge.is_root or not _is_about(cache, edge, topics)])
+    cache.own_facts = kept
+    try:
+        yield
+    finally:
+        cache.own_facts = own
+        for key, edges in facts.items():
+            cache.replace_edges(key, edges)
+        for note in hidden:
+            del cache.changed_notes[note]
+        cache.changed_notes |= states
+
+
+def _find_concepts(cache: Cache, topics: Sequence[Topic]) -> set[int]:
+    """Return the concepts with facts that the topics name."""
+    tokens: set[str] = set()
+    for topic in topics:
+        found = find_words(topic.text)
+        tokens |= found.tokens | found.emphasised | {"_".join(words_of(topic.text))}
+    rows = (cache.soas_by_token[token] for token in tokens & cache.soas_by_token.keys())
+    return {row.id for row in rows if row.id in cache.urd_by_concept}
+
+
+def _is_about(cache: Cache, edge: EdgeRow, topics: Sequence[Topic]) -> bool:
+    words = " ".join(cache.soas_by_id.get(key, "") for key in (edge.concept_id, edge.parent_id))
+    return any(topic.kind is TopicKind.SPEAKER or topic.is_in(words.replace("_", " ")) for topic in topics)
