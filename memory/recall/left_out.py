@@ -20,11 +20,11 @@ def leave_out(cache: Cache, topics: Sequence[Topic], notes: Iterable[ShownNote],
         return
     hidden = {note.key for note in notes if any(topic.is_in(note.text) for topic in topics)}
     states = {key: cache.changed_notes[key] for key in hidden & cache.changed_notes.keys()}
-    facts = {key: list(cache.urd_by_concept[key]) for key in _find_concepts(cache, topics)}
-    own, kept = cache.own_facts, cache.own_facts.leave_out(holder, lambda edge: _is_about(cache, edge, topics))
+    facts = {key: list(cache.urd_by_concept[key]) for key in find_concepts(cache, topics)}
+    own, kept = cache.own_facts, cache.own_facts.leave_out(holder, lambda edge: is_about(cache, edge, topics))
     cache.changed_notes |= dict.fromkeys(hidden)
     for key, edges in facts.items():
-        cache.replace_edges(key, [edge for edge in edges if edge.is_root or not _is_about(cache, edge, topics)])
+        cache.replace_edges(key, [edge for edge in edges if edge.is_root or not is_about(cache, edge, topics)])
     cache.own_facts = kept
     try:
         yield
@@ -37,7 +37,7 @@ def leave_out(cache: Cache, topics: Sequence[Topic], notes: Iterable[ShownNote],
         cache.changed_notes |= states
 
 
-def _find_concepts(cache: Cache, topics: Sequence[Topic]) -> set[int]:
+def find_concepts(cache: Cache, topics: Sequence[Topic]) -> set[int]:
     """Return the concepts with facts that the topics name."""
     tokens: set[str] = set()
     for topic in topics:
@@ -47,6 +47,7 @@ def _find_concepts(cache: Cache, topics: Sequence[Topic]) -> set[int]:
     return {row.id for row in rows if row.id in cache.urd_by_concept}
 
 
-def _is_about(cache: Cache, edge: EdgeRow, topics: Sequence[Topic]) -> bool:
+def is_about(cache: Cache, edge: EdgeRow, topics: Sequence[Topic]) -> bool:
+    """True if a fact is about any of the topics."""
     words = " ".join(cache.soas_by_id.get(key, "") for key in (edge.concept_id, edge.parent_id))
     return any(topic.kind is TopicKind.SPEAKER or topic.is_in(words.replace("_", " ")) for topic in topics)

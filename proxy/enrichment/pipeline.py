@@ -24,7 +24,7 @@ from memory.learning.reader import Allowance, Reader, Reading, digest_message
 from memory.learning.setting_aside import ForgetOrder, make_order
 from memory.learning.wishes import NOTHING as NO_WISHES
 from memory.learning.wishes import Wishes, read_wishes
-from memory.recall.anticipation import anticipate
+from memory.recall.anticipation import anticipate, expect_forgotten
 from memory.recall.left_out import leave_out
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import Recollection, recollect
@@ -248,6 +248,8 @@ class Enricher:
                 request = request_ids.current()
                 order = make_order(speaker, effect, topic, now, conversation=conversation, request=request)
                 self.forget(order)
+                if topic is not None:
+                    expect_forgotten(self.cache, topic, now, speaker.agent)
 
     def _record(
         self,
