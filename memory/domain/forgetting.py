@@ -54,6 +54,7 @@ _REPORTING: Final = re.compile(english.REPORTING)
 _REPORTED: Final = re.compile(rf"{english.REPORTING}[^,;:]{{0,30}}$")
 _FICTION: Final = re.compile(english.FICTION)
 _NAME_PART: Final = re.compile(r"[^\W_].*[\d_.+@-].*|.*\d.*")
+_NEXT_WORD: Final = re.compile(r"[,;]\s+([\w']+)")
 _OTHER_CLAUSE: Final = re.compile(r",\s+(?![A-Z\d])")
 
 IsWord = Callable[[str], bool]
@@ -220,7 +221,7 @@ def _read_about(bare: str, small: str, is_word: IsWord) -> Topic | None:
     told = bare[start:end].strip() if len(bare) == len(small) else small[start:end].strip()
     plain = _plain(told)
     if kind == "that":
-        return Topic(TopicKind.WORDS, told) if _is_clause(told, plain) else None
+        return Topic(TopicKind.WORDS, told) if _is_clause(plain) else None
     if _OTHER_CLAUSE.search(told) or ";" in told or ":" in told or len(plain.split()) > TOPIC_WORDS_MAX:
         return None
     if _NEXT_ORDER.search(plain) or (kind in ("deleted", "memory") and _PLACES.search(f" {plain} ")):
@@ -244,10 +245,10 @@ def _read_noun(noun: str, *, is_strict: bool) -> Topic | None:
     return Topic(TopicKind.OWN, noun)
 
 
-def _is_clause(told: str, plain: str) -> bool:
+def _is_clause(plain: str) -> bool:
     """True if the words after "that" are a sentence, not a noun ("that idea")."""
     words = plain.split()
-    if _OTHER_CLAUSE.search(told) or not 2 <= len(words) <= THAT_WORDS_MAX or words[0] == "you":
+    if any(goes_on[1] in english.NEXT_CLAUSE for goes_on in _NEXT_WORD.finditer(plain)) or not 2 <= len(words) <= THAT_WORDS_MAX or words[0] == "you":
         return False
     if not _stems(" ".join(word for word in words if word not in english.SPEECH)):
         return False

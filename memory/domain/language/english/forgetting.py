@@ -3,6 +3,8 @@
 Patterns are for lower-case text with straight apostrophes; lists name classes of words, not sentences anyone has seen.
 """
 
+from memory.domain.language.english.requests import TASKS
+from memory.domain.language.english.verbs import IMPERATIVES
 from memory.domain.text.function_words import split_words
 
 # Courtesy and connectives around a form.
@@ -74,4 +76,6 @@ SUBJECTS = split_words(
     "i we he she it they there this these those the a an my our your his her their its every all some no both each one "
     "nobody everybody somebody people"
 )
+# After a comma they begin another order or statement.
+NEXT_CLAUSE = TASKS | IMPERATIVES | CONDITIONS | split_words("i we you he she it they just let's lets so then and but now")
 SPEECH = split_words("say said ask asked tell told mention mentioned wrote write ever")
