@@ -24,14 +24,14 @@ from memory.semantic.vectors import queue
 logger = logging.getLogger(__name__)
 
 
-@shared_task
+@shared_task(name="memory.tasks.pulse_of_beat")
 def pulse_of_beat() -> None:
     """Store beat's sign of life. Sent by beat, run by a worker: its row is recent only while beat, broker and worker
     all work."""
     give_sign(Process(Heartbeat.BEAT))
 
 
-@shared_task
+@shared_task(name="memory.tasks.prune")
 def prune() -> None:
     """Delete old rows, unless another process is doing that."""
     now = timezone.now()
@@ -44,7 +44,7 @@ def prune() -> None:
     logger.info("memory.pruned", extra=gone)
 
 
-@shared_task
+@shared_task(name="memory.tasks.embed")
 def embed() -> None:
     """Embed waiting texts. Sent every few seconds, and when there is much to do: the table is the queue."""
     try:
@@ -54,7 +54,7 @@ def embed() -> None:
         logger.warning("embedding.interrupted", extra={"error": first_line(error)})
 
 
-@shared_task
+@shared_task(name="memory.tasks.deliver_notifications")
 def deliver_notifications() -> None:
     """Deliver due notifications. Sent every few seconds. One process at a time: a target that does not answer takes one
     worker's time."""

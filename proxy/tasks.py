@@ -31,7 +31,7 @@ KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | GivenNot
 }
 
 
-@shared_task
+@shared_task(name="proxy.tasks.prune_events")
 def prune_events() -> None:
     """Delete old rows, unless another run is at it: events that nobody asks about any more, injections that no process
     loads, failed log-ins, and the oldest figures."""
@@ -47,7 +47,7 @@ def prune_events() -> None:
             logger.info("events.pruned", extra=gone)
 
 
-@shared_task
+@shared_task(name="proxy.tasks.take_figures")
 def take_figures() -> None:
     """Take the figures of the running hour, unless another run is at it."""
     with try_job_lock("figures") as is_alone:
@@ -55,7 +55,7 @@ def take_figures() -> None:
             logger.info("figures.taken", extra={"hours": len(hourly_stats.take(timezone.now()))})
 
 
-@shared_task
+@shared_task(name="proxy.tasks.forget_prompt_texts")
 def forget_prompt_texts() -> None:
     """Delete the stored texts of prompts if an operator no longer wants them, unless another run is at it."""
     with try_job_lock("prompt texts") as is_alone:
@@ -63,7 +63,7 @@ def forget_prompt_texts() -> None:
             logger.info("prompt_texts.forgotten", extra={"events": forgotten})
 
 
-@shared_task
+@shared_task(name="proxy.tasks.look_at_health")
 def look_at_health() -> None:
     """Check the health every minute, and notify of changes if anybody has asked for that."""
     try:

@@ -45,7 +45,7 @@ def report_interruption(event: str) -> Iterator[None]:
         logger.warning(event, extra={"error": first_line(error)})
 
 
-@shared_task
+@shared_task(name="resolution.tasks.learn")
 def learn() -> None:
     """Read new messages, place what they state, and take in memories. Sent when something was said."""
     learn_messages()
@@ -53,7 +53,7 @@ def learn() -> None:
     read_episodes()
 
 
-@shared_task
+@shared_task(name="resolution.tasks.sweep")
 def sweep() -> None:
     """Process what no wake-up came for, and what a dead worker had claimed. Sent every few seconds, and when a worker
     starts."""
@@ -61,7 +61,7 @@ def sweep() -> None:
     look_for_observations()
 
 
-@shared_task
+@shared_task(name="resolution.tasks.read_episodes")
 def read_episodes() -> None:
     """Read due episodes for memories, then wake the embedder. Sent every few seconds."""
     with report_interruption("memories.interrupted"):
@@ -71,7 +71,7 @@ def read_episodes() -> None:
             wake(read_episodes)
 
 
-@shared_task
+@shared_task(name="resolution.tasks.explain_concepts")
 def explain_concepts() -> None:
     # One process at a time, because it is slow: the other workers must stay free for new messages.
     with report_interruption("explaining.interrupted"):
@@ -82,14 +82,14 @@ def explain_concepts() -> None:
             wake(explain_concepts)
 
 
-@shared_task
+@shared_task(name="resolution.tasks.resolve")
 def resolve() -> None:
     """Carry out a scheduled resolver run. Sent by beat. Takes as long as the run: a second or more per conflict."""
     with report_interruption("resolution.interrupted"):
         schedule.start_on_schedule()
 
 
-@shared_task
+@shared_task(name="resolution.tasks.resolve_due")
 def resolve_due() -> None:
     """Carry out a resolver run if one is due; also expire old candidates, prune the counts for quotas, and delete
     what was set aside long ago. Sent every minute, and when somebody requests a run."""
@@ -100,35 +100,35 @@ def resolve_due() -> None:
         schedule.start_what_is_due()
 
 
-@shared_task
+@shared_task(name="resolution.tasks.consolidate")
 def consolidate() -> None:
     """Run the consolidation. Sent every night."""
     with report_interruption("consolidation.interrupted"):
         night.consolidate()
 
 
-@shared_task
+@shared_task(name="resolution.tasks.detect")
 def detect() -> None:
     """Read the stories of the last day. Sent every night."""
     with report_interruption("detective.interrupted"):
         detective.read_at_night()
 
 
-@shared_task
+@shared_task(name="resolution.tasks.detect_due")
 def detect_due() -> None:
     """Read what has changed, some minutes after the last change. Sent every minute."""
     with report_interruption("detective.interrupted"):
         detective.read_again()
 
 
-@shared_task
+@shared_task(name="resolution.tasks.sweep_conflicts")
 def sweep_conflicts() -> None:
     """Sweep the layers. Sent every night."""
     with report_interruption("conflicts.interrupted"):
         sweep_layers()
 
 
-@shared_task
+@shared_task(name="resolution.tasks.keep_schedule")
 def keep_schedule() -> None:
     """Update beat's schedule in case the setting was changed outside the admin. Sent every minute."""
     with report_interruption("schedule.interrupted"):

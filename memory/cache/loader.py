@@ -52,7 +52,7 @@ KEPT = """JOIN (
 """
 URD = """
     SELECT id, parent_id, dim_id, is_isa, confidence, source, extract(epoch FROM last_confirmed)::float8, channel,
-           is_corroborated, agent, is_additive
+           is_corroborated, agent, is_additive, extract(epoch FROM said_at)::float8
     FROM urd
 """
 # The values claimed of disputed slots. A fact that contradicts a memory or project state has no claimed value. Where a
@@ -219,14 +219,14 @@ async def _load_urd(cache: Cache, connection: Connection, touched: set[int]) -> 
     edges: list[EdgeRow] = []
     async for batch in batches(connection, URD + "ORDER BY id, dim_id DESC"):
         for concept_id, parent_id, dim_id, is_isa, confidence, source, confirmed, channel, *others in batch:
-            is_shared, agent, is_additive = others
+            is_shared, agent, is_additive, said_at = others
             if edges and edges[0].concept_id != concept_id:
                 _put_edges(cache, edges, met, touched)
                 edges = []
             concept = edges[0].concept_id if edges else concept_id  # one number for all of them
             parent, dim = share[parent_id], share[dim_id]
             texts = share_text[source], confirmed, share_text[channel], is_shared, share_text[agent]
-            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, *texts, is_additive))
+            edges.append(EdgeRow(concept, parent, dim, is_isa, confidence, *texts, is_additive, said_at))
     if edges:
         _put_edges(cache, edges, met, touched)
     async for some in in_slices(list(cache.urd_by_concept)):

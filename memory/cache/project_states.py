@@ -1,6 +1,5 @@
 """The current state of all projects, for the hot path."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -12,12 +11,11 @@ LOOKED_AT_MAX: Final = 1_000  # values of a project per prompt, those with the r
 
 @dataclass(slots=True)
 class StatesOfProject:
-    """The state of one project. ``rows``: by id, the latest last. ``length``: of all their lines, in characters."""
+    """The state of one project. ``rows``: by id, the latest last."""
 
     rows: dict[int, ShownState] = field(default_factory=dict)
     words: dict[int, set[str]] = field(default_factory=dict)  # of the keys
     by_word: dict[str, set[int]] = field(default_factory=dict)  # by the longest word of the key
-    length: int = 0
 
     def find_named(self, text: str) -> list[ShownState]:
         """Return the values whose keys' words are all in the text, the latest first."""
@@ -26,9 +24,6 @@ class StatesOfProject:
         looked_at = islice((row_id for _, word in rare for row_id in self.by_word[word]), LOOKED_AT_MAX)
         named = [row_id for row_id in looked_at if self.words[row_id] <= said]
         return [self.rows[row_id] for row_id in sorted(named, reverse=True)]
-
-    def newest(self) -> Iterator[ShownState]:
-        return reversed(self.rows.values())
 
 
 NONE: Final = StatesOfProject()
@@ -52,14 +47,11 @@ class ProjectStates:
 
     def _put(self, project: int, words: set[str], state: ShownState) -> None:
         known = self._of.setdefault(project, StatesOfProject())
-        if (old := known.rows.get(state.id)) is not None:
-            known.length -= old.length
-        else:
+        if state.id not in known.rows:
             known.words[state.id] = words
             known.by_word.setdefault(_longest(words), set()).add(state.id)
             self._projects[state.id] = project
         known.rows[state.id] = state
-        known.length += state.length
 
     def take(self, row_id: int, other: "ProjectStates") -> None:
         """Replace the row by the other's version of it."""
@@ -73,7 +65,7 @@ class ProjectStates:
         if project is None:
             return
         known = self._of[project]
-        known.length -= known.rows.pop(row_id).length
+        del known.rows[row_id]
         word = _longest(known.words.pop(row_id))
         known.by_word[word].discard(row_id)
         if not known.by_word[word]:

@@ -97,6 +97,7 @@ class EdgeRow:
     is_corroborated: bool = False
     agent: str = ""
     is_additive: bool = False  # its dimension keeps all
+    said_at: float | None = None  # its newest statement, in seconds since the epoch
 
     @property
     def is_root(self) -> bool:

@@ -1,85 +1,170 @@
 """Chooses the memories and episodes of a block among those that were found for its prompt."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
 
-from memory.cache.places import list_edges
+from django.utils import timezone
+
 from memory.cache.state import Cache
-from memory.domain.cues.extractor import find_cues
-from memory.domain.cues.modality import SpeechAct
-from memory.domain.recall.notes import NoteKey, ShownNote, render_note
+from memory.domain.recall.notes import NoteKey, ShownNote, find_content_words, list_capitalised, render_note
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block, ShownFact
 from memory.domain.recall.retelling import repeats_facts
-from memory.domain.types import NAMES, TYPE
+from memory.domain.text.function_words import is_closed_class
+from memory.domain.text.tokenizer import find_words
+from memory.domain.timing import is_dated
+from memory.domain.types import TripleIds
+from memory.recall.speakers_graph import SpeakersGraph
 from memory.search.ranking import LINES_MAX
 
 GIVEN: Final = "given"
 GIVEN_BEFORE: Final = "given before"
 NO_ROOM: Final = "no room"
 CHANGED: Final = "holds no more"
-OTHERWISE: Final = "the facts say otherwise"
 SAME: Final = "the facts say so already"
+IN_DOUBT: Final = "no room for the later message that changes it"
+INSTRUCTION: Final = "preference"  # the category whose lines come first in a profile
+ABOUT_THE_SAME: Final = 0.5  # share of a line's content words that a message about the same has
+
+
+class Beside(NamedTuple):
+    """What a search brought beside the lines of a prompt: the speaker's ``profile`` with the categories, and messages
+    of theirs that say that something has changed, each the newest first. ``stated``: those of both that the prompt has
+    itself; ``is_list``: it asks for all that is known."""
+
+    profile: Sequence[tuple[ShownNote, str]] = ()
+    changes: Sequence[ShownNote] = ()
+    stated: frozenset[NoteKey] = frozenset()
+    is_list: bool = False
+
+
+NOTHING_BESIDE: Final = Beside()
+
+
+def choose_profile(cache: Cache, beside: Beside, shown: Block, tokens_left: int) -> list[ShownNote]:
+    """Choose the lines of the profile, the newest first, and return them in printing order: standing instructions,
+    then who the speaker is, each the oldest first. None if a block of the prompt has a profile already."""
+    if any(note.is_profile for note in shown.notes):
+        return []
+    left = min(cache.tuning.recollection_max_profile_tokens, tokens_left) * CHARACTERS_PER_TOKEN
+    known, chosen = {note.key for note in shown.notes} | beside.stated, list[tuple[ShownNote, str]]()
+    for old, category in beside.profile:
+        note = renew_note(cache, old)
+        # Half a dispute tells a value as true: a search brings it whole.
+        if note is None or note.is_disputed or note.key in known:
+            continue
+        if (left := left - len(render_note(note)) - 1) < 0:
+            break
+        chosen.append((note._replace(is_profile=True), category))
+    chosen.sort(key=lambda each: (each[1] != INSTRUCTION, each[0].said_at, each[0].id))
+    return [note for note, _ in chosen]
 
 
 def choose_notes(
-    cache: Cache, found: Sequence[ShownNote], shown: Block, recalled: Sequence[ShownFact], tokens_left: int
+    graph: SpeakersGraph,
+    found: Sequence[ShownNote],
+    beside: Beside,
+    shown: Block,
+    recalled: Block,
+    tokens_left: int,
 ) -> tuple[list[ShownNote], dict[NoteKey, str]]:
-    """Choose the notes, given best first, to be added to what the prompt shows (``shown``) beside the facts that are
-    ``recalled`` now; also return for each why it is in or out."""
-    tuning, reasons = cache.tuning, dict[NoteKey, str]()
+    """Choose the notes, given best first, to be added to what the prompt shows (``shown``) beside the facts and the
+    profile that are ``recalled`` now; also return for each why it is in or out.
+
+    A fact or line that is placed now is followed by the newest message of the speaker that says that it has changed: it
+    decides nothing, the model sees both."""
+    cache, tuning, reasons = graph.cache, graph.cache.tuning, dict[NoteKey, str]()
     budgets = {"memory": tuning.recollection_max_memory_tokens, "episode": tuning.recollection_max_episode_tokens}
     room = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in budgets.items()}
     left, chosen = tokens_left * CHARACTERS_PER_TOKEN, list[ShownNote]()
-    keys, texts = {note.key for note in shown.notes}, {note.text for note in shown.notes}
+    before = (*shown.notes, *recalled.notes)
+    keys, texts = {note.key for note in before}, {note.text for note in before}
+
+    def take(*notes: ShownNote) -> bool:
+        nonlocal left
+        lengths = [len(render_note(note)) + 1 for note in notes]
+        fits = sum(lengths) <= left and (beside.is_list or len(chosen) + len(notes) <= LINES_MAX)
+        for kind in room:
+            fits = (
+                fits and sum(len_ for note, len_ in zip(notes, lengths, strict=True) if note.kind == kind) <= room[kind]
+            )
+        if fits:
+            left -= sum(lengths)
+            for note, length in zip(notes, lengths, strict=True):
+                room[note.kind] -= length
+                keys.add(note.key)
+                texts.add(note.text)
+                chosen.append(note)
+                reasons[note.key] = GIVEN
+        return fits
+
+    def find_new(doubt: ShownNote | None) -> list[ShownNote]:
+        return [] if doubt is None or doubt.key in keys or doubt.key in beside.stated else [doubt]
+
+    for fact in recalled.facts:
+        take(*find_new(doubt_fact(graph, fact, beside.changes)))
+    for profile in recalled.notes:
+        take(*find_new(doubt_note(cache, profile, beside.changes)))
     for old in found:
         note = renew_note(cache, old)
         if note is None:
             reasons[old.key] = CHANGED
-            continue
-        if note.key in keys or note.text in texts:
+        elif note.key in keys or note.text in texts:
             reasons.setdefault(note.key, GIVEN_BEFORE)
-            continue
-        if contradicts_facts(cache, note.text):
-            reasons[note.key] = OTHERWISE
-            continue
-        if repeats_facts(note.text, (*shown.facts, *recalled)):
+        elif repeats_facts(note.text, (*shown.facts, *recalled.facts)):
             reasons[note.key] = SAME
-            continue
-        length = len(render_note(note)) + 1
-        if len(chosen) == LINES_MAX or length > min(room[note.kind], left):
-            reasons[note.key] = NO_ROOM
-            continue
-        room[note.kind] -= length
-        left -= length
-        keys.add(note.key)
-        texts.add(note.text)
-        chosen.append(note)
-        reasons[note.key] = GIVEN
+        else:
+            doubts = find_new(doubt_note(cache, note, beside.changes))
+            if not take(note, *doubts):
+                reasons[note.key] = IN_DOUBT if doubts else NO_ROOM
     return chosen, reasons
 
 
-def contradicts_facts(cache: Cache, text: str) -> bool:
-    """True if the text gives a slot another value than its fact, or takes that back: a block must not contradict
-    itself. A value that disputes the fact is no reason, since the block says so."""
-    for match in find_cues(text, vocabulary=cache):
-        concept, parent, dim = map(cache.canonical, (match.subject, match.parent, match.dimension))
-        rows = cache.soas_by_token.get(concept), cache.soas_by_token.get(dim)
-        if match.is_hedged or dim == NAMES or rows[0] is None or rows[1] is None:
-            continue
-        slot = rows[0].id, rows[1].id
-        if parent in cache.list_claimed(slot):
-            continue
-        is_known = cache.find_dimension(concept, parent) is not None
-        if match.kind is SpeechAct.RETRACTS:
-            if is_known:
-                return True
-            continue
-        standing = list_edges(cache, *slot)
-        if not standing and match.dimension == TYPE:  # what something is may be in another dimension
-            standing = [edge for edge in cache.urd_by_concept.get(slot[0], ()) if edge.is_isa]
-        if not is_known and any(not (edge.is_additive or edge.is_root) for edge in standing):
-            return True
-    return False
+def doubt_fact(graph: SpeakersGraph, fact: ShownFact, changes: Iterable[ShownNote]) -> ShownNote | None:
+    """Return the newest of these messages that is later than the fact's newest statement, and names its concept or its
+    parent; None if there is none."""
+    cache = graph.cache
+    words = fact.concept, fact.dimension, fact.parent
+    rows = [cache.soas_by_token.get(word) for word in words]
+    if None in rows:
+        return None
+    concept, dim, parent = (row.id for row in rows if row is not None)
+    edge = graph.find_edge(TripleIds(concept, dim, parent))
+    if edge is None or edge.said_at is None:
+        return None
+    return _find_later(cache, write_time(edge.said_at), {fact.concept, fact.parent}, set(), changes)
+
+
+def doubt_note(cache: Cache, note: ShownNote, changes: Iterable[ShownNote]) -> ShownNote | None:
+    """Return the newest of these messages that is later than the line, and names what the line names or is about the
+    same; None if there is none."""
+    names = {name for name in find_words(note.text).tokens if _is_name(cache, name)} | list_capitalised(note.text)
+    return _find_later(cache, note.said_at, names, find_content_words(note.text), changes)
+
+
+def _find_later(
+    cache: Cache, said_at: str, names: Collection[str], words: set[str], changes: Iterable[ShownNote]
+) -> ShownNote | None:
+    for change in changes:
+        if change.said_at <= said_at:
+            return None
+        said = set(map(cache.canonical, find_words(change.text).tokens))
+        shared = words & find_content_words(change.text)
+        if not said.isdisjoint(names) or (words and len(shared) >= ABOUT_THE_SAME * len(words)):
+            return renew_note(cache, change)
+    return None
+
+
+def write_time(at: float) -> str:
+    """Write a time, in seconds since the epoch, as notes have it; "" if it is not known when something was said."""
+    return f"{datetime.fromtimestamp(at, timezone.get_default_timezone()):%Y-%m-%dT%H:%M:%S.%f}" if is_dated(at) else ""
+
+
+def _is_name(cache: Cache, word: str) -> bool:
+    """True if the word is none of the dictionary, or a fact was placed about it."""
+    row = cache.soas_by_token.get(word)
+    is_common = word in cache.nameless or is_closed_class(word) or (row is not None and row.is_common)
+    return not is_common and not word.isdigit()
 
 
 def renew_note(cache: Cache, note: ShownNote) -> ShownNote | None:

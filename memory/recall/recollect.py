@@ -9,7 +9,7 @@ from memory.cache.places import find_edge
 from memory.cache.state import Cache
 from memory.domain.channels import OTHERS, Channel
 from memory.domain.cues.extractor import CueMatch, SpeechAct
-from memory.domain.recall.notes import NoteKey, ShownNote
+from memory.domain.recall.notes import NoteKey, ShownNote, render_note
 from memory.domain.recall.rendering import (
     CHARACTERS_PER_TOKEN,
     NOTHING,
@@ -35,7 +35,7 @@ from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.learning.reader import Reading, find_statements
 from memory.recall.mentions import Mentions, filter_salient
-from memory.recall.notes import choose_notes, still_hold
+from memory.recall.notes import GIVEN, NOTHING_BESIDE, Beside, choose_notes, choose_profile, still_hold
 from memory.recall.questions import ANYBODY, Asking, choose_askable
 from memory.recall.speakers_graph import SpeakersGraph
 from memory.recall.states import NO_PROJECT, ProjectPrompt, choose_states
@@ -66,6 +66,7 @@ def recollect(
     stood: Collection[ShownFact] = (),
     asking: Asking = ANYBODY,
     found: Sequence[ShownNote] = (),
+    beside: Beside = NOTHING_BESIDE,
     linked: Sequence[TripleIds] = (),
     within: ProjectPrompt = NO_PROJECT,
     speaker: Holder | None = None,
@@ -73,29 +74,29 @@ def recollect(
     """Recall what belongs to these messages to a model, without what their prompt shows already.
 
     ``shown``: all of the prompt's blocks as one; ``stood``: the facts of a block that this one replaces; ``found``: the
-    memories and episodes that belong to the prompt, the best first; ``linked``: facts about concepts that it does not
-    name, found from their parent; ``within``: the project whose state it is given; ``speaker``: whose own facts it is
-    given. ``now`` is in seconds since the epoch."""
+    memories and episodes that belong to the prompt, the best first, and what came ``beside`` them; ``linked``: facts
+    about concepts that it does not name, found from their parent; ``within``: the project whose state it is given;
+    ``speaker``: whose own facts it is given. ``now`` is in seconds since the epoch."""
     style, graph = cache.tuning.style_for(model), SpeakersGraph.of(cache, speaker)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     left = cache.tuning.recollection_max_total_tokens - shown.tokens
     states, told = choose_states(cache, within, shown, left - EMPTY_TOKENS)
-    if not (salient or found or linked or states):
+    if not (salient or found or beside.profile or linked or states):
         return Recollection(style=style, notes=told)
     left -= count_tokens(sum(state.length for state in states))
-    selection, reasons = _select(graph, salient, mentions, now, shown, left, style, stood, asking, linked)
-    notes = list[ShownNote]()
-    if found:
-        recalled = selection.block()
-        taken = recalled.tokens or EMPTY_TOKENS
-        notes, notes_told = choose_notes(cache, found, shown, recalled.facts, left - taken)
-        told |= notes_told
+    profile = choose_profile(cache, beside, shown, min(left - EMPTY_TOKENS, cache.tuning.recollection_max_tokens))
+    told |= {note.key: GIVEN for note in profile}
+    of_profile = count_tokens(sum(len(render_note(note)) + 1 for note in profile))
+    room = min(cache.tuning.recollection_max_tokens, left) - of_profile
+    selection, reasons = _select(graph, salient, mentions, now, shown, room, style, stood, asking, linked)
+    recalled = selection.block(profile=profile)
+    notes, notes_told = choose_notes(graph, found, beside, shown, recalled, left - (recalled.tokens or EMPTY_TOKENS))
     return Recollection(
-        block=selection.block(notes, states),
+        block=selection.block(notes, states, profile),
         style=style,
         asked=tuple(candidate.row for candidate in selection.asked),
         reasons=reasons | selection.reasons,
-        notes=told,
+        notes=told | notes_told,
     )
 
 
@@ -105,7 +106,7 @@ def _select(
     mentions: Mentions,
     now: float,
     shown: Block,
-    tokens_left: int,
+    room: int,
     style: Style,
     stood: Collection[ShownFact],
     asking: Asking,
@@ -117,7 +118,6 @@ def _select(
     known += _list_linked(cache, linked, {candidate.token for candidate in known}, now, shown)
     known = _leave_out_stated(graph, known, mentions.readings, stood, reasons)
     tuning = cache.tuning
-    room = min(tuning.recollection_max_tokens, tokens_left)
     count, refusal = asking.count_allowed(tuning, shown)
     if count:
         unknown = choose_askable(cache, unknown, mentions, count, reasons)

@@ -130,7 +130,7 @@ class Matrices:
             if space is not self._space:
                 return
             for scope, held in list(self._held.items()):
-                self._held[scope] = held.replace(some, found.get(scope))
+                self._held[scope] = held.replace(some, _join_visible(found, scope))
         self._make_room()
 
     def _drop(self) -> None:
@@ -163,7 +163,7 @@ class Matrices:
         while changed:
             keys = sorted(changed)
             changed.clear()
-            matrix = matrix.replace(keys, (await _read_changed(connection, keys, space)).get(scope))
+            matrix = matrix.replace(keys, _join_visible(await _read_changed(connection, keys, space), scope))
         if self._loading.get(scope) is changed:
             self._held[scope] = matrix
             self._make_room()
@@ -177,6 +177,14 @@ async def _read_changed(connection: Connection, keys: Sequence[int], space: Vect
     for agent, person, project, *row in await _read(connection, _CHANGED, arguments):
         by_scope[Scope(Speaker(agent, person), project)].append(row)
     return {scope: Matrix.read(rows, space.dimensions) for scope, rows in by_scope.items()}
+
+
+def _join_visible(found: "dict[Scope, Matrix]", scope: Scope) -> "Matrix | None":
+    """Return what the scope sees: what was said in its project, and in none."""
+    from memory.search.matrix import Matrix
+
+    parts = [found[each] for each in {scope, scope._replace(project=None)} if each in found]
+    return Matrix.join(parts) if parts else None
 
 
 async def _read(connection: Connection, statement: str, arguments: dict[str, Any]) -> list[tuple[Any, ...]]:

@@ -2,29 +2,43 @@
 ``benchmarks/weeks`` and ``benchmarks/retrieval_weeks.txt``; docs/decisions/015-one-search.md has what each is worth."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, islice
 from math import log, sqrt
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memory.domain.formatting import tell_fact
+from memory.domain.language.english import changing
+from memory.domain.language.english import requests as english
 from memory.domain.recall.notes import find_content_words
-from memory.domain.recall.retelling import Ended, is_withdrawn, repeats_memory
-from memory.domain.text.sentences import SentenceFinder, iter_passages
+from memory.domain.recall.requests import TEXTS_KEPT, keep_statements, split_sentences
+from memory.domain.recall.retelling import Ended, states_ended
+from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import TripleIds
+from memory.search.request import Kind
 from memory.search.results import Found
 from memory.semantic.domain.noise import Noise
 
-LINES_MAX: Final = 6  # given unasked, of all kinds together
+LINES_MAX: Final = 5  # given unasked, of all kinds together
 SHARE_WEIGHT: Final = 0.25  # of the share of the query's words that a text has, beside its cosine
 NO_VECTOR_WEIGHT: Final = 0.8  # the same of a text without a vector
 TEXTS_MIN: Final = 20  # a smaller store counts as one of so many: the floor was measured on stores of 18 texts and more
 LEAST_FACTOR: Final = 1.3  # k: how many deviations above chance the best text has to be, for each sqrt(2 ln N)
 FACT_SHARE: Final = 0.5  # of the words of a prompt that a fact must have: then the prompt asks for it
-WEAK: Final = 0.75  # of the least likeness: enough for a text that comes with a better one, or that is asked for
+WEAK: Final = 0.75  # of the least likeness: enough for a text that comes with a better one
+ASKED_FOR: Final = 2 / 3  # of the least likeness: enough on request
+STANDING: Final = frozenset({"identity", "preference"})  # the categories of a profile
+STORED_AS: Final[dict[str, Kind]] = {"profile": "memory", "recent": "episode"}
 DAY: Final = 86_400.0
 ASKS_ONLY: Final = r"\s*(\w+[!,.]\s+)?([^.!?]*\?)+\s*"  # for Postgres, too, which leaves such messages out
 _ASKS_ONLY: Final = re.compile(ASKS_ONLY)
+_CHANGES: Final = re.compile(changing.DOUBTS, re.IGNORECASE)
+_LISTS: Final = {kind: re.compile(forms) for kind, forms in english.LISTS.items()}
+_REMEMBER: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"[\d.:,/-]*\d[\d.:,/-]*")
 RECENCY_HALF_LIFE_S: Final = 30 * DAY
 
 
@@ -34,14 +48,11 @@ FULL_TEXT: Final = Noise(0.05, 0.08)  # where there is no embedder, so that the 
 @dataclass(slots=True)
 class Candidate:
     """``cosine`` is None for a text without a vector. ``share``: the part of the query's words that it has, by rarity.
-    ``told`` and ``withdrawn``: memories that were made of this message, in force and no more. ``next``: the user's next
-    message in the conversation."""
+    ``next``: the user's next message in the conversation."""
 
     found: Found
     cosine: float | None
     share: float
-    told: Sequence[str] = ()
-    withdrawn: Sequence[str] = ()
     next: Found | None = None
 
     @property
@@ -54,12 +65,26 @@ class Candidate:
 @dataclass(slots=True)
 class Results:
     """All that a statement returned. ``texts``: how many are in the scope, counted up to a limit; ``by_kind``: of each
-    kind. ``ended``: facts of the named concepts that are superseded."""
+    kind. ``ended``: facts of the named concepts that are superseded. ``profile``: the speaker's standing memories,
+    ``recent``: their last messages, if the query asks for a list; each the newest first."""
 
     candidates: list[Candidate]
     texts: int = 0
     by_kind: Mapping[str, int] = field(default_factory=dict)
     ended: Sequence[Ended] = ()
+    profile: list[Found] = field(default_factory=list)
+    recent: list[Found] = field(default_factory=list)
+
+
+class ForPrompt(NamedTuple):
+    """What a prompt may be given: ``lines`` that belong to it, the best first; the speaker's ``profile``, and messages
+    of theirs that say that something has changed (``changes``), the newest first. ``is_list``: the prompt asks for all
+    that is known, or was talked about."""
+
+    lines: Sequence[Found] = ()
+    profile: Sequence[Found] = ()
+    changes: Sequence[Found] = ()
+    is_list: bool = False
 
 
 def least_likeness(noise: Noise, texts: int) -> float:
@@ -73,121 +98,143 @@ def read_rows(rows: Iterable[Sequence[Any]]) -> Results:
     results = Results([])
     for row in rows:
         kind, key, text, confidence, said_at, agent, role, channel, category, is_disputed, cosine, share = row[:12]
-        quoted, slot, told, withdrawn, detail = row[12:]
+        quoted, slot, detail = row[12:]
         if kind == "size":
             results.texts, results.by_kind = key, detail
-        elif kind == "ended":
+            continue
+        if kind == "ended":
             results.ended = [Ended(*one) for one in detail or ()]
+            continue
+        fact = None
+        if kind == "fact":
+            concept, parent, dimension, is_isa, *ids = detail
+            fact, text = TripleIds(*ids), f"{tell_fact(concept, parent, dimension, is_isa=is_isa)}."
+        found = Found(
+            STORED_AS.get(kind, kind), key, text, confidence, said_at, agent, role, channel, category, is_disputed,
+            tuple(quoted), slot, fact,
+        )  # fmt: skip
+        if kind == "profile":
+            results.profile.append(found)
+        elif kind == "recent":
+            results.recent.append(found)
         else:
-            fact = None
-            if kind == "fact":
-                concept, parent, dimension, is_isa, *ids = detail
-                fact, text = TripleIds(*ids), f"{tell_fact(concept, parent, dimension, is_isa=is_isa)}."
-            found = Found(
-                kind, key, text, confidence, said_at, agent, role, channel, category, is_disputed, tuple(quoted), slot,
-                fact,
-            )  # fmt: skip
             after = None
             if kind == "episode" and detail is not None:
                 next_key, next_text, next_at, next_quoted = detail
                 after = found._replace(id=next_key, text=next_text, said_at=next_at, quoted=tuple(next_quoted))
-            results.candidates.append(Candidate(found, cosine, share, told or (), withdrawn or (), after))
+            results.candidates.append(Candidate(found, cosine, share, after))
     return results
 
 
-def choose_unasked(results: Results, noise: Noise, query: str, now: float) -> list[Found]:
-    """Choose what is added to a prompt, the best first: no text unless one is more alike than by chance, then also
-    those that are nearly so, and what the user said right after the best one: it often answers or corrects it."""
+def choose_for_prompt(results: Results, noise: Noise, query: str, now: float) -> ForPrompt:
+    """Choose what a prompt may be given: no text unless one is more alike than by chance, then also those that are
+    nearly so, and what the user said right after the best one: it often answers or corrects it. Messages that only ask,
+    order, greet or thank are left out, and so are such sentences of others."""
     least = least_likeness(noise, results.texts)
     ranked = rank(results, query, now, own_words=True)
+    changes = [each.found for each in ranked if each.found.kind == "episode" and _CHANGES.search(each.found.text)]
+    changes.sort(key=lambda found: found.said_at, reverse=True)
+    profile = [found for found in results.profile if found.category in STANDING]
+    if is_list := asks_for_list(query):
+        listed = [] if is_list == "talks" else results.profile
+        recent = filter(None, map(_tell_own, results.recent))
+        return ForPrompt(list(drop_copies([*listed, *recent])), profile, changes, is_list=True)
     facts = [each.found for each in ranked if each.found.kind == "fact" and each.share >= FACT_SHARE]
     texts = [each for each in ranked if each.found.kind != "fact" and each.likeness >= WEAK * least]
     if not texts or texts[0].likeness < least:
-        return facts
+        return ForPrompt(facts, profile, changes)
     lines = [each.found for each in texts]
-    if (follower := texts[0].next) is not None and follower.own_text:
-        others = [found for found in lines[1:] if (found.kind, found.id) != (follower.kind, follower.id)]
-        lines = [lines[0], follower._replace(text=follower.own_text, quoted=()), *others]
-    return [*facts, *lines[:LINES_MAX]]
+    if texts[0].next is not None and (follower := _tell_own(texts[0].next)) is not None:
+        lines.insert(1, follower)
+    lines = list(drop_copies(_show_disputes_whole(lines)))
+    return ForPrompt([*facts, *lines[:LINES_MAX]], profile, changes)
 
 
 def choose_asked(results: Results, noise: Noise, query: str, now: float, limit: int) -> list[Found]:
     """The answer to a search on request: what is surely alike, then what is weakly so, marked."""
+    if is_list := asks_for_list(query):
+        return list(drop_copies([*([] if is_list == "talks" else results.profile), *results.recent]))[:limit]
     least = least_likeness(noise, results.texts)
-    chosen = (each for each in rank(results, query, now, own_words=False) if each.likeness >= WEAK * least)
-    return [each.found._replace(is_weak=each.likeness < least) for each, _ in zip(chosen, range(limit), strict=False)]
+    chosen = (each for each in rank(results, query, now, own_words=False) if each.likeness >= ASKED_FOR * least)
+    found = drop_copies(each.found._replace(is_weak=each.likeness < least) for each in chosen)
+    return list(islice(found, limit))
+
+
+def asks_for_list(query: str) -> str:
+    """Return ``me`` for a question about all that is known of the asker, ``talks`` for one about what was talked about;
+    "" for any other."""
+    small = " ".join(re.findall(r"[\w']+", query.casefold().replace("’", "'")))
+    return next((kind for kind, forms in _LISTS.items() if forms.fullmatch(small)), "")
 
 
 def rank(results: Results, query: str, now: float, *, own_words: bool) -> list[Candidate]:
-    """The candidates, the most alike first, each with its score; without repetitions and what is superseded. Of the
-    memories of one slot only the newest stays."""
+    """The candidates, the most alike first, each with its score; without the query itself and what is superseded."""
     kept: list[Candidate] = []
     asked, wanted = normalise(query), find_content_words(query)
-    memories = [each.found.text for each in results.candidates if each.found.kind == "memory"]
     for each in results.candidates:
         if each.found.kind == "episode":
             if each.found.role == "user" and normalise(each.found.text) == asked:
                 continue
-            told = [memory for memory in each.told if memory in memories]
             text = each.found.own_text if own_words else each.found.text
-            left = drop_sentences(text, each.found.said_at, told, each.withdrawn, results.ended)
+            left = drop_ended(keep_statements(text) if own_words else text, each.found.said_at, results.ended)
             # What was alike may be what was cut: the rest counts where it has a word of the query.
             if not left or (left != text and find_content_words(left).isdisjoint(wanted)):
                 continue
-            text = left
-            if own_words:
-                each.found = each.found._replace(text=text, quoted=())
+            each.found = each.found._replace(text=left, quoted=() if own_words else each.found.quoted)
         recency = 0.5 ** (max(0.0, now - each.found.said_at) / RECENCY_HALF_LIFE_S)
         score = 0.6 * each.likeness + 0.3 * each.found.confidence + 0.1 * recency
         each.found = each.found._replace(similarity=min(each.likeness, 1.0), score=min(score, 1.0))
         kept.append(each)
     # Equals to two places: then the more confident and the newer one comes first.
     kept.sort(key=lambda each: (-round(each.likeness, 2), -each.found.score, -each.found.id))
-    return list(_drop_repetitions(kept))
+    return kept
 
 
-def _drop_repetitions(ranked: Sequence[Candidate]) -> Iterator[Candidate]:
-    newest: dict[tuple[str, str], int] = {}
-    for each in ranked:
-        found = each.found
-        if found.slot and not found.is_disputed:
-            key = (found.category, found.slot)
-            newest[key] = max(newest.get(key, 0), found.id)
-    seen: set[str] = set()
-    for each in ranked:
-        found, words = each.found, normalise(each.found.text)
-        is_older = newest.get((found.category, found.slot), found.id) > found.id and not found.is_disputed
-        if words not in seen and not (found.slot and is_older):
-            seen.add(words)
-            yield each
+def _tell_own(found: Found) -> Found | None:
+    """Return a message with nothing but what its speaker states; None if they state nothing."""
+    text = keep_statements(found.own_text)
+    return found._replace(text=text, quoted=()) if text else None
 
 
-def drop_sentences(
-    text: str, said_at: float, told: Sequence[str], withdrawn: Sequence[str], ended: Sequence[Ended]
-) -> str:
-    """The text without the sentences that a memory beside it tells, or that hold no more."""
-    if not (told or withdrawn or ended):
+def _show_disputes_whole(lines: Sequence[Found]) -> list[Found]:
+    """Return the lines without disputed memories that nothing here disputes: half a dispute tells a value as true."""
+    slots = Counter((found.category, found.slot) for found in lines if found.is_disputed)
+    return [found for found in lines if not found.is_disputed or slots[found.category, found.slot] > 1]
+
+
+def drop_copies(lines: Iterable[Found]) -> Iterator[Found]:
+    """Yield the lines; of near-copies only the newest, in the place of the first. Members of a dispute are no
+    copies."""
+    groups: dict[object, list[Found]] = {}
+    for found in lines:
+        key = (found.kind, found.id) if found.is_disputed or found.kind == "fact" else copy_key(found.text)
+        groups.setdefault(key, []).append(found)
+    for copies in groups.values():
+        yield max(copies, key=lambda found: (found.kind == "memory", found.said_at))
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def copy_key(text: str) -> tuple[str, ...]:
+    """Return what is equal for texts that differ only in case, punctuation, emoji, intensifiers, a request to remember
+    them, or numbers that belong to no name."""
+    tokens = [token.text for token in tokenise(_REMEMBER.sub("", text, count=1))]
+    words = chain.from_iterable(map(_split_capitals, tokens))
+    return tuple(word for word in words if word not in english.INTENSIFIERS and not _NUMBER.fullmatch(word))
+
+
+def _split_capitals(token: str) -> Sequence[str]:
+    """Return the words that capitals have joined; a number that is joined belongs to the name before it."""
+    parts = token.split("_")
+    return [token] if any(map(_NUMBER.fullmatch, parts[1:])) else parts
+
+
+def drop_ended(text: str, said_at: float, ended: Sequence[Ended]) -> str:
+    """The text without the sentences that state a superseded fact."""
+    if not ended:
         return text
-    sentences = split_sentences(text)
-    kept = [
-        sentence
-        for sentence in sentences
-        if not (is_withdrawn(sentence, said_at, withdrawn, ended) or repeats_memory(sentence, told))
-    ]
+    sentences = list(split_sentences(text))
+    kept = [sentence for sentence in sentences if not states_ended(sentence, said_at, ended)]
     return text if len(kept) == len(sentences) else " ".join(kept)
-
-
-def split_sentences(text: str) -> list[str]:
-    sentences = []
-    for begin, stop in iter_passages(text):
-        line = text[begin:stop].replace("\n", " ")
-        finder, at = SentenceFinder(line), 0
-        while at < len(line):
-            found = finder.sentence_at(at)
-            at = max(found.end, at + 1)
-            if sentence := line[found.start : found.end].strip():
-                sentences.append(sentence)
-    return sentences
 
 
 def asks_only(text: str) -> bool:

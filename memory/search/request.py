@@ -15,6 +15,7 @@ KINDS: Final[Mapping[Types, Sequence[Kind]]] = {
     "episodes": ("episode",),
     "facts": ("fact", "memory"),
 }
+FOREVER: Final = 4e10  # seconds since the epoch
 QUERY_CHARACTERS: Final = 2_000  # of a query; what is longer is cut
 LEAST_CONFIDENCE: Final = 0.3  # of memories and facts that are given on request
 LEAST_CONFIDENCE_UNASKED: Final = 0.5  # of those that are added to prompts
@@ -22,13 +23,15 @@ LEAST_CONFIDENCE_UNASKED: Final = 0.5  # of those that are added to prompts
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """``is_unasked``: for a prompt, which gets only what users said themselves, outside of ``conversation``."""
+    """``is_unasked``: for a prompt, which gets only what users said themselves, outside of ``conversation`` and
+    ``before`` it came (in seconds since the epoch)."""
 
     scope: Scope
     query: str
     types: Types = "both"
     is_unasked: bool = False
     conversation: bytes | None = None
+    before: float = FOREVER
 
     @property
     def kinds(self) -> Sequence[Kind]:
@@ -48,5 +51,6 @@ class SearchRequest:
             "person": person,
             "speaker": f"'{lexeme}'",
             "conversation": self.conversation,
+            "asked_at": self.before,
             "least_confidence": LEAST_CONFIDENCE_UNASKED if self.is_unasked else LEAST_CONFIDENCE,
         }

@@ -17,8 +17,8 @@ from memory.domain.timing import LogThrottle
 from memory.metrics import Counter, Histogram, total
 from memory.search import ranking
 from memory.search.matrices import Matrices
+from memory.search.ranking import ForPrompt
 from memory.search.request import Kind, SearchRequest
-from memory.search.results import Found
 from memory.search.service import embed_query
 from memory.search.statement import (
     CURRENT_EMBEDDER,
@@ -136,10 +136,11 @@ class Searcher:
         *,
         deadline_ms: int,
         is_counted: bool = True,
-    ) -> list[Found] | None:
-        """Find what users said themselves, outside of this conversation, that belongs to the texts; None if that takes
-        too long. ``is_counted``: among the searches for prompts."""
-        request = SearchRequest(scope, "\n".join(texts), is_unasked=True, conversation=conversation)
+    ) -> ForPrompt | None:
+        """Find what users said themselves, outside of this conversation and before now, that belongs to the texts; None
+        if that takes too long. ``is_counted``: among the searches for prompts."""
+        query = "\n".join(texts)
+        request = SearchRequest(scope, query, is_unasked=True, conversation=conversation, before=time.time())
         count = count_search if is_counted else ignore_search
         started = time.perf_counter()
         try:
@@ -168,8 +169,10 @@ class Searcher:
             await self._put_back(opened)
         self._note_large(scope, [kind for kind, texts in results.by_kind.items() if texts > EXACT_MAX], large)
         noise = space.noise if space is not None else ranking.FULL_TEXT
-        found = ranking.choose_unasked(results, noise, request.query, time.time())
-        count("found" if found else "nothing_found", time.perf_counter() - started, is_compared=nearest is not None)
+        found = ranking.choose_for_prompt(results, noise, request.query, time.time())
+        count(
+            "found" if found.lines else "nothing_found", time.perf_counter() - started, is_compared=nearest is not None
+        )
         return found
 
     def find_made(self, text: str) -> tuple[int, Sequence[float]] | None:

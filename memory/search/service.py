@@ -27,7 +27,7 @@ def search(scope: Scope, query: str, *, types: Types = "both", limit: int = 5, i
         results = ranking.read_rows(cursor.fetchall())
     noise = space.noise if space is not None and vector is not None else ranking.FULL_TEXT
     if is_unasked:
-        return ranking.choose_unasked(results, noise, query, time.time())[:limit]
+        return list(ranking.choose_for_prompt(results, noise, query, time.time()).lines[:limit])
     return ranking.choose_asked(results, noise, query, time.time(), limit)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from memory.domain.text.tokenizer import find_words
-from memory.search.ranking import ASKS_ONLY, NO_VECTOR_WEIGHT, SHARE_WEIGHT
+from memory.search.ranking import ASKS_ONLY, NO_VECTOR_WEIGHT, SHARE_WEIGHT, asks_for_list
 from memory.search.request import KINDS, Kind, SearchRequest, Types
 from memory.semantic.domain import consolidation
 from memory.semantic.domain.noise import Noise
@@ -22,6 +22,8 @@ FOUND_MAX: Final = 24  # of each kind, best first, that are read whole
 EXACT_MAX: Final = 20_000  # texts in scope whose vectors are compared one by one; HNSW finds the nearest of more
 ENGLISH_MESSAGES: Final = 1_000_000  # of which english_lexeme counts those that have a lexeme
 ENDED_MAX: Final = 50  # superseded facts of the named concepts
+PROFILE_MAX: Final = 40  # of a speaker's memories that are about themselves, the newest
+RECENT_MAX: Final = 40  # of their messages, if they ask for a list
 STATEMENTS_MAX: Final = 256  # that are kept, one for each project and kind of search
 OWN_WORDS, OTHERS_WORDS = 0.8, 0.5  # confidence of a message: it is what somebody said, not what they said that it is
 
@@ -109,16 +111,24 @@ _NEAR: Final = f"""
         ORDER BY {{distance}} LIMIT {NEAREST_MAX}
     )
 """
+# With a disputed memory come those that dispute its slot, as far as they are visible.
 _MEMORIES: Final = """
     SELECT 'memory', memory.id, text, {confidence}, extract(epoch FROM said_at)::float8, agent, '', channel, category,
-        is_disputed, found.cosine, found.share, ARRAY[]::int[], slot, ARRAY[]::text[], ARRAY[]::text[], NULL::json
-    FROM found_memory found JOIN memory ON memory.id = found.id
+        is_disputed, found.cosine, found.share, ARRAY[]::int[], slot, NULL::json
+    FROM (
+        SELECT * FROM found_memory UNION ALL
+        SELECT DISTINCT ON (memory.id) memory.id, found.cosine, found.share
+        FROM found_memory found JOIN memory one ON one.id = found.id AND one.is_disputed AND one.slot <> ''
+        JOIN memory ON memory.slot = one.slot AND memory.category = one.category AND memory.is_disputed
+            AND memory.project_id IS NOT DISTINCT FROM one.project_id AND {visible}
+        WHERE memory.id NOT IN (SELECT id FROM found_memory)
+    ) found JOIN memory ON memory.id = found.id
 """
-# With each message the user's next one in its conversation, and what became of the memories that were made of it.
+# With each message the user's next one in its conversation.
 _EPISODES: Final = f"""
     SELECT 'episode', episode.id, text, CASE role WHEN 'user' THEN {OWN_WORDS} ELSE {OTHERS_WORDS} END::float8,
         extract(epoch FROM said_at)::float8, agent, role, role, '', false,
-        found.cosine, found.share, quoted, '', made.told, made.withdrawn, next.message
+        found.cosine, found.share, quoted, '', next.message
     FROM found_episode found JOIN episode ON episode.id = found.id
     LEFT JOIN LATERAL (
         SELECT json_build_array(one.id, one.text, extract(epoch FROM one.said_at)::float8, one.quoted) AS message
@@ -126,12 +136,17 @@ _EPISODES: Final = f"""
         WHERE one.conversation = episode.conversation AND one.id > episode.id AND one.role = 'user' AND {{visible_one}}
         ORDER BY one.id LIMIT 1
     ) next ON episode.role = 'user'
-    CROSS JOIN LATERAL (
-        SELECT array_agg(memory.text) FILTER (WHERE memory.status = 'active') AS told,
-            array_agg(memory.text) FILTER (WHERE memory.status IN ('superseded', 'invalid')) AS withdrawn
-        FROM memory_lineage line JOIN memory ON memory.id = line.memory_id
-        WHERE line.kind = 'episode' AND line.row = episode.id
-    ) made
+"""
+_PROFILE: Final = f"""
+    SELECT 'profile', memory.id, text, {{confidence}}, extract(epoch FROM said_at)::float8, agent, '', channel,
+        category, is_disputed, NULL::float8, 0::float8, ARRAY[]::int[], slot, NULL::json
+    FROM memory WHERE memory.agent = %(agent)s AND memory.person = %(person)s AND is_personal AND {{visible}}
+    ORDER BY memory.id DESC LIMIT {PROFILE_MAX}
+"""
+_RECENT: Final = f"""
+    SELECT 'recent', episode.id, text, {OWN_WORDS}::float8, extract(epoch FROM said_at)::float8, agent, role, role, '',
+        false, NULL::float8, 0::float8, quoted, '', NULL::json
+    FROM episode WHERE role = 'user' AND {{visible}} ORDER BY said_at DESC LIMIT {RECENT_MAX}
 """
 
 
@@ -142,7 +157,7 @@ def _shown(word: str) -> str:
 # Facts about a concept that the query names, and those that have it as their parent.
 _FACTS: Final = f"""
     SELECT 'fact', edge_id, '', confidence, extract(epoch FROM said_at)::float8, agent, '', channel, '',
-        false, NULL::float8, matched.share, ARRAY[]::int[], '', ARRAY[]::text[], ARRAY[]::text[],
+        false, NULL::float8, matched.share, ARRAY[]::int[], '',
         json_build_array({_shown("concept")}, {_shown("parent")}, dimension.token, is_isa,
             concept.id, dimension.id, parent.id)
     FROM (
@@ -168,7 +183,7 @@ _NAMED: Final = """
     )
 """
 _ENDED: Final = f"""
-    SELECT 'ended', 0, '', 0, 0, '', '', '', '', false, NULL, 0, ARRAY[]::int[], '', ARRAY[]::text[], ARRAY[]::text[],
+    SELECT 'ended', 0, '', 0, 0, '', '', '', '', false, NULL, 0, ARRAY[]::int[], '',
         json_agg(json_build_array(token, parent, until))
     FROM (
         SELECT concept.token, parent.token AS parent, extract(epoch FROM max(gone.at))::float8 AS until
@@ -182,7 +197,7 @@ _ENDED: Final = f"""
 """
 _SIZES: Final = """
     SELECT 'size', {sizes}::bigint, '', 0::float8, 0::float8, '', '', '', '', false, NULL::float8, 0::float8,
-        ARRAY[]::int[], '', ARRAY[]::text[], ARRAY[]::text[], json_build_object({by_kind})
+        ARRAY[]::int[], '', json_build_object({by_kind})
 """
 
 
@@ -249,6 +264,7 @@ class Asked(NamedTuple):
     project: int | None
     is_unasked: bool
     has_conversation: bool
+    is_list: bool
     space: tuple[int, int] | None = None
     is_compared: bool = False
 
@@ -256,7 +272,10 @@ class Asked(NamedTuple):
     def of(cls, request: SearchRequest, space: VectorSpace | None = None, *, is_compared: bool = False) -> "Asked":
         embedder = None if space is None else (space.id, space.dimensions)
         has_conversation = request.conversation is not None
-        return cls(request.types, request.scope.project, request.is_unasked, has_conversation, embedder, is_compared)
+        is_list = bool(asks_for_list(request.query))
+        return cls(
+            request.types, request.scope.project, request.is_unasked, has_conversation, is_list, embedder, is_compared
+        )
 
 
 @lru_cache(STATEMENTS_MAX)
@@ -268,9 +287,13 @@ def write_statement(asked: Asked) -> str:
     by_kind = ", ".join(f"'{kind}', {size}" for kind, size in sizes.items())
     selects = [_SIZES.format(sizes=" + ".join(sizes.values()) or "0", by_kind=by_kind)]
     if "memory" in kinds:
-        selects.append(_MEMORIES.format(confidence=confidence()))
+        seen = visible("memory", asked)
+        selects.append(_MEMORIES.format(confidence=confidence(), visible=seen))
+        selects.append(_PROFILE.format(confidence=confidence(), visible=seen))
     if "episode" in kinds:
         selects += [_EPISODES.format(visible_one=visible("episode", asked, table="one")), _ENDED]
+        if asked.is_list:
+            selects.append(_RECENT.format(visible=visible("episode", asked)))
     if "fact" in KINDS[asked.types]:
         parts.append(_NAMED)
         selects.append(_FACTS)
@@ -323,12 +346,14 @@ def visible(kind: Kind, asked: Asked, *, table: str = "", is_indexed: bool = Tru
     column = f"{table or kind}."
     equals = "=" if is_indexed else "IS NOT DISTINCT FROM"  # for which no index is used
     spoken_by = f"{column}agent {equals} %(agent)s AND {column}person {equals} %(person)s"
-    project = "IS NULL" if asked.project is None else f"{equals} {asked.project:d}"
-    conditions = [f"{column}project_id {project}", f"{column}set_aside_at IS NULL"]
+    shared = f"{column}project_id IS NULL"
+    conditions = [shared if asked.project is None else f"({shared} OR {column}project_id {equals} {asked.project:d})"]
+    conditions.append(f"{column}set_aside_at IS NULL")
     if kind == "episode":
         conditions += [spoken_by, f"{column}hidden_by_id IS NULL"]
         if asked.is_unasked:
-            conditions.append(f"{column}role = 'user'")
+            # Not what this very prompt says: it may be stored before the search ends.
+            conditions += [f"{column}role = 'user'", f"{column}said_at < to_timestamp(%(asked_at)s)"]
     else:
         conditions += [
             f"(NOT {column}is_personal OR {spoken_by})",
@@ -336,7 +361,10 @@ def visible(kind: Kind, asked: Asked, *, table: str = "", is_indexed: bool = Tru
             f"{confidence(table or kind)} {'>' if asked.is_unasked else '>='} %(least_confidence)s",
         ]
         if asked.is_unasked:
-            conditions.append(f"{column}channel NOT IN ('assistant', 'quoted')")
+            conditions += [
+                f"{column}channel NOT IN ('assistant', 'quoted')",
+                f"{column}created_at < to_timestamp(%(asked_at)s)",
+            ]
     if asked.has_conversation:
         conditions.append(f"{column}conversation IS DISTINCT FROM %(conversation)s")
     return " AND ".join(conditions)

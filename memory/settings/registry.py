@@ -127,11 +127,16 @@ class Tuning:
     recollection_max_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
         RECOLLECTING, 350, "Length of one block, in model tokens of four characters."
     )
+    recollection_max_profile_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
+        RECOLLECTING,
+        150,
+        "What a speaker has said of themselves and wants always, once in a conversation, in model tokens of four"
+        " characters; counted with the facts.",
+    )
     recollection_max_state_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
         RECOLLECTING,
         150,
-        "Project state in a conversation, in model tokens of four characters, before all else; a block may have as much"
-        " again of what its prompt names.",
+        "Project state that a prompt names, in one block, in model tokens of four characters, before all else.",
     )
     recollection_max_memory_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
         RECOLLECTING, 200, "Memories in one block, in model tokens of four characters; they come beside the facts."

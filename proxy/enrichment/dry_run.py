@@ -17,7 +17,7 @@ from memory.learning.extraction import NewMessage, extract_statements
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
 from memory.recall.recollect import Recollection
-from memory.search.results import Found
+from memory.search.ranking import ForPrompt
 from memory.search.searcher import Searcher
 from memory.semantic.domain.scope import Scope
 from proxy.auth import Caller
@@ -125,7 +125,7 @@ class _UncountedFinder:
 
     async def find_related(
         self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
-    ) -> list[Found] | None:
+    ) -> ForPrompt | None:
         find = self.searcher.find_related
         return await find(scope, texts, conversation, deadline_ms=deadline_ms, is_counted=False)
 

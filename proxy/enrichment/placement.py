@@ -8,7 +8,7 @@ from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import NOTHING, Block, join_blocks
 from memory.domain.types import TripleIds
 from memory.recall.mentions import Mentions
-from memory.recall.notes import GIVEN
+from memory.recall.notes import GIVEN, NOTHING_BESIDE, Beside
 from memory.recall.questions import Asking
 from memory.recall.recollect import Recollection, recollect, still_holds
 from memory.recall.states import ProjectPrompt
@@ -33,6 +33,7 @@ class Wanted:
     is_short: bool = False
     found: tuple[ShownNote, ...] = ()
     facts: tuple[TripleIds, ...] = ()
+    beside: Beside = NOTHING_BESIDE
 
 
 @dataclass(slots=True)
@@ -101,9 +102,10 @@ class BlockPlacer:
         model, asking = thread.prompt.model, _asking(conversation, why_not_ask)
         found = _gather_notes(conversation, wanted, standing.lost)
         facts = wanted.facts if wanted is not None else ()
+        beside = wanted.beside if wanted is not None else NOTHING_BESIDE
         recollection = recollect(
             self._cache, mentions, now, shown,
-            model=model, asking=asking, found=found, linked=facts, within=within, speaker=thread.holder,
+            model=model, asking=asking, found=found, beside=beside, linked=facts, within=within, speaker=thread.holder,
         )  # fmt: skip
         block, changed = recollection.block, dict.fromkeys(standing.removed, NOTHING)
         begins = conversation is None or standing.is_stale
@@ -178,9 +180,10 @@ class BlockPlacer:
         model, asking = thread.prompt.model, _asking(conversation, why_not_ask)
         found = _gather_notes(conversation, wanted, before.notes)
         facts = wanted.facts if wanted is not None else ()
+        beside = wanted.beside if wanted is not None else NOTHING_BESIDE
         recollection = recollect(
             self._cache, mentions, now,
-            model=model, stood=before.facts, asking=asking, found=found, linked=facts, within=within,
+            model=model, stood=before.facts, asking=asking, found=found, beside=beside, linked=facts, within=within,
             speaker=thread.holder,
         )  # fmt: skip
         text, last = recollection.block.text, len(thread.prompt.parts) - 1

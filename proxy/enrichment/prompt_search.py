@@ -9,18 +9,17 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Final, Protocol
-
-from django.utils import timezone
 
 from memory.cache.state import Cache
 from memory.domain.authorship.parts import own_words
+from memory.domain.claims.wording import denies, tells_other_value
 from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, says_something, show_note
-from memory.domain.timing import is_dated
 from memory.domain.types import Message, TripleIds
 from memory.learning.reader import unwrap_readable
 from memory.recall.mentions import MaybeReading
+from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
+from memory.search.ranking import ForPrompt
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
 from memory.semantic.domain.episodes import SHORT_MAX
@@ -41,8 +40,11 @@ CONTINUED_S: Final = 600.0
 SEARCHED_MAX: Final = 50_000  # searched messages that are remembered
 WAITING_MAX: Final = 64  # searches for next turns, one at a time
 COMPARED_MAX: Final = 400_000  # characters of a prompt that are checked for the words of notes
+CORRECTIONS_MAX: Final = 20  # short messages of users, the last ones, that are checked for another value of a note
+CORRECTION_MAX: Final = 600  # characters: a longer one states more than one thing
 
 STANDS: Final = "stands in this prompt"
+CORRECTED: Final = "this prompt says otherwise"
 FOUND, LATE, FAILED = "found", "no answer in time", "failed"
 NOTHING_FOUND, NOTHING_ASKED, RESENT = "nothing found", "nothing to search for", "searched before"
 SWITCHED_OFF, NOT_IN_SHARE = "off in the settings (recall_current)", "off for this conversation (recall_share)"
@@ -51,7 +53,7 @@ SWITCHED_OFF, NOT_IN_SHARE = "off in the settings (recall_current)", "off for th
 class RelatedFinder(Protocol):
     async def find_related(
         self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
-    ) -> list[Found] | None:
+    ) -> ForPrompt | None:
         """Return None if there is no result in time."""
 
 
@@ -72,8 +74,9 @@ class Lookup:
     started: float = 0.0
     deadline_ms: int = 0
     ms: float | None = None
-    task: asyncio.Task[list[Found] | None] | None = None
+    task: asyncio.Task[ForPrompt | None] | None = None
     found: list[ShownNote] = field(default_factory=list)
+    beside: Beside = NOTHING_BESIDE
     facts: tuple[TripleIds, ...] = ()
     reasons: dict[NoteKey, str] = field(default_factory=dict)
     thread: bytes = b""  # the key of its conversation among the blocks
@@ -153,11 +156,11 @@ class PromptSearch:
         if says_something(own):
             context = find_own_words(lookup.text_before) if len(own) < SHORT_MAX else ""
             lookup.texts = (context, own) if context else (own,)
-        if not lookup.texts:
-            lookup.outcome = NOTHING_ASKED
-        elif tuning.recall_current == "off":
+        if tuning.recall_current == "off":
             lookup.outcome = SWITCHED_OFF
-        else:
+        elif not (lookup.texts or is_opening):
+            lookup.outcome = NOTHING_ASKED
+        else:  # without a text, for the profile
             lookup.deadline_ms = self._deadline_ms or tuning.recall_deadline_ms
             search = self._searcher.find_related(scope, lookup.texts, shown, deadline_ms=lookup.deadline_ms)
             lookup.task = asyncio.ensure_future(search)
@@ -174,12 +177,19 @@ class PromptSearch:
             related = await self._await(lookup, lookup.task)
             if lookup.outcome != FOUND:
                 self._searched[lookup.asked] = lookup.started - RESENT_S + NOT_FOUND_S
-            if related is not None and lookup.outcome == FOUND:
-                lookup.found = show(related, lookup.texts, lookup.scope)
-                lookup.facts = tuple(each.fact for each in related if each.fact is not None)
+            if related is not None:
+                lookup.found = show(related.lines, lookup.texts, lookup.scope)
+                lookup.facts = tuple(each.fact for each in related.lines if each.fact is not None)
+                profile = show(related.profile, (), lookup.scope)
+                changes = show(related.changes, lookup.texts, lookup.scope)
                 found = await self._compare(lookup, messages, turn)
+                stated = await self._find_stated([*profile, *changes], messages, turn)
+                categories = [each.category for each in related.profile]
+                lookup.beside = Beside(
+                    list(zip(profile, categories, strict=True)), changes, frozenset(stated), related.is_list
+                )
         is_short = len(lookup.said) < SHORT_MAX
-        return Wanted(lookup.message, lookup.before, is_short, tuple(found), lookup.facts)
+        return Wanted(lookup.message, lookup.before, is_short, tuple(found), lookup.facts, lookup.beside)
 
     def search_on(self, lookup: Lookup | None) -> None:
         """Start a search for the next turn, while the model answers this one."""
@@ -193,7 +203,7 @@ class PromptSearch:
 
     # --- the search ---
 
-    async def _await(self, lookup: Lookup, task: asyncio.Task[list[Found] | None]) -> list[Found] | None:
+    async def _await(self, lookup: Lookup, task: asyncio.Task[ForPrompt | None]) -> ForPrompt | None:
         left = lookup.deadline_ms / 1000 - (time.perf_counter() - lookup.started)
         await asyncio.wait({task}, timeout=max(left, 0))
         lookup.ms = round((time.perf_counter() - lookup.started) * 1000, 3)
@@ -210,21 +220,31 @@ class PromptSearch:
         if related is None:
             lookup.outcome = LATE
         else:
-            lookup.outcome = FOUND if related else NOTHING_FOUND
+            lookup.outcome = FOUND if related.lines else NOTHING_FOUND
         return related
 
     async def _compare(self, lookup: Lookup, messages: Sequence[Message], turn: Turn) -> list[ShownNote]:
-        """Leave out the notes whose words are already in the prompt."""
-        left, room = lookup.found, COMPARED_MAX
-        for message in reversed(messages) if left else ():
-            if (room := room - len(message.text)) < 0 or not left:
+        """Leave out the notes whose words are already in the prompt, or whose slot a user gives another value there."""
+        lookup.reasons |= dict.fromkeys(await self._find_stated(lookup.found, messages, turn), STANDS)
+        left = [note for note in lookup.found if note.key not in lookup.reasons]
+        said = [message.text for message in messages if message.role == "user" and len(message.text) <= CORRECTION_MAX]
+        for text in said[-CORRECTIONS_MAX:] if left else ():
+            corrected = (note for note in left if tells_other_value(note.text, text) or denies(text, note.text))
+            lookup.reasons |= {note.key: CORRECTED for note in corrected}
+            await turn.step()
+        return [note for note in left if note.key not in lookup.reasons]
+
+    async def _find_stated(self, notes: Sequence[ShownNote], messages: Sequence[Message], turn: Turn) -> set[NoteKey]:
+        """Return the keys of the notes whose words are in the prompt already."""
+        left, found, room = list(notes), set[NoteKey](), COMPARED_MAX
+        for message in reversed(messages):
+            if not left or (room := room - len(message.text)) < 0:
                 break
             text = message.text.casefold()
-            for note in [note for note in left if note.text.strip(f"{CUT} ").casefold() in text]:
-                lookup.reasons[note.key] = STANDS
-            left = [note for note in left if note.key not in lookup.reasons]
+            found |= {note.key for note in left if note.text.strip(f"{CUT} ").casefold() in text}
+            left = [note for note in left if note.key not in found]
             await turn.step()
-        return left
+        return found
 
     async def _search_on(self, lookup: Lookup) -> None:
         assert self._searcher is not None
@@ -244,7 +264,7 @@ class PromptSearch:
             return
         if related is None:
             return
-        notes = tuple(show(related, texts, lookup.scope))
+        notes = tuple(show(related.lines, texts, lookup.scope))
         self._conversations.keep_notes(lookup.thread, after(lookup.message), notes, time.time())
 
     # --- whose message it is ---
@@ -307,7 +327,7 @@ def show(related: Sequence[Found], texts: Sequence[str], scope: Scope) -> list[S
             each.kind,
             each.id,
             each.text,
-            said_at=time_of(each),
+            said_at=write_time(each.said_at),
             is_disputed=each.is_disputed,
             owner=scope.number_owner(each.category) if each.kind == "memory" else 0,
             wanted=words,
@@ -316,9 +336,3 @@ def show(related: Sequence[Found], texts: Sequence[str], scope: Scope) -> list[S
         if each.kind != "fact"
     )
     return [note for note in shown if note is not None]
-
-
-def time_of(found: Found) -> str:
-    if not is_dated(found.said_at):
-        return ""
-    return f"{datetime.fromtimestamp(found.said_at, timezone.get_default_timezone()):%Y-%m-%dT%H:%M:%S}"

@@ -40,6 +40,7 @@ Row = dict[str, Any]
 AT_ONCE: Final = 6  # prompts
 NAME_ZIPF_MAX: Final = 3.0  # a rarer word is a name, which two rows must not share
 WORD: Final = re.compile(r"[\w.-]*\w")
+KEY: Final = re.compile(r"[a-z]+_[a-z_]+")  # of JSON
 ANSWER: Final = "X-Test-Answer"
 CALL: Final = "X-Test-Call"
 BLOCK: Final = re.compile(r"<recollection>.*?</recollection>", re.DOTALL)
@@ -52,9 +53,14 @@ WAITING: Final = """
 """
 # What rows teach all agents; the rest belongs to each row's own agent.
 SHARED: Final = (
-    "DELETE FROM conflict_member", "DELETE FROM conflict", "DELETE FROM resolution_queue",
-    "DELETE FROM edge_candidate", "DELETE FROM alias", "DELETE FROM urd WHERE id <> parent_id",
-)  # fmt: skip
+    "SET session_replication_role = replica; DELETE FROM edge_history",  # append-only otherwise
+    *(
+        f"DELETE FROM {table}"
+        for table in ("resolution_queue", "conflict_member", "conflict", "edge_candidate", "alias", "decided_triple")
+    ),
+    "DELETE FROM memory",
+    "DELETE FROM urd WHERE id <> parent_id",
+)
 
 
 class Model:
@@ -169,7 +175,9 @@ class Player:
         if "memories" in step:
             items = self._get(played, "/memory", {"status": "active"}, step).json()["items"]
             texts = sorted(item["text"] for item in items if item["agent"].partition("@")[0] == played.agent)
-            played.check(texts == sorted(step["memories"]), number, f"memories {texts}")
+            due = [[each] if isinstance(each, str) else each for each in step["memories"]]
+            is_met = len(texts) == len(due) and all(any(text in each for text in texts) for each in due)
+            played.check(is_met, number, f"memories {texts}")
         for concept, parents in step.get("facts", {}).items():
             items = self._get(played, f"/facts/{concept}", {}, step)
             held = [item["parent"] for item in items.json()["items"]] if items.status_code == 200 else []
@@ -215,7 +223,7 @@ class Player:
             played.check(part.encode() in sent, number, f"{part!r} is not in what upstream got")
         if "loop" in step:
             taken = answer.headers.get("X-Festinger-Loop", "none")
-            played.check(taken == step["loop"], number, f"loop step {taken}")
+            played.check(taken in step["loop"] or taken == step["loop"], number, f"loop step {taken}")
 
     def _age(self, played: Played, hours: float) -> None:
         back = f"interval '{float(hours)} hours'"
@@ -263,5 +271,7 @@ def waves(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def find_names(row: Row) -> set[str]:
-    words = {word.casefold() for word in WORD.findall(json.dumps(row["steps"], ensure_ascii=False))}
-    return {word for word in words if zipf_frequency(word, "en") < NAME_ZIPF_MAX}
+    texts = (step[kind] for step in row["steps"] for kind in ("say", "ask", "raw_body") if kind in step)
+    bodies = (json.dumps(step["body"], ensure_ascii=False) for step in row["steps"] if "body" in step)
+    words = {word.casefold() for text in (*texts, *bodies) for word in WORD.findall(text)}
+    return {word for word in words if zipf_frequency(word, "en") < NAME_ZIPF_MAX and not KEY.fullmatch(word)}

@@ -25,4 +25,5 @@ def player() -> Iterator[Player]:
             hashlib.sha256(OPERATOR.encode()).hexdigest(),
         )
         whole.run(UNBOUNDED)
+        whole.run("UPDATE config SET value = '100' WHERE key = 'recall_share'")
         yield Player(whole, model, OPERATOR)

@@ -1,7 +1,9 @@
 """Recollection on injected caches: the source's tests A and B, and the rules of who is recalled and asked about."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from benchmarks.misuse import GNOMMOWEB, TAUGHT, flood
 from memory.cache.state import Cache
 from memory.domain.mute_patterns import compile_patterns
 from memory.domain.recall.notes import ShownNote
-from memory.domain.recall.rendering import Block, ShownFact
+from memory.domain.recall.rendering import NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
 from memory.domain.steps import finish
@@ -21,6 +23,7 @@ from memory.learning.heard import HeardMessage
 from memory.learning.reader import Allowance, Reader
 from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
+from memory.recall.notes import Beside
 from memory.recall.questions import Asking
 from memory.recall.recollect import Recollection, recollect, still_holds
 from memory.settings.registry import Tuning
@@ -668,46 +671,85 @@ def test_a_concept_of_which_nothing_is_known_is_asked_about_by_its_own_name() ->
     assert recall(cache, "Restart kv. kv is a repo").block.questions == ()
 
 
+def test_no_episode_is_given_that_says_no_more_than_the_facts() -> None:
+    cache = printer_cache()
+    said = [ShownNote("episode", 1, "Skadi is a printer."), ShownNote("episode", 2, "Skadi is a plotter.")]
+
+    recalled = recall_notes(cache, "What is skadi?", said)
+
+    assert recalled.notes == {("episode", 1): "the facts say so already", ("episode", 2): "given"}
+
+
+def printer_cache() -> Cache:
+    """Skadi is a printer: that was said on 1 March 2026."""
+    rows = {"skadi": SoasRow(5, encounter_count=50, saliency=0.9), "printer": SoasRow(6), "type": SoasRow(2)}
+    return cache_of(rows, [EdgeRow(5, 6, 2, True, said_at=datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp())])
+
+
+def recall_notes(
+    cache: Cache, prompt: str, found: Sequence[ShownNote] = (), *, shown: Block = NOTHING, **beside: Any
+) -> Recollection:
+    reading = Reader(cache).read(Message("user", prompt))
+    return recollect(cache, Mentions.of([reading]), NOW, shown, found=found, beside=Beside(**beside))
+
+
+SOLD = ShownNote("episode", 8, "We sold skadi last week.", "2026-03-04T10:00:00.000000")
+
+
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("change", "is_given"),
     [
-        ("Skadi is a printer.", "the facts say so already"),
-        ("Skadi is a printer with two trays.", "given"),
-        ("Skadi is a plotter.", "the facts say otherwise"),
-        ("Actually skadi is now a printer. It is loud.", "given"),
-        ("Skadi is a plotter, and lunch is at noon.", "the facts say otherwise"),
-        ("I think skadi is a plotter.", "given"),
-        ("Skadi is no longer a printer.", "the facts say otherwise"),
-        ("Skadi is no longer a plotter.", "given"),
-        ("Lunch is at noon.", "given"),
+        (SOLD, True),
+        (SOLD._replace(text="The printer died."), True),  # it names the value
+        (SOLD._replace(text="I sold my bike."), False),
+        (SOLD._replace(said_at="2026-02-28T10:00:00.000000"), False),  # earlier than the fact
     ],
 )
-def test_no_episode_is_given_that_the_facts_contradict_or_repeat(said: str, why: str) -> None:
-    rows = {"skadi": SoasRow(5, encounter_count=50, saliency=0.9), "printer": SoasRow(6), "plotter": SoasRow(7)}
-    cache = cache_of({**rows, "type": SoasRow(2)}, [EdgeRow(5, 6, 2, True)])
-    reading = Reader(cache).read(Message("user", "What is skadi?"))
+def test_a_fact_is_followed_by_the_newest_message_that_says_that_it_has_changed(
+    change: ShownNote, is_given: bool
+) -> None:
+    block = recall_notes(printer_cache(), "What is skadi?", changes=[change]).block
 
-    recalled = recollect(cache, Mentions.of([reading]), NOW, found=[ShownNote("episode", 1, said, "2026-03-04")])
-
-    assert "skadi: [type] printer" in recalled.block.text
-    assert (said in recalled.block.text) is (why == "given")
-    assert recalled.notes == {("episode", 1): why}
+    assert "skadi: [type] printer" in block.text
+    assert (change.text in block.text) is is_given
 
 
-def test_what_something_is_may_be_contradicted_from_another_dimension() -> None:
-    cache = cache_of(
-        {
-            "skadi": SoasRow(5, encounter_count=50, saliency=0.9),
-            "type": SoasRow(2),
-            "office": SoasRow(3),
-            "relay": SoasRow(6),
-        },
-        [EdgeRow(5, 6, 3, True)],
-    )
-    reading = Reader(cache).read(Message("user", "What is skadi?"))
-    said = ShownNote("episode", 1, "Skadi is a queue.", "2026-03-04")
+def test_a_line_comes_with_its_change_or_not_at_all() -> None:
+    cache = cache_of({})
+    line = ShownNote("episode", 1, "We use Fastify for the API.", "2026-03-01T10:00:00.000000")
+    change = ShownNote("episode", 2, "We switched from Fastify to Hono.", "2026-03-04T10:00:00.000000")
 
-    assert said.text not in recollect(cache, Mentions.of([reading]), NOW, found=[said]).block.text
+    assert recall_notes(cache, "Add a route.", [line], changes=[change]).block.notes == (line, change)
+    cache.tuning = replace(cache.tuning, recollection_max_episode_tokens=20)
+    assert recall_notes(cache, "Add a route.", [line], changes=[change]).block.notes == ()
+    assert recall_notes(cache, "Add a route.", [line]).block.notes == (line,)
+
+
+def test_a_change_that_the_prompt_shows_is_not_added() -> None:
+    recalled = recall_notes(printer_cache(), "What is skadi?", changes=[SOLD], stated=frozenset([SOLD.key]))
+
+    assert recalled.block.notes == ()
+
+
+PROFILE = [
+    (ShownNote("memory", 3, "I am allergic to nuts.", "2026-03-03T10:00:00.000000"), "identity"),
+    (ShownNote("memory", 2, "Always answer in German.", "2026-03-02T10:00:00.000000"), "preference"),
+    (ShownNote("memory", 1, "I am a pilot.", "2026-03-01T10:00:00.000000"), "identity"),
+]
+
+
+def test_a_profile_opens_a_conversation_once_instructions_first() -> None:
+    first = recall_notes(cache_of({}), "Hello.", profile=PROFILE).block
+
+    assert [note.id for note in first.notes] == [2, 1, 3]
+    assert recall_notes(cache_of({}), "Hello again.", shown=first, profile=PROFILE).block == NOTHING
+
+
+def test_a_profile_that_is_too_long_loses_its_oldest_lines() -> None:
+    cache = cache_of({})
+    cache.tuning = replace(cache.tuning, recollection_max_profile_tokens=25)
+
+    assert [note.id for note in recall_notes(cache, "Hello.", profile=PROFILE).block.notes] == [2, 3]
 
 
 def test_an_episode_that_disputes_a_fact_is_given_beside_it() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memory.domain.recall.notes import NoteKey, NoteState
 from memory.domain.recall.project_state import show_state
 from memory.domain.recall.rendering import OPENING, render_block
+from memory.search.ranking import ForPrompt
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
 from memory.semantic.domain.scope import Scope
@@ -60,14 +61,14 @@ class Library:
 
     async def find_related(
         self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int
-    ) -> list[Found] | None:
+    ) -> ForPrompt | None:
         self.asked.append((scope, tuple(texts), deadline_ms))
         self.left_out.append(conversation)
         if self.fails:
             raise ConnectionError("gone")
         await asyncio.sleep(self.takes_s)
         words = {word.strip("?.,").lower() for text in texts for word in text.split() if len(word) > 4}
-        return [row for row in self.rows if any(word in row.text.lower() for word in words)]
+        return ForPrompt([row for row in self.rows if any(word in row.text.lower() for word in words)])
 
 
 class Chat:
@@ -219,11 +220,15 @@ def test_a_prompt_waits_no_longer_than_it_may_and_fails_for_no_search(
     assert chat.event["search"] == outcome
 
 
-def test_no_search_for_what_says_nothing(proxy: Enriching, library: Library) -> None:
+def test_what_says_nothing_is_searched_for_only_for_the_profile_that_opens_a_chat(
+    proxy: Enriching, library: Library
+) -> None:
     chat = Chat(proxy)
     chat.says("Who is it?")
+    chat.says("And who is that?")
 
-    assert (library.asked, chat.event["search"]) == ([], NOTHING_ASKED)
+    assert [texts for _, texts, _ in library.asked] == [()]
+    assert chat.event["search"] == NOTHING_ASKED
 
 
 def test_no_search_for_helper_prompts_and_where_recall_is_off(proxy: Enriching, library: Library) -> None:

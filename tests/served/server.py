@@ -113,8 +113,7 @@ class Served:
                     return self
             except httpx.TransportError:
                 time.sleep(0.05)
-        self.stop()
-        raise AssertionError("the server did not become ready")
+        raise AssertionError(f"the server did not become ready\n{self.stop()[-3000:]}")
 
     def teach(self, fact: str) -> Any:
         return self.client.post("/iknowthat", json={"fact": fact})

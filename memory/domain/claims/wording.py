@@ -19,6 +19,7 @@ TEXTS_KEPT: Final = 8_192  # each line of a block is compared with each other, a
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+")
 _NAMED: Final = re.compile(NAMED)
 _WORD: Final = re.compile(r"\w+(?:[-'’.:/@]\w+)*")
+_OPENING: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+", re.IGNORECASE)
 # The former value in a sentence that says the current one: `is no longer in Oslo, but in Bergen`, `from Oslo to
 # Bergen`.
 _BEFORE: Final = re.compile(r"\b(?:no longer|not) [^,.;]{1,60}?,? but |,? (?:instead of|rather than|not) [^,.;]{1,60}$")
@@ -40,6 +41,7 @@ def claim_same(one: str, other: str) -> bool:
 def tells_other_value(older: str, newer: str) -> bool:
     """True if two texts name two values of one slot that exclude each other: by their claims, or in the same words but
     for two names, days or amounts of one unit."""
+    older, newer = (_OPENING.sub("", text, count=1) for text in (older, newer))
     first, second = (
         {claim.slot: claim.value for claim in read_claims(text) if claim.is_named and not claim.is_denied}
         for text in (older, newer)
@@ -50,6 +52,14 @@ def tells_other_value(older: str, newer: str) -> bool:
         _is_named(value) and _is_named(other) and exclude_each_other(value, other)
         for value, other in _find_values(older, newer)
     )
+
+
+def denies(newer: str, older: str) -> bool:
+    """True if the newer text takes back what the older one claims of a slot."""
+    newer, older = (_OPENING.sub("", text, count=1) for text in (newer, older))
+    claimed = {claim.slot: claim.value for claim in read_claims(older) if not claim.is_denied}
+    denied = (claim for claim in read_claims(newer) if claim.is_denied)
+    return any(same_value(claim.value, claimed.get(claim.slot, "")) for claim in denied)
 
 
 def _is_named(value: str) -> bool:

@@ -27,7 +27,8 @@ class NoteKey(NamedTuple):
 
 class ShownNote(NamedTuple):
     """A memory or an episode as it was shown. ``text``: the line after its opening mark; ``said_at``: in ISO 8601, of
-    which the day is shown, empty if unknown; ``owner``: a number for the owners of the memory, 0 if unknown."""
+    which the day is shown, empty if unknown; ``owner``: a number for the owners of the memory, 0 if unknown;
+    ``is_profile``: it was shown whatever the prompt said."""
 
     kind: NoteKind
     id: int
@@ -35,6 +36,7 @@ class ShownNote(NamedTuple):
     said_at: str = ""
     is_disputed: bool = False
     owner: int = 0
+    is_profile: bool = False
 
     @property
     def key(self) -> NoteKey:
@@ -149,6 +151,7 @@ def _make_plain(lines: str) -> str:
 
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’_.@+-][^\W_]+)*")
+_CAPITALISED: Final = re.compile(r"(?:(?<=[\w,;:)]\s)|(?<=\w\W))(?!I\b)(?:[A-Z]|\w*\d)\w*")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…])\s+")
 # Shorter words say nothing, unless they have a digit: `of`, but not `17`.
 _WORD_MIN: Final = 3
@@ -180,6 +183,11 @@ def find_content_words(text: str) -> set[str]:
     words = set(map(_CONTENTS.__getitem__, _WORD.findall(text.casefold())))
     words.discard("")
     return words
+
+
+def list_capitalised(text: str) -> set[str]:
+    """Return in lower case the words that are written as names: capitalised inside a sentence, or with a digit."""
+    return {word.casefold() for word in _CAPITALISED.findall(text)}
 
 
 def says_something(text: str) -> bool:

@@ -130,9 +130,9 @@ def _as_slot(fact: ShownFact) -> str:
 
 @lru_cache(maxsize=SENTENCES_KEPT)  # the same facts are shown in prompt after prompt
 def _as_sentence(fact: ShownFact) -> str:
-    """Render ``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed)``."""
+    """Render ``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed).``"""
     told = tell_fact(fact.subject, " or ".join(fact.values), fact.dimension, is_isa=bool(fact.is_isa))
-    return f"{told}{DISPUTED if fact.is_disputed else '.'}"
+    return f"{told}{DISPUTED if fact.is_disputed else ''}."
 
 
 def render_questions(concepts: Sequence[str]) -> str:

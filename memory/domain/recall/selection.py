@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import Final, Literal, NamedTuple
 
 from memory.domain.channels import Channel, channel_of
-from memory.domain.recall.notes import ShownNote, render_notes
+from memory.domain.recall.notes import ShownNote, render_note, render_notes
 from memory.domain.recall.project_state import ShownState, render_state
 from memory.domain.recall.rendering import (
     Block,
@@ -52,14 +52,20 @@ class Selection:
     asked: list[SalientConcept] = field(default_factory=list)
     reasons: dict[str, SelectionReason] = field(default_factory=dict)
 
-    def block(self, notes: Sequence[ShownNote] = (), states: Sequence[ShownState] = ()) -> Block:
-        """Make the block, with the states first and the notes after the facts; empty if there is nothing of these."""
+    def block(
+        self,
+        notes: Sequence[ShownNote] = (),
+        states: Sequence[ShownState] = (),
+        profile: Sequence[ShownNote] = (),
+    ) -> Block:
+        """Make the block, with the states first, the profile after the facts, then the notes; empty if there is nothing
+        of these."""
         questions = tuple(candidate.token for candidate in self.asked)
         # Questions first: a small model picks up what it reads last, and would answer with the question.
         written = [candidate.written or candidate.token for candidate in self.asked]
         asking = [render_questions(written)] if questions else []
-        lines = [*map(render_state, states), *asking, *self.lines, *render_notes(notes)]
-        return Block(render_block(lines), tuple(self.facts), questions, tuple(notes), tuple(states))
+        lines = [*map(render_state, states), *asking, *self.lines, *map(render_note, profile), *render_notes(notes)]
+        return Block(render_block(lines), tuple(self.facts), questions, (*profile, *notes), tuple(states))
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
     if style == "compact":
         assert facts_in(text) == {(fact.concept, fact.dimension): (fact.parent, disputed) for fact in block.facts}
     else:
-        end = " (disputed)" if disputed else "."
+        end = " (disputed)." if disputed else "."
         told = [f"{fact.concept} is in {fact.parent} ({fact.dimension}){end}" for fact in block.facts]
         assert "\n".join(selection.lines).splitlines() == told
     assert list(block.questions) == re.findall(r"^\? (\S+): no recollection", text, re.MULTILINE)
@@ -104,7 +104,7 @@ def assert_in_alphabet(text: str, vocabulary: set[str]) -> None:
     in_other_quotes = render_questions(["'\0"]).replace("'\0", "\0")
     asked = "\n".join([render_questions(["\0"]), render_questions(["\0", "\0"]), in_other_quotes])
     fixed = {part.strip() for line in asked.splitlines() for part in line.split("\0")} - {""}
-    for part in sorted(fixed | {OPENING, CLOSING, CONFLICT, DISPUTED}, key=len, reverse=True):
+    for part in sorted(fixed | {OPENING, CLOSING, CONFLICT, DISPUTED, f"{DISPUTED}."}, key=len, reverse=True):
         text = text.replace(part, " ")
     text = re.sub(r" is in (\S+) \((d\d+)\)\.?", r" \1 \2", text)
     for word in re.split(r"[\s:\[\]?]+", text):
@@ -211,10 +211,10 @@ def test_as_many_facts_fit_as_are_printed_within_the_length(
             "sentences",
             [
                 "gnommoweb uses redis, nginx.",
-                "gnommoweb uses postgres (disputed)",
+                "gnommoweb uses postgres (disputed).",
                 "gnommoweb is a core (role).",
                 "gnommoweb is in ramanujan.",
-                "gnommoweb is a service or app or repo (disputed)",
+                "gnommoweb is a service or app or repo (disputed).",
             ],
         ),
     ],

@@ -61,7 +61,7 @@ async def searching(dsn: str) -> AsyncIterator[Searcher]:
 async def find(searcher: Searcher, scope: Scope = ANN) -> list[str]:
     found = await searcher.find_related(scope, [QUESTION], digest_of("now", 16), deadline_ms=2_000)
     assert found is not None
-    return [each.text for each in found]
+    return [each.text for each in found.lines]
 
 
 async def hold(searcher: Searcher, scope: Scope, ids: list[int]) -> None:

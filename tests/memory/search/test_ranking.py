@@ -1,19 +1,23 @@
 """Which of the texts that were found are given."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.recall.retelling import Ended
 from memory.domain.types import TripleIds
 from memory.search.ranking import (
+    ASKED_FOR,
     LINES_MAX,
     WEAK,
     Candidate,
     Results,
+    asks_for_list,
     asks_only,
     choose_asked,
-    choose_unasked,
-    drop_sentences,
+    choose_for_prompt,
+    copy_key,
+    drop_ended,
     least_likeness,
 )
 from memory.search.results import Found
@@ -24,9 +28,13 @@ LEAST = least_likeness(NOISE, 100)
 
 
 def candidate(key: int, cosine: float | None, *, text: str = "", share: float = 0.0, **more: object) -> Candidate:
-    found = Found("episode", key, text or f"Text number {key}.", 0.8, 1.0, "ann", "user", "user", "")
+    found = Found("episode", key, text or f"Text kiox-{key} is here.", 0.8, 1.0, "ann", "user", "user", "")
     follower = more.pop("next", None)
     return Candidate(found._replace(**more), cosine, share, next=follower)
+
+
+def choose_unasked(found: Results, noise: Noise, query: str, now: float) -> list[Found]:
+    return list(choose_for_prompt(found, noise, query, now).lines)
 
 
 def results(*candidates: Candidate, texts: int = 100) -> Results:
@@ -86,13 +94,83 @@ def test_a_fact_is_given_for_itself_and_brings_no_text_along() -> None:
     assert ids(choose_unasked(results(fact, candidate(1, LEAST - 0.01)), NOISE, "?", 1.0)) == [5]
 
 
-def test_of_memories_of_one_slot_only_the_newest_is_given_unless_they_are_disputed() -> None:
-    for is_disputed, expected in ((False, [2]), (True, [1, 2])):
-        older, newer = (
-            candidate(key, cosine, kind="memory", category="preference", slot="workflow", is_disputed=is_disputed)
-            for key, cosine in ((1, LEAST + 0.2), (2, LEAST + 0.1))
-        )
-        assert ids(choose_unasked(results(older, newer), NOISE, "?", 1.0)) == expected
+def test_a_disputed_slot_is_given_whole_or_not_at_all() -> None:
+    one, other = (
+        candidate(key, cosine, kind="memory", category="project", slot="target", is_disputed=True)
+        for key, cosine in ((1, LEAST + 0.2), (2, LEAST + 0.1))
+    )
+
+    assert ids(choose_unasked(results(one, other), NOISE, "?", 1.0)) == [1, 2]
+    assert choose_unasked(results(one), NOISE, "?", 1.0) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_copy"),
+    [
+        ("I like green tea.", "i really like GREEN TEA 🍵!", True),
+        ("Remember that the vault is in Oslo.", "The vault is in Oslo.", True),
+        ("Ask ravenloch for log 0, please.", "Ask ravenloch for log 4, please.", True),
+        ("Heartbeat check at 2026-11-26T19:30:00Z.", "Heartbeat check at 2026-11-26T19:45:00Z.", True),
+        ("The backup of db1 is on tyr.", "The backup of db2 is on tyr.", False),
+        ("edge-1 never reboots.", "edge-1 reboots.", False),
+        ("We moved billing to Postgres 16.", "We moved billing to Postgres 17.", False),
+    ],
+)
+def test_near_copies_are_told_from_texts_about_other_names(one: str, other: str, *, is_copy: bool) -> None:
+    assert (copy_key(one) == copy_key(other)) is is_copy
+
+
+def test_of_near_copies_the_newest_is_given() -> None:
+    older = candidate(1, LEAST + 0.2, text="I like green tea.", said_at=10.0)
+    newer = candidate(2, LEAST + 0.1, text="I really like green tea!", said_at=20.0)
+
+    assert ids(choose_unasked(results(older, newer), NOISE, "?", 1.0)) == [2]
+
+
+def test_what_only_asks_orders_greets_or_thanks_is_not_given() -> None:
+    texts = ["Shorter please.", "Where is the runbook", "Please restart gnommoweb tonight.", "Thank you so much!"]
+    orders = [candidate(key, LEAST + 0.1, text=text) for key, text in enumerate(texts)]
+    told = candidate(9, LEAST + 0.1, text="Kvasir is our mail relay. Please list its files.")
+
+    found = choose_unasked(results(*orders, told), NOISE, "Is gnommoweb or kvasir a relay?", 1.0)
+
+    assert [each.text for each in found] == ["Kvasir is our mail relay."]
+
+
+def test_messages_of_change_come_beside_the_lines_the_newest_first() -> None:
+    said = [
+        candidate(1, 0.0, text="Kvasir runs on tyr.", said_at=1.0),
+        candidate(2, 0.0, text="We shut down kvasir.", said_at=2.0),
+        candidate(3, 0.0, text="I left Oslo.", said_at=3.0),
+    ]
+
+    assert ids(list(choose_for_prompt(results(*said), NOISE, "?", 1.0).changes)) == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("What do you know about me?", "me"),
+        ("who am I", "me"),
+        ("Tell me about myself.", "me"),
+        ("What did we talk about yesterday?", "talks"),
+        ("What do you know about Rust?", ""),
+        ("What is my job?", ""),
+    ],
+)
+def test_some_questions_are_answered_by_a_list(query: str, kind: str) -> None:
+    assert asks_for_list(query) == kind
+
+
+def test_a_list_has_the_memories_then_the_last_messages() -> None:
+    found = results()
+    found.profile = [candidate(1, None, text="I am a pilot.", kind="memory", category="identity").found]
+    found.recent = [candidate(key, None, text=text).found for key, text in ((3, "I have a cat."), (2, "What now?"))]
+
+    given = choose_for_prompt(found, NOISE, "What do you know about me?", 1.0)
+
+    assert (given.is_list, [each.text for each in given.lines]) == (True, ["I am a pilot.", "I have a cat."])
+    assert ids(choose_asked(found, NOISE, "What did we talk about?", 1.0, 5)) == [3, 2]
 
 
 def test_repetitions_and_the_query_itself_take_no_room() -> None:
@@ -104,29 +182,16 @@ def test_repetitions_and_the_query_itself_take_no_room() -> None:
 
 
 def test_what_is_only_weakly_alike_is_marked_for_those_who_ask() -> None:
-    found = choose_asked(results(candidate(1, LEAST + 0.1), candidate(2, LEAST - 0.01)), NOISE, "?", 1.0, 5)
+    found = choose_asked(results(candidate(1, LEAST + 0.1), candidate(2, LEAST * ASKED_FOR + 0.01)), NOISE, "?", 1.0, 5)
 
     assert [(each.id, each.is_weak) for each in found] == [(1, False), (2, True)]
 
 
-def test_sentences_that_hold_no_more_or_stand_in_a_memory_are_dropped() -> None:
-    text = "Heimdall is a Flask app. It runs well. I prefer rebase to merge commits."
+def test_sentences_that_state_a_superseded_fact_are_dropped() -> None:
     ended = [Ended("heimdall", "flask_app", 10.0)]
 
-    assert drop_sentences(text, 5.0, ["The user prefers rebase to merge commits."], (), ended) == "It runs well."
-    assert drop_sentences("One.\n\nTwo.", 5.0, (), (), ended) == "One.\n\nTwo."
-
-
-def test_what_a_memory_leaves_of_a_message_is_given_only_if_it_has_a_word_of_the_query() -> None:
-    memory = candidate(1, LEAST + 0.1, kind="memory", text="The fence is painted green.")
-    said = candidate(2, LEAST + 0.1, text="Ok. The fence is painted green.")
-    more = candidate(3, LEAST + 0.1, text="The shed is red. The fence is painted green.")
-    other = candidate(4, LEAST + 0.1, text="It is Monday. The fence is painted green.")
-    said.told = more.told = other.told = [memory.found.text]
-
-    found = choose_unasked(results(memory, said, more, other), NOISE, "Are fence and shed painted?", 1.0)
-
-    assert {each.text for each in found} == {"The fence is painted green.", "The shed is red."}
+    assert drop_ended("Heimdall is a Flask app. It runs well.", 5.0, ended) == "It runs well."
+    assert drop_ended("One.\n\nTwo.", 5.0, ended) == "One.\n\nTwo."
 
 
 def test_what_is_quoted_inline_stays_in_a_line_and_longer_quotations_do_not() -> None:

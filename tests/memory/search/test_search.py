@@ -13,7 +13,7 @@ from django.utils import timezone
 from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.metrics import total
-from memory.models import Config, Episode, Memory, MemoryLineage, Source
+from memory.models import Config, Source
 from memory.search.request import Kind, SearchRequest
 from memory.search.searcher import IN_FLIGHT_MAX, Searcher
 from memory.search.service import search
@@ -132,37 +132,6 @@ def test_a_prompt_gets_only_what_users_said_themselves() -> None:
     assert len(texts(ANN, "billing database")) == 3  # the memory and the answer say the same
 
 
-def derived(memory: Memory, episode: Episode) -> None:
-    MemoryLineage.objects.create(memory=memory, kind=MemoryLineage.Kind.EPISODE, row=episode.pk)
-
-
-@pytest.mark.django_db
-def test_a_prompt_gets_no_message_beside_the_memory_that_tells_all_of_it() -> None:
-    earlier = digest_of("earlier", 16)
-    derived(
-        remembered(PREFERENCE, category="preference", conversation=earlier),
-        said("I prefer rebase to merge commits, by the way."),
-    )
-    sister = "My sister prefers rebase to merge, she is allergic to nuts."
-    derived(
-        remembered("The user's sister prefers rebase to merge.", category="identity", conversation=earlier),
-        said(sister),
-    )
-
-    found = texts(ANN, "rebase or merge commits?", is_unasked=True)
-
-    assert sorted(found) == sorted([PREFERENCE, "The user's sister prefers rebase to merge.", sister])
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("status", ["superseded", "invalid"])
-def test_what_a_memory_said_that_holds_no_more_is_left_out(status: str) -> None:
-    episode = said("I prefer rebase to merge commits. The merge of the billing branch failed.")
-    derived(remembered(PREFERENCE, status=status, archived_at=timezone.now()), episode)
-
-    assert texts(ANN, "billing branch merge?", is_unasked=True) == ["The merge of the billing branch failed."]
-
-
 @pytest.mark.django_db
 def test_a_prompt_gets_no_message_whose_fact_was_taken_back_since() -> None:
     for each in (
@@ -232,7 +201,7 @@ def test_a_server_finds_what_other_conversations_hold(dsn: str) -> None:
         lambda searcher: searcher.find_related(ANN, ["our billing database?"], digest_of("now", 16), deadline_ms=500),
     )
 
-    assert sorted(each.text for each in related) == ["The billing database is called heron.", DATABASE]
+    assert sorted(each.text for each in related.lines) == ["The billing database is called heron.", DATABASE]
 
 
 def test_without_a_connection_a_search_is_skipped() -> None:

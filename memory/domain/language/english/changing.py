@@ -5,6 +5,12 @@ ENDED = r"no longer|any ?more|any longer|instead"
 MOVED = r"switched|moved|migrated|replaced|renamed"
 # True from then on, in place of what was true before.
 CHANGES = rf"\b(?:now|nowadays|these days|by now|switched|{ENDED})\b"
+# Whoever says one of these of something may have made an older statement about it untrue.
+DOUBTS = (
+    r"\b(?:now|no longer|any ?more|any longer|instead|moved|relocated|settled|switched|migrated|replaced|rewritten"
+    r"|renamed|retired|shut down|died|dead|quit|left|sold|turned|became|married|divorced|single|broke up|these days"
+    r"|changed to|actually|correction|until yesterday)\b|, not \w"
+)
 FROM_NOW_ON = (
     r"(?:from now on(?:wards?)?|as of (?:now|today)|from (?:today|this point|here) on(?:wards?)?"
     r"|starting (?:now|today)|going forward|in (?:the )?future)"

@@ -20,7 +20,8 @@ TASKS = IMPERATIVES - split_words("call use") | split_words(
     "recite recommend redo refactor refine regenerate remind reorder rephrase repeat reply reproduce research reserve "
     "respond retry return revert revise rewrite rollback schedule select share shorten simplify simulate sing sketch "
     "solve sort speak specify spell split squash step structure suggest supply swap tag take talk teach think trace "
-    "transcribe transform tweak type undo unpack visualise visualize wait walk warn work wrap"
+    "transcribe transform tweak type undo unpack visualise visualize wait walk warn work wrap ssh scp curl grep reboot "
+    "commit"
 )
 
 # Questions of a model that only ask what to do next, or are mere courtesy.
@@ -36,4 +37,44 @@ ASSENT = split_words(
     "yes yeah yep yup no nope nah ok okay sure fine good great thanks thank thx please right correct exactly true "
     "agreed done cool nice perfect go ahead do it that this maybe idk dunno both either neither whatever anything "
     "nothing none again"
+)
+
+# Words before a request that are none of it.
+OPENERS = split_words("please pls hey hi hello ok okay so now then and also well great good thanks cool alright") | {
+    "thank you",
+    "good morning",
+    "good evening",
+}
+# A sentence of nothing but these greets, thanks or agrees.
+COURTESIES = ASSENT | split_words(
+    "hi hello hey dear morning evening afternoon night day bye goodbye later welcome cheers there you so much very a "
+    "lot for your help all everyone team lol haha ha hm hmm oh ah wow awesome excellent wonderful brilliant got it "
+    "noted understood see i well works looks sounds"
+)
+# What follows a greeting or thanks that says nothing more: `Thanks a lot, that helped me.`
+COURTEOUS = (
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|night)|thanks|thank you|thx|cheers|welcome)[\s,!.]+"
+    r"(?:for|that|this|it|you|dear|so much|a (?:lot|million|bunch)|very much|everyone|everybody|all|again|team|from"
+    r"|there)\b"
+)
+# Words that make a statement stronger or weaker, and say nothing else.
+INTENSIFIERS = split_words("really very so absolutely quite totally truly definitely just too also as well")
+# Questions that a list answers; words only, in lower case.
+_EVERYTHING = r"(?:what|(?:please )?tell me what|all|everything) (?:do |else do )?(?:you |u )?"
+LISTS = {
+    "me": (
+        rf"who am i|(?:please )?tell me about (?:me|myself)|{_EVERYTHING}(?:know|remember|recall)(?: about me)?"
+        r"(?: so far| by now)?|(?:what are |list |show )?(?:all )?my preferences"
+        r"|do you (?:know|remember) (?:me|who i am)"
+    ),
+    "talks": (
+        r"what (?:did|have) we (?:talk|talked|speak|spoken|discuss|discussed|chat|chatted)(?: about)?"
+        r"(?: yesterday| last time| before| so far| recently| earlier| today| last week)?"
+    ),
+}
+# In a sentence this short, one of these makes it a request about the answer before: `Shorter please.`
+FRAGMENT_WORDS = 4
+FRAGMENTS = split_words(
+    "please pls again another next more continue shorter longer simpler simply better bigger smaller louder quieter "
+    "briefly anyway further once"
 )

@@ -1,0 +1,88 @@
+"""Tells the sentences of a message that say something from those that only ask, order, greet or thank."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from memory.domain.language.english import changing, requests
+from memory.domain.text.sentences import SentenceFinder, iter_passages
+
+TEXTS_KEPT: Final = 8_192  # the same texts are found for prompt after prompt
+
+_OPENER: Final = re.compile(
+    rf"(?:(?:{'|'.join(sorted(requests.OPENERS, key=len, reverse=True))})\b[\s,:;!.\u2013\u2014-]*)+"
+)
+_TAG: Final = re.compile(
+    r"[,.;\s\u2013\u2014-]+(?:k|ok|okay|right|yes|no|see|eh|huh|deal|agreed|(?:isn|doesn|aren)'t \w+)\?+\Z"
+)
+_QUESTION: Final = re.compile(
+    r"(?:who|whom|whose|where|why|how|which|what|when)(?:'s|'re|'d|'ll)?\b(?! (?:i|we|you|he|she|it|they)\b)"
+    r"|(?:is|are|am|was|were|do|does|did|can|could|would|will|shall|should|may|might|must|have|has|had|any)(?:n't)?"
+    r" (?:not )?(?:i|we|you|he|she|it|they|there|this|that|these|those|the|an?|any\w*|some\w*|my|our|your|his|her|their"
+    r"|all|every\w*|no|one)\b"
+)
+_TELLER: Final = re.compile(r"(?:i|we|my|our|he|she|they|it|the|there)\b[^,;:]*[,;:\u2013\u2014]")
+_POLITE: Final = re.compile(
+    r"(?:(?:can|could|would|will) you(?: please)?|i(?:'d| would) like you to|i (?:want|need) you to"
+    r"|you (?:can|may|should)|let(?:'s| us| me)|help me(?: to)?|go ahead and|feel free to|try to|just) "
+)
+_STANDING: Final = re.compile(
+    rf"\b(?:always|never|from now on|whenever|every time|each time|by default|{changing.FROM_NOW_ON})\b"
+)
+_FINITE: Final = re.compile(
+    r"[\w'-]+ (?:is|are|was|were|has|have|had|will|does|did|can|could|would|should|must|may|might|'s)\b"
+)
+_WORD: Final = re.compile(r"[\w'-]+")
+_COURTEOUS: Final = re.compile(requests.COURTEOUS)
+_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are|was|were)\b")
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def keep_statements(text: str) -> str:
+    """Return the text without the sentences that only ask, order, greet or thank; "" if nothing else is left."""
+    sentences = list(split_sentences(text))
+    told = [sentence for sentence in sentences if tells(sentence)]
+    return text if len(told) == len(sentences) else " ".join(told)
+
+
+def tells(sentence: str) -> bool:
+    """True if the sentence says something: more than a question, a task, a greeting or thanks. What is to hold for
+    later work, too (`always`, `from now on`), says something."""
+    small = " ".join(sentence.lower().replace("’", "'").split()).strip("*_\"'“”()[] ")
+    if _COURTEOUS.match(small) and not _FIRST_PERSON.search(small):
+        return False
+    opener = _OPENER.match(small)
+    small = small[opener.end() :] if opener is not None else small
+    words = _WORD.findall(small)
+    if not words or requests.COURTESIES.issuperset(words):
+        return False
+    if small.endswith("?"):
+        if (tag := _TAG.search(small)) is not None:
+            return tells(small[: tag.start()])
+        # `We moved to Bergen, which schools are there?`
+        teller = _TELLER.match(small)
+        return teller is not None and not _QUESTION.match(small) and len(teller[0].split()) > 2
+    if _QUESTION.match(small):
+        return False
+    return bool(_STANDING.search(small)) or not _is_order(small, words)
+
+
+def _is_order(small: str, words: list[str]) -> bool:
+    polite = _POLITE.match(small)
+    verb = small[polite.end() :] if polite is not None else small
+    if len(words) <= requests.FRAGMENT_WORDS and not requests.FRAGMENTS.isdisjoint(words):
+        return True  # `Shorter please.`, `another one`
+    first = next(iter(_WORD.findall(verb)), "")
+    return first in requests.TASKS and (polite is not None or not _FINITE.match(verb))
+
+
+def split_sentences(text: str) -> Iterator[str]:
+    for begin, stop in iter_passages(text):
+        line = text[begin:stop].replace("\n", " ")
+        finder, at = SentenceFinder(line), 0
+        while at < len(line):
+            found = finder.sentence_at(at)
+            at = max(found.end, at + 1)
+            if sentence := line[found.start : found.end].strip():
+                yield sentence

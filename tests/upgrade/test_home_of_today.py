@@ -1,0 +1,128 @@
+"""Upgrades of a home, and of a backup, that version 0.2.0 has left: nothing in them is lost, and all of it works.
+
+``tests/upgrade/make_home.py`` made both and counted what is in them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import httpx
+import pytest
+
+from festinger_site import home as homes
+from festinger_site.launcher import postgres_cluster
+from festinger_site.launcher.scratch_instance import free_port
+from tests.launched import Run, environment, wait_until
+from tests.llm_server import KEY
+from tests.prepared_postgres import embedded_url
+from tests.served.server import PROJECT, manage
+from tests.standin import StandIn
+from tests.upgrade.contents import Contents, find_differences, read_contents
+from tests.upgrade.home_archive import temporary_home, unpack
+
+pytestmark = pytest.mark.slow
+
+FOLDER: Final = Path(__file__).parent
+RECORDED: Final[Contents] = json.loads((FOLDER / "counts.json").read_text())
+# Tables and lists of which an upgrade leaves another content, each with the clause of the specification that says so.
+ALLOWED: Final[dict[str, str]] = {}
+# Lists that the work of a worker only adds to; it may also close conflicts, and let memories and candidates expire.
+KEPT: Final = (
+    "agents", "aliases", "decided", "decisions", "dimensions", "episodes", "facts", "models", "muted", "project_state",
+    "projects", "schedules", "settings", "users", "webhooks",
+)  # fmt: skip
+MEMORY_TEXT: Final = 4  # of its row in RECORDED
+PROCESSED_S: Final = 120.0
+
+
+class Upgraded(NamedTuple):
+    run: Run
+    url: str  # of the database
+    upstream: StandIn
+
+    def read(self) -> Contents:
+        return read_contents(self.run.home, self.url)
+
+    def ask(self, text: str) -> str:
+        """Send a prompt as an agent of old; return what reached the model."""
+        token = RECORDED["tokens"]["zero"]
+        body = {"model": "llama3", "stream": False, "messages": [{"role": "user", "content": text}]}
+        url = f"http://127.0.0.1:{self.run.port}/api/chat"
+        answer = httpx.post(url, json=body, headers={"Authorization": f"Bearer {token}"}, trust_env=False, timeout=30)
+        assert answer.status_code == 200
+        [*_, arrived] = (request for request in self.upstream.requests() if request.path == "/api/chat")
+        return str(arrived.json()["messages"][-1]["content"])
+
+
+@pytest.fixture(scope="module")
+def upgraded() -> Iterator[Upgraded]:
+    with temporary_home() as home, StandIn() as upstream:
+        unpack(FOLDER / "home-0.2.0.tar.xz", home)
+        run = Run(home, free_port(), home.parent / "said", FESTINGER_UPSTREAM=upstream.url)
+        try:
+            run.wait_ready()
+            yield Upgraded(run, embedded_url(home, homes.DATABASE), upstream)
+        finally:
+            run.stop()
+
+
+def test_a_backup_is_restored_and_migrated_without_a_difference() -> None:
+    with temporary_home() as home:
+        for words in (["restore", str(FOLDER / "backup-0.2.0.tar")], ["prepare"]):
+            manage(*words, FESTINGER_HOME=str(home), DATABASE_URL="")
+        postgres = postgres_cluster.start(home)
+        try:
+            found = read_contents(home, embedded_url(home, homes.DATABASE))
+        finally:
+            postgres_cluster.stop(home)
+            postgres.wait()
+
+        differing = find_differences(RECORDED, found)
+        assert {name: change for name, change in differing.items() if name not in ALLOWED} == {}
+        assert (home / "config.yaml").exists()
+
+
+def test_a_prompt_is_given_a_fact_that_was_stored_before(upgraded: Upgraded) -> None:
+    arrived = upgraded.ask("What is pensieve?")
+
+    assert "<recollection>" in arrived
+    assert "pensieve is a database" in arrived
+
+
+def test_messages_that_waited_in_the_table_and_in_the_journal_are_learned(upgraded: Upgraded) -> None:
+    waited = {"bifrost": {"gateway", "tyr-3"}, "ratatosk": {"courier", "tyr-4"}}
+    remembered = {"The fuse box is in the cellar.", "The spare keys hang in the workshop."}
+
+    def is_learned() -> bool:
+        found = upgraded.read()
+        facts = {name: {parent for concept, parent, *_ in found["facts"] if concept == name} for name in waited}
+        texts = {memory[MEMORY_TEXT] for memory in found["memories"]}
+        return facts == waited and remembered <= texts and not found["journal"] and not found["waiting"]
+
+    wait_until(is_learned, PROCESSED_S)
+
+
+def test_every_schedule_names_a_task_that_runs_and_secrets_are_readable(upgraded: Upgraded) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.upgrade.probe"],
+        cwd=PROJECT, env=environment(upgraded.run.home), capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"unknown": [], "failed": {}, "secrets": [KEY, "whsec-0123456789abcdef"]}
+
+
+def test_after_all_tasks_have_run_what_was_stored_is_still_there(upgraded: Upgraded) -> None:
+    found = upgraded.read()
+
+    lost = {name: [row for row in RECORDED[name] if row not in found[name]] for name in KEPT}
+    assert {name: rows for name, rows in lost.items() if rows and name not in ALLOWED} == {}
+    assert texts(RECORDED) <= texts(found)
+    assert {conflict[0] for conflict in RECORDED["conflicts"]} <= {conflict[0] for conflict in found["conflicts"]}
+
+
+def texts(contents: Contents) -> set[str]:
+    return {memory[MEMORY_TEXT] for memory in contents["memories"]}
