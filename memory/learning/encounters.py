@@ -4,7 +4,7 @@ A message counts once. It is identified by the digests of its conversation's ope
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
@@ -40,7 +40,7 @@ class Encounters:
     resent: deque[tuple[bytes, float]] = field(default_factory=lambda: deque(maxlen=RESENT_MAX))
     _seen: dict[bytes, float] = field(default_factory=dict)  # by key, with when it was last noted
     _kept: dict[int, None] = field(default_factory=dict)  # messages handed over for somebody
-    _asked: dict[bytes, float] = field(default_factory=dict)  # by key, when something was asked to be forgotten
+    _asked: dict[Hashable, float] = field(default_factory=dict)  # by key, when something was asked to be forgotten
     _forgotten: dict[bytes, float] = field(default_factory=dict)  # conversations, and when
     _clock: FirstSeenClock = field(default_factory=FirstSeenClock)
 
@@ -144,7 +144,7 @@ class Encounters:
             row.last_seen = now
             self.cache.set_count(name, row, row.encounter_count + 1)
 
-    def is_asked_anew(self, key: bytes, now: float) -> bool:
+    def is_asked_anew(self, key: Hashable, now: float) -> bool:
         """True if a request to forget was not met lately: a client may send its prompt again."""
         asked_at = self._asked.get(key)
         _remember(self._asked, key, now)

@@ -1,40 +1,33 @@
 """Leaves out of one prompt what its message asks to forget, before that is set aside."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from memory.cache.own_facts import Holder
 from memory.cache.state import Cache
 from memory.domain.claims.stems import words_of
 from memory.domain.forgetting import Topic, TopicKind
-from memory.domain.recall.notes import ShownNote
 from memory.domain.text.tokenizer import find_words
 from memory.domain.types import EdgeRow
 
 
 @contextmanager
-def leave_out(cache: Cache, topics: Sequence[Topic], notes: Iterable[ShownNote], holder: Holder) -> Iterator[None]:
+def leave_out(cache: Cache, topics: Sequence[Topic], holder: Holder) -> Iterator[None]:
     """Let the notes and the facts about the topics count as gone. ``holder``: whose facts of their own."""
     if not topics:
         yield
         return
-    hidden = {note.key for note in notes if any(topic.is_in(note.text) for topic in topics)}
-    states = {key: cache.changed_notes[key] for key in hidden & cache.changed_notes.keys()}
     facts = {key: list(cache.urd_by_concept[key]) for key in find_concepts(cache, topics)}
     own, kept = cache.own_facts, cache.own_facts.leave_out(holder, lambda edge: is_about(cache, edge, topics))
-    cache.changed_notes |= dict.fromkeys(hidden)
     for key, edges in facts.items():
         cache.replace_edges(key, [edge for edge in edges if edge.is_root or not is_about(cache, edge, topics)])
-    cache.own_facts = kept
+    cache.own_facts, cache.left_out = kept, topics
     try:
         yield
     finally:
-        cache.own_facts = own
+        cache.own_facts, cache.left_out = own, ()
         for key, edges in facts.items():
             cache.replace_edges(key, edges)
-        for note in hidden:
-            del cache.changed_notes[note]
-        cache.changed_notes |= states
 
 
 def find_concepts(cache: Cache, topics: Sequence[Topic]) -> set[int]:

@@ -170,12 +170,6 @@ class Conversations:
     def all(self) -> list[Conversation]:
         return list(self._recent.values())
 
-    def list_notes(self, thread: Thread) -> list[ShownNote]:
-        """Return the notes that the conversation of this request shows, or is going to show."""
-        keys = (thread.key, *thread.shared)
-        known = next((self._by_key[key] for key in keys if key in self._by_key), None)
-        return list(known.list_notes()) if known is not None else []
-
     def keep_notes(self, key: bytes, place: bytes, notes: tuple[ShownNote, ...], now: float) -> None:
         """Store the notes that belong to a message of a conversation, for any process; do nothing if the conversation
         is unknown."""

@@ -80,11 +80,11 @@ async def read_injections(
         for conversation, others, place, text, content, system, at in rows:
             others = tuple(bytes(others[start : start + SIZE]) for start in range(0, len(others), SIZE))
             # A block without text may still have the questions that were asked (placement ``system``).
-            shown = (ShownFact(*fact) for fact in content["facts"])
+            shown = (ShownFact(*fact) for fact in content.get("facts", ()))
             facts = tuple(fact._replace(rivals=tuple(fact.rivals), labels=tuple(fact.labels)) for fact in shown)
-            notes = tuple(ShownNote(*note) for note in content["notes"])
-            states = tuple(ShownState(*state) for state in content["states"])
-            block = Block(text, facts, tuple(content["questions"]), notes, states)
+            notes = tuple(ShownNote(*note) for note in content.get("notes", ()))
+            states = tuple(ShownState(*state) for state in content.get("states", ()))
+            block = Block(text, facts, tuple(content.get("questions", ())), notes, states)
             yield Injection(bytes(conversation), others, bytes(place), block, system, at)
 
 

@@ -221,8 +221,7 @@ class Enricher:
                 if done.lookup is not None:
                     wanted = await self.prompt_search.finish(done.lookup, thread.key, messages, turn)
                 project = scope.project if scope is not None and not program else None
-                notes = [*self.conversations.list_notes(thread), *(wanted.found if wanted else ())]
-                with leave_out(self.cache, wishes.topics, notes, scope.speaker if scope is not None else ("", "")):
+                with leave_out(self.cache, wishes.topics, scope.speaker if scope is not None else ("", "")):
                     placed = self.placer.place(
                         thread, mentions, now, why_not_ask=why_not, wanted=wanted, project=project
                     )
@@ -243,8 +242,8 @@ class Enricher:
         for index, effect, topic in wishes.asking:
             if effect is Effect.CONVERSATION and not any(message.role == "user" for message in messages[:index]):
                 continue  # it begins with the wish
-            if self.encounters.is_asked_anew(conversation + keys[index] + effect.encode(), now):
-                speaker = scope.speaker._replace(person=messages[index].person or scope.speaker.person)
+            speaker = scope.speaker._replace(person=messages[index].person or scope.speaker.person)
+            if self.encounters.is_asked_anew((speaker, conversation, keys[index], topic), now):
                 request = request_ids.current()
                 order = make_order(speaker, effect, topic, now, conversation=conversation, request=request)
                 self.forget(order)

@@ -58,6 +58,8 @@ SHARED: Final = (
         f"DELETE FROM {table}"
         for table in ("resolution_queue", "conflict_member", "conflict", "edge_candidate", "alias", "decided_triple")
     ),
+    "DELETE FROM memory_lineage",
+    "DELETE FROM memory_history",
     "DELETE FROM memory",
     "DELETE FROM urd WHERE id <> parent_id",
 )

@@ -9,11 +9,11 @@ from memory.domain.text.function_words import split_words
 
 # Courtesy and connectives around a form.
 LEADS = (
-    r"(?:(?:hey|hi|hello|oh|ok|okay|well|so|also|and|but|then|now|wait|um|uh|sorry|actually|btw|by the way|ps|p\.s\."
-    r"|one more thing|note|please note|fyi|important|just so you know)\b[\s,.:!\u2013\u2014-]*)*"
+    r"(?:(?:hey|hi|hello|oh|ok|okay|also|and|so|btw|by the way|ps|one more thing|note|please note|fyi)\b"
+    r"[\s,.:!\u2013\u2014-]*)*"
 )
-POLITE = r"(?:(?:can|could|would|will) you (?:(?:please|pls|plz|kindly) )?)"
-PLEASE = r"(?:(?:please|pls|plz|kindly),? )"
+POLITE = r"(?:(?:can|could|would|will) you (?:(?:please|pls|plz) )?)"
+PLEASE = r"(?:(?:please|pls|plz),? )"
 TAILS = r"(?:[\s,]*\b(?:please|pls|plz|thanks?|thank you|thx|ok|okay|now|for me))*"
 NEVER = r"(?:do not|don't|dont|do n't)"
 
