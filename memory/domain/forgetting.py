@@ -248,7 +248,8 @@ def _read_noun(noun: str, *, is_strict: bool) -> Topic | None:
 def _is_clause(plain: str) -> bool:
     """True if the words after "that" are a sentence, not a noun ("that idea")."""
     words = plain.split()
-    if any(goes_on[1] in english.NEXT_CLAUSE for goes_on in _NEXT_WORD.finditer(plain)) or not 2 <= len(words) <= THAT_WORDS_MAX or words[0] == "you":
+    has_more = any(after[1] in english.NEXT_CLAUSE for after in _NEXT_WORD.finditer(plain))
+    if has_more or not 2 <= len(words) <= THAT_WORDS_MAX or words[0] == "you":
         return False
     if not _stems(" ".join(word for word in words if word not in english.SPEECH)):
         return False

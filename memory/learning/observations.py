@@ -17,13 +17,13 @@ INSERT: Final = f"""
          says, is_hedged, instead_of, for_speaker, for_person, paragraph, request)
     SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent,
         {PAST.format("at")}, evidence, channel, says, is_hedged, instead_of, speaker, person, paragraph, request
-    FROM unnest(
+    FROM (SELECT DISTINCT ON (key, subject, parent, dimension, is_isa) * FROM unnest(
         %s::bytea[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::text[],
         %s::float8[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::text[],
         %s::text[], %s::text[], %s::text[], %s::text[]
     ) AS said
         (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence, channel, says, is_hedged,
-         instead_of, speaker, person, paragraph, request)
+         instead_of, speaker, person, paragraph, request)) AS once
     -- Said again, it is placed again.
     ON CONFLICT (digest, concept, parent, dimension, is_isa) WHERE kind = 'triple' DO UPDATE SET
         said_at = excluded.said_at, says = excluded.says, is_hedged = excluded.is_hedged,

@@ -23,7 +23,8 @@ OF_PROMPTS: Final = """
 """
 # Without its block a place counts as empty, even for a process that reloads the conversation.
 OF_CONVERSATIONS: Final = """
-    UPDATE injection SET block = '', content = '{"facts": [], "questions": [], "notes": [], "states": []}' WHERE block <> '' AND EXISTS (
+    UPDATE injection SET block = '', content = '{"facts": [], "questions": [], "notes": [], "states": []}'
+    WHERE block <> '' AND EXISTS (
         SELECT FROM jsonb_array_elements(content -> 'notes') AS note JOIN going
             ON (going.kind, going.row) = (note ->> 0, (note ->> 1)::bigint)
     )

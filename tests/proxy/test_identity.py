@@ -16,8 +16,8 @@ from proxy.auth import (
     NO_TOKEN,
     OFF_FOR_AGENT,
     OFF_IN_ADDRESS,
-    OFF_IN_REQUEST,
     OFF_IN_SETTINGS,
+    TEMPORARY,
     VIA,
     Caller,
     Permission,
@@ -346,7 +346,7 @@ def test_a_project_is_made_by_whom_this_machine_or_a_token_lets_name_it(
         ("on", "off", "10.0.0.7", b"", OFF_FOR_AGENT),
         ("off", "on", "10.0.0.7", b"", None),
         ("off", None, "127.0.0.1", b"", OFF_IN_SETTINGS),
-        ("all", "on", "127.0.0.1", b"No", OFF_IN_REQUEST),
+        ("all", "on", "127.0.0.1", b"No", TEMPORARY),
     ],
 )
 def test_what_is_said_is_kept_where_all_agree(
@@ -359,3 +359,27 @@ def test_what_is_said_is_kept_where_all_agree(
     caller = identify(Cache(agents=rows, tuning=Tuning(episodes=setting)), headers, peer)
 
     assert caller.restrictions.get("remember") == why
+
+
+@pytest.mark.parametrize(
+    ("chat", "address", "is_temporary"),
+    [
+        (b"local", b"/agent/zero", True),
+        (b"local:8f3c", b"/agent/zero", True),
+        (b"localhost-chat", b"/agent/zero", False),
+        (b"8f3c", b"/agent/zero", False),
+        (b"", b"/agent/zero,remember=off", True),
+        (b"", b"/agent/zero,learn=off", False),
+    ],
+)
+def test_nothing_of_a_temporary_chat_is_kept(chat: bytes, address: bytes, is_temporary: bool) -> None:
+    caller = identify(Cache(), {b"x-openwebui-chat-id": chat}, "127.0.0.1", address=read_address(address))
+
+    assert caller.is_temporary is is_temporary
+    assert (caller.restrictions.get("learn") == TEMPORARY) is is_temporary
+
+
+def test_a_sender_of_a_project_it_may_not_name_teaches_nothing() -> None:
+    caller = identify(Cache(), {b"x-festinger-project": b"secret"}, "127.0.0.1")
+
+    assert (caller.restrictions["learn"], caller.restrictions["remember"]) == (NO_SUCH_PROJECT, NO_SUCH_PROJECT)

@@ -77,5 +77,7 @@ SUBJECTS = split_words(
     "nobody everybody somebody people"
 )
 # After a comma they begin another order or statement.
-NEXT_CLAUSE = TASKS | IMPERATIVES | CONDITIONS | split_words("i we you he she it they just let's lets so then and but now")
+NEXT_CLAUSE = TASKS.union(
+    IMPERATIVES, CONDITIONS, split_words("i we you he she it they just let's lets so then and but now")
+)
 SPEECH = split_words("say said ask asked tell told mention mentioned wrote write ever")
