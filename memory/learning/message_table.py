@@ -30,8 +30,7 @@ INLINE_CHARACTERS: Final = 4_000  # of a batch that is composed on the event loo
 # those that were in a conversation before keeping was requested.
 INSERT: Final = f"""
     WITH said AS MATERIALIZED (
-        SELECT row_number() OVER () AS number, row_number() OVER (PARTITION BY digest) AS copy,
-            decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
+        SELECT row_number() OVER () AS number, decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
             speaker, person, project, role, text, at, voice, is_dated, is_kept, episode, quoted, unsure, own,
             passed_on, episode_at, ends_request, nullif(decode(place, 'hex'), '') AS place, request,
             EXISTS (
@@ -50,7 +49,8 @@ INSERT: Final = f"""
         SELECT digest, substr(key, 1, 16), speaker, person, project, role, episode, quoted::int[], unsure::int[],
             {LEXEMES}, {PAST.format("episode_at")}, place
         FROM said
-        WHERE episode IS NOT NULL AND copy = 1
+        WHERE episode IS NOT NULL
+            AND NOT EXISTS (SELECT FROM said same WHERE same.digest = said.digest AND same.number < said.number)
             AND (ends_request OR NOT EXISTS (SELECT FROM episode one WHERE one.digest = said.digest))
             AND NOT EXISTS (SELECT FROM forgotten_episode gone WHERE gone.digest = said.digest)
             AND (is_dated OR NOT (is_seen OR EXISTS (SELECT FROM heard_message heard WHERE heard.key = said.key)))

@@ -17,13 +17,13 @@ INSERT: Final = f"""
          says, is_hedged, instead_of, for_speaker, for_person, paragraph, request)
     SELECT 'triple', key, subject, parent, dimension, is_isa, confidence, role, agent,
         {PAST.format("at")}, evidence, channel, says, is_hedged, instead_of, speaker, person, paragraph, request
-    FROM (SELECT DISTINCT ON (key, subject, parent, dimension, is_isa) * FROM unnest(
+    FROM unnest(
         %s::bytea[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::text[],
         %s::float8[], %s::text[], %s::text[], %s::text[], %s::bool[], %s::text[],
         %s::text[], %s::text[], %s::text[], %s::text[]
     ) AS said
         (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence, channel, says, is_hedged,
-         instead_of, speaker, person, paragraph, request)) AS once
+         instead_of, speaker, person, paragraph, request)
     -- Said again, it is placed again.
     ON CONFLICT (digest, concept, parent, dimension, is_isa) WHERE kind = 'triple' DO UPDATE SET
         said_at = excluded.said_at, says = excluded.says, is_hedged = excluded.is_hedged,
@@ -39,7 +39,7 @@ async def insert_observations(connection: Connection, statements: Sequence[State
         async with connection.transaction():
             await connection.execute(INSERT, columns(map(storable, statements), len(Statement._fields)))
         return 0
-    except (psycopg.DataError, psycopg.IntegrityError) as error:
+    except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.CardinalityViolation) as error:
         if len(statements) == 1:
             logger.warning("observation.refused", extra={"error": first_line(error)})
             return 1

@@ -42,6 +42,7 @@ TOOK_PLACE: Final = (Observation.Outcome.INSERTED, Observation.Outcome.SUPERSEDE
 TAKEN_BACK: Final = (
     *TOOK_PLACE, Observation.Outcome.CONFIRMED, Observation.Outcome.CANDIDATE, Observation.Outcome.CONFLICT,
 )  # fmt: skip
+ON_PURPOSE: Final = Channel.GUTASK  # takes back what its own speaker stated; about anything else people decide
 KEPT: Final = timedelta(days=30)  # before what was set aside is deleted
 ASKED: Final = "Its speaker asked to forget it."
 EDITED: Final = "Its speaker has edited the message."
@@ -73,7 +74,7 @@ def _settle(row: ForgetRequest) -> list[int]:
     retired = [key for said in stated.order_by("-said_at") if (key := _take_back(said, is_edit=is_edit)) is not None]
     topic = Topic(TopicKind(row.topic_kind), row.topic) if row.topic_kind else None
     for edge in _find_edges(topic) if topic is not None and not row.person else ():
-        said_by = Attribution(row.agent, Source.INFERRED, 1.0, timezone.now(), ASKED, "user", b"", Channel.USER, NOBODY)
+        said_by = Attribution(row.agent, Source.INFERRED, 1.0, timezone.now(), ASKED, "user", b"", ON_PURPOSE, NOBODY)
         if (key := _retract(_triple_of(edge), said_by, edge)) is not None:
             retired.append(key)
     for said in () if is_edit else stated:
@@ -93,7 +94,8 @@ def _take_back(said: Observation, *, is_edit: bool) -> int | None:
         return None
     by = Attribution(
         said.agent, Source.INFERRED, said.confidence, timezone.now(), EDITED if is_edit else ASKED, said.role,
-        bytes(said.digest)[:CONVERSATION_BYTES], said.channel, (said.for_speaker, said.for_person),
+        bytes(said.digest)[:CONVERSATION_BYTES], said.channel if is_edit else ON_PURPOSE,
+        (said.for_speaker, said.for_person),
     )  # fmt: skip
     retired = _retract(triple, by, edge)
     if is_edit and retired is not None and said.outcome == Observation.Outcome.SUPERSEDED:

@@ -306,7 +306,7 @@ def test_a_project_is_named_by_whom_it_is_open_to(agent: AgentRow | None, named:
 
     scope = caller.scope_for({"user": "bob"})
     if project == "astray":  # it is given nothing, and nothing is kept
-        assert (scope, caller.restrictions) == (None, {"remember": NO_SUCH_PROJECT})
+        assert (scope, caller.restrictions) == (None, dict.fromkeys(("learn", "remember"), NO_SUCH_PROJECT))
     else:
         assert scope == Scope(Speaker(caller.name, "alice"), project)
 
@@ -377,9 +377,3 @@ def test_nothing_of_a_temporary_chat_is_kept(chat: bytes, address: bytes, is_tem
 
     assert caller.is_temporary is is_temporary
     assert (caller.restrictions.get("learn") == TEMPORARY) is is_temporary
-
-
-def test_a_sender_of_a_project_it_may_not_name_teaches_nothing() -> None:
-    caller = identify(Cache(), {b"x-festinger-project": b"secret"}, "127.0.0.1")
-
-    assert (caller.restrictions["learn"], caller.restrictions["remember"]) == (NO_SUCH_PROJECT, NO_SUCH_PROJECT)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.served.learning import Conversation, Festinger, festinger, headers_of
 from tests.served.postgres import OwnPostgres
+from tests.served.server import manage
 from tests.standin import StandIn
 
 pytestmark = pytest.mark.slow
@@ -42,3 +43,23 @@ def test_a_fact_and_the_messages_about_it_are_set_aside_and_come_back(whole: Fes
     whole.wait(lambda: whole.edges("zarnova") == [])
     assert "brim-4" not in search(whole, "where does Zarnova run", proxy=1)
     assert whole.run(RETIRED, "zarnova") == [("Its speaker asked to forget it.",)]
+
+    [(key,)] = whole.run("SELECT id FROM forget_request")
+    undone = f"from resolution.memories.setting_aside import undo; undo({key}, 'hagrid')"
+    assert manage("shell", "-c", undone, DATABASE_URL=whole.database, FESTINGER_HOME=str(whole.home)).returncode == 0
+
+    whole.wait_recalled("zarnova: [runs-on] brim-4")
+    assert "brim-4" in search(whole, "where does Zarnova run")
+
+
+def test_no_word_of_a_temporary_chat_is_written(whole: Festinger) -> None:
+    headers = headers_of("dobby") | {"X-OpenWebUI-Chat-Id": "local:1", "X-Test": "1"}
+    said = {"model": "echo", "messages": [{"role": "user", "content": "My cello teacher is Ragnfrid of Vindheim."}]}
+
+    answer = whole.proxies[0].client.post("/api/chat", json=said | {"stream": False}, headers=headers)
+    whole.wait_settled()
+
+    assert whole.run(WORDS, "%ragnfrid%") == [(0,)]
+    told = whole.proxies[0].client.get(f"/why/{answer.headers['X-Festinger-Request']}", headers=headers_of("dobby"))
+    assert (told.status_code, told.json()["block"]) == (200, "")
+    assert "vindheim" not in told.text.casefold()
