@@ -88,6 +88,7 @@ UNFOLD = {
                 page("Mirror", "menu_book", "admin:resolution_mirrors", "memory.view_project"),
                 rows("Memories", "psychology_alt", "memory.memory") | {"active": are_memories},
                 rows("Episodes", "forum", "memory.episode"),
+                rows("Set aside", "visibility_off", "memory.forgetrequest"),
                 rows("Projects", "folder", "memory.project"),
                 rows("Project state", "flag", "memory.projectstate"),
             ),

@@ -8,6 +8,6 @@ class ProxyConfig(AppConfig):
     def ready(self) -> None:
         """Also remove forgotten content from the records of what prompts were given."""
         from memory.semantic import forgetting
-        from proxy.telemetry.forgetting import forget_given
+        from proxy.telemetry.forgetting import STATEMENTS
 
-        forgetting.followers.append(forget_given)
+        forgetting.followers.extend(STATEMENTS)

@@ -31,7 +31,8 @@ API_KEY = b"x-api-key"
 VIA = (b"via", b"1.1 " + INSTANCE)
 OFF_FOR_AGENT = "off in the settings of the agent"
 OFF_IN_ADDRESS = "off in the address"
-OFF_IN_REQUEST: Final = "off in the request (X-Festinger-Remember)"
+TEMPORARY: Final = "a temporary chat: nothing of it is kept"
+TEMPORARY_CHAT: Final = "local"  # Open WebUI's id of a temporary chat, or how it begins
 OFF_IN_SETTINGS: Final = "off in the settings (episodes)"
 NO_TOKEN: Final = "the agent has no token, and does not call from this machine"
 # The same message in both cases, so that strangers cannot probe for projects.
@@ -55,6 +56,7 @@ class Caller:
     - ``project``: the project's id; ``named_project``: the slug in its header; ``is_astray``: it may not name that
       project, or there is none.
     - ``speaker``: its name in the memory, if that is not ``name``; ``chat``: its client's id of the conversation.
+    - ``is_temporary``: nothing of the request may be kept.
     - ``is_unread``: this process has not reached Postgres yet, so it cannot tell if the token is valid.
     """
 
@@ -70,6 +72,7 @@ class Caller:
     speaker: str = ""
     chat: str = ""
     has_bad_token: bool = False
+    is_temporary: bool = False
     is_unread: bool = False
 
     def scope_for(self, payload: Mapping[str, Any]) -> Scope | None:
@@ -108,7 +111,18 @@ def identify(
     is_local = is_loopback(peer) and not _is_for_others(headers, http_version)
     named_project = _read(headers, speakers.PROJECT).lower()
     project, is_astray = _find_project(cache, token, named_project)
-    if why := _find_why_not_kept(cache, token, headers, is_local=is_local, is_astray=is_astray):
+    chat = _read(headers, speakers.CHAT)[:PERSON_MAX]
+    is_temporary = (
+        chat.partition(":")[0] == TEMPORARY_CHAT
+        or _read(headers, speakers.REMEMBER).lower() in speakers.NO
+        or (address is not None and "remember" in address.off)
+    )
+    if is_temporary:
+        off |= {"learn": TEMPORARY, "ask": TEMPORARY, "remember": TEMPORARY}
+    elif is_astray:
+        # Without the project's right nothing is learned, and nothing counts as seen: it is taken when it is said again.
+        off |= {"learn": NO_SUCH_PROJECT, "remember": NO_SUCH_PROJECT}
+    elif why := _find_why_not_kept(cache, token, is_local=is_local):
         off["remember"] = why
     given = "" if owner else given
     # Anybody may call through a proxy on this machine: do not confuse them with callers on the machine itself.
@@ -120,12 +134,13 @@ def identify(
         restrictions=off,
         claimed="" if address is None or owner is None or is_own else owner.name,
         person=speakers.clean_person(_read(headers, speakers.PERSON)),
-        chat=_read(headers, speakers.CHAT)[:PERSON_MAX],
+        chat=chat,
         project=project,
         named_project=named_project,
         is_astray=is_astray,
         speaker=name_unregistered(given, None) if is_forwarded else "",
         has_bad_token=token is None and bool(own_tokens(headers)),
+        is_temporary=is_temporary,
         is_unread=cache.loaded_at is None and bool(own_tokens(headers)),
     )
 
@@ -135,7 +150,7 @@ def pose_as(cache: Cache, agent: str, person: str = "", project: int | None = No
     its own project unless another is given."""
     token = cache.agents_by_name.get(agent.casefold())
     off: dict[Switch, str] = dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
-    if why := _find_why_not_kept(cache, token, {}, is_local=True, is_astray=False):
+    if why := _find_why_not_kept(cache, token, is_local=True):
         off["remember"] = why
     if token is not None:
         agent, project = token.name, project if project is not None else token.project
@@ -192,14 +207,8 @@ def _may_name(token: AgentRow | None, project: ProjectRow) -> bool:
     return project.is_open or allowed is None or project.id in allowed
 
 
-def _find_why_not_kept(
-    cache: Cache, token: AgentRow | None, headers: HeaderMap, *, is_local: bool, is_astray: bool
-) -> str:
+def _find_why_not_kept(cache: Cache, token: AgentRow | None, *, is_local: bool) -> str:
     """Return why nothing in the request is kept as an episode; empty if it is kept."""
-    if is_astray:
-        return NO_SUCH_PROJECT
-    if _read(headers, speakers.REMEMBER).lower() in speakers.NO:
-        return OFF_IN_REQUEST
     wanted, own = cache.tuning.episodes, token.episodes if token is not None else "default"
     if own != "default":
         return OFF_FOR_AGENT if own == "off" else ""

@@ -37,7 +37,7 @@ class NamedProjects:
         """Return the caller of a prompt. If the project that it names cannot be made, the caller is astray, and the
         prompt goes on."""
         caller = caller_of(self._cache, scope)
-        if not may_make_project(self._cache, caller, caller.named_project):
+        if caller.is_temporary or not may_make_project(self._cache, caller, caller.named_project):
             return caller
         try:
             await self._make(caller, caller.named_project)

@@ -74,6 +74,7 @@ class Runtime:
             events=self.events,
             loops=lambda: self.settings_file.rules.loops,
             prompt_search=PromptSearch(self.cache, self.blocks, self.searcher),
+            forget=self.outbox.forget,
         )
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self.has_worker = not settings.IS_LAUNCHED
@@ -81,7 +82,7 @@ class Runtime:
         self._telling: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
         # Messages of other processes, and changes of config.yaml.
-        self.coherence.subscribe(FORGOTTEN, lambda _: self.events.forget_newest())
+        self.coherence.subscribe(FORGOTTEN, self._follow_forgotten)
         self.coherence.follow("injection", InjectionFollower(self.blocks))
         for kind in STANDING:  # after the injections, which show the notes
             self.coherence.follow(kind, NoteFollower(self.cache, self.blocks, kind))
@@ -132,6 +133,11 @@ class Runtime:
                 async with asyncio.timeout(WORKER_S):
                     await wait_for_worker(settings.DATABASE_URL)
             self.has_worker = True
+
+    def _follow_forgotten(self, told: str) -> None:
+        """Forget what this process alone knows of it; ``told``: the conversations, if only some messages went."""
+        self.events.forget_newest()
+        self.encounters.forget([bytes.fromhex(name) for name in told.split()])
 
     def _follow(self, rules: Rules) -> None:
         """Apply new rules; the upstream may move to another address."""

@@ -8,8 +8,18 @@ class ResolutionConfig(AppConfig):
     def ready(self) -> None:
         """Register conflict detection for new facts, and the candidates that are forgotten with their speaker."""
         from memory.graph import store
+        from memory.learning import setting_aside
         from memory.semantic import forgetting
         from resolution.layers.detection import note_facts
 
         store.followers.append(note_facts)
         forgetting.of_speakers["edge_candidate"] = ("for_speaker", "for_person")
+        setting_aside.tables["edge_candidate"] = setting_aside.Table(
+            "((for_speaker, for_person) = (%(agent)s, %(person)s) OR for_speaker = '' AND %(person)s = ''"
+            " AND jsonb_array_length(voices) = 1 AND voices -> 0 ->> 0 = %(agent)s)",
+            "concat_ws(' ', evidence, concept, parent)",
+            "last_said_at",
+            # As an expired one it waits again when it is said again.
+            aside=", state = CASE state WHEN 'open' THEN 'expired' ELSE state END",
+            back=", state = CASE state WHEN 'expired' THEN 'open' ELSE state END",
+        )

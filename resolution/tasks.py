@@ -23,6 +23,7 @@ from resolution.detective import run as detective
 from resolution.intake import quotas
 from resolution.intake.candidates import expire
 from resolution.memories.reading import due, read_due
+from resolution.memories.setting_aside import delete_old
 from resolution.resolver import schedule
 from resolution.workers import leases
 from resolution.workers.observations import explain_due, settle_due
@@ -90,10 +91,12 @@ def resolve() -> None:
 
 @shared_task(name="resolution.tasks.resolve_due")
 def resolve_due() -> None:
-    """Carry out a resolver run if one is due; also expire old candidates and prune the counts for quotas. Sent every
-    minute, and when somebody requests a run; wakes what an upgrade has left to be done."""
+    """Carry out a resolver run if one is due; also expire old candidates, prune the counts for quotas, and delete what
+    was set aside long ago. Sent every minute, and when somebody requests a run; wakes what an upgrade has left to be
+    done."""
     with report_interruption("resolution.interrupted"):
         expire(timezone.now())
+        delete_old(timezone.now())
         quotas.prune(timezone.now())
         schedule.start_what_is_due()
         if upgrading.find_waiting() is not None:

@@ -164,13 +164,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Announce memories whose text, state or owner changed: a process may have put them into a prompt, and whoever was
+-- Announce memories whose text, state or owner changed, or that were set aside: a process may have put them into a prompt, and whoever was
 -- given one may no longer be allowed to see it.
 CREATE FUNCTION festinger_announce_memories() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM festinger_announce('memory', (
         SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)
-        WHERE (new_rows.text, new_rows.status, new_rows.is_disputed, new_rows.project_id, new_rows.category, new_rows.agent, new_rows.person) IS DISTINCT FROM (old_rows.text, old_rows.status, old_rows.is_disputed, old_rows.project_id, old_rows.category, old_rows.agent, old_rows.person)));
+        WHERE (new_rows.text, new_rows.status, new_rows.is_disputed, new_rows.project_id, new_rows.category, new_rows.agent, new_rows.person, new_rows.set_aside_at) IS DISTINCT FROM (old_rows.text, old_rows.status, old_rows.is_disputed, old_rows.project_id, old_rows.category, old_rows.agent, old_rows.person, old_rows.set_aside_at)));
     RETURN NULL;
 END $$;
 

@@ -108,8 +108,9 @@ CREATE TRIGGER memory_announce_delete AFTER DELETE ON memory REFERENCING OLD TAB
 CREATE TRIGGER memory_announce_truncate AFTER TRUNCATE ON memory
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
 
-CREATE TRIGGER episode_announce_update AFTER UPDATE OF text ON episode
-    FOR EACH ROW WHEN (OLD.text IS DISTINCT FROM NEW.text) EXECUTE FUNCTION festinger_announce_episode();
+CREATE TRIGGER episode_announce_update AFTER UPDATE OF text, set_aside_at ON episode
+    FOR EACH ROW WHEN (OLD.text IS DISTINCT FROM NEW.text OR OLD.set_aside_at IS DISTINCT FROM NEW.set_aside_at)
+    EXECUTE FUNCTION festinger_announce_episode();
 CREATE TRIGGER episode_announce_delete AFTER DELETE ON episode REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
 CREATE TRIGGER episode_announce_truncate AFTER TRUNCATE ON episode

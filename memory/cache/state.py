@@ -5,7 +5,7 @@ Postgres; tests fill the dicts directly. Only the event loop's thread touches it
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from memory.cache.audience import AgentRow, Audience, ProjectRow
@@ -13,6 +13,7 @@ from memory.cache.expectations import PROVISIONAL_S, Expectations
 from memory.cache.own_facts import OwnFacts
 from memory.cache.project_states import ProjectStates
 from memory.cache.recently_salient import RecentlySalient
+from memory.domain.forgetting import Topic
 from memory.domain.recall.notes import NoteKey, NoteState
 from memory.domain.recall.saliency import is_salient, saliency
 from memory.domain.recall.selection import put_in_order
@@ -58,6 +59,7 @@ class Cache:
     mutes: re.Pattern[str] | None = None  # the patterns by which operators have muted names
     # Memories and episodes that were shown and have changed since; None for those that no longer hold.
     changed_notes: dict[NoteKey, NoteState | None] = field(default_factory=dict)
+    left_out: Sequence[Topic] = ()  # what the prompt in hand asks to forget
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
     loads: int = 0  # begun so far
@@ -271,6 +273,11 @@ class Cache:
         replaced = (place, edge.place if edge is not None else place)
         others = [other for other in self.urd_by_concept.get(place[0], ()) if other.place not in replaced]
         self._put_edges(place[0], [*others, edge] if edge is not None else others)
+
+    def replace_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
+        """Replace all edges of one concept, ahead of Postgres."""
+        self._unshare()
+        self._put_edges(concept_id, edges)
 
     # --- what is disputed ---
 

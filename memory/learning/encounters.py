@@ -2,8 +2,9 @@
 
 A message counts once. It is identified by the digests of its conversation's opening and of its own role and text."""
 
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
@@ -17,7 +18,7 @@ from memory.domain.timing import FirstSeenClock
 from memory.domain.types import Message
 from memory.domain.voices import GROUP
 from memory.learning.heard import HeardMessage
-from memory.learning.reader import Reading, readable_length, unwrap_readable
+from memory.learning.reader import Reading, digest_message, readable_length, unwrap_message, unwrap_readable
 from memory.semantic.domain.scope import Scope
 
 TOLD_MIN: Final = 300  # characters that identify a conversation
@@ -28,6 +29,7 @@ OBSERVED_IN_A_STEP: Final = 16  # messages, at some 10 microseconds
 SEEN_MAX: Final = 200_000  # messages, at about 170 bytes
 NOTHING: Final = Message("", "")
 RESENT_MAX: Final = 50_000  # messages resent after a day, until they are written
+AGAIN_S: Final = 600  # seconds: a message that ends its request and was last seen longer ago is said again
 
 
 @dataclass(slots=True)
@@ -39,6 +41,8 @@ class Encounters:
     resent: deque[tuple[bytes, float]] = field(default_factory=lambda: deque(maxlen=RESENT_MAX))
     _seen: dict[bytes, float] = field(default_factory=dict)  # by key, with when it was last noted
     _kept: dict[int, None] = field(default_factory=dict)  # messages handed over for somebody
+    _asked: dict[Hashable, float] = field(default_factory=dict)  # by key, when something was asked to be forgotten
+    _forgotten: dict[bytes, float] = field(default_factory=dict)  # conversations, and when
     _clock: FirstSeenClock = field(default_factory=FirstSeenClock)
 
     def remember(self, seen: Iterable[tuple[bytes, float]]) -> None:
@@ -57,27 +61,37 @@ class Encounters:
         answered: int = 0,
         scope: Scope | None = None,
         chat: str = "",
+        unkept: Collection[int] = (),
     ) -> Steps[list[Reading]]:
         """Hand over the messages that are new in the conversation with this opening; return the readings of those that
         their own role says now.
 
         ``answered``: how many messages came before the model's last answer; if those are new, the conversation was
         under way before Festinger saw it. ``scope``: for whom messages are kept; those said now even if another has
-        said them before. ``chat``: the client's name of the conversation."""
+        said them before. ``chat``: the client's name of the conversation. ``unkept``: the indexes of messages of which
+        nothing is kept."""
         new = []
         is_live, before = False, NOTHING
+        forgotten_at = self._forgotten.get(opening, -1.0)
         for index, (message, reading, digest) in enumerate(zip(messages, readings, digests, strict=True)):
             if index % OBSERVED_IN_A_STEP == OBSERVED_IN_A_STEP - 1:
                 yield
-            if not message.text:
+            if not message.text or index in unkept:
                 continue
             key, is_dated = opening + digest, index >= answered
+            ends_request = index == len(messages) - 1 and message.role == "user"
             whose, voice = scope, message.voice
             if scope is not None and message.person:
                 whose = scope._replace(speaker=scope.speaker._replace(person=message.person))
             elif scope is not None and scope.speaker.person == GROUP:
                 whose, voice = None, weaker_of(voice, Voice.UNSURE)  # nothing of it is for one of them
             seen_at = self._seen.get(key)
+            if seen_at is not None and seen_at <= forgotten_at:
+                seen_at = None
+            if seen_at is not None and ends_request:
+                is_again = now - seen_at > AGAIN_S
+                self._seen[key] = now
+                seen_at = None if is_again else seen_at
             if seen_at is None or (whose is not None and is_dated and self._is_unkept(whose, key)):
                 is_whole = reading is not None and not reading.is_cut
                 said = reading if reading is not None and is_whole else unwrap_readable(self.cache, message)
@@ -94,6 +108,7 @@ class Encounters:
                     is_live=is_live or is_dated,
                     place=find_place(messages[:index], digests, chat) if is_dated and said.role == "user" else b"",
                     request=request_ids.current(),
+                    ends_request=ends_request,
                 )
                 if heard.text.strip():
                     self.add(heard)
@@ -111,6 +126,19 @@ class Encounters:
                 self.resent.append((key, now))
         return new
 
+    def keep_answer(self, opening: bytes, answer: str, now: float, agent: str, scope: Scope | None) -> None:
+        """Hand over the model's answer, of which a client that does not go on would never tell. It is not new when the
+        client sends it with its next message."""
+        said = unwrap_message(Message("assistant", answer))
+        key = opening + digest_message(said)
+        if key in self._seen or not said.text.strip():
+            return
+        at = self._clock.date(len(said.text), now)
+        self.add(HeardMessage(key, agent, scope, said.role, said.text, at, request=request_ids.current()))
+        _remember(self._seen, key, at)
+        if scope is not None:
+            _remember(self._kept, hash((scope, key)), None)
+
     def count(self, names: Set[str], now: float) -> None:
         """Count known names in this process's copy, because that may make them salient for the next prompt."""
         rows = self.cache.soas_by_token
@@ -119,13 +147,27 @@ class Encounters:
             row.last_seen = now
             self.cache.set_count(name, row, row.encounter_count + 1)
 
+    def is_asked_anew(self, key: Hashable, now: float) -> bool:
+        """True if a request to forget was not met lately: a client may send its prompt again."""
+        asked_at = self._asked.get(key)
+        _remember(self._asked, key, now)
+        return asked_at is None or now - asked_at > AGAIN_S
+
+    def forget(self, conversations: Collection[bytes]) -> None:
+        """Forget which messages of these conversations were seen: what of them was set aside may be said anew."""
+        now = time.time()
+        for conversation in conversations:
+            _remember(self._forgotten, conversation, now)
+
     def _is_unkept(self, scope: Scope, key: bytes) -> bool:
         return hash((scope, key)) not in self._kept
 
 
 def find_place(before: Sequence[Message], digests: Sequence[bytes], chat: str) -> bytes:
     """Return 17 bytes that identify a message's position in its conversation: by the messages ``before`` it or, if the
-    client names the chat, by how many messages of users came before. Empty if too little came before."""
+    client names the chat, by how many messages of users came before. Empty if no answer, or too little, came before."""
+    if not {"user", "assistant"} <= {message.role for message in before}:
+        return b""
     if chat:
         count = sum(message.role == "user" for message in before)
         told = f"{chat}\0{count}".encode("utf-8", "surrogatepass")

@@ -42,12 +42,16 @@ class NewMessage:
     voice: Voice = Voice.SHARED
     is_dated: bool = True
     request: str = ""
+    ends_request: bool = False
 
     @classmethod
     def of(cls, cache: Cache, heard: HeardMessage) -> Steps["NewMessage"]:
         read = yield from read_all(cache, heard.role, heard.text)
         said = heard.role, heard.text, heard.at
-        return cls(heard.key, heard.agent, heard.scope, *said, read, heard.voice, heard.is_dated, heard.request)
+        return cls(
+            heard.key, heard.agent, heard.scope, *said, read, heard.voice, heard.is_dated, heard.request,
+            heard.ends_request,
+        )  # fmt: skip
 
     @property
     def conversation(self) -> bytes:

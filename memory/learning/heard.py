@@ -26,7 +26,7 @@ TYPES: Final[dict[str, type]] = {
     "at": float,
     "before": str,
     "request": str,
-} | dict.fromkeys(("is_dated", "is_live"), bool)
+} | dict.fromkeys(("is_dated", "is_live", "ends_request"), bool)
 
 
 class HeardMessage(NamedTuple):
@@ -34,7 +34,8 @@ class HeardMessage(NamedTuple):
     for whom it is kept as an episode, None for nobody; ``text``: without its envelope; ``before``: what the model said
     right before a short one; ``at``: seconds since the epoch; ``voice``: as in ``Message``; ``is_dated``: said when it
     was seen; ``is_live``: said since its conversation was first seen; ``place``: its position in its conversation, 17
-    bytes, empty if unknown; ``request``: the id of the request that brought it."""
+    bytes, empty if unknown; ``request``: the id of the request that brought it; ``ends_request``: it was the last of
+    that request."""
 
     key: bytes
     agent: str
@@ -48,6 +49,7 @@ class HeardMessage(NamedTuple):
     is_live: bool = True
     place: bytes = b""
     request: str = ""
+    ends_request: bool = False
 
     @property
     def is_kept(self) -> bool:
@@ -118,6 +120,7 @@ def compose_row(heard: HeardMessage) -> dict[str, Any]:
         "is_kept": heard.is_kept,
         "place": heard.place.hex(),
         "request": heard.request,
+        "ends_request": heard.ends_request,
     }
     if episode is not None:
         row |= {

@@ -4,7 +4,6 @@ messages came."""
 
 import asyncio
 import logging
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Any, Final
@@ -17,14 +16,17 @@ from memory.db.claims import RETRY_AFTER
 from memory.db.connections import PAST, Connection, chunks, columns, first_line, is_lost, open_connection
 from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.domain.authorship.voice import Voice
+from memory.domain.claims.stems import content_stems
+from memory.domain.forgetting import Topic, TopicKind
 from memory.domain.steps import finish
 from memory.domain.types import SoasRow, TripleIds
 from memory.learning import snippet_store, unexplained
-from memory.learning.encounters import IN_NAMED_CHAT
+from memory.learning.encounters import AGAIN_S
 from memory.learning.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
 from memory.learning.heard import HeardMessage, digest_heard
 from memory.learning.observations import insert_observations
 from memory.learning.openings import count_openings
+from memory.learning.setting_aside import EDIT, make_order, run_on, set_aside
 from memory.learning.vocabulary import WORDS_A_STATEMENT, VocabularyWriter
 from memory.semantic.domain.scope import Scope, Speaker
 
@@ -35,20 +37,37 @@ ERROR_MAX: Final = 1_000  # characters
 
 WAITING: Final = """
     SELECT id, key, agent, speaker, person, project_id, role, text, extract(epoch FROM said_at)::float8, voice,
-        is_dated, request
+        is_dated, request, ends_request
     FROM heard_message
     WHERE next_attempt_at <= statement_timestamp() AND (%s::bigint IS NULL OR id = %s)
     ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
 """
 AT_SAME_PLACE: Final = """
-    SELECT earlier.id, earlier.place, earlier.text, now.text FROM episode now JOIN episode earlier
+    SELECT earlier.id, earlier.agent, earlier.person, earlier.text, now.text FROM episode now JOIN episode earlier
         ON earlier.place = now.place AND (earlier.agent, earlier.person) = (now.agent, now.person)
         AND earlier.project_id IS NOT DISTINCT FROM now.project_id AND earlier.id < now.id
-    WHERE now.digest = ANY(%s) AND earlier.replaced_at IS NULL AND earlier.role = 'user'
+    WHERE now.digest = ANY(%s) AND earlier.set_aside_at IS NULL AND earlier.role = 'user'
 """
-REPLACE: Final = "UPDATE episode SET replaced_at = statement_timestamp() WHERE id = ANY(%s)"
-WORDS: Final = re.compile(r"\w+")
+ASKED_TO_FORGET: Final = """
+    SELECT id, agent, person, topic_kind, topic, conversation, extract(epoch FROM said_at)::float8
+    FROM forget_request JOIN unnest(%s::text[], %s::text[]) AS heard (agent, person) USING (agent, person)
+    WHERE effect IN ('about', 'conversation') AND undone_at IS NULL AND deleted_at IS NULL
+"""
+SET_ASIDE_LATE: Final = """
+    WITH late AS (
+        UPDATE episode SET set_aside_at = statement_timestamp(), set_aside_by_id = asked.request
+        FROM unnest(%s::bytea[], %s::bigint[]) AS asked (digest, request)
+        WHERE episode.digest = asked.digest AND set_aside_at IS NULL RETURNING asked.request
+    )
+    UPDATE forget_request SET row_count = row_count + found.count
+    FROM (SELECT request, count(*) FROM late GROUP BY request) AS found WHERE id = found.request
+"""
+DELETED: Final = "SELECT digest FROM forgotten_episode WHERE digest = ANY(%s)"
 DELETE: Final = "DELETE FROM heard_message WHERE id = ANY(%s)"
+SEEN_LONG_AGO: Final = f"""
+    DELETE FROM seen_message USING unnest(%s::bytea[], %s::float8[]) AS again (key, at)
+    WHERE digest = key AND last_seen < to_timestamp(again.at) - interval '{AGAIN_S} seconds'
+"""
 INSERT_SEEN: Final = f"""
     INSERT INTO seen_message (digest, last_seen) SELECT digest, {PAST.format("at")}
     FROM unnest(%s::bytea[], %s::float8[]) AS heard (digest, at) ON CONFLICT DO NOTHING RETURNING digest
@@ -145,7 +164,8 @@ class Learner:
             ids += [row[0] for row in rows]
             if rows:
                 new = await insert_seen(connection, [read_row(self._cache, *row[1:]) for row in rows])
-                await mark_replaced(connection, new)
+                new = await leave_out_forgotten(connection, new)
+                await set_aside_edited(connection, new)
                 await count_openings(connection, new)
                 await self._store(connection, new)
                 await connection.execute(DELETE, [ids])
@@ -182,10 +202,13 @@ class Learner:
 
 def read_row(
     cache: Cache, key: bytes, agent: str, speaker: str, person: str, project: int | None, role: str,
-    text: str, at: float, voice: str, is_dated: bool, request: str,
+    text: str, at: float, voice: str, is_dated: bool, request: str, ends_request: bool,
 ) -> NewMessage:  # fmt: skip
     scope = Scope(Speaker(speaker, person), project) if speaker else None
-    heard = HeardMessage(key, agent, scope, role, text, at, voice=Voice(voice), is_dated=is_dated, request=request)
+    heard = HeardMessage(
+        key, agent, scope, role, text, at, voice=Voice(voice), is_dated=is_dated, request=request,
+        ends_request=ends_request,
+    )  # fmt: skip
     return finish(NewMessage.of(cache, heard))
 
 
@@ -201,36 +224,58 @@ async def insert_seen(connection: Connection, messages: Iterable[NewMessage]) ->
     for message in messages:
         by_key.setdefault(message.key, message)
     keys = [(key, message.at) for key, message in by_key.items()]
+    again = [(key, at) for key, at in keys if by_key[key].ends_request]
+    if again:
+        await connection.execute(SEEN_LONG_AGO, columns(again, 2))
     cursor = await connection.execute(INSERT_SEEN, columns(keys, 2), binary=True)
     new = {digest for (digest,) in await cursor.fetchall()}
     return [message for key, message in by_key.items() if key in new]
 
 
-async def mark_replaced(connection: Connection, messages: Iterable[NewMessage]) -> None:
-    """Mark what was in the place of these messages before their clients edited it: its statements are taken back next
-    (resolution.memories.replacing)."""
-    digests = [
-        digest_heard(message.key, message.scope)
+async def leave_out_forgotten(connection: Connection, messages: Sequence[NewMessage]) -> list[NewMessage]:
+    """Set aside those of the messages that were said before their speaker asked to forget them, and return the others.
+    Clients send old histories again."""
+    scopes = {message.scope.speaker for message in messages if message.scope is not None}
+    cursor = await connection.execute(ASKED_TO_FORGET, columns(sorted(scopes), 2), binary=True)
+    asked = await cursor.fetchall()
+    late = {}
+    for message in messages if asked else ():
+        for request, agent, person, kind, text, conversation, at in asked:
+            topic = Topic(TopicKind(kind), text) if kind else None
+            is_before = not message.is_dated or message.at < at
+            if message.scope is None or message.scope.speaker != (agent, person) or not is_before:
+                continue
+            if topic.is_in(message.text) if topic is not None else message.conversation == bytes(conversation or b""):
+                late[digest_heard(message.key, message.scope)] = request
+    if late:
+        await connection.execute(SET_ASIDE_LATE, columns(sorted(late.items()), 2))
+    resent = [digest_heard(one.key, one.scope) for one in messages if one.scope is not None and not one.is_dated]
+    cursor = await connection.execute(DELETED, [resent], binary=True)
+    gone = late.keys() | {bytes(digest) for (digest,) in await cursor.fetchall()}
+    return [one for one in messages if one.scope is None or digest_heard(one.key, one.scope) not in gone]
+
+
+async def set_aside_edited(connection: Connection, messages: Iterable[NewMessage]) -> None:
+    """Set aside what was in the place of these messages before their clients edited it."""
+    said = {
+        digest_heard(message.key, message.scope): message
         for message in messages
         if message.role == "user" and message.is_dated and message.scope is not None
-    ]
-    if not digests:
+    }
+    if not said:
         return
-    cursor = await connection.execute(AT_SAME_PLACE, [digests], binary=True)
-    replaced = [
-        row
-        for row, place, said_before, said_now in await cursor.fetchall()
-        if place[:1] == IN_NAMED_CHAT or is_edited(said_before, said_now)
-    ]
-    if replaced:
-        await connection.execute(REPLACE, [replaced])
+    cursor = await connection.execute(AT_SAME_PLACE, [list(said)], binary=True)
+    for row, agent, person, said_before, said_now in await cursor.fetchall():
+        if is_edited(said_before, said_now):
+            at = max(message.at for message in said.values())
+            await run_on(connection, set_aside(make_order(Speaker(agent, person), EDIT, None, at, episodes=[row])))
 
 
 def is_edited(before: str, now: str) -> bool:
-    """True if ``now`` is probably ``before`` with some words changed: the same words may precede different messages of
-    two conversations."""
-    first, second = (set(WORDS.findall(text.casefold())) for text in (before, now))
-    return 2 * len(first & second) >= min(len(first), len(second)) > 1
+    """True if ``now`` is ``before`` with some words changed: more than half of its content words are the same. Anything
+    else in its place is another branch of the conversation."""
+    words = set(content_stems(now))
+    return 2 * len(words & set(content_stems(before))) > len(words)
 
 
 async def confirm(connection: Connection, confirmed: Mapping[TripleIds, float]) -> None:

@@ -13,8 +13,10 @@ import psycopg
 
 from memory.db.connections import PAST, Connection, columns, first_line, open_connection
 from memory.domain.statement import Statement
+from memory.learning.encounters import AGAIN_S
 from memory.learning.heard import FindVector, HeardMessage, compose_row
 from memory.learning.observations import insert_observations
+from memory.learning.setting_aside import ForgetOrder, run_on, set_aside
 from memory.semantic.lexemes import LEXEMES
 from memory.semantic.vectors.schema import write_vector
 
@@ -30,12 +32,16 @@ INSERT: Final = f"""
     WITH said AS MATERIALIZED (
         SELECT row_number() OVER () AS number, decode(digest, 'hex') AS digest, decode(key, 'hex') AS key, agent,
             speaker, person, project, role, text, at, voice, is_dated, is_kept, episode, quoted, unsure, is_fiction,
-            own, passed_on, episode_at, nullif(decode(place, 'hex'), '') AS place, request,
-            EXISTS (SELECT FROM seen_message seen WHERE seen.digest = decode(key, 'hex')) AS is_seen
+            own, passed_on, episode_at, ends_request, nullif(decode(place, 'hex'), '') AS place, request,
+            EXISTS (
+                SELECT FROM seen_message seen WHERE seen.digest = decode(key, 'hex')
+                    AND NOT (ends_request AND seen.last_seen < to_timestamp(at) - interval '{AGAIN_S} seconds')
+            ) AS is_seen
         FROM jsonb_to_recordset(%s::jsonb) AS row (
             digest text, key text, agent text, speaker text, person text, project int8, role text, text text,
             at float8, voice text, is_dated bool, is_kept bool, episode text, quoted text, unsure text, is_fiction bool,
-            own text, passed_on text, episode_at float8, place text, request text
+            own text, passed_on text, episode_at float8, place text, request text,
+            ends_request bool
         )
     ), kept AS (
         INSERT INTO episode (digest, conversation, agent, person, project_id, role, text, quoted, unsure, is_fiction,
@@ -44,16 +50,22 @@ INSERT: Final = f"""
             is_fiction, {LEXEMES}, {PAST.format("episode_at")}, place
         FROM said
         WHERE episode IS NOT NULL
+            AND NOT EXISTS (SELECT FROM said same WHERE same.digest = said.digest AND same.number < said.number)
+            AND (ends_request OR NOT EXISTS (SELECT FROM episode one WHERE one.digest = said.digest))
             AND NOT EXISTS (SELECT FROM forgotten_episode gone WHERE gone.digest = said.digest)
             AND (is_dated OR NOT (is_seen OR EXISTS (SELECT FROM heard_message heard WHERE heard.key = said.key)))
         ORDER BY number
-        ON CONFLICT (digest) DO NOTHING RETURNING role
+        -- Said again: it is as new as then, and read again for what it asks to remember.
+        ON CONFLICT (digest) DO UPDATE SET said_at = excluded.said_at, read_at = NULL, attempts = 0,
+            set_aside_at = NULL, set_aside_by_id = NULL
+        WHERE excluded.said_at > coalesce(episode.set_aside_at, episode.said_at + interval '{AGAIN_S} seconds')
+        RETURNING role
     ), heard AS (
         INSERT INTO heard_message
             (digest, key, agent, speaker, person, project_id, role, text, said_at, voice, is_dated, is_kept,
-            request)
+            request, ends_request)
         SELECT digest, key, agent, speaker, person, project, role, text, {PAST.format("at")}, voice, is_dated,
-            is_kept, request
+            is_kept, request, ends_request
         FROM said WHERE NOT is_seen ORDER BY number
         ON CONFLICT (digest) DO NOTHING RETURNING id
     )
@@ -112,6 +124,16 @@ class MessageTable:
             await self._end(work)
         return work.result()
 
+    async def set_aside(self, order: ForgetOrder) -> Stored:
+        """Carry out a request to forget; workers do the rest. Raises psycopg.Error or OSError."""
+        try:
+            async with asyncio.timeout(WRITE_S):
+                await run_on(await self._connect(), set_aside(order))
+        except BaseException:
+            await self.close()
+            raise
+        return Stored(new=1)
+
     async def close(self) -> None:
         self._connection = None
         with suppress(psycopg.Error, OSError):
@@ -121,16 +143,20 @@ class MessageTable:
         rows, failed = await compose_rows([one for one in batch if isinstance(one, HeardMessage)])
         statements = [one for one in batch if isinstance(one, Statement)]
         try:
-            if self._connection is None:
-                self._connection = await self._lifetime.enter_async_context(open_connection(self._dsn, "messages"))
-            stored = await insert(self._connection, rows)
+            connection = await self._connect()
+            stored = await insert(connection, rows)
             if stored.of_users:
-                await self._store_vectors(self._connection, rows)
-            refused = await insert_observations(self._connection, statements) if statements else 0
+                await self._store_vectors(connection, rows)
+            refused = await insert_observations(connection, statements) if statements else 0
             return stored + Stored(new=len(statements) - refused, refused=failed + refused)
         except BaseException:
             await self.close()
             raise
+
+    async def _connect(self) -> Connection:
+        if self._connection is None:
+            self._connection = await self._lifetime.enter_async_context(open_connection(self._dsn, "messages"))
+        return self._connection
 
     async def _store_vectors(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         found = []

@@ -24,7 +24,12 @@ INSERT: Final = f"""
     ) AS said
         (key, subject, parent, dimension, is_isa, confidence, role, agent, at, evidence, channel, says, is_hedged,
          instead_of, speaker, person, paragraph, request)
-    ON CONFLICT DO NOTHING
+    -- Said again, it is placed again.
+    ON CONFLICT (digest, concept, parent, dimension, is_isa) WHERE kind = 'triple' DO UPDATE SET
+        said_at = excluded.said_at, says = excluded.says, is_hedged = excluded.is_hedged,
+        instead_of = excluded.instead_of, request = excluded.request, state = 'pending', outcome = '', attempts = 0,
+        next_attempt_at = statement_timestamp(), claimed_until = NULL, set_aside_at = NULL, set_aside_by_id = NULL
+    WHERE observation.state <> 'pending' AND excluded.said_at > observation.said_at
 """
 
 
@@ -34,7 +39,7 @@ async def insert_observations(connection: Connection, statements: Sequence[State
         async with connection.transaction():
             await connection.execute(INSERT, columns(map(storable, statements), len(Statement._fields)))
         return 0
-    except (psycopg.DataError, psycopg.IntegrityError) as error:
+    except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.CardinalityViolation) as error:
         if len(statements) == 1:
             logger.warning("observation.refused", extra={"error": first_line(error)})
             return 1

@@ -8,7 +8,7 @@ twice is stored once. Messages that find no room anywhere are counted in ``DROPP
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -16,12 +16,14 @@ from typing import BinaryIO, NamedTuple
 import psycopg
 
 from memory.db.connections import first_line
+from memory.domain.statement import Statement
 from memory.domain.statement import decode as decode_statement
 from memory.domain.timing import LogThrottle
 from memory.learning.buffer import Backlog, WaitingMessage
 from memory.learning.heard import FindVector, HeardMessage, decode, encode, mask_message
 from memory.learning.journal import Journal, claim, next_lines
 from memory.learning.message_table import MessageTable, Stored
+from memory.learning.setting_aside import ForgetOrder, decode_order, encode_order
 from memory.learning.wakeup import Waker
 from memory.metrics import Counter, Gauge
 
@@ -71,6 +73,7 @@ class Outbox:
         self._journal = Journal(journal_folder)
         self._waker = Waker(wake)
         self._backlog = Backlog()
+        self._orders: list[ForgetOrder] = []  # they go ahead of the messages, so that none of these is set aside
         self._in_hand: list[WaitingMessage] = []  # taken from the backlog and not yet known to be stored
         self._wanted = asyncio.Event()
         self._replay_wanted = asyncio.Event()
@@ -82,7 +85,7 @@ class Outbox:
     @property
     def waiting(self) -> int:
         """The number of messages that are neither in the table nor in a journal yet, as far as is known."""
-        return len(self._backlog) + len(self._in_hand)
+        return len(self._backlog) + len(self._in_hand) + len(self._orders)
 
     @property
     def is_away(self) -> bool:
@@ -93,6 +96,11 @@ class Outbox:
         if dropped := self._backlog.add(message, time.monotonic()):
             self._count_dropped(dropped, "no room")
         UNWRITTEN.set(self.waiting)
+        self._wanted.set()
+
+    def forget(self, order: ForgetOrder) -> None:
+        """Add a request to forget, which is carried out before the messages that wait are written. Never blocks."""
+        self._orders.append(order)
         self._wanted.set()
 
     async def run(self) -> None:
@@ -118,7 +126,10 @@ class Outbox:
         """Write waiting messages, or keep them if neither Postgres nor the journal takes them. Never raises."""
         async with self._writing:
             self._wanted.clear()
-            while self._backlog:
+            while self._backlog or self._orders:
+                if self._orders and not self.is_away:
+                    await self._set_aside()
+                    continue
                 is_late = time.monotonic() - self._backlog.waits_since() > SAFE_S
                 if (self.is_away or is_late) and await self._to_journal():
                     continue
@@ -150,6 +161,23 @@ class Outbox:
             # Shielded: a write under way is finished even if this task is cancelled, and the last write waits for it.
             await asyncio.shield(self.write())
             UNWRITTEN.set(self.waiting)
+
+    async def _set_aside(self) -> None:
+        """Carry out one request to forget. If Postgres is away, it goes to the journal."""
+        order = self._orders[0]
+        working = asyncio.create_task(self._table.set_aside(order))
+        await asyncio.wait({working})
+        error = working.exception()
+        if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, OSError)):
+            self._absence = asyncio.create_task(self._wait_for_return(working))
+            logger.warning("messages.not_written", extra={"error": first_line(error)})
+            return
+        self._orders.remove(order)
+        if error is None:
+            self._note(working.result())
+        else:
+            # Without a traceback: Postgres's error may quote what is to be forgotten.
+            logger.error("forgetting.failed", extra={"error": type(error).__name__, "request": order.request})
 
     async def _to_table(self) -> None:
         """Write one batch. If Postgres does not take it in time, it waits again, and Postgres counts as away."""
@@ -206,20 +234,21 @@ class Outbox:
 
     async def _to_journal(self) -> bool:
         """Append waiting messages to the journal; return whether it took at least some."""
-        batch = self._take(JOURNAL_BATCH)
+        batch, orders = self._take(JOURNAL_BATCH), tuple(self._orders)
         kept = 0
         try:
             # Masked and encoded in the thread, too: streams must not wait for thousands of messages.
-            kept = await asyncio.to_thread(self._append, batch)
+            kept = await asyncio.to_thread(self._append, orders, batch)
             await self._count_journaled()
         except OSError as error:
             self._log_journal_error("journal.not_written", error)
         except Exception as error:  # the next batch must be written, whatever went wrong with this one
             self._count_dropped(len(batch), first_line(error))
             logger.exception("journal.failed")
-            kept = len(batch)
+            kept = len(orders) + len(batch)
         finally:
-            self._put_back(batch[kept:])
+            del self._orders[: min(kept, len(orders))]
+            self._put_back(batch[max(kept - len(orders), 0) :])
         if kept and not self.is_away:
             self._replay_wanted.set()
         return kept > 0
@@ -228,8 +257,9 @@ class Outbox:
         self.journaled = await asyncio.to_thread(self._journal.count)
         JOURNALED.set(self.journaled)
 
-    def _append(self, batch: list[WaitingMessage]) -> int:
-        return self._journal.append([encode(mask_message(each.message)) for each in batch])
+    def _append(self, orders: Sequence[ForgetOrder], batch: list[WaitingMessage]) -> int:
+        messages = [encode(mask_message(each.message)) for each in batch]
+        return self._journal.append([*map(encode_order, orders), *messages])
 
     def _log_journal_error(self, event: str, error: OSError) -> None:
         if self._journal_log.is_due(time.monotonic()):
@@ -286,11 +316,18 @@ class Outbox:
                 return Copied(stored, unreadable, is_whole=False)
             if not lines:
                 return Copied(stored, unreadable)
-            found = [one for line in lines if (one := decode(line) or decode_statement(line)) is not None]
-            unreadable += len(lines) - len(found)
-            more = await self._replayed_to.insert(found)
-            self._note(more)
-            stored += more
+            found: list[HeardMessage | Statement] = []
+            for line in lines:
+                if (order := decode_order(line)) is not None:
+                    # In the order in which they came: only what was said before is set aside.
+                    stored += await self._replayed_to.insert(found) + await self._replayed_to.set_aside(order)
+                    found = []
+                elif (one := decode(line) or decode_statement(line)) is not None:
+                    found.append(one)
+                else:
+                    unreadable += 1
+            stored += await self._replayed_to.insert(found)
+            self._note(stored)
 
     async def _close(self) -> None:
         if self._absence is not None:

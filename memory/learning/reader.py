@@ -4,11 +4,12 @@ import re
 import time
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from sys import getsizeof
 from typing import NamedTuple
 
-from memory import bounds
+from memory import bounds, known_words
 from memory.cache.state import Cache
 from memory.domain.authorship.envelopes import remove_client_parts, shows_tools, unwrap
 from memory.domain.channels import OTHERS
@@ -20,6 +21,7 @@ from memory.domain.cues.extractor import (
     iter_names_near_cues,
 )  # fmt: skip
 from memory.domain.cues.noun_phrases import opens_sentence
+from memory.domain.forgetting import ForgetRequest, cut_requests, find_requests
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.secrets.redaction import MARK, blank_in_steps, blank_secrets
 from memory.domain.steps import Steps, finish
@@ -77,6 +79,7 @@ class Reading:
     listened: frozenset[str] = frozenset()
     triples: tuple[CueMatch, ...] | None = None  # the first statements; None: not looked for yet
     unstated: frozenset[str] = frozenset()  # names about which it states nothing
+    requests: tuple[ForgetRequest, ...] = ()  # to forget, or not to remember; their sentences are not in the text
     size: int = READING_BYTES  # bytes, roughly
     use: "MemoryUse | None" = None  # of the reader that remembers it
 
@@ -204,15 +207,17 @@ class Reader:
         reading.edition = self.cache.edition
 
     def _read(self, key: MessageKey, message: Message) -> Steps[Reading]:
-        said = unwrap_readable(self.cache, message)
+        said = _unwrap_readable(self.cache, message)
         digest = digest_message(message)
         is_whole = len(message.text) <= self.cache.tuning.enrichment_max_characters
+        requests = find_wishes(self.cache, said)
         said_digest = digest if said.text == message.text or not is_whole else digest_message(said)
+        said = said._replace(text=cut_requests(said.text, requests))
         is_cut = len(said.text) > MARKED_TEXT_MAX and not is_plain(said.text)
         if is_cut:
             said = Message(said.role, said.text[:MARKED_TEXT_MAX])
         state = self.cache.edition, self.cache.risen.count, self.cache.loaded_at
-        reading = Reading(digest, said_digest, said.role, said.text, *state, is_cut=is_cut)
+        reading = Reading(digest, said_digest, said.role, said.text, *state, is_cut=is_cut, requests=requests)
         reading.has_tools = shows_tools(message.text, message.role)
         yield from self._look_up(reading)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
@@ -349,7 +354,22 @@ def readable_length(cache: Cache, message: Message) -> int:
 
 
 def unwrap_readable(cache: Cache, message: Message) -> Message:
-    """Return what is said in the part of the message that is read."""
+    """Return what is said in the part of the message that is read, without the sentences that ask to forget."""
+    said = _unwrap_readable(cache, message)
+    return said._replace(text=cut_requests(said.text, find_wishes(cache, said)))
+
+
+def find_wishes(cache: Cache, said: Message) -> tuple[ForgetRequest, ...]:
+    """Return what a user's message asks to forget, or not to remember."""
+    return find_requests(said.text, partial(is_word, cache)) if said.role == "user" else ()
+
+
+def is_word(cache: Cache, word: str) -> bool:
+    """True if a lower-case word is no name."""
+    return cache.is_common(word) or known_words.is_known(word) or known_words.is_rare_english(word)
+
+
+def _unwrap_readable(cache: Cache, message: Message) -> Message:
     # An envelope is opened whole: half of it is not JSON.
     said = unwrap_message(Message(message.role, message.text[: max(readable_length(cache, message), ENVELOPE_MAX)]))
     return Message(said.role, said.text[: cache.tuning.enrichment_max_characters])

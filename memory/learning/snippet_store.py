@@ -26,12 +26,16 @@ SPEAKERS = frozenset({"user", "system", "tool"})
 OWN_VOICES = frozenset({"user", "system"})  # whose sentences count as what people said
 
 KEEP = f"""
-    INSERT INTO evidence (concept_id, sentence, role, agent, said_at)
-    SELECT soas.id, said.sentence, said.role, said.agent, {PAST.format("said.at")}
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::float8[]) AS said (token, sentence, role, agent, at)
+    INSERT INTO evidence (concept_id, sentence, role, agent, person, said_at)
+    SELECT soas.id, said.sentence, said.role, said.agent, said.person, {PAST.format("said.at")}
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::float8[])
+        AS said (token, sentence, role, agent, person, at)
     JOIN soas USING (token)
     ORDER BY soas.id
-    ON CONFLICT (concept_id, sentence) DO UPDATE SET said_at = greatest(evidence.said_at, excluded.said_at)
+    ON CONFLICT (concept_id, sentence) DO UPDATE SET said_at = greatest(evidence.said_at, excluded.said_at),
+        agent = CASE WHEN evidence.set_aside_at IS NULL THEN evidence.agent ELSE excluded.agent END,
+        person = CASE WHEN evidence.set_aside_at IS NULL THEN evidence.person ELSE excluded.person END,
+        set_aside_at = NULL, set_aside_by_id = NULL
     RETURNING concept_id
 """
 TRIM = """
@@ -50,6 +54,7 @@ class Snippet(NamedTuple):
     sentence: str
     role: str
     agent: str
+    person: str
     at: float
 
 
@@ -61,7 +66,7 @@ async def store_snippets(
     for some in chunks(collect_snippets(cache, new, rows), ROWS_A_STATEMENT):
         try:
             async with connection.transaction():
-                cursor = await connection.execute(KEEP, columns(some, 5))
+                cursor = await connection.execute(KEEP, columns(some, 6))
                 concepts = {concept for (concept,) in await cursor.fetchall()}
                 await connection.execute(TRIM, [sorted(concepts), KEPT])
         except (psycopg.IntegrityError, psycopg.DataError) as error:
@@ -74,12 +79,13 @@ def collect_snippets(cache: Cache, new: Iterable[NewMessage], rows: Mapping[str,
     found: dict[tuple[str, str], Snippet] = {}
     counts: Counter[str] = Counter()
     for message in sorted(new, key=lambda message: message.at, reverse=True):
+        person = message.scope.speaker.person if message.scope is not None else ""
         names = [name for name in select_names(cache, message, rows) if counts[cache.canonical(name)] < KEPT]
         for name, sentence in find_sentences(message, names).items():
             concept = cache.canonical(name)
             if (concept, sentence) not in found:
                 role = "tool" if message.is_quoted else message.role
-                found[concept, sentence] = Snippet(concept, sentence, role, message.agent, message.at)
+                found[concept, sentence] = Snippet(concept, sentence, role, message.agent, person, message.at)
                 counts[concept] += 1
     return list(found.values())
 

@@ -3,6 +3,7 @@
 memory/graph/store.py writes the graph, memory/learning what was heard; operators edit ``config`` and the flags of
 ``soas`` in the admin."""
 
+from memory.models.forgetting import ForgetRequest
 from memory.models.given import GivenNote
 from memory.models.graph import Alias, Dimension, Edge, EdgeHistory, NormalForm, Soas, Source, find_called_like
 from memory.models.messages import Evidence, HeardMessage, NamedConversation, PromptOpening, SeenMessage
@@ -30,9 +31,9 @@ from memory.models.state import ProjectState
 
 __all__ = [
     "Agent", "Alias", "AskedSearch", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "EnglishLexeme",
-    "Episode", "Evidence", "ExtractionMark", "ForgottenEpisode", "GivenNote", "HeardMessage", "Heartbeat",
-    "InstalledVersion", "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage", "MutePattern",
-    "NamedConversation", "NormalForm", "NotificationDelivery", "NotificationEvent", "NotificationTarget",
-    "Observation", "PendingEmbedding", "Project", "ProjectState", "PromptOpening", "SeenMessage", "Soas", "Source",
-    "Teacher", "TextKind", "find_called_like",
+    "Episode", "Evidence", "ExtractionMark", "ForgetRequest", "ForgottenEpisode", "GivenNote", "HeardMessage",
+    "Heartbeat", "InstalledVersion", "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage",
+    "MutePattern", "NamedConversation", "NormalForm", "NotificationDelivery", "NotificationEvent",
+    "NotificationTarget", "Observation", "PendingEmbedding", "Project", "ProjectState", "PromptOpening",
+    "SeenMessage", "Soas", "Source", "Teacher", "TextKind", "find_called_like",
 ]  # fmt: skip

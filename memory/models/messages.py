@@ -6,6 +6,7 @@ from django.db.models.functions import Length, Now
 from django.db.models.lookups import Exact
 
 from memory.domain.authorship.voice import Voice
+from memory.models.forgetting import SetAside
 from memory.models.graph import Soas
 from memory.models.operating import Project
 
@@ -36,6 +37,7 @@ class HeardMessage(models.Model):
     voice = models.CharField(max_length=8, choices=VOICES, default=Voice.SHARED.value, db_default=Voice.SHARED.value)
     is_dated = models.BooleanField(default=True, help_text="Said when it was seen, not in a history.")
     is_kept = models.BooleanField(default=False, help_text="It may be remembered, not only learned from.")
+    ends_request = models.BooleanField(default=False, db_default=False, help_text="It was the last of its request.")
     request = models.CharField(
         max_length=64, blank=True, default="", db_default="", help_text="The id of the request that brought it."
     )
@@ -153,7 +155,7 @@ class SeenMessage(models.Model):
         return bytes(self.digest).hex()
 
 
-class Evidence(models.Model):
+class Evidence(SetAside):
     """A sentence that names a concept. The newest few of each concept are kept, with secrets masked."""
 
     # No index of its own: evidence_says_it_once begins with it.
@@ -161,10 +163,12 @@ class Evidence(models.Model):
     sentence = models.CharField(max_length=300)
     role = models.CharField(max_length=16)
     agent = models.CharField(max_length=120)
+    person = models.CharField(max_length=200, blank=True, default="", db_default="")
     said_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         db_table = "evidence"
+        indexes = [models.Index(fields=["agent", "person"], name="evidence_of_a_speaker")]
         verbose_name_plural = "evidence"
         constraints = [
             models.UniqueConstraint(fields=["concept", "sentence"], name="evidence_says_it_once"),

@@ -6,12 +6,13 @@ from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 
 from memory.domain.formatting import format_fact
+from memory.models.forgetting import SetAside
 from memory.models.graph import CHANNELS, IS_CHANNEL
 from memory.models.messages import DIGEST_BYTES, OctetLength
 from memory.models.operating import LanguageModel
 
 
-class Observation(models.Model):
+class Observation(SetAside):
     """A triple to place, or a concept to ask a language model about. The table is the queue of record: a worker claims
     rows that are due, and commits the result together with the row's state."""
 
@@ -90,6 +91,8 @@ class Observation(models.Model):
             models.Index(fields=["concept", "-id"], name="observation_of_a_concept"),
             models.Index(fields=["outcome", "-id"], condition=Q(state="done"), name="observation_by_outcome"),
             models.Index(fields=["-id"], condition=Q(state="failed"), name="observation_failed"),
+            models.Index(fields=["set_aside_by"], condition=~Q(set_aside_by=None), name="observation_set_aside"),
+            models.Index(fields=["agent", "for_person"], condition=Q(kind="triple"), name="observation_of_a_speaker"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -9,6 +9,7 @@ from django.db.models import ExpressionWrapper, F, Func, Q, Value
 from django.db.models.functions import Lower, Mod, Now
 from django.db.models.lookups import Exact
 
+from memory.models.forgetting import SetAside
 from memory.models.graph import CHANNELS, IS_CHANNEL
 from memory.models.messages import CONVERSATION_BYTES, DIGEST_BYTES, OctetLength, PromptOpening
 from memory.models.operating import Project
@@ -39,7 +40,7 @@ INDEXED_LEXEMES = Func(
 )
 
 
-class Episode(models.Model):
+class Episode(SetAside):
     """One message of a user or of the model, without what surrounds it, its secrets masked."""
 
     class Role(models.TextChoices):
@@ -66,7 +67,6 @@ class Episode(models.Model):
     hidden_by = models.ForeignKey(
         PromptOpening, models.SET_NULL, null=True, blank=True, help_text="The template of a program that it came of."
     )
-    replaced_at = models.DateTimeField(null=True, blank=True, help_text="When its client put another in its place.")
     # Weight A: a user's own words; C: the model's answer; D: quotations in a message.
     lexemes = SearchVectorField(editable=False)
     said_at = models.DateTimeField()
@@ -84,7 +84,7 @@ class Episode(models.Model):
             models.Index(fields=["project", "-id"], name="episode_of_a_project"),
             models.Index(fields=["conversation", "id"], name="episode_of_a_conversation"),
             models.Index(fields=["place"], condition=~Q(place=None), name="episode_at_a_place"),
-            models.Index(fields=["id"], condition=~Q(replaced_at=None), name="episode_replaced"),
+            models.Index(fields=["set_aside_by"], condition=~Q(set_aside_by=None), name="episode_set_aside"),
             models.Index(fields=["said_at"], name="episode_by_age"),
             models.Index(fields=["next_attempt_at", "id"], condition=Q(read_at=None), name="episode_unread"),
         ]
@@ -147,7 +147,7 @@ class ExtractionMark(models.Model):
         return f"{self.agent} until {self.episode}"
 
 
-class Memory(models.Model):
+class Memory(SetAside):
     """A sentence that holds until another takes its place. Only memory/semantic/store.py writes it."""
 
     class Category(models.TextChoices):
@@ -226,6 +226,7 @@ class Memory(models.Model):
             models.Index(fields=["project", "-id"], name="memory_of_a_project"),
             models.Index(fields=["status", "-id"], name="memory_by_status"),
             models.Index(fields=["-id"], condition=Q(embedded_at=None), name="memory_unembedded"),
+            models.Index(fields=["set_aside_by"], condition=~Q(set_aside_by=None), name="memory_set_aside"),
         ]
         constraints = [
             models.CheckConstraint(condition=~Q(text=""), name="memory_says_something"),

@@ -8,10 +8,11 @@ from operator import eq
 
 from memory.cache.places import keeps_all, list_edges
 from memory.cache.state import Cache
-from memory.domain.channels import TENTATIVE
+from memory.domain.channels import TENTATIVE, Channel, is_weaker
 from memory.domain.cues.matches import CueMatch
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.fact_syntax import find_mistake
+from memory.domain.forgetting import Topic
 from memory.domain.judging import PLAIN, Act, Decided, Incoming, Judgement, Manner, StandingFact, climb, concerns, judge
 from memory.domain.name_shapes import find_doubt
 from memory.domain.recall.selection import channel_of_edge
@@ -21,6 +22,7 @@ from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import EdgeRow, Triple, TripleIds
 from memory.domain.voices import voice_of
 from memory.learning.reader import Reading
+from memory.recall.left_out import find_concepts, is_about
 
 
 def anticipate(
@@ -49,6 +51,16 @@ def anticipate(
                 is_retraction = manner.kind is SpeechAct.RETRACTS
                 parent = fact.parent if is_retraction else cache.canonical(match.parent)
                 cache.dispute((concept_id, fact.dim_id), parent, now)
+
+
+def expect_forgotten(cache: Cache, topic: Topic, now: float, agent: str) -> None:
+    """Take out the facts about the topic that only this agent has stated: the workers will retire them."""
+    for concept in find_concepts(cache, [topic]):
+        for edge in list(cache.urd_by_concept[concept]):
+            is_own = voice_of(edge.agent) == voice_of(agent) and not edge.is_corroborated
+            is_weak = not is_weaker(Channel.USER, channel_of_edge(edge))
+            if is_own and is_weak and not edge.is_root and is_about(cache, edge, [topic]):
+                _expect(cache, edge, None, now, agent)
 
 
 def _expect(cache: Cache, standing: EdgeRow, match: CueMatch | None, now: float, agent: str) -> None:

@@ -169,6 +169,8 @@ def _is_name(cache: Cache, word: str) -> bool:
 
 def renew_note(cache: Cache, note: ShownNote) -> ShownNote | None:
     """Return the note as it would be shown now; None if it no longer holds."""
+    if is_left_out(cache, note):
+        return None
     if note.key not in cache.changed_notes:
         return note
     state = cache.changed_notes[note.key]
@@ -178,9 +180,16 @@ def renew_note(cache: Cache, note: ShownNote) -> ShownNote | None:
     return renewed if state.holds(renewed) else None
 
 
-def still_hold(cache: Cache, notes: Iterable[ShownNote]) -> bool:
+def is_left_out(cache: Cache, note: ShownNote) -> bool:
+    """True if the prompt asks to forget what the note says."""
+    return any(topic.is_in(note.text) for topic in cache.left_out)
+
+
+def still_hold(cache: Cache, notes: Collection[ShownNote]) -> bool:
     """True if all of them would still be shown as they were."""
     changed = cache.changed_notes
+    if cache.left_out and any(is_left_out(cache, note) for note in notes):
+        return False
     return not changed or all(
         (state := changed[note.key]) is not None and state.holds(note) for note in notes if note.key in changed
     )

@@ -349,8 +349,9 @@ def visible(kind: Kind, asked: Asked, *, table: str = "", is_indexed: bool = Tru
     spoken_by = f"{column}agent {equals} %(agent)s AND {column}person {equals} %(person)s"
     shared = f"{column}project_id IS NULL"
     conditions = [shared if asked.project is None else f"({shared} OR {column}project_id {equals} {asked.project:d})"]
+    conditions.append(f"{column}set_aside_at IS NULL")
     if kind == "episode":
-        conditions += [spoken_by, f"{column}replaced_at IS NULL", f"{column}hidden_by_id IS NULL"]
+        conditions += [spoken_by, f"{column}hidden_by_id IS NULL"]
         if asked.is_unasked:
             # Not what this very prompt says: it may be stored before the search ends.
             conditions += [f"{column}role = 'user'", f"{column}said_at < to_timestamp(%(asked_at)s)"]

@@ -1,6 +1,5 @@
 """Forgets what was said, on purpose or because it is old: episodes, and the memories that were made of nothing else."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
@@ -16,9 +15,9 @@ from memory.models.semantic import CONVERSATION_BYTES
 
 SHOWN: Final = 5  # texts of each kind
 FORGOTTEN: Final = "forgotten"  # the signal to all processes
-# Delete further rows, in the same transaction, by the table ``going``. Apps that this one does not know add theirs when
-# they are ready.
-followers: list[Callable[[Any], None]] = []
+# SQL that changes further rows, in the same transaction, by the table ``going``. Apps that this one does not know add
+# theirs when they are ready.
+followers: list[str] = []
 
 # All words in any order and inflection, or the text as it is, which may have no words at all.
 HAS_WORDS: Final = "(lexemes @@ plainto_tsquery('english', %(words)s) OR strpos(lower(text), lower(%(words)s)) > 0)"
@@ -162,15 +161,15 @@ def _show(cursor: Any) -> tuple[str, ...]:
 
 
 def _delete(cursor: Any, values: dict[str, Any]) -> None:
-    for follow in followers:
-        follow(cursor)
+    for statement in followers:
+        cursor.execute(statement)
     cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{FORGOTTEN}:"])
     cursor.execute(REMEMBER)
     cursor.execute(LOSE_EVIDENCE)
     if values["words"]:
         cursor.execute(FORGET_HISTORY, values)
     cursor.execute("SELECT row FROM going WHERE kind = 'memory'")
-    Memory.objects.filter(pk__in=[row for (row,) in cursor.fetchall()]).delete()
+    Memory.all_rows.filter(pk__in=[row for (row,) in cursor.fetchall()]).delete()
     cursor.execute("DELETE FROM episode USING going WHERE kind = 'episode' AND row = id")
 
 
@@ -179,4 +178,4 @@ def prune_episodes(now: datetime) -> int:
     kept = timedelta(days=Config.tuning().episode_days)
     first_dated = datetime.fromtimestamp(FIRST_DATED, UTC)
     old = Q(said_at__lt=now - kept, said_at__gte=first_dated) | Q(said_at__lt=now - kept - timedelta(seconds=UNDATED_S))
-    return retention.prune(Episode.objects.filter(old), by="said_at")
+    return retention.prune(Episode.all_rows.filter(old), by="said_at")

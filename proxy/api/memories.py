@@ -1,24 +1,31 @@
 """The routes with which agents store, retract and search memories, and operators decide about them."""
 
+import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.http import JsonResponse
 from django.utils import timezone
 from ninja import Field, Query, Router, Schema
 
 from memory.domain.channels import Channel
+from memory.domain.forgetting import Effect, Topic, TopicKind, find_requests, read_topic
 from memory.domain.statement import PERSON_MAX
+from memory.learning.reader import is_word
+from memory.learning.setting_aside import make_order, set_aside
+from memory.learning.setting_aside import run as run_plan
 from memory.models import AskedSearch, Episode, Memory, MemoryHistory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.search.request import QUERY_CHARACTERS, Types
 from memory.search.results import Found, answer_search
 from memory.search.service import search
-from memory.semantic.domain.explicit import find_forgotten
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
@@ -37,6 +44,7 @@ from resolution.memories import service
 from resolution.memories.graduation import graduate
 from resolution.memories.remarks import Remark, RemarkMistake, compose
 from resolution.memories.service import Remembered
+from resolution.memories.setting_aside import ASKED, settle_requests
 from resolution.views.phrases import dated
 
 router = Router(tags=["memory"])
@@ -55,6 +63,7 @@ TOLD = {
 # What became of a request to forget, by HTTP status.
 FORGOTTEN = {200: "retracted", 202: "conflict", 404: "unknown", 429: "over_quota"}
 
+RELATION: Final = re.compile(r"(?<!\S)-is(?:a|part)(?!\S)", re.IGNORECASE)
 SEARCH_TYPES = "memories: what is remembered; episodes: what was said; facts: of the graph, and memories; both: all."
 
 
@@ -78,9 +87,14 @@ class MemoryIn(Asked):
 class ForgetIn(Asked):
     fact: str = Field(
         max_length=1000,
-        examples=["gnommoweb -isa repo", "The gate code room is upstairs."],
-        description="`<concept>`, for all that is known of it; `<concept> -isa|-ispart <parent> [in context of"
-        " <dimension>]`, without a dimension found in any; or a sentence, `forget that` before it or not.",
+        examples=[
+            "gnommoweb",
+            "my badge number",
+            "everything about Halvard Ruud",
+            "that the gate code room is upstairs",
+        ],
+        description="A name, `my X`, `everything about X` or `that S`, with or without `forget` before it; or one fact:"
+        " `<concept> -isa|-ispart <parent> [in context of <dimension>]`, without a dimension found in any.",
     )
 
 
@@ -120,7 +134,7 @@ async def remember_for(caller: Caller, said: MemoryIn) -> tuple[int, dict[str, A
     Waits until this process has the change, so that what is no longer true leaves the blocks of its conversations.
     Raises NotAllowed, BadDecision, DatabaseAway.
     """
-    if find_forgotten(said.text):
+    if any(one.topic is not None for one in find_requests(said.text)):
         status, told = await forget_for(caller, said.text, said)
         memory: dict[str, Any] = next((item["memory"] for item in told.get("items", ()) if "memory" in item), {})
         return status, told | memory | {"result": FORGOTTEN[status]}
@@ -147,10 +161,11 @@ def _compose(text: str, scope: Scope, channel: Channel, category: str = "") -> R
         raise BadDecision(str(mistake)) from mistake
 
 
-@router.post("/forget", summary="Take facts and memories back")
+@router.post("/forget", summary="Forget what this speaker said")
 async def post_forget(request: ASGIRequest, said: ForgetIn) -> JsonResponse:
-    """Take back a fact, all that is known of a concept, or what a sentence says. It goes into the history, and can be
-    stated again.
+    """Set aside what this speaker said about a name, "my X", "everything about X" or "that S" (messages with the
+    answers to them, memories, candidates), and retract the facts. It is recalled no more; an operator can undo that
+    for 30 days. In gutask's syntax, `<concept> -isa|-ispart <parent>`, retract that fact alone.
 
     `status` is `retired` (200) where all of `items` went; `conflict` (202) where an operator or another agent has
     stated one of them: then people decide, and it stays until they do. 404: nothing like it is known; `existing` is
@@ -162,28 +177,36 @@ async def forget_for(caller: Caller, text: str, asked: Asked) -> tuple[int, dict
     """Return the HTTP status and the content of the answer. Raises NotAllowed, BadDecision, FactMistake."""
     current = runtime.current()
     scope = scope_of(current.cache, caller, {"user": asked.user}, asked.project)
-    said = find_forgotten(text)
+    topic = None if RELATION.search(text) else read_topic(text, partial(is_word, current.cache))
+    said = topic.text if topic is not None and topic.kind is TopicKind.WORDS else text
 
     def run() -> tuple[int, dict[str, Any]]:
-        wanted = forgetting.read_facts(said or text, current.cache)
-        if said:  # a sentence, not a concept
-            wanted = [one for one in wanted if one.fact is not None]
-        by = attribute(caller, text, scope.speaker)
-        is_concept = any(one.fact is None for one in wanted)
-        remark = None if is_concept else _compose(said or text, scope, channel_of(caller))
+        wanted = forgetting.read_facts(said, current.cache) if topic is None or topic.kind is TopicKind.WORDS else []
+        by = attribute(caller, said if topic is None else ASKED, scope.speaker)
         outcomes = [outcome for one in wanted for outcome in forgetting.forget(one, by)]
-        return _describe_forgotten(said or text, outcomes, service.forget(remark) if remark is not None else ())
+        return _describe_forgotten(said, outcomes, _set_aside(scope, topic) if topic is not None else ())
 
     async with current.coherence.barrier():
         return await sync_to_async(run)()
 
 
+def _set_aside(scope: Scope, topic: Topic) -> Sequence[tuple[str, int, str]]:
+    """Set aside what the speaker said about the topic; return kind, id and text of the messages and memories."""
+    order = make_order(scope.speaker, Effect.ABOUT, topic, time.time())
+    with transaction.atomic(), connection.cursor() as cursor:
+        rows = run_plan(set_aside(order), cursor)
+        if not rows.texts and not rows.others:
+            transaction.set_rollback(True)
+    settle_requests()
+    return rows.texts
+
+
 def _describe_forgotten(
-    said: str, outcomes: Sequence[Outcome], memories: Sequence[Memory]
+    said: str, outcomes: Sequence[Outcome], texts: Sequence[tuple[str, int, str]]
 ) -> tuple[int, dict[str, Any]]:
     found = [outcome for outcome in outcomes if outcome.status not in ("needless", "invalid")]
     items = [describe_outcome(outcome) for outcome in found]
-    items += [{"status": "retired", "memory": _row_out(memory)} for memory in memories]
+    items += [{"status": "retired", kind: {"id": key, "text": text}} for kind, key, text in texts]
     if not items:
         existing = next(iter(find_standing({outcome.fact for outcome in outcomes}).values()), None)
         if existing is None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.db import Error as DatabaseError
@@ -21,6 +22,7 @@ from memory import bounds, request_ids
 from memory.domain.cues.matches import describe_match
 from memory.domain.fact_syntax import FactMistake
 from memory.domain.steps import finish
+from memory.models import ForgetRequest, Observation
 from proxy import runtime
 from proxy.api.candidates import router as candidates
 from proxy.api.conflicts import router as conflicts
@@ -146,6 +148,9 @@ for path, wire in FORMATS.items():
 # --- Festinger's own endpoints ---
 
 
+LISTED_MAX = 20  # statements that were kept out, and requests to forget
+
+
 class TextIn(Asked):
     text: str
     role: Literal["user", "assistant", "system", "tool"] = "user"
@@ -221,8 +226,24 @@ async def tell_why(caller: Caller, request_id: str, user: str = "") -> dict[str,
     if event is None or not _is_told(caller, event, user):
         raise NotFound(f"no request {request_id!r} of yours is known; events are kept for 7 days")
     reasons = event.pop("reasons")
+    event |= await sync_to_async(_list_kept_out)(event["request"])
     event["at"] = datetime.fromtimestamp(event["at"], UTC).isoformat(timespec="milliseconds")
     return event | {"concepts": list_reasons(reasons)}
+
+
+def _list_kept_out(request_id: str) -> dict[str, Any]:
+    """Return what a quota kept out of a request, which is taken when it is said again, and what it set aside."""
+    refused = Observation.objects.filter(
+        state=Observation.State.DONE, outcome=Observation.Outcome.OVER_QUOTA, request=request_id
+    )
+    asked = ForgetRequest.objects.filter(request=request_id, undone_at=None, row_count__gt=0)
+    try:
+        return {
+            "refused": [str(row) for row in refused.order_by("id")[:LISTED_MAX]],
+            "set_aside": [{"about": str(row), "rows": row.row_count} for row in asked.order_by("id")[:LISTED_MAX]],
+        }
+    except DatabaseError:  # the rest is known in memory
+        return {}
 
 
 def _is_told(caller: Caller, event: Mapping[str, Any], user: str) -> bool:

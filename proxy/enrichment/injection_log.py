@@ -12,6 +12,7 @@ from memory.domain.recall.project_state import ShownState
 from memory.domain.recall.rendering import Block, ShownFact
 from proxy import models
 from proxy.enrichment.blocks import Blocks, Injection
+from proxy.telemetry import privacy
 from proxy.telemetry.write_behind import RowQueue, WriteBehind
 
 GATHER_S = 0.05  # rows that come within this time are written together; a client's next turn takes longer
@@ -35,6 +36,8 @@ class InjectionLog(WriteBehind):
         super().__init__(dsn, "injections", GATHER_S, self._injections)
 
     def add(self, injection: Injection) -> None:
+        if privacy.is_private():
+            return  # this process keeps it for the conversation's next turns
         block = injection.block
         row = {
             "place": as_text(injection.place),

@@ -14,8 +14,8 @@ CHANGED_MAX: Final = 20_000  # of each kind; beyond that, only those that are sh
 
 STANDING: Final[dict[NoteKind, str]] = {
     "memory": "SELECT id, text, is_disputed, category, project_id, agent, person FROM memory"
-    " WHERE id = ANY(%s) AND status = 'active'",
-    "episode": "SELECT id, text, false FROM episode WHERE id = ANY(%s)",
+    " WHERE id = ANY(%s) AND status = 'active' AND set_aside_at IS NULL",
+    "episode": "SELECT id, text, false FROM episode WHERE id = ANY(%s) AND set_aside_at IS NULL",
 }
 
 

@@ -14,11 +14,16 @@ from typing import Literal
 from memory import bounds, request_ids
 from memory.cache.state import Cache
 from memory.domain.authorship.voice import Voice
+from memory.domain.forgetting import Effect
 from memory.domain.switches import Restrictions
 from memory.domain.types import Message, SoasRow
 from memory.learning.encounters import Encounters
 from memory.learning.reader import Allowance, Reader, Reading, digest_message
-from memory.recall.anticipation import anticipate
+from memory.learning.setting_aside import ForgetOrder, make_order
+from memory.learning.wishes import NOTHING as NO_WISHES
+from memory.learning.wishes import Wishes, read_wishes
+from memory.recall.anticipation import anticipate, expect_forgotten
+from memory.recall.left_out import leave_out
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
 from memory.semantic.domain.scope import Scope
@@ -44,6 +49,7 @@ from proxy.enrichment.placement import BlockPlacer, Placed, Standing
 from proxy.enrichment.prompt_search import RESENT, Lookup, PromptSearch, describe_given
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
 from proxy.enrichment.turns import Turn, Turns
+from proxy.telemetry import privacy
 from proxy.telemetry.events import Events, Given
 from proxy.telemetry.prompt_texts import find_last_user_text
 from proxy.upstream.relay import StreamGuard
@@ -51,6 +57,7 @@ from proxy.upstream.relay import StreamGuard
 logger = logging.getLogger(__name__)
 
 CANNOT_ANSWER = "the agent has no tools, and has taught nothing so far"
+ASKED_NOT_TO = "the message asks not to be kept"
 WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
 UNTOUCHED = "forwarded as they came"
 BOUNDS = {
@@ -71,6 +78,7 @@ class Enriched:
 
     - ``step``: the step taken against a loop, if any.
     - ``answer``: content type and body of the answer if the model is not asked at all.
+    - ``keep`` takes the model's answer; None if it is not kept.
     - ``is_heard``: the answer is listened to, because later prompts may have it as somebody's words.
     - ``turn``: what the prompt ends with, to be counted, as are all below.
     - ``recall``: the outcome of the recall; ``tokens``: the length of the new block.
@@ -85,6 +93,7 @@ class Enriched:
     given: Given | None = None
     thread: Thread | None = None
     placed: Placed | None = None
+    keep: Callable[[str], None] | None = None
     step: str = ""
     answer: tuple[str, bytes] | None = None
     is_heard: bool = False
@@ -116,6 +125,7 @@ class Enricher:
     prompt_search: PromptSearch
     note_asked: Callable[[Iterable[SoasRow], float], None] = lambda rows, now: None
     beginnings: Beginnings = field(default_factory=Beginnings)
+    forget: Callable[[ForgetOrder], None] = lambda order: None
     relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
     turns: Turns = field(default_factory=Turns)
 
@@ -137,6 +147,7 @@ class Enricher:
 
     async def _enrich(self, path: str, body: bytes, caller: Caller, turn: Turn) -> Enriched:
         started, now, wire = time.perf_counter(), time.time(), FORMATS[path]
+        privacy.begin(is_private=caller.is_temporary)
         agent, off = caller.name, caller.restrictions
         read = await turn.run(read_request(wire, body))
         if read.excess is not None:
@@ -167,6 +178,11 @@ class Enricher:
             or isinstance(prompt, FlattenedPrompt)
             or (messages[-1:] and messages[-1].voice is Voice.NOBODYS)
         )
+        answered = count_answered(messages)
+        wishes = NO_WISHES if program else read_wishes(messages, readings, answered)
+        if len(messages) - 1 in wishes.unkept:
+            privacy.begin(is_private=True)
+            off = {"learn": ASKED_NOT_TO, "ask": ASKED_NOT_TO, "remember": ASKED_NOT_TO, **off}
         keys = [reading.key if reading else digest for reading, digest in zip(readings, digests, strict=True)]
         conversation = keys[find_opening(messages, readings)]
         thread = done.thread = Thread.of(prompt, digests, name_speaker(scope, agent))
@@ -175,6 +191,8 @@ class Enricher:
         standing = self.placer.find_standing(thread, now) if recalls else Standing()
         await turn.step()
 
+        if wishes.asking and scope is not None:
+            self._ask_to_forget(wishes, messages, keys, scope, conversation, now)
         # Before the recall: a prompt with a correction already shows the new value, and one with a contradiction the
         # question mark.
         if recalls and not program and scope is not None:
@@ -184,11 +202,15 @@ class Enricher:
             )
         done.turn = name_turn(messages, readings, done.lookup, is_program=bool(program))
         if learns:
-            keeper = None if "remember" in off else scope
-            answered = count_answered(messages)
+            keeper = None if "remember" in caller.restrictions else scope
             observing = self.encounters.observe(
-                conversation, messages, readings, keys, now, agent, answered=answered, scope=keeper, chat=caller.chat
-            )
+                conversation, messages, readings, keys, now, agent,
+                answered=answered, scope=keeper, chat=caller.chat, unkept=wishes.unkept,
+            )  # fmt: skip
+            if not privacy.is_private():
+                done.keep = partial(
+                    self.encounters.keep_answer, conversation, now=time.time(), agent=agent, scope=keeper
+                )
             anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
         unread = count_unread(messages, readings) if is_read else 0
         done.is_partial = bool(unread)
@@ -205,20 +227,42 @@ class Enricher:
                 quoted = [index for index, message in enumerate(messages) if message.is_quoted]
                 mentions = self.beginnings.find_mentions(self.cache, thread.links, readings, quoted)
                 wanted = await self.prompt_search.finish(done.lookup, messages, turn)
-                done.placed = self.placer.place(
-                    thread,
-                    standing,
-                    mentions,
-                    now,
-                    why_not_ask=off.get("ask", "") or self._why_not_ask(agent, read.payload, readings),
-                    wanted=wanted,
-                    project=scope.project if scope is not None and not program else None,
-                    warning=intervention.note if intervention is not None else "",
-                )
+                with leave_out(self.cache, wishes.topics, scope.speaker if scope is not None else ("", "")):
+                    done.placed = self.placer.place(
+                        thread,
+                        standing,
+                        mentions,
+                        now,
+                        why_not_ask=off.get("ask", "") or self._why_not_ask(agent, read.payload, readings),
+                        wanted=wanted,
+                        project=scope.project if scope is not None and not program else None,
+                        warning=intervention.note if intervention is not None else "",
+                    )
                 self.prompt_search.keep(done.lookup, done.placed.recollection.block.notes, now)
             await self._apply(wire, read.payload, done, intervention, turn)
         self._record(done, off, unread, started, now, conversation, readings)
         return done
+
+    def _ask_to_forget(
+        self,
+        wishes: Wishes,
+        messages: Sequence[Message],
+        keys: Sequence[bytes],
+        scope: Scope,
+        conversation: bytes,
+        now: float,
+    ) -> None:
+        """Hand over what the prompt asks to forget, once: a client may send it again."""
+        for index, effect, topic in wishes.asking:
+            if effect is Effect.CONVERSATION and not any(message.role == "user" for message in messages[:index]):
+                continue  # it begins with the wish
+            speaker = scope.speaker._replace(person=messages[index].person or scope.speaker.person)
+            if self.encounters.is_asked_anew((speaker, conversation, keys[index], topic), now):
+                request = request_ids.current()
+                order = make_order(speaker, effect, topic, now, conversation=conversation, request=request)
+                self.forget(order)
+                if topic is not None:
+                    expect_forgotten(self.cache, topic, now, speaker.agent)
 
     def _record(
         self,
@@ -292,8 +336,11 @@ class Enricher:
             listeners.append(note_use.listen(given, partial(self.events.add_given, given)))
         if done.placed is not None and done.placed.version is not None and done.thread is not None:
             listeners.append(self._note_answer(done.thread, done.placed.version.at))
-        is_whole = done.prompt is not None and not done.prompt.is_stream
-        return listen(WholeWatch() if is_whole else FORMATS[path].watch(), listeners) if listeners else None
+        watch = WholeWatch if done.prompt is not None and not done.prompt.is_stream else FORMATS[path].watch
+        hearers = [listen(watch(), listeners)] if listeners else []
+        if done.keep is not None:
+            hearers.append(note_use.listen_whole(watch(), done.keep))
+        return note_use.join_listeners(hearers)
 
     def _note_answer(self, thread: Thread, at: float) -> AnswerListener:
         said = thread.begin_answer()

@@ -204,8 +204,8 @@ TOOLS: Final[dict[str, Tool]] = {
     "forget": Tool(
         forget,
         ForgetArguments,
-        "Take back what this user has had remembered, or a fact: 'I prefer X', 'kvasir runs on tyr', or a name alone"
-        " for all facts about it. A fact that somebody else has taught stays until people decide.",
+        "Forget what this user said: about a name, 'my X', 'everything about X' or 'that S'; messages, memories and"
+        " facts. The result lists it. A fact that somebody else has taught stays until people decide.",
         changes=True,
     ),
     "iknowthat": Tool(

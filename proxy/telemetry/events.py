@@ -3,6 +3,7 @@ Postgres off the hot path."""
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from memory.notifications.outbox import insert_statement
 from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
 from proxy.domain.loops.repeating_tail import TailLoop
 from proxy.models import LoopEvent, RecollectionEvent
-from proxy.telemetry import prompt_texts
+from proxy.telemetry import privacy, prompt_texts
 from proxy.telemetry.write_behind import WRITE_S, Row, RowQueue, WriteBehind, columns_of
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,10 @@ GATHER_S = 0.5
 REASONS_MAX = 100
 NEWEST_KEPT = 100  # events that are answered from memory, written or not
 MASKED_CHARACTERS = 2_000  # of what is repeated: more than an excerpt shows, so that no secret is cut in two
+
+PRIVATE_KEPT = 2_000  # events of requests of which nothing is written
+PRIVATE_S = 3600.0  # how long they are known, in this process alone
+UNTOLD = {"block": "", "reasons": {}, "notes": [], "conversation": "", "loops": []}  # a private one has no texts
 
 LOOP_SHOWN = ("kind", "count", "period", "steps", "repeated")
 SHOWN = tuple(
@@ -118,6 +123,7 @@ class Events(WriteBehind):
         self._recollections = Recollections(RecollectionEvent)
         self._loops = LoopRows()
         self._given = GivenQueue()
+        self._private: deque[Row] = deque(maxlen=PRIVATE_KEPT)
         # Loops first: whoever finds the other event in the table asks for these, too.
         super().__init__(dsn, "events", GATHER_S, self._loops, self._given, self._recollections)
 
@@ -127,10 +133,16 @@ class Events(WriteBehind):
 
     def add(self, event: Row) -> None:
         """Add what one request was given. Of what it ``said``, if present, the writer keeps what may be kept."""
+        if privacy.is_private():
+            told = {column: event[column] for column in (*SHOWN, "at") if column in event}
+            self._private.append(told | UNTOLD)
+            return
         self.put(self._recollections, event)
 
     def add_given(self, given: Given, used: Mapping[NoteKey, bool | None]) -> None:
         """True if the answer uses each of the notes, where that is known."""
+        if privacy.is_private():
+            return
         asked = {"request": given.request, "conversation": f"\\x{given.conversation.hex()}", "at": given.at}
         for key, is_used in used.items():
             self.put(self._given, asked | {"kind": key.kind, "row": key.id, "is_used": is_used})
@@ -149,6 +161,8 @@ class Events(WriteBehind):
     def _add_loop(self, asked: Row, loop: Row, repeated: Sequence[str]) -> None:
         LOOPS.labels(loop["steps"][-1]).inc()
         logger.warning("loop.met", extra={"why": asked["request"], "agent": asked["agent"], **loop})
+        if privacy.is_private():
+            return
         excerpts = [cut_excerpt(mask_secrets(text[:MASKED_CHARACTERS])) for text in repeated[:EXCERPTS_MAX]]
         self.put(self._loops, asked | loop | {"repeated": excerpts})
 
@@ -157,6 +171,9 @@ class Events(WriteBehind):
         that is unknown, or too old.
 
         Raises psycopg.Error or TimeoutError where Postgres cannot say."""
+        for event in self._private:
+            if event["request"] == request and time.time() - event["at"] < PRIVATE_S:
+                return dict(event)
         if known := self._recollections.of(request):
             told = {column: known[0][column] for column in (*SHOWN, "at")}
             loops = [{column: loop[column] for column in LOOP_SHOWN} for loop in self._loops.of(request)]

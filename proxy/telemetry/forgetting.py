@@ -1,6 +1,6 @@
 """Removes forgotten content from the records of what prompts were given."""
 
-from typing import Any, Final
+from typing import Final
 
 # ``going`` is the table of memory/semantic/forgetting.py: kind and row of what is to be forgotten.
 OF_REQUESTS: Final = """
@@ -29,8 +29,4 @@ OF_CONVERSATIONS: Final = """
             ON (going.kind, going.row) = (note ->> 0, (note ->> 1)::bigint)
     )
 """
-
-
-def forget_given(cursor: Any) -> None:
-    for statement in (OF_REQUESTS, OF_LATER_REQUESTS, OF_PROMPTS, OF_CONVERSATIONS):
-        cursor.execute(statement)
+STATEMENTS: Final = (OF_REQUESTS, OF_LATER_REQUESTS, OF_PROMPTS, OF_CONVERSATIONS)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from memory.domain.authorship.envelopes import unwrap
+from memory.domain.forgetting import cut_requests, find_requests
 from memory.domain.secrets.redaction import mask_secrets
 from memory.graph import retention
 from memory.recall.mentions import MaybeReading
@@ -29,8 +30,9 @@ def find_last_user_text(parts: Sequence[Part], readings: Sequence[MaybeReading])
 
 
 def mask_text(said: str) -> str:
-    """Return the text to store. Takes 0.1 to 1 ms: not for the hot path."""
+    """Return the text to store, without the sentences that ask to forget. Takes 0.1 to 1 ms: not for the hot path."""
     text, _ = unwrap(said, "user")
+    text = cut_requests(text, find_requests(text))
     masked = mask_secrets(text).replace(NUL, "\ufffd")
     end = KEPT_MAX if len(said) < READ_MAX else min(KEPT_MAX, len(masked) - SECRET_MAX)
     return masked[:end]

@@ -122,11 +122,6 @@ def was_given_before(memory: Memory, remark: Remark) -> bool:
     )
 
 
-def forget(remark: Remark) -> list[Memory]:
-    """Retract what the same speaker has said about it, in its own transaction. Returns the memories."""
-    return run_transaction(lambda: _retract(remark))
-
-
 def _retract(remark: Remark) -> list[Memory]:
     lock_places([remark.draft])
     told = store.find_retold(remark.draft)

@@ -17,7 +17,7 @@ from memory.models.messages import CONVERSATION_BYTES
 from memory.semantic import store
 from memory.semantic.store import Change, Status
 from resolution.layers.memories import settle_memories
-from resolution.memories.replacing import TAKEN_BACK, take_back_statement
+from resolution.memories.setting_aside import TAKEN_BACK, take_back_statement
 
 logger = logging.getLogger(__name__)
 

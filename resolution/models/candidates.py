@@ -6,10 +6,11 @@ from django.db.models.functions import Now
 
 from memory.domain.formatting import format_fact
 from memory.domain.types import Triple
+from memory.models.forgetting import SetAside
 from memory.models.graph import CHANNELS, IS_CHANNEL
 
 
-class Candidate(models.Model):
+class Candidate(SetAside):
     """A fact that only a page, a tool or a model stated, or a person in a long message. It is beside the graph: it
     fills no slot and contradicts nothing until somebody who may vouch for it says it, too. Prompts only get it for the
     speaker for whom it holds, if there is one.

@@ -9,12 +9,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from django.conf import settings
-from django.db import Error, transaction
+from django.db import Error, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from memory import llm, request_ids
+from memory.cache.sync import CHANNEL
 from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
 from memory.domain.channels import EXPLAINED_TRUST, Channel, channel_of_role
@@ -25,11 +26,12 @@ from memory.domain.statement import Statement, storable
 from memory.domain.types import NAMES, Triple
 from memory.graph.store import Assertion, Attribution
 from memory.llm import explain_concept
-from memory.models import Config, Edge, LanguageModel, MutePattern, Observation, Soas, Source
+from memory.models import Config, Edge, LanguageModel, MutePattern, Observation, SeenMessage, Soas, Source
 from memory.models.messages import CONVERSATION_BYTES
+from memory.semantic.forgetting import FORGOTTEN
 from resolution.decisions.naming import settle
 from resolution.intake.assertions import Outcome
-from resolution.memories.replacing import take_back_replaced
+from resolution.memories.setting_aside import settle_requests
 from resolution.memories.templates import settle_templates
 from resolution.workers import leases
 
@@ -59,7 +61,7 @@ def settle_due(limit: int | None = None, seconds: float = RUN_S) -> int:
     settle_templates()
     end = time.monotonic() + seconds
     count = 0
-    while time.monotonic() < end and take_back_replaced():
+    while time.monotonic() < end and settle_requests():
         size = BATCH if limit is None else min(BATCH, limit - count)
         rows = leases.claim(leases.ObservationKind.TRIPLE, size, settings.OBSERVATION_LEASE) if size > 0 else []
         if not rows:
@@ -135,7 +137,19 @@ def _settle_together(rows: Sequence[Observation]) -> Counter[str]:
     ours = [row for row in rows if row.pk in held]
     outcomes = settle([_assertion(row) for row in ours], is_metered=True)
     leases.finish({row.pk: outcome.status for row, outcome in zip(ours, outcomes, strict=True)})
+    _unsee([row for row, outcome in zip(ours, outcomes, strict=True) if outcome.status == "over_quota"])
     return Counter(str(outcome.status) for outcome in outcomes)
+
+
+def _unsee(refused: Sequence[Observation]) -> None:
+    """Let the messages that a quota kept out be new when they are said again."""
+    if refused:
+        SeenMessage.objects.filter(pk__in=[row.digest for row in refused]).delete()
+        conversations = {bytes(row.digest)[:CONVERSATION_BYTES].hex() for row in refused}
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_notify(%s, %s)", [CHANNEL, f"signal:{FORGOTTEN}:{' '.join(sorted(conversations))}"]
+            )
 
 
 def _settle_alone(row: Observation) -> Counter[str]:

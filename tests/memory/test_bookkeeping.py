@@ -96,7 +96,8 @@ def test_a_message_of_before_the_start_is_known_and_kept_for_longer_where_it_is_
 
     async def scenario() -> None:
         await process.remember_seen()
-        finish(process.encounters.observe(opening, [message], [None], [digest_message(message)], time.time()))
+        said, now = [message, Message("assistant", "")], time.time()
+        finish(process.encounters.observe(opening, said, [None, None], [*map(digest_message, said)], now))
         await process.write()
 
     asyncio.run(scenario())

@@ -51,6 +51,7 @@ GOOD |= {
     "episode": {"digest": DIGEST, "conversation": b"x" * 16, "text": "I moved it.", "lexemes": "", **SAID},
     "memory": MEMORY,
     "forgotten_episode": {"digest": DIGEST},
+    "forget_request": {"agent": "dobby", "effect": "about", "said_at": "2026-01-01"},
     "memory_lineage": {"memory_id": A, "kind": "episode", "row": 7},
     "given_note": {"request": "0" * 16, "conversation": b"x" * 16, "kind": "episode", "row": 7},
     "memory_history": {"memory_id": A, "action": "create", "actor": "dobby"},
@@ -89,6 +90,8 @@ BAD_ROWS = [
     BadRow("embedder_unique", "embedder", beside={}),
     BadRow("embedder_dimensions_are_in_range", "embedder", {"dimensions": 0}),
     BadRow("forgotten_episode_digest_is_whole", "forgotten_episode", {"digest": b"x" * 16}),
+    BadRow("forget_request_effect_is_known", "forget_request", {"effect": "all"}),
+    BadRow("forget_request_topic_is_known", "forget_request", {"topic_kind": "word"}),
     BadRow("embedder_one_is_current", "embedder", {"is_current": True}, beside={"name": "other", "is_current": True}),
     BadRow("pending_embedding_kind_is_known", "pending_embedding", {"kind": "edge"}),
     *(

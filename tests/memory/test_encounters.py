@@ -1,5 +1,7 @@
 """Which messages of a prompt are new, and what is handed over of them."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from memory.cache.state import Cache
@@ -9,7 +11,7 @@ from memory.domain.steps import finish
 from memory.domain.types import Message, SoasRow
 from memory.domain.voices import GROUP
 from memory.learning import encounters as encounters_module
-from memory.learning.encounters import ANSWER_MAX, ASKING_MAX, Encounters
+from memory.learning.encounters import AGAIN_S, ANSWER_MAX, ASKING_MAX, Encounters
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader, Reading, digest_message
 from memory.semantic.domain.scope import Scope, Speaker
@@ -39,12 +41,13 @@ class Process:
         is_read: bool = True,
         answered: int = 0,
         scope: Scope | None = None,
+        unkept: Sequence[int] = (),
     ) -> list[Reading]:
         messages = [Message("user", one) if isinstance(one, str) else one for one in said]
         readings = [self._reader.read(message) if is_read else None for message in messages]
         digests = [digest_message(message) for message in messages]
         observing = self.encounters.observe(
-            opening, messages, readings, digests, now, "dobby", answered=answered, scope=scope
+            opening, messages, readings, digests, now, "dobby", answered=answered, scope=scope, unkept=unkept
         )
         return finish(observing)
 
@@ -97,14 +100,64 @@ def test_what_was_seen_longest_ago_is_forgotten_where_there_is_no_room(monkeypat
 
 def test_what_is_sent_again_after_a_day_is_noted_once() -> None:
     process = Process()
+    process.hear("one", SEEN)
+
+    process.hear("one", SEEN, now=NOW + DAY / 2)
+    assert not process.encounters.resent
+    process.hear("one", SEEN, now=NOW + DAY + 1)
+    process.hear("one", SEEN, now=NOW + DAY + 2)
+
+    assert list(process.encounters.resent) == [(heard.key, NOW + DAY + 1) for heard in process.heard]
+
+
+@pytest.mark.parametrize(("later", "count"), [(AGAIN_S - 1, 1), (AGAIN_S + 1, 2)])
+def test_what_ends_a_request_is_said_again_after_ten_minutes(later: float, count: int) -> None:
+    process = Process()
     process.hear("one")
 
-    process.hear("one", now=NOW + DAY / 2)
-    assert not process.encounters.resent
-    process.hear("one", now=NOW + DAY + 1)
-    process.hear("one", now=NOW + DAY + 2)
+    process.hear("one", now=NOW + later)
 
-    assert list(process.encounters.resent) == [(process.heard[0].key, NOW + DAY + 1)]
+    assert [heard.text for heard in process.heard] == ["one"] * count
+
+
+def test_what_is_resent_within_a_history_is_never_said_again() -> None:
+    process = Process()
+    process.hear("one")
+
+    process.hear("one", SEEN, "two", now=NOW + AGAIN_S + 1)
+
+    assert [heard.text for heard in process.heard] == ["one", "I see.", "two"]
+
+
+def test_what_is_set_aside_may_be_said_anew() -> None:
+    process = Process()
+    process.hear("one", now=NOW - DAY * 1000)
+
+    process.encounters.forget([ONE])
+    process.hear("one", now=NOW - DAY * 1000 + 1)
+
+    assert len(process.heard) == 2
+
+
+def test_nothing_unkept_is_counted_or_handed_over() -> None:
+    process = Process("zorblat")
+
+    process.hear("zorblat", "and more", unkept=[0])
+
+    assert [heard.text for heard in process.heard] == ["and more"]
+    assert process.count_of("zorblat") == 0
+
+
+def test_an_answer_is_handed_over_once_though_it_is_resent() -> None:
+    process = Process()
+    process.hear("one")
+
+    process.encounters.keep_answer(ONE, " I see. ".strip(), NOW, "dobby", None)
+    process.hear("one", SEEN, "two")
+
+    assert [(heard.role, heard.text) for heard in process.heard] == [
+        ("user", "one"), ("assistant", "I see."), ("user", "two"),
+    ]  # fmt: skip
 
 
 def test_a_word_that_is_met_again_is_salient_for_the_next_prompt() -> None:
@@ -163,7 +216,7 @@ def test_what_an_envelope_carries_is_handed_over() -> None:
 
 def test_what_was_answered_before_it_was_first_seen_is_not_said_now() -> None:
     process = Process()
-    said = ["Forget that Dobby is a cook.", "Dobby is a worker.", SEEN, "Actually Dobby is a cook."]
+    said = ["Dobby is no cook.", "Dobby is a worker.", SEEN, "Actually Dobby is a cook."]
 
     current = process.hear(*said, answered=3)
 

@@ -198,7 +198,7 @@ def test_the_sentence_that_names_a_salient_word_is_kept() -> None:
     message = heard(Cache(), "Well. Zorblat runs! Good.")
 
     assert collect_snippets(Cache(), [message], unknown()) == [
-        Snippet("zorblat", "Zorblat runs!", "user", "dobby", NOW)
+        Snippet("zorblat", "Zorblat runs!", "user", "dobby", "", NOW)
     ]
 
 

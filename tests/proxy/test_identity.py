@@ -16,8 +16,8 @@ from proxy.auth import (
     NO_TOKEN,
     OFF_FOR_AGENT,
     OFF_IN_ADDRESS,
-    OFF_IN_REQUEST,
     OFF_IN_SETTINGS,
+    TEMPORARY,
     VIA,
     Caller,
     Permission,
@@ -306,7 +306,7 @@ def test_a_project_is_named_by_whom_it_is_open_to(agent: AgentRow | None, named:
 
     scope = caller.scope_for({"user": "bob"})
     if project == "astray":  # it is given nothing, and nothing is kept
-        assert (scope, caller.restrictions) == (None, {"remember": NO_SUCH_PROJECT})
+        assert (scope, caller.restrictions) == (None, dict.fromkeys(("learn", "remember"), NO_SUCH_PROJECT))
     else:
         assert scope == Scope(Speaker(caller.name, "alice"), project)
 
@@ -346,7 +346,7 @@ def test_a_project_is_made_by_whom_this_machine_or_a_token_lets_name_it(
         ("on", "off", "10.0.0.7", b"", OFF_FOR_AGENT),
         ("off", "on", "10.0.0.7", b"", None),
         ("off", None, "127.0.0.1", b"", OFF_IN_SETTINGS),
-        ("all", "on", "127.0.0.1", b"No", OFF_IN_REQUEST),
+        ("all", "on", "127.0.0.1", b"No", TEMPORARY),
     ],
 )
 def test_what_is_said_is_kept_where_all_agree(
@@ -359,3 +359,21 @@ def test_what_is_said_is_kept_where_all_agree(
     caller = identify(Cache(agents=rows, tuning=Tuning(episodes=setting)), headers, peer)
 
     assert caller.restrictions.get("remember") == why
+
+
+@pytest.mark.parametrize(
+    ("chat", "address", "is_temporary"),
+    [
+        (b"local", b"/agent/zero", True),
+        (b"local:8f3c", b"/agent/zero", True),
+        (b"localhost-chat", b"/agent/zero", False),
+        (b"8f3c", b"/agent/zero", False),
+        (b"", b"/agent/zero,remember=off", True),
+        (b"", b"/agent/zero,learn=off", False),
+    ],
+)
+def test_nothing_of_a_temporary_chat_is_kept(chat: bytes, address: bytes, is_temporary: bool) -> None:
+    caller = identify(Cache(), {b"x-openwebui-chat-id": chat}, "127.0.0.1", address=read_address(address))
+
+    assert caller.is_temporary is is_temporary
+    assert (caller.restrictions.get("learn") == TEMPORARY) is is_temporary

@@ -149,27 +149,24 @@ def test_a_long_message_teaches_others_by_its_first_paragraph_only(whole: Festin
     assert "[type]" not in whole.would_recall("Restart zorbtug", "winky")[0]
 
 
-HOMES = "SELECT text FROM memory WHERE status = 'active' AND NOT is_disputed AND text LIKE 'I live in %%'"
-
-
-def test_an_edited_message_takes_back_what_it_said(whole: Festinger) -> None:
-    headers = headers_of("dobby") | {"X-OpenWebUI-Chat-Id": "chat-7"}
+def test_an_edited_message_is_set_aside_with_what_it_said(whole: Festinger) -> None:
+    before = [{"role": "user", "content": "Hello, it is me."}, {"role": "assistant", "content": "Hello."}]
 
     def say(text: str) -> None:
-        said = {"model": "llama3", "messages": [{"role": "user", "content": text}], "stream": False}
+        said = {"model": "llama3", "messages": [*before, {"role": "user", "content": text}], "stream": False}
+        headers = headers_of("dobby") | {"X-OpenWebUI-Chat-Id": "chat-7"}
         assert whole.proxies[0].client.post("/api/chat", json=said, headers=headers).status_code == 200
 
-    say("Zorbmast is a mast. Remember that I live in Bergen.")
+    say("Zorbmast is a mast. We paint it in the old harbour.")
     whole.wait_recalled("zorbmast: [type] mast")
-    whole.wait(lambda: whole.run(HOMES) == [("I live in Bergen.",)])
 
-    say("Zorbsail is a sail. Remember that I live in Oslo.")
-    whole.wait_recalled("zorbsail: [type] sail")
-    whole.wait(lambda: whole.run(HOMES) == [("I live in Oslo.",)])
+    say("Zorbsail is a mast. We paint it in the old harbour.")
+    whole.wait_recalled("zorbsail: [type] mast")
 
-    assert whole.edges("zorbmast") == []
-    assert whole.run("SELECT text FROM episode WHERE text LIKE 'Zorbmast%%'") == []
-    assert "[type]" not in whole.would_recall("Restart zorbmast", "dobby")[0]
+    whole.wait(lambda: whole.edges("zorbmast") == [])
+    assert whole.run("SELECT effect FROM forget_request") == [("edit",)]
+    kept = "SELECT left(text, 8) FROM episode WHERE text LIKE 'Zorb%%is a mast%%' AND set_aside_at IS NULL"
+    assert whole.run(kept) == [("Zorbsail",)]
 
 
 OPENING = "Consolidate what follows with all that you know of the harbour, its cranes, tugs and quays."

@@ -142,6 +142,10 @@ class AnswerWatch(ABC):
                 self._text_count += 1
         return said
 
+    def feed_content(self, chunk: bytes) -> str:
+        """Return what this chunk adds to the text of the answer alone. Use it or ``feed``, not both."""
+        return "".join(map(_read_content, self._frames.feed(chunk)))
+
     def ending(self) -> bytes:
         """Return the bytes that end the answer as if the model had stopped there.
 
@@ -184,6 +188,24 @@ def _iter_texts(value: object) -> Iterator[str]:
                 yield from _iter_texts(each)
             elif name in SAID and isinstance(each, str):
                 yield each
+
+
+def _read_content(frame: bytes) -> str:
+    """Return the text that one frame of any format adds to an answer, without thoughts and calls."""
+    value = parse_object(frame)
+    kind, delta = get_text(value, "type"), value.get("delta")
+    if isinstance(delta, str):  # /v1/responses
+        return delta if kind == "response.output_text.delta" else ""
+    if isinstance(delta, dict):  # /v1/messages
+        return get_text(delta, "text")
+    items = [item for item in get_objects(value, "output") if item.get("type") == "message"]
+    texts = get_objects(value, "content") + [part for item in items for part in get_objects(item, "content")]
+    said = [get_text(value, "response"), get_text(get_object(value, "message"), "content")]
+    said += [get_text(part, "text") for part in texts]
+    for choice in get_objects(value, "choices"):
+        said.append(get_text(choice, "text"))
+        said += [get_text(get_object(choice, name), "content") for name in ("message", "delta")]
+    return "".join(said)
 
 
 # Takes the text of an answer as it comes, and whether the answer is over.

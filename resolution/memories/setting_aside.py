@@ -1,0 +1,243 @@
+"""Lets facts, claims and memories follow what a request to forget or an edit has set aside; undoes that, and deletes it
+after a while."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+from django.db import connection
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from memory.db.locks import try_job_lock
+from memory.db.transactions import in_transaction, run_transaction
+from memory.domain.channels import Channel, is_weaker
+from memory.domain.claims.stems import words_of
+from memory.domain.cues.modality import SpeechAct
+from memory.domain.forgetting import Topic, TopicKind
+from memory.domain.judging import Manner
+from memory.domain.text.tokenizer import find_words
+from memory.domain.types import Triple
+from memory.graph import store
+from memory.graph.store import NOBODY, Assertion, Attribution
+from memory.learning import setting_aside
+from memory.models import Edge, EdgeHistory, Episode, ForgetRequest, Memory, MemoryHistory, Observation, Source
+from memory.models.messages import CONVERSATION_BYTES
+from memory.semantic import store as memories
+from memory.semantic.forgetting import ForgetScope, forget
+from memory.semantic.store import Change, Status
+from resolution.intake.assertions import settle
+from resolution.intake.settlement import Outcome
+from resolution.layers.memories import settle_memories
+from resolution.models import Claim
+
+logger = logging.getLogger(__name__)
+
+RETRACTS: Final = Manner(SpeechAct.RETRACTS)
+TOOK_PLACE: Final = (Observation.Outcome.INSERTED, Observation.Outcome.SUPERSEDED)
+TAKEN_BACK: Final = (
+    *TOOK_PLACE, Observation.Outcome.CONFIRMED, Observation.Outcome.CANDIDATE, Observation.Outcome.CONFLICT,
+)  # fmt: skip
+ON_PURPOSE: Final = Channel.GUTASK  # takes back what its own speaker stated; about anything else people decide
+KEPT: Final = timedelta(days=30)  # before what was set aside is deleted
+ASKED: Final = "Its speaker asked to forget it."
+EDITED: Final = "Its speaker has edited the message."
+DELETED: Final = "(deleted)"
+# What the change log, claims and conflicts quote of deleted statements.
+CLEAR: Final = (
+    "UPDATE edge_history SET reason = %(mark)s WHERE actor = %(agent)s AND reason = ANY(%(said)s)",
+    "UPDATE resolution_queue SET evidence = '' WHERE agent = %(agent)s AND evidence = ANY(%(said)s)",
+)
+
+
+def settle_requests() -> bool:
+    """Carry out new requests. Returns False if another process is doing that: then what they are about must wait."""
+    due = ForgetRequest.objects.filter(settled_at=None, undone_at=None).order_by("id")
+    if not due.exists():
+        return True
+    with try_job_lock("forgetting") as is_alone:
+        for row in due if is_alone else ():
+            retired = _settle(row)
+            ForgetRequest.objects.filter(pk=row.pk).update(settled_at=Now(), retired=retired)
+            logger.info("request.settled", extra={"request": row.pk, "rows": row.row_count, "facts": len(retired)})
+        return is_alone
+
+
+def _settle(row: ForgetRequest) -> list[int]:
+    """Retract what the rows state, and withdraw the memories; return the rows of the history with the retired facts."""
+    is_edit = row.effect == ForgetRequest.Effect.EDIT
+    stated = Observation.all_rows.filter(set_aside_by=row, kind=Observation.Kind.TRIPLE, outcome__in=TAKEN_BACK)
+    retired = [key for said in stated.order_by("-said_at") if (key := _take_back(said, is_edit=is_edit)) is not None]
+    topic = Topic(TopicKind(row.topic_kind), row.topic) if row.topic_kind else None
+    for edge in _find_edges(topic) if topic is not None and not row.person else ():
+        said_by = Attribution(row.agent, Source.INFERRED, 1.0, timezone.now(), ASKED, "user", b"", ON_PURPOSE, NOBODY)
+        if (key := _retract(_triple_of(edge), said_by, edge)) is not None:
+            retired.append(key)
+    for said in () if is_edit else stated:
+        Claim.objects.filter(agent=said.agent, evidence=said.evidence).update(evidence="")
+    for memory in Memory.all_rows.filter(set_aside_by=row, status=Status.ACTIVE).order_by("id"):
+        run_transaction(partial(_withdraw, memory.pk))
+    return retired
+
+
+def _take_back(said: Observation, *, is_edit: bool) -> int | None:
+    """Retract a statement of its speaker. What others have stated, too, an edit leaves alone, and a request to forget
+    disputes. Returns the row of the history if a fact was retired."""
+    triple = Triple(said.concept, said.parent, said.dimension, said.is_isa)
+    edges = Edge.objects.filter(concept__token=said.concept, dim__token=said.dimension, parent__token=said.parent)
+    edge = edges.first()
+    if is_edit and (_is_said_elsewhere(said) or (edge is not None and is_weaker(said.channel, edge.channel))):
+        return None
+    by = Attribution(
+        said.agent, Source.INFERRED, said.confidence, timezone.now(), EDITED if is_edit else ASKED, said.role,
+        bytes(said.digest)[:CONVERSATION_BYTES], said.channel if is_edit else ON_PURPOSE,
+        (said.for_speaker, said.for_person),
+    )  # fmt: skip
+    retired = _retract(triple, by, edge)
+    if is_edit and retired is not None and said.outcome == Observation.Outcome.SUPERSEDED:
+        run_transaction(partial(_put_back_superseded, said, by))
+    return retired
+
+
+def _is_said_elsewhere(said: Observation) -> bool:
+    same = Observation.objects.filter(
+        kind=Observation.Kind.TRIPLE, concept=said.concept, parent=said.parent, dimension=said.dimension,
+        is_isa=said.is_isa, channel__in=[Channel.USER, Channel.UNSURE],
+    )  # fmt: skip
+    edges = Edge.objects.filter(concept__token=said.concept, dim__token=said.dimension, parent__token=said.parent)
+    is_others = any(edge.is_corroborated for edge in edges)
+    return is_others or same.exclude(digest=said.digest).exclude(says=Observation.Says.RETRACTS).exists()
+
+
+def take_back_statement(said: Observation) -> bool:
+    """Retract the statement, unless somebody else has said the same. Returns True if a fact was retired."""
+    return _take_back(said, is_edit=True) is not None
+
+
+def _retract(triple: Triple, by: Attribution, edge: Edge | None) -> int | None:
+    """Retract the fact, or let people decide. Returns the row of the history if it was retired."""
+    if edge is not None and edge.is_corroborated:
+        # Only its own speaker may retire a fact, and it has several: people decide.
+        by = replace(by, agent=f"{by.agent} and others"[:120], holder=NOBODY)
+    outcome: Outcome = run_transaction(partial(settle, [Assertion(triple, by, RETRACTS)], is_metered=True))[0]
+    if outcome.status != "retired":
+        return None
+    gone = EdgeHistory.objects.filter(
+        concept__token=triple.concept, dim__token=triple.dimension, action=EdgeHistory.Action.RETIRE
+    )
+    return gone.order_by("-id").values_list("pk", flat=True).first()
+
+
+def _put_back_superseded(said: Observation, by: Attribution) -> None:
+    """Put back the fact that the statement had replaced, if its slot is empty."""
+    changes = EdgeHistory.objects.filter(
+        concept__token=said.concept, dim__token=said.dimension, action=EdgeHistory.Action.SUPERSEDE,
+        conversation=by.conversation,
+    )  # fmt: skip
+    change = changes.order_by("-id").first()
+    if change is not None:
+        _put_back(change, by)
+
+
+def _put_back(change: EdgeHistory, by: Attribution) -> bool:
+    """Put the fact of a change back, if its slot is empty."""
+    is_empty = not Edge.objects.filter(concept=change.concept_id, dim=change.dim_id).exists()
+    if is_empty and change.before:
+        store.put_back(change.before, by)
+    return is_empty
+
+
+def _find_edges(topic: Topic) -> list[Edge]:
+    """Return the facts about what the topic names."""
+    if topic.kind is not TopicKind.WORDS:
+        return []
+    found = find_words(topic.text)
+    tokens = found.tokens | found.emphasised | {"_".join(words_of(topic.text))}
+    edges = Edge.objects.filter(Q(concept__token__in=tokens) | Q(parent__token__in=tokens)).exclude(concept=F("parent"))
+    rows = edges.select_related("concept", "parent", "dim").order_by("pk")
+    return [edge for edge in rows if topic.is_in(f"{edge.concept.token} {edge.parent.token}".replace("_", " "))]
+
+
+def _triple_of(edge: Edge) -> Triple:
+    return Triple(edge.concept.token, edge.parent.token, edge.dim.token, edge.is_isa)
+
+
+def _withdraw(key: int) -> None:
+    memory = Memory.all_rows.select_for_update(of=("self",)).get(pk=key)
+    if memory.status == Status.ACTIVE:
+        memories.invalidate(memory, _change())
+        settle_memories([key])
+
+
+def _change(actor: str = "festinger") -> Change:
+    return Change(actor, Channel.OPERATOR, timezone.now(), reason=ASKED)
+
+
+# --- undo ---
+
+
+@in_transaction
+def undo(key: int, actor: str) -> int:
+    """Put back what a request has set aside, and place its statements again; return how many rows. 0 if it was undone
+    or deleted before."""
+    row = ForgetRequest.objects.select_for_update().get(pk=key)
+    if row.undone_at is not None or row.deleted_at is not None:
+        return 0
+    stated = list(Observation.all_rows.filter(set_aside_by=row).values_list("pk", flat=True))
+    withdrawn = MemoryHistory.objects.filter(action=MemoryHistory.Action.INVALIDATE, reason=ASKED)
+    kept = Memory.all_rows.filter(set_aside_by=row, status=Status.INVALID, pk__in=withdrawn.values("memory"))
+    restored = list(kept.values_list("pk", flat=True))
+    with connection.cursor() as cursor:
+        count = setting_aside.run(setting_aside.undo(key), cursor)
+    for memory in Memory.objects.filter(pk__in=restored).select_for_update(of=("self",)).order_by("id"):
+        memories.restore(memory, _change(actor))
+        settle_memories([memory.pk])
+    by = Attribution(actor, Source.OPERATOR, 1.0, timezone.now(), "", "", b"", Channel.OPERATOR, NOBODY)
+    for change in EdgeHistory.objects.filter(pk__in=row.retired).order_by("pk"):
+        count += _put_back(change, by)
+    for said in Observation.objects.filter(pk__in=stated, outcome=Observation.Outcome.CONFLICT):
+        same = {"concept__token": said.concept, "dim__token": said.dimension, "incoming_parent__token": said.parent}
+        Claim.objects.filter(**same, agent=said.agent, evidence="").update(evidence=said.evidence)
+    again = Observation.objects.filter(pk__in=stated, outcome__in=(*TAKEN_BACK, Observation.Outcome.NEEDLESS))
+    again.update(state=Observation.State.PENDING, outcome="", next_attempt_at=Now(), claimed_until=None)
+    ForgetRequest.objects.filter(pk=key).update(undone_at=Now(), undone_by=actor[:120], settled_at=Now(), row_count=0)
+    return count
+
+
+# --- deleting ---
+
+
+def delete_old(now: datetime) -> int:
+    """Delete what was set aside 30 days ago, with its words in the history, claims and conflicts; return how many
+    requests."""
+    old = ForgetRequest.objects.filter(said_at__lt=now - KEPT, deleted_at=None)
+    keys = list(old.values_list("pk", flat=True)[:100])
+    for key in keys:
+        run_transaction(partial(_delete, key))
+    return len(keys)
+
+
+def _delete(key: int) -> None:
+    row = ForgetRequest.objects.select_for_update().get(pk=key)
+    said = _list_sentences(key)
+    for kind, model in (("episode", Episode), ("memory", Memory)):
+        ids = model.all_rows.filter(set_aside_by=key).values_list("pk", flat=True)
+        if ids:
+            forget(ForgetScope(kind=kind, ids=tuple(ids)))  # type: ignore[arg-type]  # a literal
+    with connection.cursor() as cursor:
+        for name in setting_aside.tables:
+            cursor.execute(f"DELETE FROM {name} WHERE set_aside_by_id = %s", [key])
+        cursor.execute("SET LOCAL festinger.redacting = 'on'")  # the triggers of append-only tables respect it
+        for statement in CLEAR:
+            cursor.execute(statement, {"mark": DELETED, "agent": row.agent, "said": list(said)})
+        cursor.execute("SET LOCAL festinger.redacting = 'off'")
+    ForgetRequest.objects.filter(pk=key).update(topic="", topic_kind="", deleted_at=Now())
+
+
+def _list_sentences(key: int) -> list[str]:
+    rows: Iterable[str] = Observation.all_rows.filter(set_aside_by=key).values_list("evidence", flat=True)
+    return sorted(set(filter(None, rows)))
