@@ -41,6 +41,7 @@ class Encounters:
     resent: deque[tuple[bytes, float]] = field(default_factory=lambda: deque(maxlen=RESENT_MAX))
     _seen: dict[bytes, float] = field(default_factory=dict)  # by key, with when it was last noted
     _kept: dict[int, None] = field(default_factory=dict)  # messages handed over for somebody
+    _unkept: dict[bytes, None] = field(default_factory=dict)  # by key
     _asked: dict[Hashable, float] = field(default_factory=dict)  # by key, when something was asked to be forgotten
     _forgotten: dict[bytes, float] = field(default_factory=dict)  # conversations, and when
     _clock: FirstSeenClock = field(default_factory=FirstSeenClock)
@@ -88,6 +89,8 @@ class Encounters:
             seen_at = self._seen.get(key)
             if seen_at is not None and seen_at <= forgotten_at:
                 seen_at = None
+            if key in self._unkept and not ends_request:
+                continue  # it asked not to be kept, and is resent
             if seen_at is not None and ends_request:
                 is_again = now - seen_at > AGAIN_S
                 self._seen[key] = now
@@ -146,6 +149,12 @@ class Encounters:
             row = rows[name]
             row.last_seen = now
             self.cache.set_count(name, row, row.encounter_count + 1)
+
+    def leave_unkept(self, keys: Iterable[bytes]) -> None:
+        """Note which messages are not to be kept, in this process alone: other requests may have them in their
+        history."""
+        for key in keys:
+            _remember(self._unkept, key, None)
 
     def is_asked_anew(self, key: Hashable, now: float) -> bool:
         """True if a request to forget was not met lately: a client may send its prompt again."""

@@ -191,6 +191,9 @@ class Enricher:
         standing = self.placer.find_standing(thread, now) if recalls else Standing()
         await turn.step()
 
+        unkept = range(len(keys)) if caller.is_temporary else wishes.unkept
+        kept = {key for index, key in enumerate(keys) if index not in unkept}
+        self.encounters.leave_unkept(conversation + keys[index] for index in unkept if keys[index] not in kept)
         if wishes.asking and scope is not None:
             self._ask_to_forget(wishes, messages, keys, scope, conversation, now)
         # Before the recall: a prompt with a correction already shows the new value, and one with a contradiction the
