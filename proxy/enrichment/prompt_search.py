@@ -11,13 +11,23 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
+from unicodedata import normalize
 
 from memory.cache.state import Cache
 from memory.domain.authorship.parts import own_words
 from memory.domain.claims.wording import corrects
 from memory.domain.cues.extractor import find_cues
 from memory.domain.cues.modality import SpeechAct
-from memory.domain.recall.notes import CUT, NoteKey, ShownNote, find_content_words, says_something, show_note
+from memory.domain.recall.notes import (
+    CUT,
+    NoteKey,
+    ShownNote,
+    find_content_words,
+    make_harmless,
+    says_something,
+    show_note,
+)
+from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.types import NAMES, Message, TripleIds
 from memory.learning.reader import unwrap_readable
 from memory.recall.mentions import MaybeReading
@@ -25,6 +35,7 @@ from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
 from memory.search.ranking import ForPrompt, asks_for_list
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
+from memory.semantic.domain import slots
 from memory.semantic.domain.episodes import SHORT_MAX
 from memory.semantic.domain.scope import Scope
 from proxy.domain.prefixes import digest_words, link_after
@@ -200,6 +211,8 @@ class PromptSearch:
                 changes = show(related.changes, lookup.texts, lookup.scope)
                 found = await self._compare(lookup, messages, turn)
                 stated = await self._find_stated([*profile, *changes], messages, turn)
+                await self._leave_out_corrected(lookup, profile, messages, turn)
+                stated |= {key for key, why in lookup.reasons.items() if why == CORRECTED}
                 categories = [each.category for each in related.profile]
                 lookup.beside = Beside(
                     list(zip(profile, categories, strict=True)), changes, frozenset(stated), related.is_list
@@ -266,7 +279,9 @@ class PromptSearch:
             for note in notes:
                 held = self._read_values(note.text) if values else {}
                 is_other = any(values[slot] != held[slot] for slot in values.keys() & held.keys())
-                if is_other or any(corrects(clause, note.text) for clause in clauses):
+                if is_other or any(
+                    corrects(clause, note.text) or prefers_other(clause, note.text) for clause in clauses
+                ):
                     lookup.reasons[note.key] = CORRECTED
             await turn.step()
         return tuple(note for note in notes if lookup.reasons.get(note.key) != CORRECTED)
@@ -289,7 +304,10 @@ class PromptSearch:
             if not left or (room := room - len(message.text)) < 0:
                 break
             text = message.text.casefold()
-            found |= {note.key for note in left if note.text.strip(f"{CUT} ").casefold() in text}
+            if message is messages[-1] and len(text) <= TEXT_MAX:  # also as it would be stored, and shown
+                text += f"\n{make_harmless(normalize('NFC', mask_secrets(message.text))).casefold()}"
+            shown = ((note.key, normalize("NFC", note.text.strip(f"{CUT} ")).casefold()) for note in left)
+            found |= {key for key, line in shown if line in text}
             left = [note for note in left if note.key not in found]
             await turn.step()
         return found
@@ -340,6 +358,12 @@ class PromptSearch:
         said = unwrap_readable(self._cache, message)
         is_whole = len(said.text) == len(message.text)
         return (digest if is_whole else link_after(b"", said.text.encode("utf-8", "surrogatepass"))), said.text
+
+
+def prefers_other(newer: str, older: str) -> bool:
+    """True if two texts state preferences that exclude each other."""
+    one, other = (slots.find_slots(text, "preference") for text in (newer, older))
+    return slots.meet(one, other) and slots.contradicts(newer, older, "preference")
 
 
 def find_last_of_users(messages: Sequence[Message], readings: Sequence[MaybeReading]) -> list[int]:

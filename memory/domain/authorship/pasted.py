@@ -198,6 +198,9 @@ def _find_labelled(text: str, start: int, end: int, found: re.Match[str]) -> Ite
     any sign of where a text ends may be part of it."""
     label = (found["label"] or "").lower().replace("’", "'").replace("*", "").rpartition(". ")[2]
     label = label.rpartition("! ")[2].rpartition("? ")[2].strip("*_ ")
+    # `The audit is on Friday, see her mail:`
+    clause = re.split(r"[,;] ", label)[-1]
+    label = clause if _NAMES_SOURCE.search(clause) else label
     words = _WORD.findall(label)
     is_alone = start + found.end() >= end
     if _TOOL_LABEL.match(label):

@@ -23,6 +23,7 @@ _TIME: Final = re.compile(
 _DURATION: Final = re.compile(r"[0-9](?<![\w.][0-9])[0-9]*(?:\.[0-9]+)?\s?(?:ms|s|secs?|seconds?|µs|minutes?|min)\b")
 _COUNTERS: Final = ("pid", "process", "port", "attempt", "retry", "try")
 _COUNTED: Final = re.compile(rf"\b({'|'.join(_COUNTERS)})(\W{{1,3}})[0-9]+(?:(?: of |/)[0-9]+)?\b")
+_PROCESS: Final = re.compile(r"(?<=[\w.-]\[)[0-9]+(?=\]:)")  # as syslog has it: `sshd[4100]: `
 # In arguments, a full hour or a day is part of the question; a time with seconds is the time of asking.
 _MOMENT: Final = re.compile(
     r"[0-9](?<![\w.:/-][0-9])[0-9]{3}-[0-9]{2}-[0-9]{2}[t ][0-9]{2}:[0-9]{2}:(?!00(?![0-9.,]|[.,]0*[^0-9]))[0-9]{2}"
@@ -90,7 +91,7 @@ def essence_of_error(text: str) -> str:
     """Return a folded error without what differs each time the same error occurs."""
     if len(text) > NORMALISED_MAX:
         return text
-    text = _DURATION.sub("#", split_ids(without_times(text))[0])
+    text = _PROCESS.sub("#", _DURATION.sub("#", split_ids(without_times(text))[0]))
     return _COUNTED.sub(r"\1\2#", text) if any(word in text for word in _COUNTERS) else text
 
 
