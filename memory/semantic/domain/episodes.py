@@ -68,8 +68,9 @@ def write_places(spans: Sequence[Span]) -> str:
 
 def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText | None]:
     """Compose what is kept of a message without its envelope; None if it says too little, or its role's messages are
-    not kept. For an answer that says too little alone, the question is kept, too, with which the model's words
-    ``before`` it end. Linear in the length."""
+    not kept. A user's message without a word of their own is not kept: programs write those. For an answer that says
+    too little alone, the question is kept, too, with which the model's words ``before`` it end. Linear in the length.
+    """
     said = unwrap_answer(said) if role == "assistant" else said
     if role not in ROLES:
         return None
@@ -81,6 +82,8 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     if len(said) > READ_MAX:
         text = text[: max(len(text) - SECRET_MAX, 0)]
     quoted = tuple(quoted_spans(text))
+    if role == "user" and quoted and not EpisodeText(text, quoted).own.strip():
+        return None
     unsure = tuple((start, end) for start, end, voice, _ in find_voices(text) if voice in SPEAKER_ONLY)
     yield
     prose = yield from mask_all_but_prose(text)
