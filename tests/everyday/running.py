@@ -27,4 +27,6 @@ def player() -> Iterator[Player]:
         whole.run(UNBOUNDED)
         whole.run("UPDATE config SET value = '100' WHERE key = 'recall_share'")
         whole.run("UPDATE config SET value = 'sentences' WHERE key = 'recollection_style'")
+        # A busy machine changes no outcome.
+        whole.run("UPDATE config SET value = '2000' WHERE key = 'recall_deadline_ms'")
         yield Player(whole, model, OPERATOR)
