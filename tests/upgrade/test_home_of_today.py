@@ -39,6 +39,9 @@ ALLOWED: Final[dict[str, str]] = {
     "rows of run": "Upgrade: memories that rules made from prose become candidates, in a run",
     "runs": "Upgrade: the same",
 }
+# Settings that an upgrade adds, or gives another value that stands for the same.
+SETTINGS: Final = {"recollection_placement": "tail", "recollection_max_profile_tokens": "150"}
+RECORDED["settings"] = sorted([*pair] for pair in (dict(RECORDED["settings"]) | SETTINGS).items())
 # Memories that rules had made, and the sentences that they become.
 REWRITTEN: Final = {
     "The team decided to use Kafka as the event bus.": "We decided to use Kafka as the event bus.",
