@@ -23,7 +23,7 @@ from memory.cache.state import Cache
 from memory.collector import pause_collector
 from memory.db.connections import Connection
 from memory.domain.steps import Steps
-from memory.domain.types import EdgeRow, RulingRow, SoasRow, TripleIds
+from memory.domain.types import EdgeRow, SoasRow, TripleIds
 
 Cell = TypeVar("Cell")
 
@@ -70,10 +70,7 @@ QUEUE = """
     ) AS disputed
 """
 NEWEST_FIRST = " ORDER BY number DESC NULLS LAST"
-DECIDED = """
-    SELECT concept_id, dim_id, parent_id, agents, conversation, extract(epoch FROM decided_at)::float8, moved_to_id
-    FROM decided_triple
-"""
+DECIDED = "SELECT concept_id, dim_id, parent_id FROM decided_triple "
 
 
 @dataclass(slots=True)
@@ -111,11 +108,11 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
             await _load_soas(cache, connection, touched.soas)
             await _load_urd(cache, connection, touched.urd)
             queued = await read_queue(cache, connection)
-            for concept in (queued.keys() | cache.queued_slots.keys()) - touched.resolution_queue:
+            for concept in (queued.keys() | cache.pending_conflicts.keys()) - touched.resolution_queue:
                 cache.put_pending(concept, queued.get(concept, {}))
             decided = await read_decided(connection)
-            for concept in (decided.keys() | cache.decided_of.keys()) - touched.decided_triple:
-                cache.put_decided(concept, decided.get(concept, {}))
+            for concept in (decided.keys() | cache.decided.keys()) - touched.decided_triple:
+                cache.put_decided(concept, decided.get(concept, set()))
         await _drop_words(cache, touched.soas)  # after the edges that they were part of
         # The small tables as they are now, not as they were when the load began.
         for table, read in SMALL.items():
@@ -258,12 +255,11 @@ async def read_queue(
 
 async def read_decided(
     connection: Connection, query: str = DECIDED, keys: Sequence[object] | None = None
-) -> dict[int, dict[TripleIds, RulingRow]]:
-    """Return the rulings by concept."""
-    by_concept: dict[int, dict[TripleIds, RulingRow]] = {}
-    for concept, dim, parent, agents, conversation, decided_at, moved_to in await all_rows(connection, query, keys):
-        decided = RulingRow(tuple(agents), conversation, decided_at, moved_to)
-        by_concept.setdefault(concept, {})[TripleIds(concept, dim, parent)] = decided
+) -> dict[int, set[TripleIds]]:
+    """Return by concept the triples on which a decision was taken."""
+    by_concept: dict[int, set[TripleIds]] = {}
+    for concept, dim, parent in await all_rows(connection, query, keys):
+        by_concept.setdefault(concept, set()).add(TripleIds(concept, dim, parent))
     return by_concept
 
 
@@ -327,7 +323,7 @@ async def refresh_decided(cache: Cache, connection: Connection, ids: list[int]) 
     decided = await read_decided(connection, DECIDED + "WHERE concept_id = ANY(%s)", ids)
     await read_missing_words(cache, connection, (key.parent_id for of_one in decided.values() for key in of_one))
     for concept_id in ids:
-        cache.put_decided(concept_id, decided.get(concept_id, {}))
+        cache.put_decided(concept_id, decided.get(concept_id, set()))
 
 
 # By table: of large tables only the changed rows are read again, small ones are read whole.

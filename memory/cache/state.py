@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from memory.cache.audience import AgentRow, Audience, ProjectRow
-from memory.cache.expectations import PROVISIONAL_S, Expectations
 from memory.cache.own_facts import OwnFacts
 from memory.cache.project_states import ProjectStates
 from memory.cache.recently_salient import RecentlySalient
@@ -17,7 +16,7 @@ from memory.domain.forgetting import Topic
 from memory.domain.recall.notes import NoteKey, NoteState
 from memory.domain.recall.saliency import is_salient, saliency
 from memory.domain.recall.selection import put_in_order
-from memory.domain.types import GEOGRAPHY, EdgeRow, Place, RulingRow, Slot, SoasRow, TripleIds
+from memory.domain.types import GEOGRAPHY, EdgeRow, Place, SoasRow, TripleIds
 from memory.settings.registry import Tuning
 
 
@@ -35,15 +34,9 @@ class Cache:
     spellings: dict[int, list[str]] = field(default_factory=dict)  # the aliases of a concept
     urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # the strongest first
     urd_by_concept_dim: dict[Place, EdgeRow] = field(default_factory=dict)
-    pending_conflicts: set[int] = field(default_factory=set)
-    pending_by_concept_dim: set[Slot] = field(default_factory=set)
-    queued_slots: dict[int, set[Slot]] = field(default_factory=dict)  # by concept
-    claimed: dict[Slot, tuple[str, ...]] = field(default_factory=dict)  # parents named by open claims, the newest first
-    # What prompts have claimed, and until when that counts, in seconds since the epoch.
-    provisional: dict[Slot, dict[str, float]] = field(default_factory=dict)
-    expectations: Expectations = field(default_factory=Expectations)
-    decided: dict[TripleIds, RulingRow] = field(default_factory=dict)
-    decided_of: dict[int, set[TripleIds]] = field(default_factory=dict)  # by concept
+    # By concept, by dimension: the parents that open claims name, the newest first.
+    pending_conflicts: dict[int, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
+    decided: dict[int, Set[TripleIds]] = field(default_factory=dict)  # by concept
     superseding_dims: set[int] = field(default_factory=set)
     additive_dims: set[int] = field(default_factory=set)
     split_dims: dict[int, set[int]] = field(default_factory=dict)  # by the dimension they were split from
@@ -65,22 +58,11 @@ class Cache:
     loads: int = 0  # begun so far
     loaded_at: float | None = None  # seconds since the epoch
     edition: int = 0  # changes with ``nameless``
-    is_fork: bool = False  # shares most of its content with another cache
     risen: RecentlySalient = field(default_factory=RecentlySalient)
 
     def fork(self) -> "Cache":
-        """Copy the cache for a dry run: changes by a prompt are not seen here."""
-        return replace(
-            self,
-            is_fork=True,
-            soas_by_token=dict(self.soas_by_token),
-            risen=RecentlySalient(),
-            expectations=self.expectations.copy(),
-            claimed=dict(self.claimed),
-            provisional={slot: dict(until) for slot, until in self.provisional.items()},
-            pending_conflicts=set(self.pending_conflicts),
-            pending_by_concept_dim=set(self.pending_by_concept_dim),
-        )
+        """Copy the cache for a dry run, which counts."""
+        return replace(self, soas_by_token=dict(self.soas_by_token), risen=RecentlySalient())
 
     def copy_rows(self, names: Set[str]) -> None:
         """Give a fork its own rows for these names, in which it may count."""
@@ -146,7 +128,7 @@ class Cache:
     def label_of(self, token: str) -> str:
         """Return the token as it is typed."""
         row = self.soas_by_token.get(token)
-        return (row.label if row is not None else self.expectations.labels.get(token)) or token
+        return (row.label if row is not None else "") or token
 
     def is_kept(self, row: SoasRow) -> bool:
         """True if every process has the word. Mirrors the loader's condition, as far as this process knows."""
@@ -228,13 +210,7 @@ class Cache:
     # --- the graph ---
 
     def put_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
-        """Replace all edges of one concept by those that Postgres has; none removes it. Unwritten changes by prompts
-        stay."""
-        if self.expectations:
-            edges = self.expectations.keep(concept_id, list(edges), self.soas_by_id)
-        self._put_edges(concept_id, edges)
-
-    def _put_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
+        """Replace all edges of one concept; none removes it."""
         for edge in self.urd_by_concept.pop(concept_id, ()):
             del self.urd_by_concept_dim[edge.place]
             self._count_references(edge, -1)
@@ -255,54 +231,18 @@ class Cache:
             if not self.places[edge.parent_id]:
                 del self.places[edge.parent_id]
 
-    def make_up(self, word: str, label: str) -> int:
-        """Return an id for a word that has none in Postgres yet, valid as long as anything is expected."""
-        self._unshare()
-        return self.expectations.make_up(word, label, self.soas_by_id)
-
-    def _unshare(self) -> None:
-        """Copy the graph before the first change to a fork; few forks change it."""
-        if self.is_fork:
-            self.urd_by_concept, self.urd_by_concept_dim = dict(self.urd_by_concept), dict(self.urd_by_concept_dim)
-            self.soas_by_id, self.referenced = dict(self.soas_by_id), self.referenced.copy()
-            self.places, self.is_fork = self.places.copy(), False
-
-    def put_edge(self, place: Place, edge: EdgeRow | None) -> None:
-        """Put one edge into the place of another, or empty the place, ahead of Postgres."""
-        self._unshare()
-        replaced = (place, edge.place if edge is not None else place)
-        others = [other for other in self.urd_by_concept.get(place[0], ()) if other.place not in replaced]
-        self._put_edges(place[0], [*others, edge] if edge is not None else others)
-
-    def replace_edges(self, concept_id: int, edges: Iterable[EdgeRow]) -> None:
-        """Replace all edges of one concept, ahead of Postgres."""
-        self._unshare()
-        self._put_edges(concept_id, edges)
-
     # --- what is disputed ---
 
     def put_pending(self, concept_id: int, claimed: Mapping[int, tuple[str, ...]]) -> None:
-        """Replace what the resolution queue holds about one concept: by dimension the parents that its open rows claim,
-        the newest first."""
-        # What a prompt has claimed, and has no row yet, counts until it expires.
-        queued = {(concept_id, dim_id): parents for dim_id, parents in claimed.items()}
-        for slot in self.queued_slots.pop(concept_id, set()) - queued.keys():
-            del self.claimed[slot]
-            self._lift(slot)
-        if queued:
-            self.queued_slots[concept_id] = set(queued)
-            self.pending_conflicts.add(concept_id)
-        self.claimed |= queued
-        self.pending_by_concept_dim |= queued.keys()
-        for slot in queued.keys() & self.provisional.keys():
-            self._forget_provisional(slot, queued[slot])
+        """Replace what the resolution queue holds about one concept."""
+        self.pending_conflicts.pop(concept_id, None)
+        if claimed:
+            self.pending_conflicts[concept_id] = claimed
 
-    def put_decided(self, concept_id: int, decided: Mapping[TripleIds, RulingRow]) -> None:
-        for triple in self.decided_of.pop(concept_id, ()):
-            del self.decided[triple]
+    def put_decided(self, concept_id: int, decided: Set[TripleIds]) -> None:
+        self.decided.pop(concept_id, None)
         if decided:
-            self.decided_of[concept_id] = set(decided)
-            self.decided.update(decided)
+            self.decided[concept_id] = decided
 
     def splits_of(self, dim_id: int) -> set[int]:
         """Return the dimensions that were split from this one, directly or through others."""
@@ -312,41 +252,3 @@ class Cache:
             waiting = set().union(*(self.split_dims.get(dim, ()) for dim in waiting)) - found
             found |= waiting
         return found
-
-    def dispute(self, slot: Slot, parent: str, now: float) -> None:
-        """Mark a slot as disputed because a prompt claims another parent, until the row of that claim arrives."""
-        if parent not in self.claimed.get(slot, ()):
-            self.provisional.setdefault(slot, {})[parent] = now + PROVISIONAL_S
-            self.pending_by_concept_dim.add(slot)
-            self.pending_conflicts.add(slot[0])
-
-    def list_claimed(self, slot: Slot) -> list[str]:
-        """Return the parents that are claimed for a disputed slot, the newest first."""
-        return [*reversed(self.provisional.get(slot, {})), *self.claimed.get(slot, ())]
-
-    def forget_old_disputes(self, now: float) -> None:
-        for slot, until in list(self.provisional.items()):
-            self._forget_provisional(slot, [parent for parent, end in until.items() if end <= now])
-
-    def drop_claim(self, slot: Slot, parent: str) -> None:
-        """Drop a claim that is going to be the fact."""
-        if slot in self.claimed:
-            self.claimed[slot] = tuple(other for other in self.claimed[slot] if other != parent)
-            if not self.claimed[slot] and slot not in self.provisional:
-                self.pending_by_concept_dim.discard(slot)
-
-    def _forget_provisional(self, slot: Slot, parents: Iterable[str]) -> None:
-        waiting = self.provisional[slot]
-        for parent in parents:
-            waiting.pop(parent, None)
-        if not waiting:
-            del self.provisional[slot]
-            self._lift(slot)
-
-    def _lift(self, slot: Slot) -> None:
-        if slot in self.provisional or slot in self.claimed:
-            return
-        self.pending_by_concept_dim.discard(slot)
-        concept = slot[0]
-        if concept not in self.queued_slots and not any(concept == other for other, _ in self.provisional):
-            self.pending_conflicts.discard(concept)

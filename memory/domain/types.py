@@ -111,17 +111,6 @@ class EdgeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RulingRow:
-    """A ruling on a triple: who had said it by then, the opening of the conversation (empty for none), when (seconds
-    since the epoch), and the dimension in which the fact is now, if any."""
-
-    agents: tuple[str, ...]
-    conversation: bytes
-    decided_at: float
-    moved_to: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Triple:
     """A fact in words: the concept is (``is_isa``), or is part of, the parent, in one dimension."""
 

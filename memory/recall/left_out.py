@@ -20,14 +20,14 @@ def leave_out(cache: Cache, topics: Sequence[Topic], holder: Holder) -> Iterator
     facts = {key: list(cache.urd_by_concept[key]) for key in find_concepts(cache, topics)}
     own, kept = cache.own_facts, cache.own_facts.leave_out(holder, lambda edge: is_about(cache, edge, topics))
     for key, edges in facts.items():
-        cache.replace_edges(key, [edge for edge in edges if edge.is_root or not is_about(cache, edge, topics)])
+        cache.put_edges(key, [edge for edge in edges if edge.is_root or not is_about(cache, edge, topics)])
     cache.own_facts, cache.left_out = kept, topics
     try:
         yield
     finally:
         cache.own_facts, cache.left_out = own, ()
         for key, edges in facts.items():
-            cache.replace_edges(key, edges)
+            cache.put_edges(key, edges)
 
 
 def find_concepts(cache: Cache, topics: Sequence[Topic]) -> set[int]:

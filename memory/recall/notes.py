@@ -130,7 +130,7 @@ def doubt_fact(graph: SpeakersGraph, fact: ShownFact, changes: Iterable[ShownNot
         return None
     concept, dim, parent = (row.id for row in rows if row is not None)
     edge = graph.find_edge(TripleIds(concept, dim, parent))
-    if edge is None or edge.said_at is None:
+    if edge is None or edge.said_at is None or edge.place in graph.stated.instead:
         return None
     return _find_later(cache, write_time(edge.said_at), {fact.concept, fact.parent}, set(), changes)
 

@@ -38,8 +38,8 @@ from memory.recall.mentions import Mentions, filter_salient
 from memory.recall.notes import GIVEN, NOTHING_BESIDE, Beside, choose_notes, choose_profile, still_hold
 from memory.recall.questions import choose_askable, count_allowed
 from memory.recall.speakers_graph import SpeakersGraph
+from memory.recall.stated import NOTHING_STATED, Stated
 from memory.recall.states import NO_PROJECT, ProjectPrompt, choose_states
-from memory.settings.registry import Tuning
 
 EMPTY_TOKENS = count_tokens(block_length([]))  # of a block without a line
 
@@ -69,14 +69,16 @@ def recollect(
     linked: Sequence[TripleIds] = (),
     within: ProjectPrompt = NO_PROJECT,
     speaker: Holder | None = None,
+    stated: Stated = NOTHING_STATED,
 ) -> Recollection:
     """Recall what belongs to these messages to a model, without what their prompt shows already.
 
     ``shown``: all of the prompt's blocks as one; ``why_not_ask``: why the agent is asked nothing, if it is not;
     ``found``: the memories and episodes that belong to the prompt, the best first, and what came ``beside`` them;
     ``linked``: facts about concepts that it does not name, found from their parent; ``within``: the project whose state
-    it is given; ``speaker``: whose own facts it is given. ``now`` is in seconds since the epoch."""
-    style, graph = cache.tuning.style_for(model), SpeakersGraph.of(cache, speaker)
+    it is given; ``speaker``: whose own facts it is given; ``stated``: what it states itself. ``now`` is in seconds
+    since the epoch."""
+    style, graph = cache.tuning.style_for(model), SpeakersGraph.of(cache, speaker, stated)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     left = cache.tuning.recollection_max_total_tokens - shown.tokens
     states, told = choose_states(cache, within, shown, left - EMPTY_TOKENS)
@@ -113,7 +115,7 @@ def _select(
     """Select the facts and questions of the block, and say why other concepts are not in it."""
     cache = graph.cache
     known, unknown, reasons = _sort(graph, salient, mentions, now, shown)
-    known += _list_linked(cache, linked, {candidate.token for candidate in known}, now, shown)
+    known += _list_linked(graph, linked, {candidate.token for candidate in known}, now, shown)
     known = _leave_out_stated(graph, known, mentions.readings, reasons)
     tuning = cache.tuning
     count, refusal = count_allowed(tuning, shown, why_not_ask)
@@ -149,10 +151,11 @@ def still_holds(cache: Cache, block: Block, now: float, speaker: Holder | None =
 
 
 def list_current(
-    cache: Cache, facts: Sequence[ShownFact], now: float, speaker: Holder | None = None
+    cache: Cache, facts: Sequence[ShownFact], now: float, speaker: Holder | None = None, stated: Stated = NOTHING_STATED
 ) -> tuple[ShownFact, ...]:
     """Return the facts that would be shown to the speaker as they were."""
-    graph, bounds = SpeakersGraph.of(cache, speaker), _bounds(cache.tuning, now)
+    graph = SpeakersGraph.of(cache, speaker, stated)
+    bounds = _bounds(graph, now)
     return tuple(fact for fact in facts if _is_in_force_as_shown(graph, fact, bounds))
 
 
@@ -168,18 +171,20 @@ def _is_in_force_as_shown(graph: SpeakersGraph, fact: ShownFact, bounds: Bounds)
         edge = graph.find_edge(TripleIds(concept.id, dim.id, parent.id))
     if edge is None or not is_in_force(edge, bounds):
         return False
-    if cache.soas_by_id.get(edge.parent_id) != fact.parent:
+    if graph.parent_of(edge) != fact.parent:
         return False
     is_disputed, rivals = graph.find_dispute(edge)
     is_same_kind = fact.is_isa is None or fact.is_isa == edge.is_isa
     return is_same_kind and is_disputed == fact.is_disputed and set(rivals) == set(fact.rivals)
 
 
-def _bounds(tuning: Tuning, now: float) -> Bounds:
+def _bounds(graph: SpeakersGraph, now: float) -> Bounds:
+    tuning = graph.cache.tuning
     return Bounds(
         floor=tuning.recollection_confidence_floor,
         cutoff=now - tuning.recollection_recency_days * DAY,
         exempt=tuning.recollection_recency_exempt,
+        retracted={place for place, instead in graph.stated.instead.items() if instead is None},
     )
 
 
@@ -193,7 +198,7 @@ def _sort(
     """Return candidates with facts that are not shown yet, candidates to ask about, and why the others
     are neither."""
     cache = graph.cache
-    half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(cache.tuning, now), cache.soas_by_id
+    half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(graph, now), cache.soas_by_id
     shown_places, asked_before = _list_places(shown.facts), set(shown.questions)
     known, unknown, reasons, done = [], [], {}, set[str]()
     for spelling, row in salient.items():
@@ -227,11 +232,12 @@ def _sort(
 
 
 def _list_linked(
-    cache: Cache, linked: Sequence[TripleIds], listed: Collection[str], now: float, shown: Block
+    graph: SpeakersGraph, linked: Sequence[TripleIds], listed: Collection[str], now: float, shown: Block
 ) -> list[SalientConcept]:
     """Return the concepts of these facts that are not ``listed`` yet, with those facts that are in force and not
     shown."""
-    bounds, names, shown_places = _bounds(cache.tuning, now), cache.soas_by_id, _list_places(shown.facts)
+    cache, bounds, shown_places = graph.cache, _bounds(graph, now), _list_places(shown.facts)
+    names = cache.soas_by_id
     edges: dict[str, list[EdgeRow]] = {}
     for ids in linked:
         edge = find_edge(cache, ids)
@@ -287,7 +293,7 @@ def _is_only_repeated(graph: SpeakersGraph, edge: EdgeRow, stated: Sequence[CueM
     """True if the statements say the fact, or a more specific one, and no other value of its slot, and it is not
     disputed: otherwise the model has to be told which one holds."""
     cache = graph.cache
-    parent = cache.soas_by_id[edge.parent_id]
+    parent = graph.parent_of(edge)
     own, is_contradicted = False, graph.find_dispute(edge)[0]
     for match in stated:
         row = cache.soas_by_token.get(match.dimension)
@@ -321,7 +327,7 @@ def _why_not_ask(cache: Cache, row: SoasRow, now: float) -> str:
 def _show(graph: SpeakersGraph, edge: EdgeRow) -> ShownFact:
     words = graph.cache.soas_by_id
     is_disputed, rivals = graph.find_dispute(edge)
-    concept, dimension, parent = words[edge.concept_id], words[edge.dim_id], words[edge.parent_id]
+    concept, dimension, parent = words[edge.concept_id], words[edge.dim_id], graph.parent_of(edge)
     names = (concept, parent, *rivals)
-    labels = tuple(map(graph.cache.label_of, names))
-    return ShownFact(concept, dimension, parent, is_disputed, rivals, edge.is_isa, labels if labels != names else ())
+    labels, told = tuple(map(graph.label_of, names)), graph.stated.instead.get(edge.place) or edge
+    return ShownFact(concept, dimension, parent, is_disputed, rivals, told.is_isa, labels if labels != names else ())

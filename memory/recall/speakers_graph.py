@@ -9,6 +9,7 @@ from memory.cache.own_facts import NONE, Facts, Holder
 from memory.cache.places import find_edge
 from memory.cache.state import Cache
 from memory.domain.types import EdgeRow, TripleIds
+from memory.recall.stated import NOTHING_STATED, Stated
 
 RIVALS_MAX: Final = 3  # values of a disputed fact that are shown beside the current one
 
@@ -17,12 +18,22 @@ RIVALS_MAX: Final = 3  # values of a disputed fact that are shown beside the cur
 class SpeakersGraph:
     cache: Cache
     own: Facts = field(default_factory=dict)
+    stated: Stated = NOTHING_STATED
 
     @classmethod
-    def of(cls, cache: Cache, speaker: Holder | None) -> "SpeakersGraph":
-        """Make the graph of a speaker; None sees only what all share."""
+    def of(cls, cache: Cache, speaker: Holder | None, stated: Stated = NOTHING_STATED) -> "SpeakersGraph":
+        """Make the graph of a speaker, with what their prompt states; None sees only what all share."""
         own = cache.own_facts.of(speaker, cache.tuning.share_unsure) if speaker is not None else NONE
-        return cls(cache, own)
+        return cls(cache, own, stated)
+
+    def parent_of(self, edge: EdgeRow) -> str:
+        instead = self.stated.instead.get(edge.place)
+        return self.cache.canonical(instead.parent) if instead else self.cache.soas_by_id.get(edge.parent_id, "")
+
+    def label_of(self, token: str) -> str:
+        """Return the token as it is typed."""
+        is_known = token in self.cache.soas_by_token
+        return self.cache.label_of(token) if is_known else self.stated.labels.get(token) or token
 
     def knows(self, concept_id: int) -> bool:
         return concept_id in self.cache.urd_by_concept or concept_id in self.own
@@ -45,19 +56,16 @@ class SpeakersGraph:
 
     def find_dispute(self, edge: EdgeRow) -> tuple[bool, tuple[str, ...]]:
         """Return whether the fact is disputed, and by which other values, the newest first; a retraction names none."""
-        cache, slot = self.cache, (edge.concept_id, edge.dim_id)
-        standing = cache.soas_by_id.get(edge.parent_id)
-        rivals: list[str] = []
-        is_disputed = slot in cache.pending_by_concept_dim
-        if is_disputed and edge.is_additive:  # another parent that would close a cycle does not count against this one
-            return standing in cache.list_claimed(slot), ()
-        if is_disputed:
-            rivals = [parent for parent in cache.list_claimed(slot) if parent != standing]
-        if not edge.is_additive:
-            own = [one for one in self.own.get(edge.concept_id, ()) if one.dim_id == edge.dim_id]
-            said = [cache.soas_by_id.get(one.parent_id, "") for one in own if one.parent_id != edge.parent_id]
-            rivals = [*dict.fromkeys([*filter(None, said), *rivals])]
-        return is_disputed or bool(rivals), tuple(rivals[:RIVALS_MAX])
+        standing, instead = self.parent_of(edge), self.stated.instead.get(edge.place)
+        open_claims = self.cache.pending_conflicts.get(edge.concept_id, {}).get(edge.dim_id)
+        claimed = [*self.stated.rivals.get(edge.place, ()), *(open_claims or ())]
+        if edge.is_additive:  # another parent that would close a cycle does not count against this one
+            return standing in claimed, ()
+        own = [one.parent_id for one in self.own.get(edge.concept_id, ()) if one.dim_id == edge.dim_id]
+        said = [self.cache.soas_by_id.get(parent_id, "") for parent_id in own if parent_id != edge.parent_id]
+        rivals = [parent for parent in dict.fromkeys(filter(None, (*said, *claimed))) if parent != standing]
+        is_disputed = bool(rivals) or (instead is None and (open_claims is not None or bool(claimed)))
+        return is_disputed, tuple(rivals[:RIVALS_MAX])
 
     def _find_shared(self, own: EdgeRow) -> EdgeRow | None:
         """Return the shared fact in the place of one that is the speaker's own."""

@@ -22,10 +22,10 @@ from memory.learning.reader import Allowance, Reader, Reading, digest_message
 from memory.learning.setting_aside import ForgetOrder, make_order
 from memory.learning.wishes import NOTHING as NO_WISHES
 from memory.learning.wishes import Wishes, read_wishes
-from memory.recall.anticipation import anticipate, expect_forgotten
 from memory.recall.left_out import leave_out
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
+from memory.recall.stated import NOTHING_STATED, judge_prompt
 from memory.semantic.domain.scope import Scope
 from proxy.auth import Caller
 from proxy.authorship.programs import find_program
@@ -187,7 +187,6 @@ class Enricher:
         conversation = keys[find_opening(messages, readings)]
         thread = done.thread = Thread.of(prompt, digests, name_speaker(scope, agent))
         await turn.step()
-        # Before anything of this prompt changes the graph: what only this prompt states takes no line out.
         standing = self.placer.find_standing(thread, now) if recalls else Standing()
         await turn.step()
 
@@ -196,14 +195,13 @@ class Enricher:
         self.encounters.leave_unkept(conversation + keys[index] for index in unkept if keys[index] not in kept)
         if wishes.asking and scope is not None:
             self._ask_to_forget(wishes, messages, keys, scope, conversation, now)
-        # Before the recall: a prompt with a correction already shows the new value, and one with a contradiction the
-        # question mark.
         if recalls and not program and scope is not None:
             whose = scope, conversation, prompt.model
             done.lookup = await self.prompt_search.begin(
                 messages, readings, digests, *whose, now=now, is_resent=standing.is_resent
             )
         done.turn = name_turn(messages, readings, done.lookup, is_program=bool(program))
+        stated = NOTHING_STATED
         if learns:
             keeper = None if "remember" in caller.restrictions else scope
             observing = self.encounters.observe(
@@ -214,7 +212,7 @@ class Enricher:
                 done.keep = partial(
                     self.encounters.keep_answer, conversation, now=time.time(), agent=agent, scope=keeper
                 )
-            anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
+            stated = judge_prompt(self.cache, await turn.run(observing), now, agent)
         unread = count_unread(messages, readings) if is_read else 0
         done.is_partial = bool(unread)
         await turn.step()
@@ -240,6 +238,7 @@ class Enricher:
                         wanted=wanted,
                         project=scope.project if scope is not None and not program else None,
                         warning=intervention.note if intervention is not None else "",
+                        stated=stated,
                     )
                 self.prompt_search.keep(done.lookup, done.placed.recollection.block.notes, now)
             await self._apply(wire, read.payload, done, intervention, turn)
@@ -264,8 +263,6 @@ class Enricher:
                 request = request_ids.current()
                 order = make_order(speaker, effect, topic, now, conversation=conversation, request=request)
                 self.forget(order)
-                if topic is not None:
-                    expect_forgotten(self.cache, topic, now, speaker.agent)
 
     def _record(
         self,

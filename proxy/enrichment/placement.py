@@ -10,6 +10,7 @@ from memory.domain.types import TripleIds
 from memory.recall.mentions import Mentions
 from memory.recall.notes import GIVEN, NOTHING_BESIDE, Beside
 from memory.recall.recollect import Recollection, list_current, recollect, still_holds
+from memory.recall.stated import NOTHING_STATED, Stated
 from memory.recall.states import ProjectPrompt
 from proxy.domain.formats.base import GAP, Edit, Part, join_texts
 from proxy.domain.prefixes import Thread
@@ -67,8 +68,7 @@ class BlockPlacer:
         self._blocks = blocks
 
     def find_standing(self, thread: Thread, now: float) -> Standing:
-        """Find the blocks that the prompt has had before. Removes those that hold no more. Call it before anything of
-        this prompt changes the graph: what only one prompt states takes no line out."""
+        """Find the blocks that the prompt has had before. Removes those that hold no more."""
         standing, is_cut = Standing(), False
         for index, part in enumerate(thread.prompt.parts):
             version = self._blocks.find(thread, index) if part.takes_block else None
@@ -105,11 +105,12 @@ class BlockPlacer:
         wanted: Wanted | None = None,
         project: int | None = None,
         warning: str = "",
+        stated: Stated = NOTHING_STATED,
     ) -> Placed:
         """Decide what to put into the prompt, and remember it.
 
         With ``why_not_ask``, no questions are asked. ``project`` is the one whose state is injected. ``warning`` is a
-        text that goes to the end of the block.
+        text that goes to the end of the block. ``stated`` is what the prompt states itself.
         """
         prompt = thread.prompt
         if standing.is_resent:
@@ -125,7 +126,7 @@ class BlockPlacer:
             mentions,
             now,
             # A placed line whose slot this very prompt disputes is followed by a line that says so.
-            replace(shown, facts=list_current(self._cache, shown.facts, now, thread.holder)),
+            replace(shown, facts=list_current(self._cache, shown.facts, now, thread.holder, stated)),
             model=prompt.model,
             why_not_ask=why_not_ask,
             found=(*wanted.found, *standing.lost),
@@ -133,6 +134,7 @@ class BlockPlacer:
             linked=wanted.facts,
             within=ProjectPrompt(project, _find_last_said(prompt.parts)),
             speaker=thread.holder,
+            stated=stated,
         )
         block = NOTHING if is_at_top else recollection.block
         if warning:

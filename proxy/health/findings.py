@@ -207,7 +207,7 @@ def describe_cache(cache: Cache) -> dict[str, Any]:
     return {
         "tokens": len(cache.soas_by_token),
         "edges": len(cache.urd_by_concept_dim),
-        "pending": len(cache.pending_by_concept_dim),
+        "pending": sum(map(len, cache.pending_conflicts.values())),
         "age_s": None if loaded is None else round(time.time() - loaded, 1),
     }
 

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from memory.cache.state import Cache
 from memory.domain.types import EdgeRow, SoasRow
 
-NOW = 1_800_000_000.0
 small = st.integers(1, 4)
 edges_of_concept = st.dictionaries(st.integers(10, 14), st.integers(20, 24), max_size=4)
 
@@ -49,54 +48,6 @@ def test_a_place_is_what_something_is_in_and_where_a_concept_was_is_known() -> N
     cache.put_edges(2, [])
     assert not cache.is_place("nuremberg")
     assert not cache.places
-
-
-dims, parents = st.integers(10, 12), st.sampled_from(["repo", "service"])
-claims = st.dictionaries(dims, st.lists(parents, min_size=1, unique=True).map(tuple))
-disputes = st.tuples(dims, parents)
-
-
-@given(st.lists(st.tuples(small, claims | disputes)))
-def test_a_slot_is_marked_while_it_is_queued_or_disputed_lately(
-    run: list[tuple[int, dict[int, tuple[str, ...]] | tuple[int, str]]],
-) -> None:
-    cache = Cache()
-    queued: dict[tuple[int, int], set[str]] = {}
-    disputed: dict[tuple[int, int], set[str]] = {}
-
-    for concept, what in run:
-        if isinstance(what, dict):
-            queued = {slot: claimed for slot, claimed in queued.items() if slot[0] != concept}
-            queued |= {(concept, dim): set(claimed) for dim, claimed in what.items()}
-            cache.put_pending(concept, what)
-        else:
-            disputed.setdefault((concept, what[0]), set()).add(what[1])
-            cache.dispute((concept, what[0]), what[1], NOW)
-        for slot in disputed.keys() & queued.keys():
-            disputed[slot] -= queued[slot]
-
-    marked = queued.keys() | {slot for slot in disputed if disputed[slot]}
-    assert cache.pending_by_concept_dim == marked
-    assert cache.pending_conflicts == {concept for concept, _ in marked}
-    for slot in marked:
-        found = cache.list_claimed(slot)
-        assert len(found) == len(set(found))
-        assert set(found) == queued.get(slot, set()) | disputed.get(slot, set())
-
-    cache.forget_old_disputes(NOW + 61)
-
-    assert cache.pending_by_concept_dim == queued.keys()
-    assert cache.pending_conflicts == {concept for concept, _ in queued}
-
-
-def test_what_is_claimed_in_a_fork_is_claimed_there_alone() -> None:
-    cache = Cache()
-    cache.dispute((1, 2), "repo", NOW)
-    cache.fork().dispute((1, 2), "service", NOW)
-    cache.fork().forget_old_disputes(NOW + 61)
-
-    assert cache.list_claimed((1, 2)) == ["repo"]
-    assert cache.pending_conflicts == {1}
 
 
 def test_the_root_of_a_dimension_is_no_concept_with_facts() -> None:

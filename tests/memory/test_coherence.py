@@ -22,7 +22,7 @@ from memory.cache.sync import NAME, Coherence
 from memory.db.connections import Connection, open_connection
 from memory.domain.recall.project_state import render_state
 from memory.domain.recall.selection import Bounds, is_in_force
-from memory.domain.types import EdgeRow, RulingRow
+from memory.domain.types import EdgeRow
 from memory.graph.store import ensure_dimension, ensure_tokens
 from tests import waiting
 
@@ -175,13 +175,13 @@ STEPS: dict[str, Step] = {
         " incoming_is_isa, incoming_confidence, incoming_source, collision_type)"
         " SELECT new.id, u.id, u.dim_id, u.parent_id, c.id, true, 1, 'gutask', 'isa_isa' FROM new, urd u, soas c"
         " WHERE c.token = 'container'",
-        lambda cache: len(cache.pending_by_concept_dim) == 1 and len(cache.pending_conflicts) == 1,
+        lambda cache: [*map(len, cache.pending_conflicts.values())] == [1],
     ),
     "a fact is a member of a conflict": (
         "WITH new AS (INSERT INTO conflict (slot_kind, key, slot_key) VALUES ('memory_slot', 'k', '{}') RETURNING id)"
         " INSERT INTO conflict_member (conflict_id, kind, object_id, support)"
         " SELECT new.id, 'edge', edge_id, '[]' FROM new, urd",
-        lambda cache: [cache.list_claimed(slot) for slot in cache.pending_by_concept_dim] == [[]],
+        lambda cache: [[*of_one.values()] for of_one in cache.pending_conflicts.values()] == [[()]],
     ),
     "an alias is made": (
         "WITH new AS (INSERT INTO soas (token) VALUES ('web') RETURNING id)"
@@ -193,10 +193,7 @@ STEPS: dict[str, Step] = {
         "INSERT INTO decided_triple (concept_id, dim_id, parent_id, kind, agents, conversation, decided_at)"
         " SELECT u.id, u.dim_id, c.id, 'dismissed', '{dobby}', 'opening', to_timestamp(5) FROM urd u, soas c"
         " WHERE c.token = 'container'",
-        lambda cache: (
-            list(cache.decided.values()) == [RulingRow(("dobby",), b"opening", 5.0)]
-            and "container" in cache.soas_by_token
-        ),
+        lambda cache: [*map(len, cache.decided.values())] == [1] and "container" in cache.soas_by_token,
     ),
     "a dimension is split": (
         "INSERT INTO dimension (id, is_isa, split_from_id) SELECT c.id, true, t.id FROM soas c, soas t"

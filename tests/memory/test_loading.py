@@ -9,7 +9,7 @@ import pytest
 from memory.cache.loader import BATCH_ROWS, Touched, load_cache
 from memory.cache.state import Cache
 from memory.db.connections import open_connection
-from memory.domain.types import RulingRow, SoasRow
+from memory.domain.types import SoasRow
 
 NOW = 1_800_000_000.0
 WORLD = """
@@ -53,9 +53,8 @@ def test_everything_is_there_after_the_first_load(cache: Cache) -> None:
     assert cache.soas_by_token["gnommoweb"] == SoasRow(1, 10, 1.0, 1.0, load=1)
     assert cache.urd_by_concept_dim[1, 4].parent_id == 2
     assert cache.referenced == {2: 1, 4: 1}
-    assert cache.pending_by_concept_dim == {(1, 4)}
-    assert cache.list_claimed((1, 4)) == ["container"]
-    assert cache.decided == {(1, 4, 3): RulingRow(("dobby",), b"opening", 5.0, moved_to=2)}
+    assert cache.pending_conflicts == {1: {4: ("container",)}}
+    assert cache.decided == {1: {(1, 4, 3)}}
 
 
 Case = tuple[str, Callable[[Cache], object], object]
@@ -75,9 +74,9 @@ CASES: dict[str, Case] = {
                        lambda cache: cache.soas_by_token["gnommoweb"].encounter_count, 12),
     "a changed edge": ("UPDATE urd SET parent_id = 3", parents, [3]),
     "a deleted edge": ("DELETE FROM urd", lambda cache: (parents(cache), cache.referenced), ([], {})),
-    "a reopened triple": ("DELETE FROM decided_triple", lambda cache: (cache.decided, cache.decided_of), ({}, {})),
-    "another decided triple": ("UPDATE decided_triple SET parent_id = 2", lambda cache: [*cache.decided], [(1, 4, 2)]),
-    "a decided conflict": ("DELETE FROM resolution_queue", lambda cache: cache.pending_conflicts, set()),
+    "a reopened triple": ("DELETE FROM decided_triple", lambda cache: cache.decided, {}),
+    "another decided triple": ("UPDATE decided_triple SET parent_id = 2", lambda cache: cache.decided[1], {(1, 4, 2)}),
+    "a decided conflict": ("DELETE FROM resolution_queue", lambda cache: cache.pending_conflicts, {}),
 }  # fmt: skip
 
 
@@ -106,14 +105,14 @@ def test_what_was_read_since_the_load_began_stays(dsn: str, cache: Cache) -> Non
     cache.put_soas("newer", SoasRow(9))
     cache.put_edges(1, [])
     cache.put_pending(1, {})
-    cache.put_decided(1, {})
+    cache.put_decided(1, set())
 
     load_again(dsn, cache, touched=Touched(soas={1, 9}, urd={1}, resolution_queue={1}, decided_triple={1}))
 
     assert cache.soas_by_token["gnommoweb"].is_muted
     assert "newer" in cache.soas_by_token
     assert parents(cache) == []
-    assert cache.pending_conflicts == set()
+    assert cache.pending_conflicts == {}
     assert cache.decided == {}
 
 
@@ -123,14 +122,6 @@ def test_a_word_deleted_since_the_load_began_does_not_come_back(dsn: str) -> Non
     load_again(dsn, cache, "INSERT INTO soas (id, token) VALUES (9, 'gone')", touched=Touched(soas={9}))
 
     assert cache.soas_by_token == cache.soas_by_id == {}
-
-
-def test_a_provisional_mark_stays(dsn: str, cache: Cache) -> None:
-    cache.dispute((2, 4), "container", NOW)
-
-    load_again(dsn, cache)
-
-    assert cache.pending_conflicts == {1, 2}
 
 
 def test_only_words_that_a_prompt_can_be_told_about_are_loaded(dsn: str) -> None:

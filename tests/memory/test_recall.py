@@ -16,16 +16,16 @@ from memory.domain.recall.rendering import NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
 from memory.domain.steps import finish
-from memory.domain.types import EdgeRow, Message, RulingRow, SoasRow
+from memory.domain.types import EdgeRow, Message, SoasRow, TripleIds
 from memory.domain.voices import GROUP
 from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Allowance, Reader
-from memory.recall.anticipation import anticipate
 from memory.recall.mentions import Mentions
 from memory.recall.notes import Beside
 from memory.recall.recollect import Recollection, recollect, still_holds
+from memory.recall.stated import judge_prompt
 from memory.settings.registry import Tuning
 
 NOW = 1_800_000_000.0
@@ -35,6 +35,13 @@ ALLOWED = Allowance(100_000, math.inf)
 def recall(cache: Cache, *said: str | Message, now: float = NOW) -> Recollection:
     messages = [message if isinstance(message, Message) else Message("user", message) for message in said]
     return recollect(cache, Mentions.of([Reader(cache).read(message) for message in messages]), now)
+
+
+def recall_new(cache: Cache, *said: str, agent: str = "dobby") -> list[str]:
+    """The lines of the block of a prompt that says this now."""
+    readings = [Reader(cache).read(Message("user", text)) for text in said]
+    recollection = recollect(cache, Mentions.of(readings), NOW, stated=judge_prompt(cache, readings, NOW, agent))
+    return recollection.block.text.splitlines()[1:-1]
 
 
 def cache_of(rows: dict[str, SoasRow], edges: list[EdgeRow] = (), **settings: object) -> Cache:  # type: ignore[assignment]
@@ -87,7 +94,7 @@ def test_a_above_the_threshold_a_concept_without_facts_is_asked_about() -> None:
         "  gutask iknowthat 'gnommoweb -ispart <system> in context of <dimension>'",
         "</recollection>",
     ]
-    assert cache.pending_conflicts == set()
+    assert cache.pending_conflicts == {}
 
 
 # --- Test B of the source: "A ISA B" contradicts the world ---
@@ -106,54 +113,41 @@ def world_b() -> Cache:
         soas_by_id={101: "gnommoweb", 201: "repo", 202: "container", 1: "type"},
         urd_by_concept={101: [existing]},
         urd_by_concept_dim={(101, 1): existing},
-        pending_conflicts=set(),
         tuning=Tuning(recollection_style="compact"),
     )
 
 
+DISPUTED = ["gnommoweb: [type?] repo | container — conflict pending"]
+
+
 def test_b_a_contradicting_prompt_shows_the_conflict_and_changes_nothing(world_b: Cache) -> None:
     existing = world_b.urd_by_concept_dim[(101, 1)]
-    reading = Reader(world_b).read(Message("user", "gnommoweb is a container deployed on Docker"))
 
-    anticipate(world_b, [reading], NOW)
-    block = recollect(world_b, Mentions.of([reading]), NOW).block.text
+    assert recall_new(world_b, "gnommoweb is a container deployed on Docker") == DISPUTED
 
-    assert block == "<recollection>\ngnommoweb: [type?] repo | container — conflict pending\n</recollection>"
     assert world_b.urd_by_concept_dim[(101, 1)] is existing
-    assert world_b.pending_conflicts == {101}
+    assert recall(world_b, "gnommoweb").block.text.splitlines()[1] == "gnommoweb: [type] repo"
 
 
-def test_a_provisional_mark_is_lifted_when_no_queue_row_arrives(world_b: Cache) -> None:
-    reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
-    anticipate(world_b, [reading], NOW)
-
-    anticipate(world_b, [], NOW + 61)
-
-    assert recall(world_b, "gnommoweb").block.text == "<recollection>\ngnommoweb: [type] repo\n</recollection>"
-    assert world_b.pending_conflicts == set()
-
-
-def test_a_mark_stays_when_its_queue_row_arrived(world_b: Cache) -> None:
-    reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
-    anticipate(world_b, [reading], NOW)
-    shown = recall(world_b, "gnommoweb").block
+def test_what_a_prompt_disputes_still_holds_once_the_worker_has_queued_it(world_b: Cache) -> None:
+    readings = [Reader(world_b).read(Message("user", "gnommoweb is a container"))]
+    stated = judge_prompt(world_b, readings, NOW, "dobby")
+    shown = recollect(world_b, Mentions.of(readings), NOW, stated=stated).block
     world_b.put_pending(101, {1: ("container",)})
 
-    anticipate(world_b, [], NOW + 61)
-
-    assert still_holds(world_b, shown, NOW + 61)
+    assert still_holds(world_b, shown, NOW)
     assert recall(world_b, "gnommoweb").block == shown
 
 
 def test_of_many_claims_the_newest_are_shown_and_one_that_only_retracts_is_no_other_value(world_b: Cache) -> None:
     world_b.put_pending(101, {1: ("scanner", "repo", "plotter", "printer")})
-    anticipate(world_b, [Reader(world_b).read(Message("user", "gnommoweb is a container"))], NOW)
 
-    shown = recall(world_b, "gnommoweb").block
+    [line] = recall_new(world_b, "gnommoweb is a container")
 
-    assert shown.text.splitlines()[1] == "gnommoweb: [type?] repo | container | scanner | plotter — conflict pending"
+    assert line == "gnommoweb: [type?] repo | container | scanner | plotter — conflict pending"
     world_b.put_pending(101, {1: ("container", "scanner", "plotter", "printer")})
-    assert still_holds(world_b, shown, NOW)
+    shown = recall(world_b, "gnommoweb").block
+    assert shown.text.splitlines()[1] == line
     world_b.put_pending(101, {1: ("repo",)})
     assert not still_holds(world_b, shown, NOW)
     retracted = recall(world_b, "gnommoweb").block
@@ -162,80 +156,51 @@ def test_of_many_claims_the_newest_are_shown_and_one_that_only_retracts_is_no_ot
     assert not still_holds(world_b, retracted, NOW)
 
 
-def test_what_waits_for_an_operator_is_no_dispute(world_b: Cache) -> None:
-    reading = Reader(world_b).read(Message("user", "gnommoweb is a kind of evil.example.com"))
-    assert reading.triples
+@pytest.mark.parametrize(
+    ("said", "channel", "lines"),
+    [
+        (["gnommoweb is a kind of evil.example.com"], "user", ["gnommoweb: [type] repo"]),
+        (["gnommoweb is a repo"], "user", []),
+        (["I think gnommoweb is a container"], "user", ["gnommoweb: [type] repo"]),
+        (["Actually gnommoweb is now a container"], "user", []),
+        (["gnommoweb is a repo", "Actually gnommoweb is now a LinePlotter"], "user", ["gnommoweb: [type] LinePlotter"]),
+        (["Actually gnommoweb is now a container"], "operator", DISPUTED),
+        (["gnommoweb is no longer a repo."], "user", []),
+        (["gnommoweb is no longer a repo."], "operator", ["gnommoweb: [type?] repo — conflict pending"]),
+    ],
+)
+def test_a_prompt_shows_what_it_changes(world_b: Cache, said: list[str], channel: str, lines: list[str]) -> None:
+    world_b.put_edges(101, [EdgeRow(101, 201, 1, True, 0.9, channel=channel, agent="dobby")])
 
-    anticipate(world_b, [reading], NOW)
-
-    assert world_b.pending_conflicts == set()
-
-
-def test_the_fact_that_stands_is_no_dispute(world_b: Cache) -> None:
-    reading = Reader(world_b).read(Message("user", "gnommoweb is a repo"))
-
-    anticipate(world_b, [reading], NOW)
-
-    assert world_b.pending_conflicts == set()
+    assert recall_new(world_b, *said) == lines
 
 
 def test_a_dimension_that_supersedes_disputes_nothing(world_b: Cache) -> None:
     world_b.superseding_dims = {1}
-    reading = Reader(world_b).read(Message("user", "gnommoweb is a container"))
 
-    anticipate(world_b, [reading], NOW)
-
-    assert world_b.pending_conflicts == set()
+    assert recall_new(world_b, "gnommoweb is a container") == []
 
 
-CONTAINER = (101, 1, 202)
-HERE, THERE = b"1" * 16, b"2" * 16
+def test_what_is_above_the_fact_is_no_other_value(world_b: Cache) -> None:
+    world_b.put_edges(201, [EdgeRow(201, 202, 1, True)])
+
+    assert "?" not in str(recall_new(world_b, "gnommoweb is a container"))
 
 
-def is_disputed(world: Cache, *, agent: str = "dobby", conversation: bytes = HERE, now: float = NOW) -> bool:
-    reading = Reader(world).read(Message("user", "gnommoweb is a container"))
-    anticipate(world, [reading], now, agent=agent, conversation=conversation)
-    return "[type?]" in recall(world, "gnommoweb").block.text
+@pytest.mark.parametrize(("parent", "lines"), [(202, ["gnommoweb: [type] repo"]), (203, DISPUTED)])
+def test_only_the_triple_that_was_decided_about_is_not_disputed(world_b: Cache, parent: int, lines: list[str]) -> None:
+    world_b.put_decided(101, {TripleIds(101, 1, parent)})
 
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, False),
-        ({"agent": "kreacher"}, True),
-        ({"conversation": THERE}, False),
-        ({"now": NOW + 8 * DAY}, False),
-        ({"conversation": THERE, "now": NOW + 8 * DAY}, True),
-    ],
-)
-def test_what_was_decided_is_disputed_only_where_it_is_reopened(
-    world_b: Cache, changes: dict[str, Any], expected: bool
-) -> None:
-    world_b.put_decided(101, {CONTAINER: RulingRow(("dobby",), HERE, NOW - DAY / 2)})
-
-    assert is_disputed(world_b, **changes) is expected
-
-
-def test_another_triple_of_a_decided_slot_is_disputed(world_b: Cache) -> None:
-    world_b.put_decided(101, {(101, 1, 203): RulingRow(("dobby",), HERE, NOW)})
-
-    assert is_disputed(world_b)
-
-
-def test_a_fact_that_stands_where_it_was_moved_to_is_confirmed_and_not_disputed(world_b: Cache) -> None:
-    world_b.put_decided(101, {CONTAINER: RulingRow(("dobby",), HERE, NOW, moved_to=7)})
-    world_b.put_edges(101, [*world_b.urd_by_concept[101], EdgeRow(101, 202, 7, True)])
-
-    assert not is_disputed(world_b, agent="kreacher")
+    assert recall_new(world_b, "gnommoweb is a container") == lines
 
 
 def test_a_fact_that_stands_in_a_dimension_split_from_its_own_is_not_disputed(world_b: Cache) -> None:
     world_b.split_dims = {1: {7, 8}, 8: {9}, 9: {1}}
     world_b.put_edges(101, [*world_b.urd_by_concept[101], EdgeRow(101, 202, 9, True)])
 
-    assert not is_disputed(world_b)
+    assert recall_new(world_b, "gnommoweb is a container") != DISPUTED
     world_b.split_dims = {1: {7, 8}}
-    assert is_disputed(world_b)
+    assert recall_new(world_b, "gnommoweb is a container") == DISPUTED
 
 
 # --- who is recalled ---
@@ -644,9 +609,7 @@ def test_what_is_stated_of_a_spelling_is_stated_of_the_concept(with_aliases: Cac
 def test_a_statement_about_a_spelling_disputes_the_concepts_fact(
     with_aliases: Cache, said: str, disputes: bool
 ) -> None:
-    anticipate(with_aliases, [Reader(with_aliases).read(Message("user", said))], NOW)
-
-    assert ((101, 1) in with_aliases.pending_by_concept_dim) == disputes
+    assert ("type?" in str(recall_new(with_aliases, said))) == disputes
 
 
 def test_a_block_that_calls_the_concept_otherwise_holds_no_more(world_b: Cache) -> None:
@@ -754,8 +717,8 @@ def test_a_profile_that_is_too_long_loses_its_oldest_lines() -> None:
 
 def test_an_episode_that_disputes_a_fact_is_given_beside_it() -> None:
     cache = cache_of({"skadi": SoasRow(5, encounter_count=50, saliency=0.9), "type": SoasRow(2), "printer": SoasRow(6)})
-    cache.put_edge((5, 2), EdgeRow(5, 6, 2, True))
-    cache.dispute((5, 2), "plotter", NOW)
+    cache.put_edges(5, [EdgeRow(5, 6, 2, True)])
+    cache.put_pending(5, {2: ("plotter",)})
     reading = Reader(cache).read(Message("user", "What is skadi?"))
     said = ShownNote("episode", 1, "Skadi is a plotter.", "2026-03-04")
 

@@ -21,7 +21,7 @@ from memory.domain.recall.rendering import (
     render_facts,
     render_questions,
 )
-from memory.domain.types import EdgeRow, SoasRow
+from memory.domain.types import EdgeRow, Place, SoasRow
 
 FACTS_MAX: Final = 8  # about one concept
 SLOT_MAX: Final = 4  # of these from one slot that holds many, if the concept has other facts
@@ -71,11 +71,12 @@ class Selection:
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Limits of recall: edges of at least the confidence ``floor``, confirmed since ``cutoff`` (seconds since the
-    epoch) unless their source is ``exempt``."""
+    epoch) unless their source is ``exempt``, and none that the prompt takes back (``retracted``)."""
 
     floor: float
     cutoff: float
     exempt: frozenset[str]
+    retracted: Container[Place] = ()
 
 
 def is_in_force(edge: EdgeRow, bounds: Bounds) -> bool:
@@ -84,6 +85,7 @@ def is_in_force(edge: EdgeRow, bounds: Bounds) -> bool:
         edge.confidence >= bounds.floor
         and (edge.last_confirmed is None or edge.last_confirmed >= bounds.cutoff or edge.source in bounds.exempt)
         and not edge.is_root
+        and edge.place not in bounds.retracted
     )
 
 
