@@ -17,8 +17,8 @@ from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 from psycopg.rows import TupleRow
 
-from festinger_site import adoption, settings
 from festinger_site import home as homes
+from festinger_site import settings
 from festinger_site.environment import find_misspelled
 from festinger_site.launcher import embedder_weights, home_locks, preflight
 from festinger_site.launcher.liveness_probe import health
@@ -223,7 +223,7 @@ def check_migrations(connection: Database) -> Assessment:
     rows = connection.execute("SELECT app, name FROM django_migrations").fetchall()
     applied, known = {(app, name) for app, name in rows}, preflight.list_migrations(settings.INSTALLED_APPS)
     try:
-        adoption.check_applied(applied, known)
+        preflight.check_migrations(applied, known)
     except LaunchFailed as failed:
         return BAD, str(failed), "Start the version that it names, or restore a backup."
     if missing := known - applied:

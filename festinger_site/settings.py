@@ -74,7 +74,6 @@ MESSAGE_STORAGE = "festinger_site.server.browsers.AdminMessages"
 MIDDLEWARE = [
     "festinger_site.server.browsers.restrict_pages",
     "festinger_site.server.error_views.tell_wrong_methods",
-    "festinger_site.server.browsers.remember_browsers",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -2,7 +2,7 @@
 
 import errno
 import socket
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,6 +16,8 @@ from proxy.config_file.watcher import read_at
 
 OLDEST_POSTGRES = 15
 SECRET_MIN = 32  # characters
+LISTED_MAX = 3
+OWN_APPS = ("memory", "proxy", "resolution")  # packages of others may be older than the database
 
 
 class LaunchFailed(Exception):
@@ -102,6 +104,21 @@ def list_migrations(apps: Iterable[str]) -> set[tuple[str, str]]:
             files = (Path(folder) / "migrations").glob("[!_]*.py")
             found |= {(package.rpartition(".")[2], file.stem) for file in files}
     return found
+
+
+def check_migrations(applied: Iterable[tuple[str, str]], known: Collection[tuple[str, str]]) -> None:
+    """Raises LaunchFailed where migrations are applied that this version does not know; both hold apps and names."""
+    if unknown := {name for name in applied if name[0] in OWN_APPS} - set(known):
+        raise LaunchFailed(
+            f"This database is of another version of Festinger, with migrations that this one does not know:"
+            f" {format_migrations(unknown)}. Start that version, or restore a backup from before it."
+        )
+
+
+def format_migrations(names: Iterable[tuple[str, str]]) -> str:
+    """List the first few migrations."""
+    listed = [f"{app} {name}" for app, name in sorted(names)]
+    return ", ".join(listed[:LISTED_MAX]) + (f" and {len(listed) - LISTED_MAX} more" if listed[LISTED_MAX:] else "")
 
 
 def check_database(url: str) -> None:
