@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from memory.domain.authorship.doubts import is_fiction
+from memory.domain.authorship.doubts import asks_for_made_up, is_about_work, is_fiction
 from memory.domain.authorship.envelopes import (
     EXAMPLES_END,
     is_delegated,
+    is_envelope,
     is_person_envelope,
     read_sender,
     remove_client_parts,
@@ -19,7 +20,7 @@ from memory.domain.types import Message
 from memory.domain.voices import GROUP
 from proxy.authorship.programs import is_record_task
 from proxy.authorship.relayed import RelayedAnswers
-from proxy.domain.formats.base import Payload, Prompt
+from proxy.domain.formats.base import Part, Payload, Prompt
 from proxy.domain.formats.flattened import FlattenedPrompt
 from proxy.domain.loops.tool_calls import read_calls
 from proxy.domain.speakers import clean_person
@@ -87,6 +88,9 @@ class _Speakers:
         self._relayed = relayed
         self._names = names
         self._first = next((index for index, part in enumerate(self._parts) if part.role == "user"), -1)
+        # In a flattened prompt, a section without an envelope is a text from anywhere: it may contain all after it.
+        of_users = (index for index, part in enumerate(self._parts) if part.role == "user" and index > self._first)
+        self._raw = next((index for index in of_users if not is_envelope(self._parts[index].text)), len(self._parts))
         self._voice = self._find_strongest_voice()
         self._agents: set[str] = set()
         if any(part.name for part in self._parts):
@@ -114,7 +118,8 @@ class _Speakers:
         opening = systems + [part.text for part in self._parts[self._first : self._first + 1] if self._first >= 0]
         if any(map(is_fiction, opening)):
             return Voice.FICTION
-        return Voice.UNSURE if any(map(asks_for_texts, systems[:1])) else Voice.SHARED
+        is_unsure = any(map(asks_for_texts, systems[:1])) or any(map(is_about_work, opening))
+        return Voice.UNSURE if is_unsure else Voice.SHARED
 
     def _after(self, index: int) -> Voice:
         """Return the voice of a message by the one before it."""
@@ -123,8 +128,9 @@ class _Speakers:
             return Voice.SHARED
         if before.role == "user":
             return Voice.QUOTED if hands_on(before.text) else Voice.SHARED
+        earlier = self._parts[index - 2].text if index > 1 else ""
         is_text = before.role == "assistant" and (
-            asks_for_text(before.text) or (index > 1 and announces_text(self._parts[index - 2].text))
+            asks_for_text(before.text) or announces_text(earlier) or asks_for_made_up(earlier)
         )
         return Voice.UNSURE if is_text else Voice.SHARED
 
@@ -143,8 +149,9 @@ class _Speakers:
         if index == self._first or not is_person_envelope(self._parts[index].text):
             return False
         before = self._parts[index - 1]
-        calls = before.calls or [call for call in read_calls(before.text).calls if call.name not in ANSWERS]
-        return not is_person_envelope(self._parts[self._first].text) or before.role != "assistant" or bool(calls)
+        return (
+            not is_person_envelope(self._parts[self._first].text) or before.role != "assistant" or _calls_tool(before)
+        )
 
     def is_own(self, index: int) -> bool:
         """True if a section of a flattened prompt was certainly said by its role: some clients write tools' results as
@@ -152,10 +159,16 @@ class _Speakers:
         part = self._parts[index]
         if part.role == "system":
             return index <= self._before  # only at the very beginning
-        if part.role != "user" or index == self._first or is_person_envelope(part.text):
+        if part.role != "user" or index == self._first:
+            return True
+        if index < self._raw and is_person_envelope(part.text):
             return True
         before = self._parts[index - 1]
-        return before.role == "assistant" and before.text in self._relayed and not read_calls(before.text).calls
+        return before.role == "assistant" and before.text in self._relayed and not _calls_tool(before)
+
+
+def _calls_tool(part: Part) -> bool:
+    return bool(part.calls) or any(call.name not in ANSWERS for call in read_calls(part.text).calls)
 
 
 def _list_tools(payload: Payload) -> set[str]:

@@ -9,10 +9,11 @@ Each row has an agent of its own. Its steps, in order:
 - ``say``: a new user message, sent as a prompt; afterwards the worker has learned everything. With it may come
   ``chat`` (says of one name continue one conversation), ``answer`` (the model's; "Ok." by default), ``user`` (a person,
   as Open WebUI names them), ``system``, ``temporary``, ``hours_later``, ``block_has``, ``block_lacks``, ``loop``.
-- ``body`` or ``raw_body`` in place of ``say``: a whole body of ``/api/chat``, or its literal text; ``upstream_has``
-  then names parts of the bytes that the model server must get.
+- ``body`` or ``raw_body`` in place of ``say``: a whole body of ``/api/chat`` (with a ``prompt``: ``/api/generate``), or
+  its literal text; ``upstream_has`` then names parts of the bytes that the model server must get.
 - ``ask``: a prompt of a new conversation that is only looked at; ``no_block``: nothing is injected.
-- ``search`` with ``has`` and ``lacks``; ``memories``; ``facts``; ``disputed``; ``forgotten``.
+- ``search`` with ``has`` and ``lacks``; ``memories``; ``facts``; ``disputed``; ``forgotten``. With ``agent`` another
+  agent asks.
 
 A part is looked for in any case; of a list of parts in a list one must be there. Rows that name the same invented
 words are played one after the other, and what they taught all agents is removed between them.
@@ -131,10 +132,13 @@ class Player:
         self._model = model
         self._client = httpx.Client(base_url=whole.proxies[0].url, trust_env=False, timeout=60)
 
-    def play(self, rows: Sequence[Row]) -> list[Played]:
-        return [played for wave in waves(rows) for played in self._play_wave(wave)]
+    def close(self) -> None:
+        self._client.close()
 
-    def _play_wave(self, rows: Sequence[Row]) -> list[Played]:
+    def play(self, rows: Sequence[Row]) -> list[Played]:
+        return [played for wave in waves(rows) for played in self.play_together(wave)]
+
+    def play_together(self, rows: Sequence[Row]) -> list[Played]:
         played = [Played(row, f"a-{row['id']}".lower()) for row in rows]
         longest = max(len(row["steps"]) for row in rows)
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -215,7 +219,8 @@ class Player:
             self._said[step["say"]] += 1
             history.append({"role": "user", "content": text})
             content = orjson.dumps({"model": "m", "stream": False, "messages": history})
-        answer = self._client.post(f"/agent/{played.agent}/api/chat", content=content, headers=headers)
+        kind = "generate" if "prompt" in step.get("body", ()) else "chat"
+        answer = self._client.post(f"/agent/{played.agent}/api/{kind}", content=content, headers=headers)
         played.check(answer.status_code == 200, number, f"status {answer.status_code}")
         if "say" in step:
             history.append({"role": "assistant", "content": step.get("answer", "Ok.")})
@@ -242,11 +247,12 @@ class Player:
         return {"X-OpenWebUI-User-Id": step["user"]} if "user" in step else {}
 
     def _post(self, played: Played, path: str, body: Step, step: Step) -> httpx.Response:
-        headers = self._headers(step)
-        return self._client.post(f"/agent/{played.agent}{path}", json=body, headers=headers)
+        agent = step.get("agent", played.agent)
+        return self._client.post(f"/agent/{agent}{path}", json=body, headers=self._headers(step))
 
     def _get(self, played: Played, path: str, query: Step, step: Step) -> httpx.Response:
-        return self._client.get(f"/agent/{played.agent}{path}", params=query, headers=self._headers(step))
+        agent = step.get("agent", played.agent)
+        return self._client.get(f"/agent/{agent}{path}", params=query, headers=self._headers(step))
 
 
 def check_parts(played: Played, number: int, text: str, step: Step) -> None:

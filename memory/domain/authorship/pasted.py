@@ -268,7 +268,7 @@ def _find_voice_behind(sentence: _Clause, *, breaks: bool) -> tuple[Voice, str] 
         return set_off, reason
     if points and (names_text or is_set_off or small.endswith("?")):
         return Voice.UNSURE, reason
-    return (Voice.UNSURE, reason) if is_set_off and _TELLS_OF_TEXT.search(small) else None
+    return (Voice.UNSURE, reason) if (is_set_off or points) and _TELLS_OF_TEXT.search(small) else None
 
 
 def _find_before(text: str, start: int, end: int) -> Iterator[VoicedSpan]:
