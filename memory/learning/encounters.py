@@ -13,7 +13,6 @@ from memory import request_ids
 from memory.cache.state import Cache
 from memory.domain.authorship.voice import Voice, weaker_of
 from memory.domain.recall.saliency import DAY
-from memory.domain.steps import Steps
 from memory.domain.timing import FirstSeenClock
 from memory.domain.types import Message
 from memory.domain.voices import GROUP
@@ -25,7 +24,6 @@ TOLD_MIN: Final = 300  # characters that identify a conversation
 IN_NAMED_CHAT, BEHIND_SAME_WORDS = b"c", b"p"
 ANSWER_MAX: Final = 400  # characters, with its envelope, of an answer that the model's question explains
 ASKING_MAX: Final = 8_000  # characters of a model's message that is searched for its question
-OBSERVED_IN_A_STEP: Final = 16  # messages, at some 10 microseconds
 SEEN_MAX: Final = 200_000  # messages, at about 170 bytes
 NOTHING: Final = Message("", "")
 RESENT_MAX: Final = 50_000  # messages resent after a day, until they are written
@@ -63,7 +61,7 @@ class Encounters:
         scope: Scope | None = None,
         chat: str = "",
         unkept: Collection[int] = (),
-    ) -> Steps[list[Reading]]:
+    ) -> list[Reading]:
         """Hand over the messages that are new in the conversation with this opening; return the readings of those that
         their own role says now.
 
@@ -75,8 +73,6 @@ class Encounters:
         is_live, before = False, NOTHING
         forgotten_at = self._forgotten.get(opening, -1.0)
         for index, (message, reading, digest) in enumerate(zip(messages, readings, digests, strict=True)):
-            if index % OBSERVED_IN_A_STEP == OBSERVED_IN_A_STEP - 1:
-                yield
             if not message.text or index in unkept:
                 continue
             key, is_dated = opening + digest, index >= answered

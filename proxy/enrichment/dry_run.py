@@ -158,7 +158,7 @@ async def run_dry(
     done = await enricher.enrich(path, body, caller)
     turn, lessons = turns.begin(), []
     for one in heard:
-        message = await turn.run(NewMessage.of(fork, one))
+        message = NewMessage.of(fork, one)
         lessons.append(Lesson(one, message, tuple(extract_statements(fork, message))))
         await turn.step()
     placed, model = done.placed, done.prompt.model if done.prompt is not None else ""

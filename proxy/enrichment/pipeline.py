@@ -214,7 +214,7 @@ class Enricher:
                 done.keep = partial(
                     self.encounters.keep_answer, conversation, now=time.time(), agent=agent, scope=keeper
                 )
-            anticipate(self.cache, await turn.run(observing), now, agent=agent, conversation=conversation)
+            anticipate(self.cache, observing, now, agent=agent, conversation=conversation)
         unread = count_unread(messages, readings) if is_read else 0
         done.is_partial = bool(unread)
         await turn.step()
@@ -313,7 +313,7 @@ class Enricher:
         """Return the messages' readings, as far as they may be read now, and their digests."""
         readings: list[Reading | None] = [None] * len(messages)
         if is_read:
-            readings = await turn.run(self.reader.read_within(messages, Allowance.of(self.cache)))
+            readings = self.reader.read_within(messages, Allowance.of(self.cache))
         digests = []
         for message, reading in zip(messages, readings, strict=True):
             digests.append(digest_message(message) if reading is None else reading.digest)
