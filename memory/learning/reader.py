@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -34,8 +34,8 @@ READINGS_MAX_BYTES = 64_000_000
 READING_BYTES = 600  # without its text, names and statements
 WORD_BYTES = 60  # of a name with its characters, besides its place in a set
 TRIPLE_BYTES = 300
-# How much of one message is read, in characters: all streams wait meanwhile. In text full of cues, a sentence
-# takes 8 microseconds a character; text with combining marks takes 4.
+# How much of one message is read, in characters: all streams wait meanwhile. In text full of cues, a sentence takes 8
+# microseconds a character; text with combining marks takes 4.
 CUE_TEXT_MAX = 65_536
 CUE_SENTENCES_MAX = 4_000
 # The same for a message that was read before; this much is also searched for secrets.
@@ -154,20 +154,16 @@ class Reader:
         key = MessageKey.of(message)
         return self._recall(key) or self._read(key, message)
 
-    def read_within(self, messages: Sequence[Message], allowance: Allowance) -> list[Reading | None]:
-        """Return a reading for each message, None for new ones beyond the allowance: they are read when they are
-        resent."""
-        keys = [*map(MessageKey.of, messages)]
-        readings = [*map(self._recall, keys)]
-        # The newest text matters most: it is read first, however late it is.
-        missing = [index for index, reading in enumerate(readings) if reading is None]
-        for index in reversed(missing):
-            reading = self._recall(keys[index])  # the same text may occur twice
-            size, is_last = readable_length(self.cache, messages[index]), index == len(messages) - 1
-            if reading is None and (allowance.grants(size) or is_last):
-                reading = self._read(keys[index], messages[index])
-            readings[index] = reading
-        return readings
+    def read_within(self, messages: Sequence[Message], allowance: Allowance) -> Iterator[Reading | None]:
+        """Yield a reading for each message, the last one first, None for new ones beyond the allowance: they are read
+        when they are resent."""
+        # The newest text matters most: it is read however late it is.
+        for index, message in enumerate(reversed(messages)):
+            key = MessageKey.of(message)
+            reading = self._recall(key)
+            if reading is None and (allowance.grants(readable_length(self.cache, message)) or index == 0):
+                reading = self._read(key, message)
+            yield reading
 
     def _recall(self, key: MessageKey) -> Reading | None:
         reading = self._readings.get(key)
@@ -220,9 +216,6 @@ class Reader:
         return self._remember(key, reading)
 
     def _remember(self, key: MessageKey, reading: Reading) -> Reading:
-        # Read for another request meanwhile: a message must have one reading, which is completed later.
-        if (known := self._readings.get(key)) is not None:
-            return known
         self._readings[key] = reading
         reading.measure()
         reading.use = self._use

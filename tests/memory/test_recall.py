@@ -575,7 +575,7 @@ def test_what_code_of_the_prompt_uses_as_its_own_is_not_asked_about(is_read: boo
     cache = cache_of({"kvasir": unknown(1), "flurb": unknown(2), "skadi": unknown(3)}, zero_hit_max=3)
     messages = [Message("assistant", CODE), Message("user", "Call flurb with the kvasir of skadi.")]
     reader = Reader(cache)
-    readings = [reader.read(m) for m in messages] if is_read else reader.read_within(messages, ALLOWED)
+    readings = [reader.read(m) for m in messages] if is_read else [*reader.read_within(messages, ALLOWED)][::-1]
 
     recollection = recollect(cache, Mentions.of(readings), NOW)
 
