@@ -1,6 +1,6 @@
 """Decides who says each part of a request, and the strongest voice that it may have."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 from memory.domain.authorship.doubts import asks_for_made_up, is_about_work, is_fiction
@@ -15,7 +15,6 @@ from memory.domain.authorship.envelopes import (
 from memory.domain.authorship.parts import announces_text, asks_for_text, hands_on
 from memory.domain.authorship.pasted import asks_for_texts
 from memory.domain.authorship.voice import Voice, weaker_of
-from memory.domain.steps import Steps
 from memory.domain.types import Message
 from memory.domain.voices import GROUP
 from proxy.authorship.programs import is_record_task
@@ -28,18 +27,17 @@ from proxy.domain.speakers import clean_person
 Names = Literal["people", "assistants", "ignored"]  # who users with a name are
 PERSONS: Final = frozenset({"user", "human", "user_proxy", "userproxy"})  # beside these, all other names are agents'
 OPERATORS_MAX: Final = 2_000  # characters of a system text: longer ones are written by clients, with files in them
-AT_ONCE: Final = 16  # parts of a prompt, some 2 us each
 ANSWERS: Final = frozenset({"response"})  # tools with which an agent ends its turn
 
 
 def find_messages(
     prompt: Prompt, payload: Payload, relayed: RelayedAnswers, names: Names = "people", person: str = ""
-) -> Steps[list[Message]]:
-    """Return the prompt's parts as messages, each with its speaker and voice. ``person``: whom the request names."""
+) -> Iterator[Message]:
+    """Yield the prompt's parts as messages, each with its speaker and voice. ``person``: whom the request names."""
     parts = prompt.parts
     speakers = _Speakers(prompt, payload, relayed, names)
     examples_end = max((index for index, part in enumerate(parts) if part.text.startswith(EXAMPLES_END)), default=0)
-    is_answered, is_flattened, messages = False, isinstance(prompt, FlattenedPrompt), list[Message]()
+    is_answered, is_flattened = False, isinstance(prompt, FlattenedPrompt)
     for index, part in enumerate(parts):
         if index < examples_end or (is_flattened and not speakers.is_own(index)):
             message = Message(part.role, part.text, Voice.QUOTED)
@@ -52,10 +50,7 @@ def find_messages(
         else:
             message = Message(part.role, part.text)
             is_answered = is_answered or part.role == "assistant"
-        messages.append(message)
-        if index % AT_ONCE == 0:
-            yield
-    return messages
+        yield message
 
 
 def _give_to(message: Message, person: str) -> Message:
@@ -94,10 +89,10 @@ class _Speakers:
         self._voice = self._find_strongest_voice()
         self._agents: set[str] = set()
         if any(part.name for part in self._parts):
-            of_users = {part.name for part in self._parts if part.role == "user"}
-            persons = {name for name in of_users if name.casefold() in PERSONS}
+            named = {part.name for part in self._parts if part.role == "user"}
+            persons = {name for name in named if name.casefold() in PERSONS}
             self._agents = {part.name for part in self._parts if part.role == "assistant"} | _list_tools(payload)
-            self._agents |= of_users - persons if persons or names == "assistants" else set()
+            self._agents |= named - persons if persons or names == "assistants" else set()
 
     def read_user(self, index: int) -> Message:
         part = self._parts[index]
