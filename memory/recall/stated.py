@@ -60,10 +60,10 @@ def _judge(cache: Cache, match: CueMatch, manner: Manner, now: float, agent: str
     """Judge a statement; also return the fact that it is against."""
     words = subject, said, dimension = tuple(map(cache.canonical, (match.subject, match.parent, match.dimension)))
     concept, parent, dim = map(cache.soas_by_token.get, words)
-    mistake: object = find_mistake(Triple(subject, said, dimension, match.is_isa))
+    is_odd = bool(find_mistake(Triple(subject, said, dimension, match.is_isa)))
     if manner.kind is not SpeechAct.RETRACTS:
-        mistake = mistake or find_doubt(match.subject, match.parent, match.dimension, match.written)
-    if concept is None or dim is None or mistake:
+        is_odd = is_odd or bool(find_doubt(match.subject, match.parent, match.dimension, match.written))
+    if concept is None or dim is None or is_odd:
         return _NOTHING
     if parent is not None and TripleIds(concept.id, dim.id, parent.id) in cache.decided.get(concept.id, ()):
         return _NOTHING  # the worker knows whether that reopens it

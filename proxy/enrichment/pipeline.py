@@ -189,7 +189,9 @@ class Enricher:
         keys = [reading.key if reading else digest for reading, digest in zip(readings, digests, strict=True)]
         conversation = keys[find_opening(messages, readings)]
         thread = done.thread = Thread.of(prompt, digests, name_speaker(scope, agent))
-        standing = self.placer.find_standing(thread, now) if recalls else Standing()
+        leaving_out = partial(leave_out, self.cache, wishes.topics, scope.speaker if scope is not None else ("", ""))
+        with leaving_out():
+            standing = self.placer.find_standing(thread, now) if recalls else Standing()
         await pace.step()
 
         unkept = range(len(keys)) if caller.is_temporary else wishes.unkept
@@ -230,7 +232,7 @@ class Enricher:
                 quoted = [index for index, message in enumerate(messages) if message.is_quoted]
                 mentions = self.beginnings.find_mentions(self.cache, thread.links, readings, quoted)
                 wanted = await self.prompt_search.finish(done.lookup, messages)
-                with leave_out(self.cache, wishes.topics, scope.speaker if scope is not None else ("", "")):
+                with leaving_out():
                     done.placed = self.placer.place(
                         thread,
                         standing,

@@ -55,6 +55,7 @@ def test_the_prompt_that_corrects_and_every_later_one_show_the_new_value(whole: 
 
     assert conversation.say("Actually skadi is now a LinePlotter.") == {3: block("skadi: [type] LinePlotter")}
 
+    whole.wait_settled()
     assert other.say("And where is skadi?") == {3: block("skadi: [type] LinePlotter")}
     assert told_another(whole, "skadi") == {1: block("skadi: [type] LinePlotter")}
     assert conversation.say("And where is it?") == {3: block("skadi: [type] LinePlotter")}
