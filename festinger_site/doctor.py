@@ -30,7 +30,7 @@ from memory.bootstrap import DAILY, SCHEDULE
 from memory.domain.formatting import format_count, format_duration
 from memory.models import Agent, Config, InstalledVersion
 from memory.semantic.encoder.model_file import FOLDER
-from proxy.config_file.watcher import upstream_url
+from proxy.config_file import upstream_url
 from proxy.health.backups import find_newest
 from proxy.health.findings import describe_disk, find_around
 from proxy.health.status import BAD, GOOD, UNKNOWN, WARNING, Assessment, Sign, assess_disk, signs

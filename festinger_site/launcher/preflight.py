@@ -11,8 +11,7 @@ import psycopg
 
 from festinger_site import home as homes
 from festinger_site.environment import Environment
-from proxy.config_file.parser import RulesMistakes
-from proxy.config_file.watcher import read_at
+from proxy.config_file import RulesMistakes, read_file
 
 OLDEST_POSTGRES = 15
 SECRET_MIN = 32  # characters
@@ -75,7 +74,7 @@ def is_only_local(host: str) -> bool:
 def check_config(file: Path) -> None:
     """Raises LaunchFailed where config.yaml cannot be used."""
     try:
-        read_at(file).rules()
+        read_file(file)
     except RulesMistakes as error:
         raise LaunchFailed(error.as_lines(file)) from None
 
