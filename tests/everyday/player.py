@@ -126,7 +126,7 @@ class Played:
 
 class Player:
     def __init__(self, whole: Festinger, model: Model, operator: str) -> None:
-        self._whole = whole
+        self.whole = whole
         self._said: Counter[str] = Counter()
         self._operator = {"Authorization": f"Bearer {operator}"}
         self._model = model
@@ -136,7 +136,13 @@ class Player:
         self._client.close()
 
     def play(self, rows: Sequence[Row]) -> list[Played]:
-        return [played for wave in waves(rows) for played in self.play_together(wave)]
+        played = list[Played]()
+        for wave in waves(rows):
+            played += self.play_together(wave)
+            for statement in SHARED:
+                self.whole.run(statement)
+            self._client.post("/reload", headers=self._operator).raise_for_status()
+        return played
 
     def play_together(self, rows: Sequence[Row]) -> list[Played]:
         played = [Played(row, f"a-{row['id']}".lower()) for row in rows]
@@ -147,20 +153,17 @@ class Player:
                 list(pool.map(lambda each, number=number: self._play_step(each, number), now))
                 if any(each.row["steps"][number].keys() & {"say", "body", "raw_body"} for each in now):
                     self._settle()
-        for statement in SHARED:
-            self._whole.run(statement)
-        self._client.post("/reload", headers=self._operator).raise_for_status()
         return played
 
     def _settle(self) -> None:
-        proxy = self._whole.proxies[0]
+        proxy = self.whole.proxies[0]
 
         def is_settled() -> bool:
             report = proxy.client.get("/health").json()
             is_written = report["unwritten_messages"] == report["journaled_messages"] == 0
-            return is_written and self._whole.run(WAITING) == [(0,)]
+            return is_written and self.whole.run(WAITING) == [(0,)]
 
-        self._whole.wait(is_settled)
+        self.whole.wait(is_settled)
 
     # --- steps ---
 
@@ -191,7 +194,7 @@ class Player:
             held = [item["parent"] for item in items.json()["items"]] if items.status_code == 200 else []
             played.check(sorted(held) == sorted(parents), number, f"facts of {concept}: {held}")
         if "disputed" in step:
-            is_open = self._whole.run("SELECT count(*) > 0 FROM conflict WHERE status = 'open'") == [(True,)]
+            is_open = self.whole.run("SELECT count(*) > 0 FROM conflict WHERE status = 'open'") == [(True,)]
             played.check(is_open is step["disputed"], number, f"a conflict is open: {is_open}")
 
     def _check_forgotten(self, played: Played, number: int, word: str, step: Step) -> None:
@@ -241,7 +244,7 @@ class Player:
         back = f"interval '{float(hours)} hours'"
         for table, columns in (("episode", ("said_at",)), ("memory", ("said_at", "created_at", "last_updated"))):
             moved = ", ".join(f"{column} = {column} - {back}" for column in columns)
-            self._whole.run(f"UPDATE {table} SET {moved} WHERE agent LIKE %s", f"{played.agent}@%")
+            self.whole.run(f"UPDATE {table} SET {moved} WHERE agent LIKE %s", f"{played.agent}@%")
 
     def _headers(self, step: Step) -> dict[str, str]:
         return {"X-OpenWebUI-User-Id": step["user"]} if "user" in step else {}
