@@ -40,7 +40,7 @@ def test_a_page_takes_the_same_few_queries_however_long_it_is(
         if number % 2:
             dismiss(claim.pk, OPERATOR, "no")
 
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         page = find_conflicts(ConflictQuery(limit=50))
 
     assert (page["count"], len(page["items"]), len(page["items"][-1]["members"][-1]["decisions"])) == (8, 8, 1)
