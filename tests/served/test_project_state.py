@@ -47,11 +47,11 @@ def test_a_value_is_settled_given_first_and_replaced_in_what_stands(
 ) -> None:
     server.teach("etalon -isa cavity")
     first = settle(server, value="GF-PTFE")
-    opening = ("user", "Where does the etalon rest?")
+    opening = ("user", "Which alloy is the seat of the etalon?")
     given = prompt(server, ollama, opening)
     other = prompt(server, ollama, ("user", "And the etalon?"), **{"X-Festinger-Project": ""})
     second = settle(server, value="PEEK", reason="It creeps less.")
-    after = prompt(server, ollama, opening, ("assistant", "On the support."), ("user", "Which is made of?"))
+    after = prompt(server, ollama, opening, ("assistant", "On the support."), ("user", "Which alloy is its etalon seat now?"))
 
     assert (first.status_code, first.json()["result"], first.json()["superseded"]) == (201, "created", None)
     lines = given.splitlines()
@@ -66,7 +66,7 @@ def test_a_value_is_settled_given_first_and_replaced_in_what_stands(
 
     def recalled_elsewhere() -> bool:
         headers = {"Authorization": f"Bearer {tokens['operator']}", "X-Festinger-Project": "p05"}
-        told = strict.client.post("/recollect", json={"text": "hello"}, headers=headers).json()
+        told = strict.client.post("/recollect", json={"text": "The etalon seat's alloy?"}, headers=headers).json()
         return "etalon_seat_alloy = PEEK" in told["block"]
 
     assert eventually(recalled_elsewhere)
@@ -133,7 +133,7 @@ def test_operators_settle_and_agents_of_the_project_read(strict: Served, tokens:
 def test_a_command_settles_lists_and_removes(server: Served, database: str, ollama: StandIn) -> None:
     told = manage("set_state", "p05", "decision", "material", "PEEK", DATABASE_URL=database).stdout
     assert told == "decision.material = PEEK\n"
-    assert eventually(lambda: "decision.material = PEEK" in prompt(server, ollama, ("user", "Hello again.")))
+    assert eventually(lambda: "decision.material = PEEK" in prompt(server, ollama, ("user", "Which material?")))
 
     again = manage("set_state", "p05", "decision", "material", "GF-PTFE", DATABASE_URL=database).stdout
     listed = manage("set_state", "p05", DATABASE_URL=database).stdout

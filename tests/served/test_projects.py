@@ -247,7 +247,7 @@ def test_commands_make_a_project(
 
 
 def given(server: Served, slug: str) -> str:
-    block = server.client.post("/recollect", json={"text": "Hello there.", "project": slug}).json().get("block", "")
+    block = server.client.post("/recollect", json={"text": "Which material?", "project": slug}).json().get("block", "")
     return str(block)
 
 
