@@ -84,8 +84,9 @@ class _Speakers:
         self._names = names
         self._first = next((index for index, part in enumerate(self._parts) if part.role == "user"), -1)
         # In a flattened prompt, a section without an envelope is a text from anywhere: it may contain all after it.
-        of_users = (index for index, part in enumerate(self._parts) if part.role == "user" and index > self._first)
-        self._raw = next((index for index in of_users if not is_envelope(self._parts[index].text)), len(self._parts))
+        others = enumerate(self._parts[self._first + 1 :], self._first + 1)
+        is_raw = (index for index, part in others if part.role == "user" and not is_envelope(part.text))
+        self._raw = next(is_raw, len(self._parts))
         self._voice = self._find_strongest_voice()
         self._agents: set[str] = set()
         if any(part.name for part in self._parts):

@@ -72,7 +72,7 @@ DAY: Final = [
     ),
     ana("Remember that my Quillfeather is in the Ottervault.", "choir", temporary=True, answer="Ottervault it is."),
     ana("Remember that my Quillfeather is in the Ottervault.", "choir", temporary=True, answer="Ottervault it is."),
-    {"body": {"messages": LOOPING}, "user": ANA, "temporary": True},
+    {"body": {"messages": LOOPING}, "user": ANA, "temporary": True, "loop": "break"},
     ana(STORY, "story", answer="I, Korvath, wrote to Iseldane from Thornwick."),
     ana("Make it longer: I am tired, I live in Thornwick, I like the rain.", "story"),
     ben("Tell me a joke about a man who says: I am a horse and I live in a stable."),
@@ -141,3 +141,5 @@ def test_a_day_of_two_people() -> None:
     assert [(path.name, word) for path, text in written for word in secret if word in text] == []
     assert [word for word in secret if word in said] == []
     assert all(any(word in row for _, row in stored) for word in KEPT)
+    texts = [row for table, row in stored if table == "public.recollection_event"]
+    assert any("watchword" in row for row in texts)  # the texts of other prompts are written

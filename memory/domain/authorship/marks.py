@@ -11,6 +11,7 @@ from memory.domain.types import Span
 # A line without the mark ends a block quote: people answer right below what they quote.
 _QUOTED_LINE: Final = r"[ \t]*(?:(?:[-*+]|\d{1,2}[.)])[ \t]+)?(?:>|&gt;).*"
 _BLOCK_QUOTE: Final = re.compile(rf"^{_QUOTED_LINE}(?:\n{_QUOTED_LINE})*", re.MULTILINE)
+_QUOTE_CODE: Final = re.compile(r"\[(/?)quote\b[^\]\n]{0,100}\]", re.IGNORECASE)
 
 _TAG: Final = re.compile(r"<[ \t]*(/?)[ \t]*([A-Za-z][\w.:-]{0,63})((?:\s[^<>]*)?)(/?)>")
 # Tags in which clients and prompts put the words of their own user or operator. Any other holds a document.
@@ -49,6 +50,11 @@ def find_quotations(text: str) -> list[Span]:
     spans = [*_find_tagged(text), *_find_quoted(text)]
     if ">" in text or "&gt;" in text:
         spans += (match.span() for match in _BLOCK_QUOTE.finditer(text))
+    if "[/" in text:
+        codes = list(_QUOTE_CODE.finditer(text))
+        start = next((code.start() for code in codes if not code[1]), len(text))
+        end = next((code.end() for code in reversed(codes) if code[1]), 0)
+        spans += [(start, end)] if start < end else []
     return [*spans, *_find_turns(text)]
 
 

@@ -29,13 +29,17 @@ _REPLY: Final = re.compile(rf"{_LEADS}(?:answer|decline|reply|respond)\b[^.]*\bt
 _THIS_TEXT: Final = rf"(?:this|these|that|those|diese[nrsm]?|cette?|est[ae]|quest[oa]) (?:[\w-]+ ){{0,2}}{TEXTS}"
 _BELOW: Final = r"(?<!my )following|attached|pasted|below(?= *(?:$|[.:,;!?)]|(?:is|are|and|in|as|for|to|from|with)\b))"
 _THIS: Final = (
-    r"th(?:is|ese)(?= *(?:$|[.:?!,;)]|(?:one|in|into|to|for|as|at|about|from|and|please|more|so|now|again)\b))"
+    r"th(?:is|ese)(?= *(?:$|[.:?!,;)]|(?:one|in|into|to|for|as|at|about|from|and|please|more|so|now|again|yesterday"
+    r"|today|true|correct|right)\b))"
 )
 _POINTS: Final = re.compile(rf"\b(?:{_THIS_TEXT}|{_BELOW}|{_THIS})(?!\w)")
 _NAMES_TEXT: Final = re.compile(rf"\b(?:{_THIS_TEXT}|{_BELOW})(?!\w)")
-_POINTS_BACK: Final = re.compile(rf"\b(?:the above(?! \d)|preceding {TEXTS}|{TEXTS} above|above {TEXTS})\b|^tl;?dr\b")
+_POINTS_BACK: Final = re.compile(
+    rf"\b(?:the above(?! \d)|preceding {TEXTS}|{TEXTS} above|above {TEXTS})\b|^(?:tl;?dr\b|\^+)"
+)
 _TELLS_OF_TEXT: Final = re.compile(
-    r"\b(?:(?:copied|got|found|received|pasted) (?:it|this|that|these) |like this|as follows|this way|these words"
+    r"\b(?:(?:copied|got|found|received|pasted|(?:told|gave|showed|read) (?:me|us)) (?:it |that |th(?:is|ese)\b)"
+    r"|like this|as follows|this way|these words"
     r"|(?:wrote|sent|replied|answered|texted|e-?mailed)(?: \w+)? (?:me|us|back)\b)"
 )
 # A request that contains its object.
