@@ -87,24 +87,20 @@ def test_it_foresees_a_conflict_and_a_candidate(server: Served, database: str) -
     assert "mimsyband" not in server.client.get("/candidates").text
 
 
-def test_it_foresees_what_is_corrected_taken_back_and_only_believed(server: Served, database: str) -> None:
+def test_it_foresees_what_is_corrected_and_only_believed(server: Served, database: str) -> None:
     server.teach("vorpaline -isa day")
-    server.teach("calloohcall -isa cry")
     with psycopg.connect(database) as connection:
         connection.execute("UPDATE urd SET channel = 'user' FROM soas WHERE soas.id = urd.id AND token = 'vorpaline'")
 
     said = explain(
         database,
         "-",
-        stdin="Actually vorpaline is a week. I think frumptious is a service. Forget that calloohcall is a cry.\n"
-        "> Forget that vorpaline is a day.",
+        stdin="Actually vorpaline is a week. I think frumptious is a service.",
     )
 
     assert "vorpaline is a week [type]: takes the place of: vorpaline is a day [type]." in said
     assert "vorpaline: [type] week" in said
     assert "frumptious is a service [type]: waits among the candidates." in said
-    assert "calloohcall is a cry [type]: is to go: calloohcall is a cry [type]. It was stated on purpose" in said
-    assert "vorpaline is a day [type]: takes nothing out: only what a user says" in said
     assert (
         server.client.post("/recollect", json={"text": "vorpaline"}).json()["block"].count("vorpaline: [type] day") == 1
     )

@@ -51,7 +51,9 @@ def test_a_value_is_settled_given_first_and_replaced_in_what_stands(
     given = prompt(server, ollama, opening)
     other = prompt(server, ollama, ("user", "And the etalon?"), **{"X-Festinger-Project": ""})
     second = settle(server, value="PEEK", reason="It creeps less.")
-    after = prompt(server, ollama, opening, ("assistant", "On the support."), ("user", "Which alloy is its etalon seat now?"))
+    after = prompt(
+        server, ollama, opening, ("assistant", "On the support."), ("user", "Which alloy is its etalon seat now?")
+    )
 
     assert (first.status_code, first.json()["result"], first.json()["superseded"]) == (201, "created", None)
     lines = given.splitlines()

@@ -126,15 +126,15 @@ def test_of_two_people_behind_one_agent_neither_gets_what_the_other_said_or_pref
 
     def ask(person: str, turns: list[Turn]) -> list[bool]:
         """Which of both the prompt has."""
-        wire, body, headers = BEHIND[client](person)
+        wire, body, headers = BEHIND[client](person and f"{person} of {client}")
         post(server, wire, turns, headers | bridge, **body)
         return [text in received(ollama, wire) for text in (said, preferred)]
 
     ask("ann", [("user", said)])
-    remark = {"text": f"I prefer zither{client} strings of gut.", "user": "ann"}
+    remark = {"text": f"I prefer zither{client} strings of gut.", "user": f"ann of {client}"}
     assert server.client.post("/memory", json=remark, headers=bridge).status_code == 201
     kept(said)
-    wire, body, headers = BEHIND[client]("ann")
+    wire, body, headers = BEHIND[client](f"ann of {client}")
     turns = ask_until_given(server, wire, question, headers | bridge, **body)
     assert ask("ann", turns) == [True, True]
 
@@ -269,7 +269,7 @@ def test_what_is_secret_another_agents_another_projects_or_forgotten_comes_back_
     own = {"canaryown", "canaryproject", "canarypier"}
     assert eventually(lambda: find(mine) == own, within_s=WITHIN_S), find(mine)
     # Who may not be where the header says is still themselves where a call says something else.
-    assert find(mine | {"X-Festinger-Project": "dock"}) == own - {"canaryown"}
+    assert find(mine | {"X-Festinger-Project": "dock"}) == own
     for stranger in (
         {"X-Festinger-Agent": "harbourmaster"},  # whose name is taken, and the token is not there
         {"X-Festinger-Agent": "PILOT"},
