@@ -44,7 +44,7 @@ def words_of(text: str) -> list[str]:
 
 def content_stems(text: str) -> list[str]:
     """Return the stems of the content words, in order."""
-    return [stem(word) for word in words_of(text) if not is_closed_class(word) or word in nouns.S_SINGULARS]
+    return [stem(word) for word in words_of(text) if not is_closed_class(word)]
 
 
 def have_same_words(one: str, other: str) -> bool:
