@@ -198,15 +198,14 @@ def _never(*_: object, **__: object) -> bool:
 
 def _take_form(patterns: Any, name: str) -> None:
     """Of the cues: it matches nothing, and is no longer found by its mark."""
-    form, find = patterns.Form[name], patterns.find_forms_in_steps
+    form, find = patterns.Form[name], patterns.find_forms
     taken = patterns._CUE.pattern.replace(f"(?P<{name}>{form.pattern})", f"(?P<{name}>(?!))")
     patterns._CUE = re.compile(taken)
 
     def find_others(text: str) -> Any:
-        found = yield from find(text)
-        return [cue for cue in found if cue.form is not form]
+        return [cue for cue in find(text) if cue.form is not form]
 
-    patterns.find_forms_in_steps = find_others
+    patterns.find_forms = find_others
 
 
 def _forget_modules(keep: str) -> None:

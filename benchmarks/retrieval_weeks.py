@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.retrieval_data import Asked, Line, Talk
-from memory.domain.steps import finish
 from memory.semantic.domain.episodes import compose_episode
 
 TEXT: Final = Path(__file__).with_suffix(".txt")
@@ -51,7 +50,7 @@ def _read_lines(lines: list[str], conversations: Iterator[int]) -> Iterator[Line
             role = "assistant" if line.startswith("> ") else "user"
             told = _TOLD.fullmatch(line.removeprefix("> "))
             assert told is not None
-            if (episode := finish(compose_episode(told["text"], role, before))) is not None:
+            if (episode := compose_episode(told["text"], role, before)) is not None:
                 yield Line(role, episode.text, conversation, _split(told["facts"]))
             before = told["text"] if role == "assistant" else ""
 

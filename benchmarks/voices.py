@@ -68,7 +68,6 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     from proxy.domain.config_schema import Loops
     from proxy.domain.formats import FORMATS
     from proxy.enrichment.dry_run import run_dry
-    from proxy.enrichment.turns import Turns
 
     cache = Cache(loaded_at=1.0)
     for number, word in enumerate(KNOWN, 1):
@@ -86,7 +85,7 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     for request in requests:
         found.requests += 1
         run = await run_dry(
-            cache, Loops, Turns(), None,
+            cache, Loops, None,
             path=request["path"], body=orjson.dumps(request["body"]), caller=caller,
             relayed=relayed,
         )  # fmt: skip

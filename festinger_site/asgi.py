@@ -26,7 +26,6 @@ from festinger_site.server.shutdown import end_on_signals, end_with_parent  # no
 from festinger_site.server.stranger_bodies import BoundStrangers  # noqa: E402
 from memory import bounds, request_ids  # noqa: E402
 from memory.collector import SurvivorFreezer  # noqa: E402
-from memory.domain.steps import finish  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
 from proxy.auth import Permission, caller_of, require, require_own_name  # noqa: E402
@@ -164,7 +163,7 @@ async def read_whole(receive: Receive) -> Receive:
     """Read the body, check that it can be parsed at once, and return a ``receive`` that replays it. Raises
     BodyTooLarge, BadRequest."""
     whole: Event | None = {"type": "http.request", "body": await read_body(receive), "more_body": False}
-    if whole is not None and finish(is_heavy(whole["body"])):
+    if whole is not None and is_heavy(whole["body"]):
         raise BadRequest
 
     async def replay() -> Event:

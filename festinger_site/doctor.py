@@ -17,8 +17,8 @@ from django.utils import timezone
 from django_celery_beat.models import PeriodicTask
 from psycopg.rows import TupleRow
 
-from festinger_site import adoption, settings
 from festinger_site import home as homes
+from festinger_site import settings
 from festinger_site.environment import find_misspelled
 from festinger_site.launcher import embedder_weights, home_locks, preflight
 from festinger_site.launcher.liveness_probe import health
@@ -30,7 +30,7 @@ from memory.bootstrap import DAILY, SCHEDULE
 from memory.domain.formatting import format_count, format_duration
 from memory.models import Agent, Config, InstalledVersion
 from memory.semantic.encoder.model_file import FOLDER
-from proxy.config_file.watcher import upstream_url
+from proxy.config_file import upstream_url
 from proxy.health.backups import find_newest
 from proxy.health.findings import describe_disk, find_around
 from proxy.health.status import BAD, GOOD, UNKNOWN, WARNING, Assessment, Sign, assess_disk, signs
@@ -223,7 +223,7 @@ def check_migrations(connection: Database) -> Assessment:
     rows = connection.execute("SELECT app, name FROM django_migrations").fetchall()
     applied, known = {(app, name) for app, name in rows}, preflight.list_migrations(settings.INSTALLED_APPS)
     try:
-        adoption.check_applied(applied, known)
+        preflight.check_migrations(applied, known)
     except LaunchFailed as failed:
         return BAD, str(failed), "Start the version that it names, or restore a backup."
     if missing := known - applied:

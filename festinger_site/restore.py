@@ -11,11 +11,11 @@ from typing import IO, Final
 
 import psycopg
 
-from festinger_site import adoption, backup, settings
+from festinger_site import backup, settings
 from festinger_site import home as homes
 from festinger_site.backup import BackupFailed, Manifest
 from festinger_site.launcher import home_locks, postgres_cluster
-from festinger_site.launcher.preflight import list_migrations
+from festinger_site.launcher.preflight import format_migrations, list_migrations
 
 JOBS: Final = 2  # tables and indexes at a time
 # With the default of 64 MB, the index of 200,000 vectors is built on the disk: many times slower.
@@ -29,12 +29,10 @@ def restore(file: Path) -> Manifest:
     """Restore the backup into a home that does not exist yet and, with ``DATABASE_URL``, into an empty database. Raises
     BackupFailed, HomeInUse or PostgresFailed, and then leaves nothing behind."""
     manifest = backup.check_archive(file)
-    # A database of 0.1.0 is taken over once it is restored.
-    known = list_migrations(settings.INSTALLED_APPS) | adoption.OLD
-    if unknown := {(app, name) for app, name in manifest.migrations} - known:
+    if unknown := {(app, name) for app, name in manifest.migrations} - list_migrations(settings.INSTALLED_APPS):
         raise BackupFailed(
-            f"This backup was made by a newer version of Festinger, {manifest.version}, with migrations that this one"
-            f" does not know: {adoption.format_migrations(unknown)}."
+            f"This backup was made by another version of Festinger, {manifest.version}, with migrations that this one"
+            f" does not know: {format_migrations(unknown)}."
         )
     home = homes.path()
     _check_empty(home)

@@ -26,12 +26,12 @@ FESTINGER_TRUST_LOOPBACK = ENVIRONMENT.FESTINGER_TRUST_LOOPBACK
 FESTINGER_REQUIRE_TOKEN = ENVIRONMENT.FESTINGER_REQUIRE_TOKEN
 FESTINGER_ALLOWED_HOSTS = ENVIRONMENT.FESTINGER_ALLOWED_HOSTS
 FESTINGER_ORIGINS = ENVIRONMENT.FESTINGER_ORIGINS
-# If these two are set, they take precedence over config.yaml (proxy/config_file/watcher.py).
+# If these two are set, they take precedence over config.yaml (proxy/config_file.py).
 FESTINGER_UPSTREAM = ENVIRONMENT.FESTINGER_UPSTREAM
 FESTINGER_MAX_BODY_BYTES = ENVIRONMENT.FESTINGER_MAX_BODY_BYTES
 CONFIG_FILE = home.config_path()
 # A name, not an import: memory calls models of Festinger's own upstream, and must not import the proxy.
-UPSTREAM_URL = "proxy.config_file.watcher.upstream_url"
+UPSTREAM_URL = "proxy.config_file.upstream_url"
 
 # --- Django --------------------------------------------------------------------------------------------
 SECRET_KEY = ENVIRONMENT.FESTINGER_SECRET_KEY or home.ensure_secret("secret_key")
@@ -74,7 +74,6 @@ MESSAGE_STORAGE = "festinger_site.server.browsers.AdminMessages"
 MIDDLEWARE = [
     "festinger_site.server.browsers.restrict_pages",
     "festinger_site.server.error_views.tell_wrong_methods",
-    "festinger_site.server.browsers.remember_browsers",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -32,11 +32,10 @@ from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
 from proxy import runtime
 from proxy.auth import Caller
-from proxy.config_file.watcher import apply_overrides, environment, read_at
+from proxy.config_file import apply_overrides, environment, read_file
 from proxy.domain.formats import FORMATS, guess_path
 from proxy.domain.formats.streams import parse_object
 from proxy.enrichment.dry_run import DryRun, Lesson, run_dry
-from proxy.enrichment.turns import Turns
 from resolution.intake.assertions import Outcome
 from resolution.memories.reading import foresee as foresee_memories
 from resolution.workers.observations import foresee
@@ -155,9 +154,8 @@ async def run_in_server(path: str, body: bytes, caller: Caller, *, searches: boo
     """Run the request with this server process's state. ``searches`` includes memories and episodes, for those who may
     see them."""
     current = runtime.current()
-    parts = current.cache, current.enricher.loops, current.enricher.turns
     searcher = current.searcher if searches else None
-    return await run_dry(*parts, searcher, path=path, body=body, caller=caller)
+    return await run_dry(current.cache, current.enricher.loops, searcher, path=path, body=body, caller=caller)
 
 
 def explain_in_server(path: str, body: bytes, caller: Caller, *, searches: bool) -> Explanation:
@@ -180,7 +178,7 @@ async def run_alone(cache: Cache, path: str, body: bytes, caller: Caller) -> Dry
     if cache.tuning.embedder == BUILTIN:
         with suppress(LlmError):  # like a server, which then searches by words
             await asyncio.to_thread(builtin.load)
-    rules = apply_overrides(read_at(settings.CONFIG_FILE).rules(), environment())
+    rules = apply_overrides(read_file(settings.CONFIG_FILE), environment())
     searcher = Searcher(settings.DATABASE_URL)
     connecting = asyncio.create_task(searcher.run())
     try:
@@ -188,7 +186,7 @@ async def run_alone(cache: Cache, path: str, body: bytes, caller: Caller) -> Dry
             async with asyncio.timeout(CONNECT_S):
                 while not searcher.is_connected:  # noqa: ASYNC110 - it tells nobody
                     await asyncio.sleep(0.01)
-        return await run_dry(cache, lambda: rules.loops, Turns(), searcher, path=path, body=body, caller=caller)
+        return await run_dry(cache, lambda: rules.loops, searcher, path=path, body=body, caller=caller)
     finally:
         connecting.cancel()
         await asyncio.gather(connecting, return_exceptions=True)

@@ -1,9 +1,5 @@
 """Throttles password guessing on the admin login: failed log-ins are counted by address and by account, and the pause
-after each grows.
-
-A browser in which the owner of an account has logged in before is counted on its own, so that strangers cannot keep the
-owner out.
-"""
+after each grows."""
 
 import logging
 import threading
@@ -12,11 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
-from secrets import token_hex
 from typing import Final, Literal
 
 from django.contrib.auth import get_user_model
-from django.core import signing
 from django.db import connection
 from django.db.models import Count, Sum
 from django.utils import timezone
@@ -29,7 +23,6 @@ from proxy.models import LoginFailures
 logger = logging.getLogger(__name__)
 
 SALT: Final = "festinger.login"
-BROWSER_REMEMBERED_S: Final = 90 * 86_400
 # Each hash takes a core for a third of a second, and strangers may ask for as many as they like.
 HASHES_AT_ONCE: Final = 2
 HASHES_WAITING: Final = 16
@@ -38,7 +31,7 @@ DAY: Final = timedelta(days=1)
 PAUSED: Final = bounds.define("login_pauses", "log-ins that came too soon after failed ones, refused")
 CROWDED: Final = bounds.define("login_hashes", "log-ins while two passwords were being checked and 16 waited, refused")
 
-CountedBy = Literal["address", "account", "browser"]
+CountedBy = Literal["address", "account"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +50,6 @@ class Pauses:
 PAUSES: Final[dict[CountedBy, Pauses]] = {
     "address": Pauses(free=5, longest_s=900.0),
     "account": Pauses(free=10, longest_s=60.0),
-    "browser": Pauses(free=5, longest_s=900.0),
 }
 
 COUNT: Final = """
@@ -77,18 +69,14 @@ class LoginRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """One attempt. ``browser`` is the id of a browser in which this account's owner has logged in before; empty for
-    others."""
+    """One attempt."""
 
     name: str
     address: str
-    browser: str = ""
 
     def keys(self) -> list[tuple[CountedBy, str]]:
         """Return the keys under which its failure is counted. Names are not stored: people type passwords into that
         field."""
-        if self.browser:
-            return [("browser", self.browser)]
         return [("account", account_key(self.name)), ("address", network_of(self.address))]
 
     def check(self) -> None:
@@ -117,9 +105,7 @@ class Login:
 
     def note_success(self) -> None:
         # Keep the failures of its address: otherwise anybody with an account could guess others' passwords for ever.
-        for kind, who in self.keys():
-            if kind != "address":
-                LoginFailures.objects.filter(kind=kind, who=who).delete()
+        LoginFailures.objects.filter(kind="account", who=account_key(self.name)).delete()
 
 
 class Gate:
@@ -157,22 +143,8 @@ def account_key(name: str) -> str:
     return salted_hmac(SALT, name).hexdigest()[:32]
 
 
-def remember_browser(name: str) -> str:
-    """Return the value of the cookie by which a browser is recognised after a log-in."""
-    return signing.dumps([account_key(name), token_hex(8)], salt=SALT)
-
-
-def recognise_browser(cookie: str, name: str) -> str:
-    """Return the id of a browser in which this account's owner has logged in before; empty for any other."""
-    try:
-        key, browser = signing.loads(cookie, salt=SALT, max_age=BROWSER_REMEMBERED_S)
-    except (signing.BadSignature, ValueError, TypeError):
-        return ""
-    return str(browser) if key == account_key(name) else ""
-
-
 def count_failures() -> dict[str, int]:
-    """Count the failed log-ins of the last day, and their addresses; those of remembered browsers are not included."""
+    """Count the failed log-ins of the last day, and their addresses."""
     rows = LoginFailures.objects.filter(kind="address", last_at__gt=timezone.now() - DAY)
     found = rows.aggregate(failures=Sum("failures", default=0), addresses=Count("pk"))
     return {"failures": found["failures"], "addresses": found["addresses"]}

@@ -225,9 +225,7 @@ class LoginFailures(models.Model):
     ROWS_MAX = 10_000
 
     kind = models.CharField(max_length=8)
-    who = models.CharField(
-        max_length=64, help_text="The address or network, a digest of the account's name, or the id of a browser."
-    )
+    who = models.CharField(max_length=64, help_text="The address or network, or a digest of the account's name.")
     failures = models.IntegerField()
     last_at = models.DateTimeField()
 
@@ -237,9 +235,7 @@ class LoginFailures(models.Model):
         indexes = [models.Index(fields=["last_at"], name="login_failures_by_age")]
         constraints = [
             models.UniqueConstraint(fields=["kind", "who"], name="login_failures_are_counted_once"),
-            models.CheckConstraint(
-                condition=Q(kind__in=["address", "account", "browser"]), name="login_failures_kind_is_known"
-            ),
+            models.CheckConstraint(condition=Q(kind__in=["address", "account"]), name="login_failures_kind_is_known"),
             models.CheckConstraint(condition=Q(failures__gte=1), name="login_failures_are_some"),
         ]
 

@@ -20,7 +20,7 @@ from memory.search.searcher import Searcher
 from memory.semantic.forgetting import FORGOTTEN
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
-from proxy.config_file.watcher import SettingsFile
+from proxy.config_file import SettingsFile
 from proxy.domain.config_schema import Rules
 from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.injection_log import InjectionFollower, InjectionLog

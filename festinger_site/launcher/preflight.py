@@ -2,7 +2,7 @@
 
 import errno
 import socket
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
@@ -11,11 +11,12 @@ import psycopg
 
 from festinger_site import home as homes
 from festinger_site.environment import Environment
-from proxy.config_file.parser import RulesMistakes
-from proxy.config_file.watcher import read_at
+from proxy.config_file import RulesMistakes, read_file
 
 OLDEST_POSTGRES = 15
 SECRET_MIN = 32  # characters
+LISTED_MAX = 3
+OWN_APPS = ("memory", "proxy", "resolution")  # packages of others may be older than the database
 
 
 class LaunchFailed(Exception):
@@ -73,7 +74,7 @@ def is_only_local(host: str) -> bool:
 def check_config(file: Path) -> None:
     """Raises LaunchFailed where config.yaml cannot be used."""
     try:
-        read_at(file).rules()
+        read_file(file)
     except RulesMistakes as error:
         raise LaunchFailed(error.as_lines(file)) from None
 
@@ -102,6 +103,21 @@ def list_migrations(apps: Iterable[str]) -> set[tuple[str, str]]:
             files = (Path(folder) / "migrations").glob("[!_]*.py")
             found |= {(package.rpartition(".")[2], file.stem) for file in files}
     return found
+
+
+def check_migrations(applied: Iterable[tuple[str, str]], known: Collection[tuple[str, str]]) -> None:
+    """Raises LaunchFailed where migrations are applied that this version does not know; both hold apps and names."""
+    if unknown := {name for name in applied if name[0] in OWN_APPS} - set(known):
+        raise LaunchFailed(
+            f"This database is of another version of Festinger, with migrations that this one does not know:"
+            f" {format_migrations(unknown)}. Start that version, or restore a backup from before it."
+        )
+
+
+def format_migrations(names: Iterable[tuple[str, str]]) -> str:
+    """List the first few migrations."""
+    listed = [f"{app} {name}" for app, name in sorted(names)]
+    return ", ".join(listed[:LISTED_MAX]) + (f" and {len(listed) - LISTED_MAX} more" if listed[LISTED_MAX:] else "")
 
 
 def check_database(url: str) -> None:

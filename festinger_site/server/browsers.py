@@ -1,4 +1,4 @@
-"""Tells browsers which scripts may run in the admin's pages, and which cookies to keep for it."""
+"""Tells browsers which scripts may run in the admin's pages, and keeps its messages in a cookie."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,12 +9,7 @@ from django.contrib.messages.storage.fallback import FallbackStorage
 from django.contrib.messages.storage.session import SessionStorage
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from proxy.login_throttle import BROWSER_REMEMBERED_S
-
 GetResponse = Callable[[HttpRequest], HttpResponse]
-
-BROWSER_COOKIE = "festinger_browser"
-REMEMBERED = "remembered_browser"  # attribute of the request, set by festinger_site/server/login_form.py
 
 # A few lines instead of django-csp: the policy is the same on all pages. From Django 6 on, SECURE_CSP does the same.
 POLICY = "; ".join(
@@ -39,26 +34,6 @@ def restrict_pages(get_response: GetResponse) -> GetResponse:
         response = get_response(request)
         if response.headers.get("Content-Type", "").startswith("text/html"):
             response.headers["Content-Security-Policy"] = POLICY
-        return response
-
-    return middleware
-
-
-def remember_browsers(get_response: GetResponse) -> GetResponse:
-    """Middleware that sets the cookie by which the next log-in recognises this browser, after somebody has logged
-    in."""
-
-    def middleware(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        if remembered := getattr(request, REMEMBERED, ""):
-            response.set_cookie(
-                BROWSER_COOKIE,
-                remembered,
-                max_age=BROWSER_REMEMBERED_S,
-                path=settings.SESSION_COOKIE_PATH,
-                httponly=True,
-                samesite="Lax",
-            )
         return response
 
     return middleware

@@ -5,7 +5,6 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from unfold.forms import AuthenticationForm
 
-from festinger_site.server.browsers import BROWSER_COOKIE, REMEMBERED
 from proxy import login_throttle
 from proxy.login_throttle import Login, LoginRefused
 
@@ -17,8 +16,7 @@ class LoginForm(AuthenticationForm):
         name = self.cleaned_data.get("username")
         if not name or not self.cleaned_data.get("password"):
             return self._authenticate()  # reports what is missing
-        cookie = self.request.COOKIES.get(BROWSER_COOKIE, "")
-        login = Login(name, self.request.META["REMOTE_ADDR"], login_throttle.recognise_browser(cookie, name))
+        login = Login(name, self.request.META["REMOTE_ADDR"])
         try:
             with login_throttle.hashing.enter():
                 login.check()
@@ -29,7 +27,6 @@ class LoginForm(AuthenticationForm):
             login.note_failure()
             raise
         login.note_success()
-        setattr(self.request, REMEMBERED, cookie if login.browser else login_throttle.remember_browser(name))
         return cleaned
 
     def _authenticate(self) -> dict[str, Any]:

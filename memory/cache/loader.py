@@ -22,7 +22,6 @@ from memory.cache.small_tables import (
 from memory.cache.state import Cache
 from memory.collector import pause_collector
 from memory.db.connections import Connection
-from memory.domain.steps import Steps
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 
 Cell = TypeVar("Cell")
@@ -124,27 +123,15 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
 
 
 class Pace:
-    """Yields to the event loop's other tasks when a slice of work is over, and rests for ``rest_s`` then. Without a
-    rest, each turn of the loop has one slice in it."""
+    """Yields to the event loop's other tasks when a slice of work is over."""
 
-    def __init__(self, slice_s: float = SLICE_S, rest_s: float = 0.0) -> None:
-        self._slice_s = slice_s
-        self._rest_s = rest_s
-        self._until = time.perf_counter() + slice_s
+    def __init__(self) -> None:
+        self._until = time.perf_counter() + SLICE_S
 
     async def step(self) -> None:
         if time.perf_counter() >= self._until:
-            await asyncio.sleep(self._rest_s)
-            self._until = time.perf_counter() + self._slice_s
-
-    async def run(self, steps: Steps[Cell]) -> Cell:
-        while True:
-            try:
-                next(steps)
-            except StopIteration as stop:
-                result: Cell = stop.value
-                return result
-            await self.step()
+            await asyncio.sleep(0)
+            self._until = time.perf_counter() + SLICE_S
 
 
 async def batches(

@@ -68,7 +68,7 @@ def prune(rows: QuerySet[Any], by: str) -> int:
         with transaction.atomic():
             # A row that somebody else is about to change is left to the next run: waiting could end in a deadlock.
             first = rows.order_by(by).select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH]
-            count, _ = rows.model._default_manager.filter(pk__in=list(first)).delete()
+            count, _ = rows.model._base_manager.filter(pk__in=list(first)).delete()
         gone += count
         if count < BATCH:
             break

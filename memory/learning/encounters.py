@@ -3,7 +3,7 @@
 A message counts once. It is identified by the digests of its conversation's opening and of its own role and text."""
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -13,7 +13,6 @@ from memory import request_ids
 from memory.cache.state import Cache
 from memory.domain.authorship.voice import Voice, weaker_of
 from memory.domain.recall.saliency import DAY
-from memory.domain.steps import Steps
 from memory.domain.timing import FirstSeenClock
 from memory.domain.types import Message
 from memory.domain.voices import GROUP
@@ -25,7 +24,6 @@ TOLD_MIN: Final = 300  # characters that identify a conversation
 IN_NAMED_CHAT, BEHIND_SAME_WORDS = b"c", b"p"
 ANSWER_MAX: Final = 400  # characters, with its envelope, of an answer that the model's question explains
 ASKING_MAX: Final = 8_000  # characters of a model's message that is searched for its question
-OBSERVED_IN_A_STEP: Final = 16  # messages, at some 10 microseconds
 SEEN_MAX: Final = 200_000  # messages, at about 170 bytes
 NOTHING: Final = Message("", "")
 RESENT_MAX: Final = 50_000  # messages resent after a day, until they are written
@@ -63,7 +61,7 @@ class Encounters:
         scope: Scope | None = None,
         chat: str = "",
         unkept: Collection[int] = (),
-    ) -> Steps[list[Reading]]:
+    ) -> list[Reading]:
         """Hand over the messages that are new in the conversation with this opening; return the readings of those that
         their own role says now.
 
@@ -72,11 +70,11 @@ class Encounters:
         said them before. ``chat``: the client's name of the conversation. ``unkept``: the indexes of messages of which
         nothing is kept."""
         new = []
-        is_live, before = False, NOTHING
+        is_live, before, place = False, NOTHING, _Place(chat)
         forgotten_at = self._forgotten.get(opening, -1.0)
         for index, (message, reading, digest) in enumerate(zip(messages, readings, digests, strict=True)):
-            if index % OBSERVED_IN_A_STEP == OBSERVED_IN_A_STEP - 1:
-                yield
+            if index:
+                place.add(messages[index - 1], digests[index - 1])
             if not message.text or index in unkept:
                 continue
             key, is_dated = opening + digest, index >= answered
@@ -109,7 +107,7 @@ class Encounters:
                     voice=voice,
                     is_dated=is_dated,
                     is_live=is_live or is_dated,
-                    place=find_place(messages[:index], digests, chat) if is_dated and said.role == "user" else b"",
+                    place=place.digest() if is_dated and said.role == "user" else b"",
                     request=request_ids.current(),
                     ends_request=ends_request,
                 )
@@ -172,19 +170,31 @@ class Encounters:
         return hash((scope, key)) not in self._kept
 
 
-def find_place(before: Sequence[Message], digests: Sequence[bytes], chat: str) -> bytes:
-    """Return 17 bytes that identify a message's position in its conversation: by the messages ``before`` it or, if the
-    client names the chat, by how many messages of users came before. Empty if no answer, or too little, came before."""
-    if not {"user", "assistant"} <= {message.role for message in before}:
-        return b""
-    if chat:
-        count = sum(message.role == "user" for message in before)
-        told = f"{chat}\0{count}".encode("utf-8", "surrogatepass")
-        return IN_NAMED_CHAT + blake2b(told, digest_size=16).digest()
-    said = b"".join(digest for message, digest in zip(before, digests, strict=False) if message.role != "system")
-    # A greeting and its answer precede many conversations.
-    is_told = sum(len(message.text) for message in before if message.role != "system") >= TOLD_MIN
-    return BEHIND_SAME_WORDS + blake2b(said, digest_size=16).digest() if is_told else b""
+class _Place:
+    """Identifies a message's position in its conversation by the messages before it or, if the client names the
+    ``chat``, by how many messages of users came before."""
+
+    def __init__(self, chat: str) -> None:
+        self._chat = chat
+        self._roles = Counter[str]()
+        self._told = 0
+        self._said = blake2b(digest_size=16)
+
+    def add(self, message: Message, digest: bytes) -> None:
+        self._roles[message.role] += 1
+        if message.role != "system":
+            self._told += len(message.text)
+            self._said.update(digest)
+
+    def digest(self) -> bytes:
+        """Return 17 bytes; empty if no answer, or too little, came before."""
+        if not (self._roles["user"] and self._roles["assistant"]):
+            return b""
+        if self._chat:
+            told = f"{self._chat}\0{self._roles['user']}".encode("utf-8", "surrogatepass")
+            return IN_NAMED_CHAT + blake2b(told, digest_size=16).digest()
+        # A greeting and its answer precede many conversations.
+        return BEHIND_SAME_WORDS + self._said.digest() if self._told >= TOLD_MIN else b""
 
 
 def _remember(seen: dict, key: object, value: object) -> None:  # type: ignore[type-arg]

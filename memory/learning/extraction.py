@@ -12,7 +12,6 @@ from memory.domain.channels import OTHERS, READ_TRUST, Channel, channel_in, is_w
 from memory.domain.cues.extractor import CueMatch
 from memory.domain.recall.saliency import HOUR
 from memory.domain.statement import Statement, select_statements
-from memory.domain.steps import Steps
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
 from memory.domain.timing import MICROSECOND, STATEMENTS_MAX, undate
 from memory.domain.types import SoasRow, TripleIds
@@ -45,8 +44,8 @@ class NewMessage:
     ends_request: bool = False
 
     @classmethod
-    def of(cls, cache: Cache, heard: HeardMessage) -> Steps["NewMessage"]:
-        read = yield from read_all(cache, heard.role, heard.text)
+    def of(cls, cache: Cache, heard: HeardMessage) -> "NewMessage":
+        read = read_all(cache, heard.role, heard.text)
         said = heard.role, heard.text, heard.at
         return cls(
             heard.key, heard.agent, heard.scope, *said, read, heard.voice, heard.is_dated, heard.request,

@@ -10,7 +10,6 @@ from memory.domain.authorship.parts import has_fiction
 from memory.domain.authorship.voice import OWN, Voice
 from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.statement import AGENT_MAX, PERSON_MAX, ROLE_MAX, make_storable
-from memory.domain.steps import finish
 from memory.domain.timing import undate
 from memory.models.messages import DIGEST_BYTES
 from memory.semantic.domain.episodes import ROLES, EpisodeText, compose_episode, write_places
@@ -92,7 +91,7 @@ def mask_message(heard: HeardMessage) -> HeardMessage:
 
 def compose_heard(heard: HeardMessage) -> EpisodeText | None:
     """Return what is kept of the message; None if it says too little, or is kept for nobody."""
-    return finish(compose_episode(heard.text, heard.role, heard.before)) if heard.is_kept else None
+    return compose_episode(heard.text, heard.role, heard.before) if heard.is_kept else None
 
 
 # Returns, for what a message says itself, the vector that it was searched with, and the id of its embedder.

@@ -18,7 +18,6 @@ from memory.db.locks import UNTIL_COMMIT, Lock
 from memory.domain.authorship.voice import Voice
 from memory.domain.claims.stems import content_stems
 from memory.domain.forgetting import Topic, TopicKind
-from memory.domain.steps import finish
 from memory.domain.types import SoasRow, TripleIds
 from memory.learning import snippet_store, unexplained
 from memory.learning.encounters import AGAIN_S
@@ -209,7 +208,7 @@ def read_row(
         key, agent, scope, role, text, at, voice=Voice(voice), is_dated=is_dated, request=request,
         ends_request=ends_request,
     )  # fmt: skip
-    return finish(NewMessage.of(cache, heard))
+    return NewMessage.of(cache, heard)
 
 
 async def take_due(connection: Connection, only: int | None) -> list[tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -17,15 +17,13 @@ from memory.domain.cues.extractor import (
     CueMatch,
     PossibleCues,
     find_possible_cues,
+    has_name_near_cue,
     iter_cues,
-    iter_names_near_cues,
-)  # fmt: skip
+)
 from memory.domain.cues.noun_phrases import opens_sentence
 from memory.domain.forgetting import ForgetRequest, cut_requests, find_requests
 from memory.domain.recall.rendering import CLOSING, OPENING
-from memory.domain.secrets.redaction import MARK, blank_in_steps, blank_secrets
-from memory.domain.steps import Steps, finish
-from memory.domain.text.portions import split_for_reading, unite_words
+from memory.domain.secrets.redaction import MARK, blank_secrets
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
@@ -36,17 +34,16 @@ READINGS_MAX_BYTES = 64_000_000
 READING_BYTES = 600  # without its text, names and statements
 WORD_BYTES = 60  # of a name with its characters, besides its place in a set
 TRIPLE_BYTES = 300
-# How much of one message is read at once, in characters: all streams wait meanwhile. In text full of cues, a sentence
-# takes 8 microseconds a character; text with combining marks takes 4.
+# How much of one message is read, in characters: all streams wait meanwhile. In text full of cues, a sentence takes 8
+# microseconds a character; text with combining marks takes 4.
 CUE_TEXT_MAX = 65_536
 CUE_SENTENCES_MAX = 4_000
-# The same if everything is read in one step; this much is also searched for secrets.
+# The same for a message that was read before; this much is also searched for secrets.
 AT_ONCE_TEXT_MAX = 8_192
 AT_ONCE_SENTENCES_MAX = 1_000
 MARKED_TEXT_MAX = 10_000
 # Characters of JSON in which a message may come: 3 ms.
 ENVELOPE_MAX = 500_000
-STEP_CHARACTERS = 4_000  # of the words that are read in one step, while a prompt waits
 
 _PIECES = re.compile(r"[^\W_]+")
 
@@ -155,35 +152,25 @@ class Reader:
 
     def read(self, message: Message) -> Reading:
         key = MessageKey.of(message)
-        return finish(self._recall(key)) or finish(self._read(key, message))
+        return self._recall(key) or self._read(key, message)
 
-    def read_within(self, messages: Sequence[Message], allowance: Allowance) -> Steps[list[Reading | None]]:
-        """Return a reading for each message, None for new ones beyond the allowance: they are read when they are
-        resent."""
-        keys: list[MessageKey] = []
-        readings: list[Reading | None] = []
-        for message in messages:
-            keys.append(MessageKey.of(message))
-            readings.append((yield from self._recall(keys[-1])))
-            if len(keys) % 16 == 0:  # at a microsecond each
-                yield
-        # The newest text matters most: it is read first, however late it is.
-        missing = [index for index, reading in enumerate(readings) if reading is None]
-        for index in reversed(missing):
-            reading = yield from self._recall(keys[index])  # the same text may occur twice
-            size, is_last = readable_length(self.cache, messages[index]), index == len(messages) - 1
-            if reading is None and (allowance.grants(size) or is_last):
-                reading = yield from self._read(keys[index], messages[index])
-            readings[index] = reading
-            yield
-        return readings
+    def read_within(self, messages: Sequence[Message], allowance: Allowance) -> Iterator[Reading | None]:
+        """Yield a reading for each message, the last one first, None for new ones beyond the allowance: they are read
+        when they are resent."""
+        # The newest text matters most: it is read however late it is.
+        for index, message in enumerate(reversed(messages)):
+            key = MessageKey.of(message)
+            reading = self._recall(key)
+            if reading is None and (allowance.grants(readable_length(self.cache, message)) or index == 0):
+                reading = self._read(key, message)
+            yield reading
 
-    def _recall(self, key: MessageKey) -> Steps[Reading | None]:
+    def _recall(self, key: MessageKey) -> Reading | None:
         reading = self._readings.get(key)
         if reading is None:
             return None
         if reading.edition != self.cache.edition or self._has_risen(reading):
-            yield from self._look_up(reading)
+            self._look_up(reading)
             reading.measure()
         reading.risen, reading.loaded_at = self.cache.risen.count, self.cache.loaded_at
         return reading
@@ -199,14 +186,12 @@ class Reader:
         text = reading.text.lower()
         return any(all(piece in text for piece in _PIECES.findall(word)) for word in risen)
 
-    def _look_up(self, reading: Reading) -> Steps[None]:
-        nameless, vocabulary = self.cache.nameless, self.cache.soas_by_token
-        steps = split_for_reading(reading.text, STEP_CHARACTERS)
-        found = yield from unite_words(find_known_words(part, vocabulary, nameless) for part in steps)
-        reading.put(found, nameless)
+    def _look_up(self, reading: Reading) -> None:
+        nameless = self.cache.nameless
+        reading.put(find_known_words(reading.text, self.cache.soas_by_token, nameless), nameless)
         reading.edition = self.cache.edition
 
-    def _read(self, key: MessageKey, message: Message) -> Steps[Reading]:
+    def _read(self, key: MessageKey, message: Message) -> Reading:
         said = _unwrap_readable(self.cache, message)
         digest = digest_message(message)
         is_whole = len(message.text) <= self.cache.tuning.enrichment_max_characters
@@ -219,22 +204,18 @@ class Reader:
         state = self.cache.edition, self.cache.risen.count, self.cache.loaded_at
         reading = Reading(digest, said_digest, said.role, said.text, *state, is_cut=is_cut, requests=requests)
         reading.has_tools = shows_tools(message.text, message.role)
-        yield from self._look_up(reading)
+        self._look_up(reading)
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
         if concepts:
             text = said.text[:CUE_TEXT_MAX]
-            possible = yield from find_possible_cues(text, self.cache)
-            yield
-            if not possible.hopeful or (yield from iter_names_near_cues(text, concepts, possible.hopes)):
-                yield from _read_statements(self.cache, reading, text, CUE_SENTENCES_MAX, possible)
+            possible = find_possible_cues(text, self.cache)
+            if not possible.hopeful or has_name_near_cue(text, concepts, possible.hopes):
+                _read_statements(self.cache, reading, text, CUE_SENTENCES_MAX, possible)
             else:
                 reading.unstated = frozenset(concepts)
         return self._remember(key, reading)
 
     def _remember(self, key: MessageKey, reading: Reading) -> Reading:
-        # Read for another request meanwhile: a message must have one reading, which is completed later.
-        if (known := self._readings.get(key)) is not None:
-            return known
         self._readings[key] = reading
         reading.measure()
         reading.use = self._use
@@ -261,17 +242,13 @@ class ReadMessage:
     triples: tuple[CueMatch, ...]
 
 
-def read_all(cache: Cache, role: str, text: str) -> Steps[ReadMessage]:
+def read_all(cache: Cache, role: str, text: str) -> ReadMessage:
     """Read everything in a message. Some 0.1 ms of work for each 1,000 characters. Secrets, and the marks in their
     place, are not words and state nothing."""
-    pieces = []
-    for piece in blank_in_steps(text):
-        pieces.append(piece)
-        yield
-    text = "".join(pieces).replace(MARK, "*" * len(MARK))
-    found = yield from unite_words(map(find_words, split_for_reading(text, STEP_CHARACTERS)))
-    triples = yield from _read_all_statements(cache, role, text)
-    speech = yield from read_speech(cache, role, text, words=found)
+    text = blank_secrets(text).replace(MARK, "*" * len(MARK))
+    found = find_words(text)
+    triples = _read_all_statements(cache, role, text)
+    speech = read_speech(cache, role, text, words=found)
     for whole, rest in found.openings.items():
         first, *others = whole.removesuffix(rest)[:-1], *rest.split("_")
         if not cache.is_concept(whole) and opens_sentence(first, others, cache.is_common):
@@ -282,15 +259,13 @@ def read_all(cache: Cache, role: str, text: str) -> Steps[ReadMessage]:
     return ReadMessage(frozenset(found.tokens), names, parts, frozenset(found.emphasised), speech, triples)
 
 
-def _read_all_statements(cache: Cache, role: str, text: str) -> Steps[tuple[CueMatch, ...]]:
+def _read_all_statements(cache: Cache, role: str, text: str) -> tuple[CueMatch, ...]:
     triples: list[CueMatch] = []
     own: set[tuple[str, str, str]] = set()
     for triple in iter_cues(text, role, vocabulary=cache):
-        if triple is not None:
-            triples.append(triple)
-            if triple.channel not in OTHERS:
-                own.add((triple.subject, triple.parent, triple.dimension))
-        yield
+        triples.append(triple)
+        if triple.channel not in OTHERS:
+            own.add((triple.subject, triple.parent, triple.dimension))
         # Quoted or repeated statements may all be left out later; a speaker's own are not.
         if len(own) >= STATEMENTS_MAX or len(triples) >= MATCHES_MAX:
             TOO_MANY_STATEMENTS.count_bite()
@@ -301,7 +276,7 @@ def _read_all_statements(cache: Cache, role: str, text: str) -> Steps[tuple[CueM
 def find_statements(cache: Cache, reading: Reading, names: Set[str]) -> Sequence[CueMatch]:
     """Return the first statements of the message, if it names one of these; fewer if they were not read before."""
     if reading.triples is None and names & reading.names - reading.unstated:
-        finish(_read_statements(cache, reading, reading.text[:AT_ONCE_TEXT_MAX], AT_ONCE_SENTENCES_MAX))
+        _read_statements(cache, reading, reading.text[:AT_ONCE_TEXT_MAX], AT_ONCE_SENTENCES_MAX)
         reading.measure()
     return reading.triples or ()
 
@@ -331,15 +306,11 @@ def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
 
 def _read_statements(
     cache: Cache, reading: Reading, text: str, sentences_max: int, possible: PossibleCues | None = None
-) -> Steps[None]:
+) -> None:
     """Read the statements. ``sentences_max``: characters of the sentences that are read; ``possible``: the cues of the
     text, if known."""
-    triples = []
-    for triple in iter_cues(text, reading.role, vocabulary=cache, characters_max=sentences_max, possible=possible):
-        if triple is not None:
-            triples.append(triple)
-        yield
-    reading.triples = tuple(triples)
+    found = iter_cues(text, reading.role, vocabulary=cache, characters_max=sentences_max, possible=possible)
+    reading.triples = tuple(found)
 
 
 def digest_message(message: Message) -> bytes:

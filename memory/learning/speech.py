@@ -7,7 +7,6 @@ from typing import Final
 from memory import known_words
 from memory.cache.state import Cache
 from memory.domain.recall.askable import find_spoken_of, may_be_asked
-from memory.domain.steps import Steps
 from memory.domain.text.prose import extract_code, iter_identifiers, mask_all_but_prose
 from memory.domain.text.sentences import find_code
 from memory.domain.text.tokenizer import WordSets, find_words
@@ -37,13 +36,13 @@ class Speech:
 
 def read_speech(
     cache: Cache, role: str, text: str, wanted: Set[str] | None = None, *, words: WordSets | None = None
-) -> Steps[Speech]:
+) -> Speech:
     """Return those of the wanted words, or of all, that somebody could be asked about. ``words``: those of the text, if
     known."""
     text = text[:TEXT_MAX]
     spoken: dict[str, str] = {}
     if role == "user":
-        prose = yield from mask_all_but_prose(text)
+        prose = mask_all_but_prose(text)
         if words is None or prose != text:
             words = find_words(prose)
         names: list[str] = []
@@ -56,22 +55,18 @@ def read_speech(
                     names.append(name)
                 if len(names) == NAMES_MAX:
                     break
-                yield
-        spoken = yield from find_spoken_of(prose, names, cache, known_words)
+        spoken = find_spoken_of(prose, names, cache, known_words)
         code = extract_code(text, prose)
     else:  # a tool's result is not marked as code even if it is
         code = text if role == "tool" else "\n".join(text[start:end] for start, end in find_code(text))
-    identifiers = yield from _read_identifiers(cache, code)
-    return Speech(spoken, identifiers)
+    return Speech(spoken, _read_identifiers(cache, code))
 
 
-def _read_identifiers(cache: Cache, code: str) -> Steps[frozenset[str]]:
+def _read_identifiers(cache: Cache, code: str) -> frozenset[str]:
     seen: set[str] = set()
     found: set[str] = set()
     for word in iter_identifiers(code):
-        if not word:
-            yield
-        elif word not in seen:
+        if word not in seen:
             seen.add(word)
             if may_be_asked(word, cache, known_words):
                 found.add(word)

@@ -10,7 +10,6 @@ from memory.cache.state import Cache
 from memory.domain.recall.askable import may_be_asked
 from memory.domain.recall.rendering import Block
 from memory.domain.recall.selection import SalientConcept, by_priority
-from memory.domain.steps import finish
 from memory.learning.reader import Reading, find_hidden, find_stated
 from memory.learning.speech import Speech, read_speech
 from memory.recall.mentions import Mentions
@@ -94,7 +93,7 @@ def _listen(cache: Cache, reading: Reading, tokens: Set[str], room: _Room) -> Sp
     """Return what the message shows of these names. Each name is looked for once, as far as there is room."""
     new = (reading.names & tokens) - reading.listened
     if new and room.left > 0:
-        more = finish(read_speech(cache, reading.role, reading.text[:LISTENED_MAX], new))
+        more = read_speech(cache, reading.role, reading.text[:LISTENED_MAX], new)
         room.left -= len(reading.text)
         reading.listened |= new
         reading.speech = reading.speech.join(more)

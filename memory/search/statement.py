@@ -147,7 +147,8 @@ _PROFILE: Final = f"""
 _RECENT: Final = f"""
     SELECT 'recent', episode.id, text, {OWN_WORDS}::float8, extract(epoch FROM said_at)::float8, agent, role, role, '',
         false, NULL::float8, 0::float8, quoted, '', NULL::json
-    FROM episode WHERE role = 'user' AND {{visible}} ORDER BY said_at DESC LIMIT {RECENT_MAX}
+    FROM episode WHERE role = 'user' AND {{visible}} AND NOT (is_fiction AND %(is_about_speaker)s)
+    ORDER BY said_at DESC LIMIT {RECENT_MAX}
 """
 
 
@@ -248,6 +249,7 @@ def compose(
             "text": request.text,
             "tokens": " ".join(sorted(find_words(request.text).tokens)),  # psycopg is slow with arrays of hundreds
             "is_unasked": request.is_unasked,
+            "is_about_speaker": asks_for_list(request.query) != "talks",  # in a story, "I" is somebody else
         }
     )
     if space is not None and vector is not None:

@@ -21,7 +21,6 @@ from psycopg import DataError, Error
 from memory import bounds, request_ids
 from memory.domain.cues.matches import describe_match
 from memory.domain.fact_syntax import FactMistake
-from memory.domain.steps import finish
 from memory.models import ForgetRequest, Observation
 from proxy import runtime
 from proxy.api.candidates import router as candidates
@@ -68,7 +67,7 @@ class BoundedParser(Parser):
     """Refuses JSON that takes so long to parse that every stream would wait; ninja answers 400."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
-        if finish(is_heavy(request.body)):
+        if is_heavy(request.body):
             OWN_VALUES.count_bite(bytes=len(request.body))
             raise BadRequest
         return super().parse_body(request)

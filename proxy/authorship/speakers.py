@@ -1,12 +1,13 @@
 """Decides who says each part of a request, and the strongest voice that it may have."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from memory.domain.authorship.doubts import is_fiction
+from memory.domain.authorship.doubts import asks_for_made_up, is_about_work, is_fiction
 from memory.domain.authorship.envelopes import (
     EXAMPLES_END,
     is_delegated,
+    is_envelope,
     is_person_envelope,
     read_sender,
     remove_client_parts,
@@ -14,12 +15,11 @@ from memory.domain.authorship.envelopes import (
 from memory.domain.authorship.parts import announces_text, asks_for_text, hands_on
 from memory.domain.authorship.pasted import asks_for_texts
 from memory.domain.authorship.voice import Voice, weaker_of
-from memory.domain.steps import Steps
 from memory.domain.types import Message
 from memory.domain.voices import GROUP
 from proxy.authorship.programs import is_record_task
 from proxy.authorship.relayed import RelayedAnswers
-from proxy.domain.formats.base import Payload, Prompt
+from proxy.domain.formats.base import Part, Payload, Prompt
 from proxy.domain.formats.flattened import FlattenedPrompt
 from proxy.domain.loops.tool_calls import read_calls
 from proxy.domain.speakers import clean_person
@@ -27,18 +27,17 @@ from proxy.domain.speakers import clean_person
 Names = Literal["people", "assistants", "ignored"]  # who users with a name are
 PERSONS: Final = frozenset({"user", "human", "user_proxy", "userproxy"})  # beside these, all other names are agents'
 OPERATORS_MAX: Final = 2_000  # characters of a system text: longer ones are written by clients, with files in them
-AT_ONCE: Final = 16  # parts of a prompt, some 2 us each
 ANSWERS: Final = frozenset({"response"})  # tools with which an agent ends its turn
 
 
 def find_messages(
     prompt: Prompt, payload: Payload, relayed: RelayedAnswers, names: Names = "people", person: str = ""
-) -> Steps[list[Message]]:
-    """Return the prompt's parts as messages, each with its speaker and voice. ``person``: whom the request names."""
+) -> Iterator[Message]:
+    """Yield the prompt's parts as messages, each with its speaker and voice. ``person``: whom the request names."""
     parts = prompt.parts
     speakers = _Speakers(prompt, payload, relayed, names)
     examples_end = max((index for index, part in enumerate(parts) if part.text.startswith(EXAMPLES_END)), default=0)
-    is_answered, is_flattened, messages = False, isinstance(prompt, FlattenedPrompt), list[Message]()
+    is_answered, is_flattened = False, isinstance(prompt, FlattenedPrompt)
     for index, part in enumerate(parts):
         if index < examples_end or (is_flattened and not speakers.is_own(index)):
             message = Message(part.role, part.text, Voice.QUOTED)
@@ -51,10 +50,7 @@ def find_messages(
         else:
             message = Message(part.role, part.text)
             is_answered = is_answered or part.role == "assistant"
-        messages.append(message)
-        if index % AT_ONCE == 0:
-            yield
-    return messages
+        yield message
 
 
 def _give_to(message: Message, person: str) -> Message:
@@ -87,13 +83,16 @@ class _Speakers:
         self._relayed = relayed
         self._names = names
         self._first = next((index for index, part in enumerate(self._parts) if part.role == "user"), -1)
+        # In a flattened prompt, a section without an envelope is a text from anywhere: it may contain all after it.
+        of_users = (index for index, part in enumerate(self._parts) if part.role == "user" and index > self._first)
+        self._raw = next((index for index in of_users if not is_envelope(self._parts[index].text)), len(self._parts))
         self._voice = self._find_strongest_voice()
         self._agents: set[str] = set()
         if any(part.name for part in self._parts):
-            of_users = {part.name for part in self._parts if part.role == "user"}
-            persons = {name for name in of_users if name.casefold() in PERSONS}
+            named = {part.name for part in self._parts if part.role == "user"}
+            persons = {name for name in named if name.casefold() in PERSONS}
             self._agents = {part.name for part in self._parts if part.role == "assistant"} | _list_tools(payload)
-            self._agents |= of_users - persons if persons or names == "assistants" else set()
+            self._agents |= named - persons if persons or names == "assistants" else set()
 
     def read_user(self, index: int) -> Message:
         part = self._parts[index]
@@ -114,7 +113,8 @@ class _Speakers:
         opening = systems + [part.text for part in self._parts[self._first : self._first + 1] if self._first >= 0]
         if any(map(is_fiction, opening)):
             return Voice.FICTION
-        return Voice.UNSURE if any(map(asks_for_texts, systems[:1])) else Voice.SHARED
+        is_unsure = any(map(asks_for_texts, systems[:1])) or any(map(is_about_work, opening))
+        return Voice.UNSURE if is_unsure else Voice.SHARED
 
     def _after(self, index: int) -> Voice:
         """Return the voice of a message by the one before it."""
@@ -123,8 +123,9 @@ class _Speakers:
             return Voice.SHARED
         if before.role == "user":
             return Voice.QUOTED if hands_on(before.text) else Voice.SHARED
+        earlier = self._parts[index - 2].text if index > 1 else ""
         is_text = before.role == "assistant" and (
-            asks_for_text(before.text) or (index > 1 and announces_text(self._parts[index - 2].text))
+            asks_for_text(before.text) or announces_text(earlier) or asks_for_made_up(earlier)
         )
         return Voice.UNSURE if is_text else Voice.SHARED
 
@@ -143,8 +144,9 @@ class _Speakers:
         if index == self._first or not is_person_envelope(self._parts[index].text):
             return False
         before = self._parts[index - 1]
-        calls = before.calls or [call for call in read_calls(before.text).calls if call.name not in ANSWERS]
-        return not is_person_envelope(self._parts[self._first].text) or before.role != "assistant" or bool(calls)
+        return (
+            not is_person_envelope(self._parts[self._first].text) or before.role != "assistant" or _calls_tool(before)
+        )
 
     def is_own(self, index: int) -> bool:
         """True if a section of a flattened prompt was certainly said by its role: some clients write tools' results as
@@ -152,10 +154,16 @@ class _Speakers:
         part = self._parts[index]
         if part.role == "system":
             return index <= self._before  # only at the very beginning
-        if part.role != "user" or index == self._first or is_person_envelope(part.text):
+        if part.role != "user" or index == self._first:
+            return True
+        if index < self._raw and is_person_envelope(part.text):
             return True
         before = self._parts[index - 1]
-        return before.role == "assistant" and before.text in self._relayed and not read_calls(before.text).calls
+        return before.role == "assistant" and before.text in self._relayed and not _calls_tool(before)
+
+
+def _calls_tool(part: Part) -> bool:
+    return bool(part.calls) or any(call.name not in ANSWERS for call in read_calls(part.text).calls)
 
 
 def _list_tools(payload: Payload) -> set[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address
 from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from yarl import URL
 
 from memory.settings.grammar import Takes
@@ -20,7 +20,7 @@ BASE_ADDRESS: Final = re.compile(r"https?://([^\s/?#@\[\]]+@)?([\w.-]+|\[[0-9a-f
 def never_or_several(number: int) -> int:
     """Reject 1: one output is no repetition."""
     if number == 1:
-        raise ValueError
+        raise ValueError("takes 0 for never, or a whole number from 2 to 1000")
     return number
 
 
@@ -44,29 +44,18 @@ def base_address(raw: str) -> str:
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError("an address such as http://127.0.0.1:11434")
+        raise ValueError("takes an address such as http://127.0.0.1:11434")
     return url.rstrip("/")
 
 
-LoopStep = Annotated[
-    int,
-    Field(ge=0, le=1_000),
-    AfterValidator(never_or_several),
-    Takes("0 for never, or a whole number from 2 to 1000"),
-]
+LoopStep = Annotated[int, Field(ge=0, le=1_000), AfterValidator(never_or_several)]
 Address = Annotated[str, AfterValidator(base_address), Takes("an address such as http://127.0.0.1:11434")]
 BodyBytes = Annotated[int, Field(ge=1024, le=BODY_MAX_BYTES)]
 Complaint = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
-Complaints = Annotated[
-    tuple[Complaint, ...],
-    BeforeValidator(lambda given: tuple(given) if isinstance(given, list) else given),
-    Field(max_length=50),
-    Takes("a list of at most 50 texts", item="a text of 1 to 500 characters"),
-]
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -102,7 +91,7 @@ class Detector(Section):
     window: Annotated[int, Field(ge=3, le=200)] = 30
     similarity: Annotated[float, Field(ge=0.5, le=1)] = 0.9
     patience: Annotated[int, Field(ge=3, le=1_000)] = 20
-    complaints: Complaints = ("You have sent the same message again",)
+    complaints: Annotated[tuple[Complaint, ...], Field(max_length=50)] = ("You have sent the same message again",)
     stream: bool = True
 
 

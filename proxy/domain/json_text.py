@@ -1,7 +1,7 @@
 """Reads JSON as Ollama's parser does, and changes single values of it in its own bytes.
 
 A parser holds the interpreter until it is done, in whichever thread it runs, and a body of empty lists takes it a
-quarter of a second for each MB: ``is_heavy`` looks through such a body step by step.
+quarter of a second for each MB: ``is_heavy`` tells such a body beforehand.
 """
 
 import json
@@ -13,9 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from memory.domain.steps import Steps
-
-WINDOW: Final = 65_536  # bytes read in one step, 0.1 to 1 ms
+WINDOW: Final = 65_536  # bytes in which values are counted before it is known whether there are too many
 # What the parser may build at once: 10 ms.
 CONTAINERS_MAX: Final = 20_000  # objects and lists
 COMMAS_MAX: Final = 100_000  # for as many values
@@ -30,7 +28,6 @@ _STRING: Final = re.compile(_STRINGS, re.DOTALL)
 _WHOLE_STRINGS: Final = re.compile(rb'(?:[^"]++|%b)*+' % _STRINGS, re.DOTALL)
 _BRACKETS: Final = re.compile(rb"%b|([\[{])|[\]}]" % _STRINGS, re.DOTALL)
 _QUOTE: Final = ord('"')
-_IN_STRING: Final = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _SPACE: Final = re.compile(rb"\s*+")
 _KEY: Final = re.compile(rb"\s*+(%b)\s*+:\s*+" % _STRINGS, re.DOTALL)
 # A surrogate without its partner, or the end, behind a text that has neither.
@@ -83,7 +80,7 @@ def _parse_as_go(text: bytes) -> object:
         return None
 
 
-def is_heavy(text: bytes) -> Steps[bool]:
+def is_heavy(text: bytes) -> bool:
     """True if the text has more values than may be parsed at once."""
     if len(text) <= CONTAINERS_MAX:
         return False
@@ -93,39 +90,21 @@ def is_heavy(text: bytes) -> Steps[bool]:
         return False
     at, containers, commas = 0, 0, 0
     while at < len(text):
-        start, at = at, _end_of(_WHOLE_STRINGS, text, at)
+        start, at = at, _WHOLE_STRINGS.match(text, at, at + WINDOW).end()  # type: ignore[union-attr]  # or nothing
         bare = _STRING.sub(b"", text[start:at])
         containers += bare.count(b"{") + bare.count(b"[")
         commas += bare.count(b",")
         if containers > CONTAINERS_MAX or commas > COMMAS_MAX:
             return True
         if text[at : at + 1] == b'"':  # a string that does not end within the window
-            at = yield from _skip_string(text, at)
-        yield
+            string = _STRING.match(text, at)
+            at = len(text) if string is None else string.end()
     return False
 
 
 def _count_rare(text: bytes, sign: bytes) -> int:
     # If the sign is rare, this is ten times as fast as bytes.count.
     return len(text) - len(text.replace(sign, b""))
-
-
-def _skip_string(text: bytes, start: int) -> Steps[int]:
-    """Return the end of the string that starts there; the end of the text if it does not end."""
-    at = start + 1
-    while at < len(text):
-        before, at = at, _end_of(_IN_STRING, text, at)
-        if text[at : at + 1] == b'"':
-            return at + 1
-        if at == before and at + 1 >= len(text):  # a trailing backslash
-            break
-        yield
-    return len(text)
-
-
-def _end_of(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
-    found = pattern.match(text, start, min(len(text), start + WINDOW))
-    return start if found is None else found.end()
 
 
 # --- changing ---
@@ -216,10 +195,10 @@ class MembersChange:
 Change = TextChange | ListChange | MembersChange
 
 
-def splice(body: bytes, changes: Sequence[Change]) -> Steps[bytes]:
+def splice(body: bytes, changes: Sequence[Change]) -> bytes:
     """Return the JSON text with the changes; all else keeps its bytes. Raises LookupError and ValueError where the text
     has no such values. No two changes may be of the same characters."""
-    spans = yield from find_spans(body, (path for change in changes for path in change.paths))
+    spans = find_spans(body, (path for change in changes for path in change.paths))
     pieces, at = list[bytes](), 0
     for start, end, written in sorted(
         (replaced for change in changes for replaced in change.replace(body, spans)), key=lambda each: each[:2]
@@ -229,7 +208,7 @@ def splice(body: bytes, changes: Sequence[Change]) -> Steps[bytes]:
     return b"".join([*pieces, body[at:]])
 
 
-def find_spans(body: bytes, paths: Iterable[Path]) -> Steps[dict[Path, tuple[int, int]]]:
+def find_spans(body: bytes, paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
     """Return where the values at these paths begin and end, without those that are not there. Of members with one name
     the last counts, as for parsers."""
     tree: dict[str | int, Any] = {}
@@ -238,20 +217,18 @@ def find_spans(body: bytes, paths: Iterable[Path]) -> Steps[dict[Path, tuple[int
         for step in path:
             branch = branch.setdefault(step, {})
     spans: dict[Path, tuple[int, int]] = {}
-    yield from _scan(body, _end_of_space(body, 0), (), tree, spans)
+    _scan(body, _end_of_space(body, 0), (), tree, spans)
     return spans
 
 
-def _scan(
-    body: bytes, at: int, path: Path, tree: Mapping[str | int, Any], spans: dict[Path, tuple[int, int]]
-) -> Steps[int]:
+def _scan(body: bytes, at: int, path: Path, tree: Mapping[str | int, Any], spans: dict[Path, tuple[int, int]]) -> int:
     """Note the spans in the value that starts there; return its end."""
     start, sign = at, body[at : at + 1]
     if not tree or sign not in (b"{", b"["):
-        end = (yield from _skip_string(body, at)) if sign == b'"' else _skip_value(body, at)
+        end = _skip_value(body, at)
         spans[path] = start, end
         return end
-    at, index, rested = _end_of_space(body, at + 1), 0, at
+    at, index = _end_of_space(body, at + 1), 0
     while body[at : at + 1] not in (b"}", b"]"):
         step: str | int = index
         if sign == b"{":
@@ -263,12 +240,9 @@ def _scan(
         if step in tree:
             for known in [known for known in spans if known[: len(path) + 1] == (*path, step)]:
                 del spans[known]
-            at = yield from _scan(body, at, (*path, step), tree[step], spans)
+            at = _scan(body, at, (*path, step), tree[step], spans)
         else:
             at = _skip_value(body, at)
-        if at - rested >= WINDOW:
-            yield
-            rested = at
         at = _end_of_space(body, at)
         if body[at : at + 1] == b",":
             at = _end_of_space(body, at + 1)

@@ -1,6 +1,7 @@
 """Runs the pipeline of prompts on stand-ins for everything that a prompt changes, to tell what would become of a
 request."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -30,7 +31,6 @@ from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Enricher
 from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.prompt_search import Lookup, PromptSearch
-from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events, Given
 from proxy.telemetry.write_behind import Row
 
@@ -125,7 +125,6 @@ def write_prompt(text: str, role: str, model: str = "") -> bytes:
 async def run_dry(
     cache: Cache,
     loops: Callable[[], Loops],
-    turns: Turns,
     searcher: Searcher | None,
     *,
     path: str,
@@ -152,15 +151,14 @@ async def run_dry(
         events=events,
         loops=loops,
         prompt_search=PromptSearch(fork, blocks, finder, deadline_ms=SEARCH_MS),
-        turns=turns,
         relayed=relayed or RelayedAnswers(),
     )
     done = await enricher.enrich(path, body, caller)
-    turn, lessons = turns.begin(), []
+    lessons = list[Lesson]()
     for one in heard:
-        message = await turn.run(NewMessage.of(fork, one))
+        message = NewMessage.of(fork, one)
         lessons.append(Lesson(one, message, tuple(extract_statements(fork, message))))
-        await turn.step()
+        await asyncio.sleep(0)
     placed, model = done.placed, done.prompt.model if done.prompt is not None else ""
     recollection = placed.recollection if placed is not None else Recollection(style=fork.tuning.style_for(model))
     return DryRun(

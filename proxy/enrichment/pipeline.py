@@ -12,6 +12,7 @@ from functools import partial
 from typing import Literal
 
 from memory import bounds, request_ids
+from memory.cache.loader import Pace
 from memory.cache.state import Cache
 from memory.domain.authorship.voice import Voice
 from memory.domain.forgetting import Effect
@@ -48,7 +49,6 @@ from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
 from proxy.enrichment.placement import BlockPlacer, Placed, Standing
 from proxy.enrichment.prompt_search import RESENT, Lookup, PromptSearch, describe_given
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
-from proxy.enrichment.turns import Turn, Turns
 from proxy.telemetry import privacy
 from proxy.telemetry.events import Events, Given
 from proxy.telemetry.prompt_texts import find_last_user_text
@@ -127,7 +127,6 @@ class Enricher:
     beginnings: Beginnings = field(default_factory=Beginnings)
     forget: Callable[[ForgetOrder], None] = lambda order: None
     relayed: RelayedAnswers = field(default_factory=RelayedAnswers)
-    turns: Turns = field(default_factory=Turns)
 
     def warm_up(self) -> None:
         """Compile the patterns that the first prompt would otherwise wait for, some 20 ms; counts nothing."""
@@ -136,27 +135,31 @@ class Enricher:
             recollect(self.cache, Mentions.of([reading]), time.time())
 
     async def enrich(self, path: str, body: bytes, caller: Caller) -> Enriched:
-        """Return what becomes of the request: the very same body if there is nothing to do. Long work lets other tasks
-        run in between."""
+        """Return what becomes of the request: the very same body if there is nothing to do. Other tasks
+        run between its parts where those take long."""
         try:
-            return await self._enrich(path, body, caller, self.turns.begin())
+            return await self._enrich(path, body, caller)
         except Exception:
             # No error here may fail the agent's request: the original goes on.
             logger.exception("enrich.failed", extra={"path": path, "bytes": len(body)})
             return Enriched(body, has_failed=True)
 
-    async def _enrich(self, path: str, body: bytes, caller: Caller, turn: Turn) -> Enriched:
-        started, now, wire = time.perf_counter(), time.time(), FORMATS[path]
+    async def _enrich(self, path: str, body: bytes, caller: Caller) -> Enriched:
+        started, now, wire, pace = time.perf_counter(), time.time(), FORMATS[path], Pace()
         privacy.begin(is_private=caller.is_temporary)
         agent, off = caller.name, caller.restrictions
-        read = await turn.run(read_request(wire, body))
+        read = read_request(wire, body)
+        await pace.step()
         if read.excess is not None:
             BOUNDS[read.excess].count_bite(path=path, bytes=len(body))
         prompt = read.prompt
         if prompt is None:
             return Enriched(body)
         names, person = self.cache.tuning.names, caller.person_in(read.payload)
-        messages = await turn.run(find_messages(prompt, read.payload, self.relayed, names, person))
+        messages = list[Message]()
+        for message in find_messages(prompt, read.payload, self.relayed, names, person):
+            messages.append(message)
+            await pace.step()
         person = find_audience(messages, person)
         asked = name_request(prompt, wire, agent, person, now)
         request_ids.ensure(asked["request"])
@@ -171,7 +174,7 @@ class Enricher:
         is_loaded = self.cache.loaded_at is not None
         recalls, learns = is_loaded and "recall" not in off, is_loaded and "learn" not in off
         is_read = recalls or learns
-        readings, digests = await self._read_messages(messages, is_read, turn)
+        readings, digests = await self._read_messages(messages, is_read, pace)
         done.is_heard = bool(
             program
             or read.payload.get("tools")
@@ -186,11 +189,10 @@ class Enricher:
         keys = [reading.key if reading else digest for reading, digest in zip(readings, digests, strict=True)]
         conversation = keys[find_opening(messages, readings)]
         thread = done.thread = Thread.of(prompt, digests, name_speaker(scope, agent))
-        await turn.step()
         leaving_out = partial(leave_out, self.cache, wishes.topics, scope.speaker if scope is not None else ("", ""))
         with leaving_out():
             standing = self.placer.find_standing(thread, now) if recalls else Standing()
-        await turn.step()
+        await pace.step()
 
         unkept = range(len(keys)) if caller.is_temporary else wishes.unkept
         kept = {key for index, key in enumerate(keys) if index not in unkept}
@@ -214,12 +216,12 @@ class Enricher:
                 done.keep = partial(
                     self.encounters.keep_answer, conversation, now=time.time(), agent=agent, scope=keeper
                 )
-            stated = judge_prompt(self.cache, await turn.run(observing), now, agent)
+            stated = judge_prompt(self.cache, observing, now, agent)
         unread = count_unread(messages, readings) if is_read else 0
         done.is_partial = bool(unread)
-        await turn.step()
+        await pace.step()
         intervention = self._look_for_loop(prompt, conversation, asked, done)
-        await turn.step()
+        await pace.step()
         if intervention is not None and intervention.answer:
             done.step = intervention.step
             done.answer = wire.write_answer(
@@ -229,7 +231,7 @@ class Enricher:
             if recalls:
                 quoted = [index for index, message in enumerate(messages) if message.is_quoted]
                 mentions = self.beginnings.find_mentions(self.cache, thread.links, readings, quoted)
-                wanted = await self.prompt_search.finish(done.lookup, messages, turn)
+                wanted = await self.prompt_search.finish(done.lookup, messages)
                 with leaving_out():
                     done.placed = self.placer.place(
                         thread,
@@ -243,7 +245,8 @@ class Enricher:
                         stated=stated,
                     )
                 self.prompt_search.keep(done.lookup, done.placed.recollection.block.notes, now)
-            await self._apply(wire, read.payload, done, intervention, turn)
+            await pace.step()
+            self._apply(wire, read.payload, done, intervention)
         self._record(done, off, unread, started, now, conversation, readings)
         return done
 
@@ -307,18 +310,20 @@ class Enricher:
         return "" if self.cache.audience.can_answer(agent, has_tools=has_tools) else CANNOT_ANSWER
 
     async def _read_messages(
-        self, messages: Sequence[Message], is_read: bool, turn: Turn
+        self, messages: Sequence[Message], is_read: bool, pace: Pace
     ) -> tuple[list[Reading | None], list[bytes]]:
         """Return the messages' readings, as far as they may be read now, and their digests."""
         readings: list[Reading | None] = [None] * len(messages)
         if is_read:
-            readings = await turn.run(self.reader.read_within(messages, Allowance.of(self.cache)))
-        digests = []
-        for message, reading in zip(messages, readings, strict=True):
-            digests.append(digest_message(message) if reading is None else reading.digest)
-            if reading is None:
-                await turn.step()
-        return readings, digests
+            readings.clear()
+            for reading in self.reader.read_within(messages, Allowance.of(self.cache)):
+                readings.append(reading)
+                await pace.step()
+            readings.reverse()
+        return readings, [
+            digest_message(message) if reading is None else reading.digest
+            for message, reading in zip(messages, readings, strict=True)
+        ]
 
     def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
         """Return the guard that watches a streamed answer for a repeating tail; None if it is not watched."""
@@ -367,9 +372,7 @@ class Enricher:
             return None
         return intervention
 
-    async def _apply(
-        self, wire: WireFormat, payload: Payload, done: Enriched, intervention: Intervention | None, turn: Turn
-    ) -> None:
+    def _apply(self, wire: WireFormat, payload: Payload, done: Enriched, intervention: Intervention | None) -> None:
         """Write the placed blocks and the steps against a loop into the body. Without either it stays as it came."""
         assert done.prompt is not None
         edit, changes = done.placed.edit if done.placed is not None else Edit(), list[Change]()
@@ -382,7 +385,7 @@ class Enricher:
                 changes += wire.raise_temperature(payload, intervention.warmth, intervention.seed)
         changes += wire.write_edit(payload, done.prompt, edit)
         if changes:
-            done.body = await turn.run(splice(done.body, changes))
+            done.body = splice(done.body, changes)
         done.has_blocks = bool(edit.top or edit.tails)
 
 

@@ -23,15 +23,17 @@ from memory.domain.recall.notes import (
     NoteKey,
     ShownNote,
     find_content_words,
+    list_capitalised,
     make_harmless,
     says_something,
     show_note,
 )
 from memory.domain.secrets.redaction import mask_secrets
+from memory.domain.text.tokenizer import find_words
 from memory.domain.types import NAMES, Message, TripleIds
 from memory.learning.reader import unwrap_readable
 from memory.recall.mentions import MaybeReading
-from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
+from memory.recall.notes import NOTHING_BESIDE, Beside, is_name, write_time
 from memory.search.ranking import ForPrompt, asks_for_list
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
@@ -41,7 +43,6 @@ from memory.semantic.domain.scope import Scope
 from proxy.domain.prefixes import digest_words, link_after
 from proxy.enrichment.blocks import RESEND_S, Blocks
 from proxy.enrichment.placement import Placed, Wanted
-from proxy.enrichment.turns import Turn
 
 logger = logging.getLogger(__name__)
 
@@ -193,7 +194,7 @@ class PromptSearch:
             await asyncio.sleep(0)  # lets it send its query
         return lookup
 
-    async def finish(self, lookup: Lookup | None, messages: Sequence[Message], turn: Turn) -> Wanted | None:
+    async def finish(self, lookup: Lookup | None, messages: Sequence[Message]) -> Wanted | None:
         """Wait for the search until its deadline; return what to place, or None: the notes found just now, else those
         that the same message got in an earlier prompt; then those found while the model answered the message before, if
         this one continues it."""
@@ -205,13 +206,14 @@ class PromptSearch:
             if lookup.outcome != FOUND:
                 self._searched[lookup.asked] = lookup.started - RESENT_S + NOT_FOUND_S
             if related is not None:
-                lookup.found = show(related.lines, lookup.texts, lookup.scope)
+                lines = self._keep_named(related.lines, lookup.said)
+                lookup.found = show(lines, lookup.texts, lookup.scope)
                 lookup.facts = tuple(each.fact for each in related.lines if each.fact is not None)
                 profile = show(related.profile, (), lookup.scope)
                 changes = show(related.changes, lookup.texts, lookup.scope)
-                found = await self._compare(lookup, messages, turn)
-                stated = await self._find_stated([*profile, *changes], messages, turn)
-                await self._leave_out_corrected(lookup, profile, messages, turn)
+                found = self._compare(lookup, messages)
+                stated = find_stated([*profile, *changes], messages)
+                self._leave_out_corrected(lookup, profile, messages)
                 stated |= {key for key, why in lookup.reasons.items() if why == CORRECTED}
                 categories = [each.category for each in related.profile]
                 lookup.beside = Beside(
@@ -221,7 +223,7 @@ class PromptSearch:
             found = self._blocks.notes_at(lookup.place_of(lookup.message))
         is_short = len(lookup.said) < SHORT_MAX
         late = self._blocks.notes_at(lookup.place_of(lookup.before, is_late=True)) if is_short else ()
-        notes = await self._leave_out_corrected(lookup, (*found, *late), messages, turn)
+        notes = self._leave_out_corrected(lookup, (*found, *late), messages)
         return Wanted(notes, lookup.facts, lookup.beside)
 
     def keep(self, lookup: Lookup | None, given: tuple[ShownNote, ...], now: float) -> None:
@@ -264,13 +266,24 @@ class PromptSearch:
             lookup.outcome = FOUND if related.lines else NOTHING_FOUND
         return related
 
-    async def _compare(self, lookup: Lookup, messages: Sequence[Message], turn: Turn) -> list[ShownNote]:
+    def _compare(self, lookup: Lookup, messages: Sequence[Message]) -> list[ShownNote]:
         """Leave out the notes whose words are already in the prompt."""
-        lookup.reasons |= dict.fromkeys(await self._find_stated(lookup.found, messages, turn), STANDS)
+        lookup.reasons |= dict.fromkeys(find_stated(lookup.found, messages), STANDS)
         return [note for note in lookup.found if note.key not in lookup.reasons]
 
-    async def _leave_out_corrected(
-        self, lookup: Lookup, notes: Sequence[ShownNote], messages: Sequence[Message], turn: Turn
+    def _keep_named(self, lines: Sequence[Found], said: str) -> Sequence[Found]:
+        """Return the lines that name what the prompt names, and those that are at least as alike; all if none does."""
+        names = self._list_names(said[:TEXT_MAX])
+        named = [found for found in lines if not names.isdisjoint(self._list_names(found.text))]
+        best = max((found.similarity for found in named), default=0.0)
+        return [found for found in lines if found.kind == "fact" or found in named or found.similarity >= best]
+
+    def _list_names(self, text: str) -> set[str]:
+        tokens = find_words(text).tokens
+        return {token for token in tokens if is_name(self._cache, token)} | list_capitalised(text)
+
+    def _leave_out_corrected(
+        self, lookup: Lookup, notes: Sequence[ShownNote], messages: Sequence[Message]
     ) -> tuple[ShownNote, ...]:
         """Leave out the notes whose slot a user gives another value in the prompt, or takes back."""
         said = [message.text for message in messages if message.role == "user" and len(message.text) <= CORRECTION_MAX]
@@ -283,7 +296,6 @@ class PromptSearch:
                     corrects(clause, note.text) or prefers_other(clause, note.text) for clause in clauses
                 ):
                     lookup.reasons[note.key] = CORRECTED
-            await turn.step()
         return tuple(note for note in notes if lookup.reasons.get(note.key) != CORRECTED)
 
     def _read_values(self, text: str) -> dict[tuple[str, str], tuple[str, bool]]:
@@ -296,21 +308,6 @@ class PromptSearch:
             if not (match.is_hedged or is_additive or dim == NAMES):
                 values[concept, dim] = parent, match.kind is SpeechAct.RETRACTS
         return values
-
-    async def _find_stated(self, notes: Sequence[ShownNote], messages: Sequence[Message], turn: Turn) -> set[NoteKey]:
-        """Return the keys of the notes whose words are in the prompt already."""
-        left, found, room = list(notes), set[NoteKey](), COMPARED_MAX
-        for message in reversed(messages):
-            if not left or (room := room - len(message.text)) < 0:
-                break
-            text = message.text.casefold()
-            if message is messages[-1] and len(text) <= TEXT_MAX:  # also as it would be stored, and shown
-                text += f"\n{make_harmless(normalize('NFC', mask_secrets(message.text))).casefold()}"
-            shown = ((note.key, normalize("NFC", note.text.strip(f"{CUT} ")).casefold()) for note in left)
-            found |= {key for key, line in shown if line in text}
-            left = [note for note in left if note.key not in found]
-            await turn.step()
-        return found
 
     async def _search_on(self, lookup: Lookup) -> None:
         assert self._searcher is not None
@@ -358,6 +355,21 @@ class PromptSearch:
         said = unwrap_readable(self._cache, message)
         is_whole = len(said.text) == len(message.text)
         return (digest if is_whole else link_after(b"", said.text.encode("utf-8", "surrogatepass"))), said.text
+
+
+def find_stated(notes: Sequence[ShownNote], messages: Sequence[Message]) -> set[NoteKey]:
+    """Return the keys of the notes whose words are in the prompt already."""
+    left, found, room = list(notes), set[NoteKey](), COMPARED_MAX
+    for message in reversed(messages):
+        if not left or (room := room - len(message.text)) < 0:
+            break
+        text = message.text.casefold()
+        if message is messages[-1] and len(text) <= TEXT_MAX:  # also as it would be stored, and shown
+            text += f"\n{make_harmless(normalize('NFC', mask_secrets(message.text))).casefold()}"
+        shown = ((note.key, normalize("NFC", note.text.strip(f"{CUT} ")).casefold()) for note in left)
+        found |= {key for key, line in shown if line in text}
+        left = [note for note in left if note.key not in found]
+    return found
 
 
 def prefers_other(newer: str, older: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 
-from proxy.config_file.watcher import upstream_url
+from proxy.config_file import upstream_url
 from proxy.health.findings import find
 from proxy.health.outside import ask_upstream
 from proxy.health.status import Sign, judge_upstream, signs

@@ -86,7 +86,7 @@ NAMED: Final = """
             FROM (
                 SELECT memory.id, slug, left(encode(sha256(convert_to(concat_ws(chr(31), coalesce(slug, ''), agent,
                     person, extract(epoch FROM said_at), text), 'UTF8')), 'hex'), 16) AS digest
-                FROM memory LEFT JOIN project ON project.id = project_id
+                FROM memory LEFT JOIN project ON project.id = project_id WHERE set_aside_at IS NULL
             ) AS digests
         ) AS numbered
     ), derived AS (
@@ -107,7 +107,7 @@ NAMED: Final = """
 """
 # ``said_in`` is empty in files without episodes, where it could only tell that there were some.
 SAID_IN: Final = """
-    ARRAY(SELECT encode(digest, 'hex') FROM memory_lineage JOIN episode ON episode.id = row
+    ARRAY(SELECT encode(digest, 'hex') FROM memory_lineage JOIN episode ON episode.id = row AND set_aside_at IS NULL
           WHERE memory_id = memory.id AND kind = 'episode' ORDER BY digest)
 """
 MEMORIES: Final = """
@@ -124,7 +124,7 @@ MEMORIES: Final = """
 # In the order in which they were said.
 EPISODES: Final = """
     SELECT encode(digest, 'hex'), slug, agent, person, encode(conversation, 'hex'), role, text, quoted, said_at
-    FROM episode LEFT JOIN project ON project.id = project_id ORDER BY episode.id
+    FROM episode LEFT JOIN project ON project.id = project_id WHERE set_aside_at IS NULL ORDER BY episode.id
 """
 # The name of the count, the kind of the lines, and the query.
 GRAPH: Final = (

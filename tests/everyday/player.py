@@ -9,10 +9,11 @@ Each row has an agent of its own. Its steps, in order:
 - ``say``: a new user message, sent as a prompt; afterwards the worker has learned everything. With it may come
   ``chat`` (says of one name continue one conversation), ``answer`` (the model's; "Ok." by default), ``user`` (a person,
   as Open WebUI names them), ``system``, ``temporary``, ``hours_later``, ``block_has``, ``block_lacks``, ``loop``.
-- ``body`` or ``raw_body`` in place of ``say``: a whole body of ``/api/chat``, or its literal text; ``upstream_has``
-  then names parts of the bytes that the model server must get.
+- ``body`` or ``raw_body`` in place of ``say``: a whole body of ``/api/chat`` (with a ``prompt``: ``/api/generate``), or
+  its literal text; ``upstream_has`` then names parts of the bytes that the model server must get.
 - ``ask``: a prompt of a new conversation that is only looked at; ``no_block``: nothing is injected.
-- ``search`` with ``has`` and ``lacks``; ``memories``; ``facts``; ``disputed``; ``forgotten``.
+- ``search`` with ``has`` and ``lacks``; ``memories``; ``facts``; ``disputed``; ``forgotten``. With ``agent`` another
+  agent asks.
 
 A part is looked for in any case; of a list of parts in a list one must be there. Rows that name the same invented
 words are played one after the other, and what they taught all agents is removed between them.
@@ -125,16 +126,25 @@ class Played:
 
 class Player:
     def __init__(self, whole: Festinger, model: Model, operator: str) -> None:
-        self._whole = whole
+        self.whole = whole
         self._said: Counter[str] = Counter()
         self._operator = {"Authorization": f"Bearer {operator}"}
         self._model = model
         self._client = httpx.Client(base_url=whole.proxies[0].url, trust_env=False, timeout=60)
 
-    def play(self, rows: Sequence[Row]) -> list[Played]:
-        return [played for wave in waves(rows) for played in self._play_wave(wave)]
+    def close(self) -> None:
+        self._client.close()
 
-    def _play_wave(self, rows: Sequence[Row]) -> list[Played]:
+    def play(self, rows: Sequence[Row]) -> list[Played]:
+        played = list[Played]()
+        for wave in waves(rows):
+            played += self.play_together(wave)
+            for statement in SHARED:
+                self.whole.run(statement)
+            self._client.post("/reload", headers=self._operator).raise_for_status()
+        return played
+
+    def play_together(self, rows: Sequence[Row]) -> list[Played]:
         played = [Played(row, f"a-{row['id']}".lower()) for row in rows]
         longest = max(len(row["steps"]) for row in rows)
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -143,20 +153,17 @@ class Player:
                 list(pool.map(lambda each, number=number: self._play_step(each, number), now))
                 if any(each.row["steps"][number].keys() & {"say", "body", "raw_body"} for each in now):
                     self._settle()
-        for statement in SHARED:
-            self._whole.run(statement)
-        self._client.post("/reload", headers=self._operator).raise_for_status()
         return played
 
     def _settle(self) -> None:
-        proxy = self._whole.proxies[0]
+        proxy = self.whole.proxies[0]
 
         def is_settled() -> bool:
             report = proxy.client.get("/health").json()
             is_written = report["unwritten_messages"] == report["journaled_messages"] == 0
-            return is_written and self._whole.run(WAITING) == [(0,)]
+            return is_written and self.whole.run(WAITING) == [(0,)]
 
-        self._whole.wait(is_settled)
+        self.whole.wait(is_settled)
 
     # --- steps ---
 
@@ -187,7 +194,7 @@ class Player:
             held = [item["parent"] for item in items.json()["items"]] if items.status_code == 200 else []
             played.check(sorted(held) == sorted(parents), number, f"facts of {concept}: {held}")
         if "disputed" in step:
-            is_open = self._whole.run("SELECT count(*) > 0 FROM conflict WHERE status = 'open'") == [(True,)]
+            is_open = self.whole.run("SELECT count(*) > 0 FROM conflict WHERE status = 'open'") == [(True,)]
             played.check(is_open is step["disputed"], number, f"a conflict is open: {is_open}")
 
     def _check_forgotten(self, played: Played, number: int, word: str, step: Step) -> None:
@@ -215,7 +222,8 @@ class Player:
             self._said[step["say"]] += 1
             history.append({"role": "user", "content": text})
             content = orjson.dumps({"model": "m", "stream": False, "messages": history})
-        answer = self._client.post(f"/agent/{played.agent}/api/chat", content=content, headers=headers)
+        kind = "generate" if "prompt" in step.get("body", ()) else "chat"
+        answer = self._client.post(f"/agent/{played.agent}/api/{kind}", content=content, headers=headers)
         played.check(answer.status_code == 200, number, f"status {answer.status_code}")
         if "say" in step:
             history.append({"role": "assistant", "content": step.get("answer", "Ok.")})
@@ -236,17 +244,18 @@ class Player:
         back = f"interval '{float(hours)} hours'"
         for table, columns in (("episode", ("said_at",)), ("memory", ("said_at", "created_at", "last_updated"))):
             moved = ", ".join(f"{column} = {column} - {back}" for column in columns)
-            self._whole.run(f"UPDATE {table} SET {moved} WHERE agent LIKE %s", f"{played.agent}@%")
+            self.whole.run(f"UPDATE {table} SET {moved} WHERE agent LIKE %s", f"{played.agent}@%")
 
     def _headers(self, step: Step) -> dict[str, str]:
         return {"X-OpenWebUI-User-Id": step["user"]} if "user" in step else {}
 
     def _post(self, played: Played, path: str, body: Step, step: Step) -> httpx.Response:
-        headers = self._headers(step)
-        return self._client.post(f"/agent/{played.agent}{path}", json=body, headers=headers)
+        agent = step.get("agent", played.agent)
+        return self._client.post(f"/agent/{agent}{path}", json=body, headers=self._headers(step))
 
     def _get(self, played: Played, path: str, query: Step, step: Step) -> httpx.Response:
-        return self._client.get(f"/agent/{played.agent}{path}", params=query, headers=self._headers(step))
+        agent = step.get("agent", played.agent)
+        return self._client.get(f"/agent/{agent}{path}", params=query, headers=self._headers(step))
 
 
 def check_parts(played: Played, number: int, text: str, step: Step) -> None:

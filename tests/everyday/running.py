@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from tests.everyday.player import Model, Player
 from tests.served.learning import festinger
@@ -27,4 +27,7 @@ def player() -> Iterator[Player]:
         whole.run(UNBOUNDED)
         whole.run("UPDATE config SET value = '100' WHERE key = 'recall_share'")
         whole.run("UPDATE config SET value = 'sentences' WHERE key = 'recollection_style'")
-        yield Player(whole, model, OPERATOR)
+        # A busy machine changes no outcome.
+        whole.run("UPDATE config SET value = '2000' WHERE key = 'recall_deadline_ms'")
+        with closing(Player(whole, model, OPERATOR)) as plays:
+            yield plays

@@ -10,7 +10,6 @@ import pytest
 
 from memory.cache.state import Cache
 from memory.domain.recall.saliency import DAY
-from memory.domain.steps import finish
 from memory.domain.types import Message, SoasRow
 from memory.graph.store import ensure_tokens
 from memory.learning import bookkeeping
@@ -97,7 +96,7 @@ def test_a_message_of_before_the_start_is_known_and_kept_for_longer_where_it_is_
     async def scenario() -> None:
         await process.remember_seen()
         said, now = [message, Message("assistant", "")], time.time()
-        finish(process.encounters.observe(opening, said, [None, None], [*map(digest_message, said)], now))
+        process.encounters.observe(opening, said, [None, None], [*map(digest_message, said)], now)
         await process.write()
 
     asyncio.run(scenario())

@@ -7,7 +7,6 @@ import pytest
 from memory.cache.state import Cache
 from memory.domain.authorship.voice import Voice
 from memory.domain.recall.saliency import DAY, saliency
-from memory.domain.steps import finish
 from memory.domain.types import Message, SoasRow
 from memory.domain.voices import GROUP
 from memory.learning import encounters as encounters_module
@@ -46,10 +45,9 @@ class Process:
         messages = [Message("user", one) if isinstance(one, str) else one for one in said]
         readings = [self._reader.read(message) if is_read else None for message in messages]
         digests = [digest_message(message) for message in messages]
-        observing = self.encounters.observe(
+        return self.encounters.observe(
             opening, messages, readings, digests, now, "dobby", answered=answered, scope=scope, unkept=unkept
         )
-        return finish(observing)
 
     def count_of(self, token: str) -> int:
         return self.cache.soas_by_token[token].encounter_count

@@ -12,7 +12,6 @@ from memory.domain.authorship.voice import Voice
 from memory.domain.channels import Channel
 from memory.domain.mute_patterns import compile_patterns
 from memory.domain.recall.saliency import saliency
-from memory.domain.steps import finish
 from memory.domain.timing import STATEMENTS_MAX, is_dated
 from memory.domain.types import EdgeRow, SoasRow
 from memory.learning.extraction import (
@@ -41,7 +40,7 @@ def world() -> Cache:
 
 
 def heard(cache: Cache, text: str, role: str = "user", at: float = NOW, **manner: Any) -> NewMessage:
-    return finish(NewMessage.of(cache, HeardMessage(b"o" * 32, "dobby", None, role, text, at, **manner)))
+    return NewMessage.of(cache, HeardMessage(b"o" * 32, "dobby", None, role, text, at, **manner))
 
 
 def test_each_statement_is_handed_over_once_in_the_order_of_the_text() -> None:

@@ -22,7 +22,6 @@ from memory.db.claims import RETRY_AFTER
 from memory.db.connections import Connection, open_connection
 from memory.domain.recall.saliency import DAY
 from memory.domain.statement import Statement
-from memory.domain.steps import Steps, finish
 from memory.domain.types import Message, TripleIds
 from memory.graph.store import ensure_tokens
 from memory.learning import extraction, learner, snippet_store
@@ -52,7 +51,7 @@ def say(
     messages = [Message(role, text) for text in texts]
     digests, unread = list(map(digest_message, messages)), [None] * len(messages)
     encounters = Encounters(Cache(), heard.append)
-    finish(encounters.observe(opening, messages, unread, digests, now or time.time(), agent, scope=scope))
+    encounters.observe(opening, messages, unread, digests, now or time.time(), agent, scope=scope)
     return heard
 
 
@@ -267,8 +266,8 @@ class Refused:
 def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> OurMistake | Refused:
     failing: OurMistake | Refused = request.param()
 
-    def read(cache: Cache, role: str, text: str) -> Steps[ReadMessage]:
-        found = yield from read_all(cache, role, text)
+    def read(cache: Cache, role: str, text: str) -> ReadMessage:
+        found = read_all(cache, role, text)
         return failing.read(found) if "poison" in found.words else found
 
     monkeypatch.setattr(extraction, "read_all", read)
@@ -451,7 +450,7 @@ def test_another_spelling_is_one_more_encounter_with_the_concept(dsn: str) -> No
 class AnyText(TestCase):
     @given(st.text(max_size=200))
     def test_whatever_is_read_can_be_stored(self, text: str) -> None:
-        tokens = finish(read_all(Cache(), "user", text)).words
+        tokens = read_all(Cache(), "user", text).words
 
         assert set(ensure_tokens(tokens)) == tokens
 

@@ -6,14 +6,10 @@ from collections.abc import Callable
 from math import inf
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memory import bounds
 from memory.cache.state import Cache
 from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.steps import finish
-from memory.domain.text.portions import split_for_reading
 from memory.domain.text.tokenizer import find_known_words, find_words, tokenise
 from memory.domain.text.unicode import normal_text
 from memory.domain.types import EdgeRow, Message, SoasRow
@@ -41,34 +37,7 @@ from tests.steps import count_steps
 def read_within(reader: Reader, messages: list[Message], characters: int, seconds: float = 10) -> list[bool]:
     """Which of the messages were read."""
     allowance = Allowance(characters, time.monotonic() + seconds)
-    return [r is not None for r in finish(reader.read_within(messages, allowance))]
-
-
-@given(st.lists(st.sampled_from(["kvasir", "Agent", "Zero", "node", "18.", "ließ", "\n", "a-b", "(Tyr)"]), max_size=60))
-def test_text_is_read_in_parts_as_if_it_were_read_at_once(words: list[str]) -> None:
-    text = " ".join(words)
-    parts = list(split_for_reading(text, 20))
-
-    assert "".join(parts) == text
-    if all(any(word[0].islower() or word == "\n" for word in words[at : at + 4]) for at in range(len(words))):
-        assert set().union(*(find_words(part).tokens for part in parts)) == find_words(text).tokens
-
-
-def test_text_without_a_good_place_to_part_is_still_read_in_parts() -> None:
-    text = "KVASIR " * 1_000 + "x" * 500
-
-    assert [len(part) for part in split_for_reading(text, 1_000)] == [2_002, 2_002, 2_002, 1_494]
-
-
-def test_two_requests_that_bring_the_same_message_at_once_share_its_reading() -> None:
-    reader, said = Reader(Cache()), [Message("user", "restart zorblat")]
-    one, other = (reader.read_within(said, Allowance(100, inf)) for _ in range(2))
-    next(one)  # has looked, and found nothing
-
-    readings = [*finish(other), *finish(one), *finish(reader.read_within(said, Allowance(100, inf)))]
-
-    [reading] = {id(reading): reading for reading in readings if reading is not None}.values()
-    assert reader._use.bytes == reading.size
+    return [r is not None for r in reader.read_within(messages, allowance)][::-1]
 
 
 def test_a_resent_message_is_read_once() -> None:
@@ -86,7 +55,7 @@ def test_an_ordinary_word_that_opens_a_sentence_is_no_part_of_the_name_after_it(
         cache.put_soas(word, SoasRow(number, is_common=True))
     said = "Deploy Kvasir to tyr. Start Kiox 300 now. Glitch University is big. Restart Zorblat."
 
-    read = finish(read_all(cache, "user", said))
+    read = read_all(cache, "user", said)
 
     assert read.names - read.parts == {
         "kvasir", "to", "tyr", "kiox_300", "now", "glitch_university", "is", "big", "restart", "zorblat",
@@ -125,7 +94,7 @@ def test_a_message_names_what_became_salient_since_it_was_read(said: str) -> Non
 
 
 def test_the_parts_of_a_compound_are_names_apart() -> None:
-    read = finish(read_all(Cache(), "user", "ask the Mercury Gateway, gateway"))
+    read = read_all(Cache(), "user", "ask the Mercury Gateway, gateway")
 
     assert read.names == {"ask", "the", "mercury_gateway", "mercury", "gateway"}
     assert read.parts == {"mercury"}
@@ -208,16 +177,6 @@ def test_of_a_message_full_of_statements_the_first_are_compared(is_known: bool, 
     assert len(state(text, concept="zorblat0000" if is_known else "")) == sentences_max // 22
 
 
-def test_a_message_full_of_cues_is_read_in_short_steps() -> None:
-    text = "zorblat is a repo. " * 3_000
-    reader = Reader(knowing(text, concept="zorblat"))
-    steps = reader.read_within([Message("user", text)], Allowance(len(text), inf))
-
-    counts = list(iter(lambda: count_steps(next, steps, None), 0))
-
-    assert max(counts) < sum(counts) / 10
-
-
 def test_a_sentence_without_end_is_not_read() -> None:
     text = "zorblat is a repo " * 1_000
 
@@ -252,13 +211,13 @@ def state(text: str, *, concept: str = "") -> list[str]:
 
 def first_sight(cache: Cache, text: str) -> Reading:
     message = Message("user", text)
-    [reading] = finish(Reader(cache).read_within([message], Allowance(100, inf)))
+    [reading] = Reader(cache).read_within([message], Allowance(100, inf))
     assert reading is not None
     return reading
 
 
 def whole(cache: Cache, text: str) -> ReadMessage:
-    return finish(read_all(cache, "user", text))
+    return read_all(cache, "user", text)
 
 
 def test_at_first_sight_only_known_words_are_read() -> None:
@@ -341,7 +300,7 @@ def measure_readings(text: str) -> tuple[int, int]:
 
     def read() -> None:
         for number in range(3):
-            finish(reader._read(*keyed(f"{text} {number}")))
+            reader._read(*keyed(f"{text} {number}"))
 
     return measure_memory(read), reader._use.bytes
 

@@ -15,7 +15,6 @@ from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, HOUR, saliency
 from memory.domain.recall.selection import FACTS_MAX
-from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, SoasRow, TripleIds
 from memory.domain.voices import GROUP
 from memory.learning.encounters import Encounters
@@ -69,9 +68,9 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     message = Message("user", PROMPT_A)
     reading = Reader(cache).read(message)
 
-    finish(Encounters(cache, heard.append).observe(b"", [message], [reading], [reading.digest], NOW))
+    Encounters(cache, heard.append).observe(b"", [message], [reading], [reading.digest], NOW)
 
-    [learned] = (finish(NewMessage.of(cache, one)) for one in heard)
+    [learned] = (NewMessage.of(cache, one) for one in heard)
     assert learned.read.words == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
     assert saliency(1) == 0
     assert recollect(cache, Mentions.of([reading]), NOW).block.text == ""
@@ -447,7 +446,7 @@ def test_what_the_prompt_itself_states_is_not_asked_about() -> None:
 def test_a_word_that_is_a_secret_in_the_prompt_is_not_asked_about() -> None:
     cache = cache_of({"zorblat": unknown()}, [])
     message = Message("user", "The password for staging is zorblat.")
-    [reading] = finish(Reader(cache).read_within([message], Allowance.of(cache)))
+    [reading] = Reader(cache).read_within([message], Allowance.of(cache))
 
     recollection = recollect(cache, Mentions.of([reading]), NOW)
 
@@ -541,7 +540,7 @@ def test_what_code_of_the_prompt_uses_as_its_own_is_not_asked_about(is_read: boo
     cache = cache_of({"kvasir": unknown(1), "flurb": unknown(2), "skadi": unknown(3)}, zero_hit_max=3)
     messages = [Message("assistant", CODE), Message("user", "Call flurb with the kvasir of skadi.")]
     reader = Reader(cache)
-    readings = [reader.read(m) for m in messages] if is_read else finish(reader.read_within(messages, ALLOWED))
+    readings = [reader.read(m) for m in messages] if is_read else [*reader.read_within(messages, ALLOWED)][::-1]
 
     recollection = recollect(cache, Mentions.of(readings), NOW)
 

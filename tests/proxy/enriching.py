@@ -22,7 +22,6 @@ from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Enriched, Enricher
 from proxy.enrichment.placement import BlockPlacer
 from proxy.enrichment.prompt_search import PromptSearch, RelatedFinder
-from proxy.enrichment.turns import Turns
 from proxy.telemetry.events import Events, Given
 from tests.steps import count_steps
 
@@ -47,18 +46,8 @@ class Written:
         pass
 
 
-class StepwiseTurns(Turns):
-    """Every step ends a slice, and the next one is whenever the work is driven on."""
-
-    def __init__(self) -> None:
-        super().__init__(slice_s=0.0)
-
-    async def wait(self) -> None:
-        await asyncio.sleep(0)
-
-
 class Enriching:
-    def __init__(self, turns: Turns | None = None, searcher: RelatedFinder | None = None) -> None:
+    def __init__(self, searcher: RelatedFinder | None = None) -> None:
         # The longest deadlines: a busy machine changes no outcome.
         unhurried = Tuning(recall_deadline_ms=2_000, enrichment_max_ms=10_000)
         self.cache = Cache(loaded_at=1.0, tuning=replace(unhurried, zero_hit_max=0, recollection_style="compact"))
@@ -78,7 +67,6 @@ class Enriching:
             events=cast(Events, self.events),
             loops=Loops,
             prompt_search=PromptSearch(self.cache, blocks, searcher),
-            turns=turns or Turns(),
         )
         self.enricher.warm_up()
 
@@ -99,7 +87,7 @@ class Enriching:
 
 
 def count_slices(work: Coroutine[Any, Any, object]) -> Iterator[int]:
-    """The steps of each piece of the work between two of its turns."""
+    """The steps of each piece of the work, between which others run."""
     is_over = False
 
     def go_on() -> None:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from memory.cache.state import Cache
 from memory.domain.recall.notes import NoteKey, NoteState, ShownNote, render_note
 from memory.domain.recall.rendering import CLOSING
-from memory.domain.steps import finish
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.learning.reader import Reader, Reading
 from memory.settings.registry import Tuning
@@ -90,7 +89,7 @@ class Proxy:
         if answer is not None and placed.version is not None:
             said = digest_words(*thread.begin_answer(), answer)
             self.blocks.note_answer(thread.place, placed.version.at, said)
-        sent: dict[str, Any] = orjson.loads(finish(splice(body, self.wire.write_edit(payload, prompt, placed.edit))))
+        sent: dict[str, Any] = orjson.loads(splice(body, self.wire.write_edit(payload, prompt, placed.edit)))
         return sent
 
     def searches(self, readings: list[Reading]) -> Wanted | None:

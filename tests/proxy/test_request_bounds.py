@@ -7,13 +7,16 @@ import orjson
 import pytest
 
 from memory import bounds
+from memory.cache import loader
 from proxy.domain.formats import FORMATS as WIRES
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, Excess
 from proxy.domain.json_text import CONTAINERS_MAX
 from tests.prompts import FORMATS, Turn
-from tests.proxy.enriching import DOBBY, Enriching, StepwiseTurns, count_slices
+from tests.proxy.enriching import DOBBY, Enriching, count_slices
 
-SLICE_STEPS = 300_000  # lines of Python in one piece; where there are so many, each takes some 20 ns
+# Lines of Python in one piece, each some 20 to 70 ns. Most are for 5,000 messages that are all new, once in their
+# conversation; were the time to grow with their square, there would be millions.
+SLICE_STEPS = 500_000
 BEGUN: list[Turn] = [("system", "You are helpful."), ("user", "look at gnommoweb")]
 GOES_ON: list[Turn] = [*BEGUN, ("assistant", "Yes."), ("user", "ask kvasir")]
 MORE: list[Turn] = [("assistant", "Done."), ("user", "and gnommoweb, kvasir?")]
@@ -85,6 +88,14 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
         "/v1/responses",
         orjson.dumps({"input": [{"role": "user", "content": f"gnommoweb {number}"} for number in range(PARTS_MAX)]}),
     ),
+    "new messages behind an answer": (
+        "/api/chat",
+        PLAIN_SAID
+        % (
+            b'{"role":"user","content":"hi"},{"role":"assistant","content":"%s"},' % (b"x" * 400)
+            + b"".join(b'{"role":"user","content":"gnommoweb %d"},' % number for number in range(PARTS_MAX - 3))
+        ),
+    ),
     "one line of names": ("/api/chat", PLAIN_SAID % (b'{"role":"user","content":"%s"},' % (b"Kvasir " * 14_000))),
     "statements": (
         "/api/chat",
@@ -94,8 +105,11 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_request_keeps_the_others_waiting(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    proxy = Enriching(StepwiseTurns())
+def test_no_request_keeps_the_others_waiting(
+    name: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loader, "SLICE_S", 0.0)  # the work rests wherever it may
+    proxy = Enriching()
     proxy.teach("gnommoweb", "repo")
     path, body = HOSTILE[name]
 

@@ -172,7 +172,7 @@ def test_a_restore_that_fails_leaves_no_home(file: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"migrations": [["memory", "9999_later"]]}, "made by a newer version of Festinger, 0.2.0, with migrations"),
+        ({"migrations": [["memory", "9999_later"]]}, "made by another version of Festinger, 0.2.0, with migrations"),
         ({"format": 2}, "made by a newer version of Festinger, 0.2.0."),
         ({"digests": None}, "This is no backup of Festinger"),
         ({"digests": {"../config.yaml": ""}}, "This is no backup of Festinger"),

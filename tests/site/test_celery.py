@@ -24,6 +24,7 @@ NAMES = {
     "resolution.tasks.resolve_due",
     "resolution.tasks.sweep",
     "resolution.tasks.sweep_conflicts",
+    "resolution.tasks.upgrade",
 }
 
 

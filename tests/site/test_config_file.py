@@ -15,8 +15,7 @@ from festinger_site.home import PROJECT
 from festinger_site.launcher import preflight, supervision
 from festinger_site.launcher.manage import needs_embedded_database
 from festinger_site.management.commands.prepare import offer_config
-from memory.settings.grammar import describe_range
-from proxy.config_file.parser import FIELDS, names_in, read
+from proxy.config_file import KEYS, read
 from proxy.domain.config_schema import Rules, values
 
 EXAMPLE = (PROJECT / "config.example.yaml").read_text()
@@ -41,7 +40,7 @@ def test_the_example_with_all_comments_removed_has_every_key_with_its_default() 
     said = read(KEY.sub(r"\1\2: \3", EXAMPLE))
 
     assert said == Rules()
-    assert set(values(said, only_set=True)) == set(FIELDS)
+    assert set(values(said, only_set=True)) == set(KEYS)
 
 
 def test_each_key_of_the_example_can_be_uncommented_alone() -> None:
@@ -51,18 +50,9 @@ def test_each_key_of_the_example_can_be_uncommented_alone() -> None:
         assert [key.rpartition(".")[2] for key in values(read(alone), only_set=True)] == [match[2]]
 
 
-def test_a_limit_of_the_schema_stands_in_the_comment_of_its_key() -> None:
-    about = dict(zip(FIELDS, re.split(KEY, EXAMPLE)[::4], strict=False))
-
-    for key, field in FIELDS.items():
-        told = re.sub(r"\s*\n\s*# ", " ", about[key])
-        for number in re.findall(r"[\d.]+", describe_range(field.metadata)):
-            assert number in told or "mitigations" in key, key
-
-
 def test_the_example_has_all_keys_in_the_order_of_the_schema() -> None:
-    assert [match[2] for match in KEY.finditer(EXAMPLE)] == [key.rpartition(".")[2] for key in FIELDS]
-    assert list(yaml.safe_load(EXAMPLE)) == names_in("")
+    assert [match[2] for match in KEY.finditer(EXAMPLE)] == [key.rpartition(".")[2] for key in KEYS]
+    assert list(yaml.safe_load(EXAMPLE)) == list(Rules.model_fields)
     assert {*yaml.safe_load(EXAMPLE)["loops"]} == {"detector", "mitigations"}
 
 
@@ -127,7 +117,7 @@ def test_a_start_is_refused_with_all_that_is_wrong(file: Path) -> None:
 
     assert str(caught.value).splitlines() == [
         f"{file} cannot be used:",
-        "  limits.conversations: takes a whole number from 100 to 1000000, not 5",
+        "  limits.conversations: Input should be greater than or equal to 100",
         "  loop: there is no such key; did you mean loops?",
     ]
 
@@ -187,8 +177,8 @@ def test_check_config_ends_with_all_mistakes(file: Path) -> None:
         checked()
 
     assert str(caught.value).splitlines()[1:] == [
-        "  limits.max_body_bytes: takes a whole number from 1024 to 4294967296, not '64MB'",
-        "  limits.conversations: takes a whole number from 100 to 1000000, not 5",
+        "  limits.max_body_bytes: Input should be a valid integer, unable to parse string as an integer",
+        "  limits.conversations: Input should be greater than or equal to 100",
     ]
     assert caught.value.returncode == 1
 

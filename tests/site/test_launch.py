@@ -151,7 +151,7 @@ def test_a_broken_config_file_is_told_with_all_that_is_wrong(tmp_path):
 
     assert refusal(tmp_path / "home", FESTINGER_CONFIG=str(tmp_path / "own.yaml")) == [
         f"{tmp_path}/own.yaml cannot be used:",
-        "  upstream.url: takes an address such as http://127.0.0.1:11434, not 5",
+        "  upstream.url: Input should be a valid string",
         "  loop: there is no such key; did you mean loops?",
     ]
 

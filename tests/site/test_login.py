@@ -46,17 +46,6 @@ def test_who_guesses_has_to_wait_even_with_the_right_password(client: Client) ->
     assert log_in(Client(REMOTE_ADDR="10.0.0.8")) == ""
 
 
-def test_a_browser_that_was_let_in_is_remembered_for_the_admin_only(client: Client) -> None:
-    assert log_in(client) == ""
-
-    cookie = client.cookies["festinger_browser"]
-    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == ("/admin/", True, "Lax")
-    for number in range(20):
-        log_in(Client(REMOTE_ADDR=f"10.0.{number}.8"), password="a guess")
-    assert "Too many log-ins" in log_in(Client(REMOTE_ADDR="10.9.9.9"))
-    assert log_in(client) == ""
-
-
 def test_a_failure_is_in_the_log_without_what_is_no_account(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "proxy.login_throttle"):
         log_in(client, password="a guess")

@@ -30,6 +30,7 @@ from memory.models import (
     EdgeHistory,
     Episode,
     Evidence,
+    ForgetRequest,
     HeardMessage,
     Heartbeat,
     LanguageModel,
@@ -123,6 +124,12 @@ def world(module_db: None) -> None:
     MutePattern.objects.create(pattern="self.*")
     settle(Project.objects.create(slug="hogwarts", name="Hogwarts"), "decision", "material", "wood", OPERATOR)
     Memory.objects.create(text="Lunch is at noon.", agent="dobby", source="operator")
+    asked = ForgetRequest.objects.create(
+        agent="dobby", effect="about", topic_kind="words", topic="tea", said_at=timezone.now(), row_count=1
+    )
+    Memory.objects.create(
+        text="Tea is at five.", agent="dobby", source="operator", set_aside_by=asked, set_aside_at=timezone.now()
+    )
     Episode.objects.create(
         text="We moved lunch to noon.", agent="dobby", role="user", digest=b"0" * 32, conversation=b"0" * 16,
         said_at=timezone.now(), lexemes="lunch",

@@ -3,6 +3,7 @@
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg.conninfo import make_conninfo
@@ -43,6 +44,8 @@ def test_one_of_a_later_version_is_not(database: str, account: User) -> None:
     later = MigrationRecorder.Migration.objects.create(app="memory", name="9999_later")
     try:
         assert not is_prepared(database, settings.INSTALLED_APPS)
+        with pytest.raises(CommandError, match=r"does not know: memory 9999_later\. Start that version"):
+            call_command("prepare")
     finally:
         later.delete()
 

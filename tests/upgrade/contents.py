@@ -32,7 +32,7 @@ QUERIES: Final = {
     "decisions": "SELECT id, kind, conflict_id, claim_id, run_id, undoes_id, actor, reason FROM decision",
     "dimensions": "SELECT token, is_isa, on_collision, question FROM dimension JOIN soas USING (id)",
     "episodes": """
-        SELECT agent, person, slug, role, text, replaced_at IS NOT NULL, hidden_by_id
+        SELECT agent, person, slug, role, text, set_aside_at IS NOT NULL, hidden_by_id
         FROM episode LEFT JOIN project ON project.id = project_id
     """,
     "facts": """

@@ -30,9 +30,18 @@ RECORDED: Final[Contents] = json.loads((FOLDER / "counts.json").read_text())
 # Tables and lists of which an upgrade leaves another content, each with the clause of the specification that says so.
 ALLOWED: Final[dict[str, str]] = {
     "rows of django_migrations": "Upgrade",
+    "rows of forget_request": "Requests to forget have a table.",
+    **dict.fromkeys(
+        (f"rows of {table}" for table in ("auth_permission", "auth_group_permissions", "django_content_type")),
+        "A new table brings permissions.",
+    ),
+    "rows of config": "The profile has a setting.",
     "rows of run": "Upgrade: memories that rules made from prose become candidates, in a run",
     "runs": "Upgrade: the same",
 }
+# Settings that an upgrade adds, or gives another value that stands for the same.
+SETTINGS: Final = {"recollection_placement": "tail", "recollection_max_profile_tokens": "150"}
+RECORDED["settings"] = sorted([*pair] for pair in (dict(RECORDED["settings"]) | SETTINGS).items())
 # Memories that rules had made, and the sentences that they become.
 REWRITTEN: Final = {
     "The team decided to use Kafka as the event bus.": "We decided to use Kafka as the event bus.",

@@ -16,7 +16,7 @@ from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from festinger_site import adoption, backup
+from festinger_site import backup
 from festinger_site import home as homes
 from festinger_site.launcher import preflight
 from festinger_site.launcher.console import say, tell_operator
@@ -27,7 +27,6 @@ from memory.models import InstalledVersion
 from memory.semantic.vectors.schema import make_tables
 
 UPGRADES_KEPT = 3  # backups before upgrades
-FIRST_VERSION = "0.1.0"  # it did not record itself
 EXAMPLE = settings.PROJECT / "config.example.yaml"
 
 
@@ -106,7 +105,7 @@ def migrate() -> None:
     cannot be backed up."""
     # ``migrate`` would compare all permissions and content types even if there is nothing to apply.
     executor = MigrationExecutor(connection)
-    adoption.check_known(executor.loader)
+    preflight.check_migrations(executor.loader.applied_migrations, executor.loader.disk_migrations)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     is_new, file = not executor.loader.applied_migrations, ""
     if plan:
@@ -114,13 +113,12 @@ def migrate() -> None:
             file = back_up_before_upgrade()
         print(f"database: applying {len(plan)} migrations", file=sys.stderr, flush=True)
         call_command("migrate", verbosity=0, interactive=False)
-    note_version(file, is_new=is_new)
+    note_version(file)
 
 
-def note_version(file: str, *, is_new: bool) -> None:
+def note_version(file: str) -> None:
     """Record the installed version for the home page. ``file`` is the backup before the upgrade."""
     last = InstalledVersion.objects.order_by("-at").values_list("version", flat=True).first()
-    before = "" if is_new else last or FIRST_VERSION
     if last != settings.VERSION:
-        known = {"before": before, "backup": file, "at": timezone.now()}
+        known = {"before": last or "", "backup": file, "at": timezone.now()}
         InstalledVersion.objects.update_or_create(version=settings.VERSION, defaults=known)

@@ -27,9 +27,11 @@ _REQUEST: Final = re.compile(
 _FICTION: Final = re.compile(rf"(?<!\w){read_pattern('fiction')}(?!\w)")
 # `*I bow.*`, as players write what they do.
 _ACTION: Final = re.compile(r"(?:^|(?<=\s))\*(?:i|she|he|they|[a-z]+s) [^*\n]{2,200}\*(?=\s|\Z)", re.MULTILINE)
+_WORKS: Final = read_pattern("works")
+_WORK: Final = re.compile(rf"\b{_WORKS}\b")
 _EMOJI: Final = "\U0001f602\U0001f923\U0001f606\U0001f639"
 _LIGHT: Final = re.compile(
-    rf"(?<!\w)(?:{read_pattern('laughs')}|{read_pattern('made_up')})\b|(?<!\S)/s(?!\S)|[{_EMOJI}]"
+    rf"(?<!\w)(?:{read_pattern('laughs')}|{read_pattern('made_up')}|{_WORKS})\b|(?<!\S)/s(?!\S)|[{_EMOJI}]"
 )
 _SENTENCE: Final = re.compile(
     r"[^.!?\n]*(?:(?:[.!?](?!\s)|(?<=\b[DM]r)\.|(?<=\b[MS][st])\.|(?<=\bMrs)\.|(?<=\bProf)\.)[^.!?\n]*)*(?:[.!?]+|\n|\Z)"
@@ -52,6 +54,19 @@ def find_doubts(text: str, found: Sequence[VoicedSpan]) -> Iterator[VoicedSpan]:
         yield VoicedSpan(0, len(text), Voice.UNSURE, "in a message that laughs, or speaks of what may be made up")
     else:
         yield from _find_personal(own, found)
+
+
+@lru_cache(maxsize=2_000)  # clients send a conversation again with each turn
+def asks_for_made_up(said: str) -> bool:
+    """True if a message asks for a text, or tells a story: the next one may go on with it."""
+    seen = (said if len(said) <= 2 * LOOKED_AT else f"{said[:LOOKED_AT]}\n{said[-LOOKED_AT:]}").lower()
+    return _REQUEST.search(seen) is not None or _FICTION.search(seen) is not None
+
+
+@lru_cache(maxsize=256)
+def is_about_work(opening: str) -> bool:
+    """True if the first message of a conversation says that its speaker is at work on something made up."""
+    return _WORK.search(opening[:LOOKED_AT].lower()) is not None
 
 
 @lru_cache(maxsize=256)  # clients send the same system text with each request

@@ -184,6 +184,10 @@ def unwrap(text: str, role: str) -> tuple[str, str]:
     return "\n".join(said), "tool" if "tool" in roles else roles.pop()
 
 
+def is_envelope(text: str) -> bool:
+    return any(_find_rule(envelope) is not None for envelope, _ in _open_envelopes(text)[:1])
+
+
 def is_person_envelope(text: str) -> bool:
     """True if the text is an envelope of Agent Zero that holds what a person said, with nothing before it."""
     rules = [_find_rule(envelope) for envelope, _ in _open_envelopes(text)[:1]]

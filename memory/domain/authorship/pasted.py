@@ -112,7 +112,7 @@ _ANY_MESSAGE: Final = re.compile(
 )
 
 
-class _Sentence(NamedTuple):
+class _Clause(NamedTuple):
     """A sentence. ``small``: in lower case, without marks around it; ``is_request``: it asks for something to be done
     to a text."""
 
@@ -246,7 +246,7 @@ def _find_voice_of_rest(line: str, following: str, *, is_first: bool, is_asked: 
     return (Voice.QUOTED, "behind a separator") if _NAMED_RULE.match(line) else None
 
 
-def _find_voice_behind(sentence: _Sentence, *, breaks: bool) -> tuple[Voice, str] | None:
+def _find_voice_behind(sentence: _Clause, *, breaks: bool) -> tuple[Voice, str] | None:
     """Return whose words follow a sentence, if it tells. ``breaks``: a line break follows it."""
     small, reason = sentence.small, "what a request is to be done to"
     has_colon = small.endswith(":") and not small.endswith('":')
@@ -268,7 +268,7 @@ def _find_voice_behind(sentence: _Sentence, *, breaks: bool) -> tuple[Voice, str
         return set_off, reason
     if points and (names_text or is_set_off or small.endswith("?")):
         return Voice.UNSURE, reason
-    return (Voice.UNSURE, reason) if is_set_off and _TELLS_OF_TEXT.search(small) else None
+    return (Voice.UNSURE, reason) if (is_set_off or points) and _TELLS_OF_TEXT.search(small) else None
 
 
 def _find_before(text: str, start: int, end: int) -> Iterator[VoicedSpan]:
@@ -319,7 +319,7 @@ def _iter_lines(text: str) -> Iterator[Span]:
         start = end + 1
 
 
-def _iter_sentences(text: str, start: int, end: int) -> Iterator[_Sentence]:
+def _iter_sentences(text: str, start: int, end: int) -> Iterator[_Clause]:
     line, at = text[start:end], 0
     for mark in _SENTENCE_ENDS.finditer(line):
         stop = mark.end()
@@ -327,7 +327,7 @@ def _iter_sentences(text: str, start: int, end: int) -> Iterator[_Sentence]:
         small = raw.strip(_STRIPPED).lower().replace("’", "'")
         if small:
             arrow = " >" if raw.endswith(">") and mark[0] else ""
-            yield _Sentence(
+            yield _Clause(
                 start + at, start + stop, f"{small}{arrow}", any(one.match(small) for one in (_REQUEST, _READING))
             )
         at = stop

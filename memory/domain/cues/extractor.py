@@ -13,19 +13,10 @@ from memory.domain.channels import OTHERS, READ_TRUST, channel_in
 from memory.domain.cues.matches import CueMatch, Topic
 from memory.domain.cues.modality import SentenceContext, SpeechAct
 from memory.domain.cues.noun_phrases import Vocabulary
-from memory.domain.cues.patterns import (
-    OPENING,
-    OPERATORS,
-    STEP_CUES,
-    SUBJECT_BEHIND,
-    Cue,
-    Form,
-    find_forms_in_steps,
-)
+from memory.domain.cues.patterns import OPENING, OPERATORS, SUBJECT_BEHIND, Cue, Form, find_forms
 from memory.domain.cues.sentence_reader import read_sentence
 from memory.domain.cues.tables import iter_table_facts, may_have_facts
 from memory.domain.language.english import nouns, verbs
-from memory.domain.steps import Steps
 from memory.domain.text.function_words import CLOSED_CLASS, is_closed_class
 from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.sentences import MASK, SentenceFinder, blank_signs, mask
@@ -34,8 +25,8 @@ from memory.domain.text.unicode import normalise
 from memory.domain.types import NAMES
 
 __all__ = [
-    "CueMatch", "PossibleCues", "SpeechAct", "Vocabulary", "find_cues", "find_possible_cues", "iter_cues",
-    "iter_names_near_cues",
+    "CueMatch", "PossibleCues", "SpeechAct", "Vocabulary", "find_cues", "find_possible_cues",
+    "has_name_near_cue", "iter_cues",
 ]  # fmt: skip
 
 _GLANCE: Final = 100  # characters; three words are hardly longer
@@ -71,8 +62,7 @@ def find_cues(
 
     Reads the first sentences with a cue that together have no more than ``characters_max``. ``as_typed`` keeps the
     words of a parent as they are, for callers that mean each of them."""
-    steps = iter_cues(text, role, vocabulary=vocabulary, characters_max=characters_max, as_typed=as_typed)
-    return [match for match in steps if match is not None]
+    return list(iter_cues(text, role, vocabulary=vocabulary, characters_max=characters_max, as_typed=as_typed))
 
 
 class PossibleCues(NamedTuple):
@@ -86,16 +76,14 @@ class PossibleCues(NamedTuple):
         return (cue for cue in self.cues if cue.start in self.hopeful)
 
 
-def find_possible_cues(text: str, vocabulary: Vocabulary) -> Steps[PossibleCues]:
+def find_possible_cues(text: str, vocabulary: Vocabulary) -> PossibleCues:
     text = blank_signs(text)
-    cues = yield from find_forms_in_steps(text)
+    cues = find_forms(text)
     # Names that are marked anywhere in the text may be ordinary words.
     marked = {name.lower() for name in _MARKED_NAME.findall(text)} if "`" in text else set[str]()
     has_pronoun = " It " in text or " He " in text or " She " in text
     hopeful = set[int]()
-    for number, cue in enumerate(cues):
-        if number % STEP_CUES == 0:
-            yield
+    for cue in cues:
         if _may_have_subject(text, cue, vocabulary, marked) or (
             has_pronoun and _find_antecedent(text, cue, vocabulary) is not None
         ):
@@ -111,27 +99,21 @@ def iter_cues(
     characters_max: int | None = None,
     as_typed: bool = False,
     possible: PossibleCues | None = None,
-) -> Iterator[CueMatch | None]:
-    """Yield the statements of a text step by step, None for a step that found nothing, for callers that must not hold
-    the CPU for long. A step takes some 40 ns a character of the text, or 10 µs a character of one cue's clause.
-    ``possible``: the possible cues, if the caller has found them already."""
+) -> Iterator[CueMatch]:
+    """Yield the statements of a text as they are found, for callers that need only the first ones. ``possible``: the
+    possible cues, if the caller has found them already."""
     # Most texts have no cue with a subject, and masking costs more than the search: so the search comes first.
-    forms, hopeful = (yield from find_possible_cues(text, vocabulary)) if possible is None else possible
-    yield None
+    forms, hopeful = possible or find_possible_cues(text, vocabulary)
     has_table = ("-|" in text or "- |" in text) and may_have_facts(text)
     if not hopeful and not has_table:
         return
     hopeful = {*hopeful, *_find_referring(text, forms, hopeful)}
     prose = mask(text)
-    yield None
     if prose is not text:
         forms = [cue for cue in forms if MASK not in prose[cue.start : cue.end + 1]]
     known = _Acquainted(vocabulary)
     voices = None
     for match in _read_prose(prose, forms, hopeful, known, has_table, characters_max, as_typed):
-        if match is None:
-            yield None
-            continue
         if voices is None:  # computed only once something was found, which is rare
             voices = find_voices(text) if characters_max is None else find_voices_at_once(text)
         voice = voice_of(voices, match.start, match.end)
@@ -154,19 +136,14 @@ def _read_prose(
     has_table: bool,
     characters_max: int | None,
     as_typed: bool,
-) -> Iterator[CueMatch | None]:
-    """Yield what sentences and tables state, in order, whoever says it; None for a step that found nothing."""
+) -> Iterator[CueMatch]:
+    """Yield what sentences and tables state, in order, whoever says it."""
     names_inside, characters, at = NamesInside(prose), 0, 0
     topic = Topic("", 0, -1)
-    for assertion in _find_assertions(prose, forms, hopeful):
-        if assertion is None:
-            yield None
-            continue
-        start, sentence, cues = assertion
+    for start, sentence, cues in _find_assertions(prose, forms, hopeful):
         characters += len(sentence)
         if characters_max is not None and characters > characters_max:
             return
-        yield None
         if has_table:
             yield from iter_table_facts(prose, vocabulary, at, start)
             at = start
@@ -182,12 +159,11 @@ def _read_prose(
         if not is_next and (found := _find_antecedent(prose, cues[0].shift(start), vocabulary)) is not None:
             topic, around = found, around._replace(topic=found.concept)
         before, topic = topic, Topic("", 0, -1)
-        steps = read_sentence(sentence, cues, hopeful_here, vocabulary, names_inside, around=around, as_typed=as_typed)
-        for match in steps:
+        for match in read_sentence(
+            sentence, cues, hopeful_here, vocabulary, names_inside, around=around, as_typed=as_typed
+        ):
             if isinstance(match, Topic):
                 topic = replace(match, start=start + match.start, end=end)
-            elif match is None:
-                yield None
             else:
                 first = before.start if match.is_referring else start + match.start
                 yield replace(match, start=first, end=start + match.end)
@@ -209,20 +185,18 @@ class _Acquainted:
         return token in self.concepts or self._vocabulary.is_concept(token)
 
 
-def iter_names_near_cues(text: str, names: Collection[str], cues: Iterable[Cue]) -> Steps[set[str]]:
-    """Return the names that occur shortly before a cue, or where a cue's subject may be. One step for each cue, which
-    is compared with each name."""
+def has_name_near_cue(text: str, names: Collection[str], cues: Iterable[Cue]) -> bool:
+    """True if one of the names occurs shortly before a cue, or where a cue's subject may be."""
     # `find_cues` takes no other name as a subject, and this costs a fraction of its time.
-    near: set[str] = set()
-    parts = {name: [part[:-1] if len(part) > 3 else part for part in name.split("_")] for name in names}
+    parts = [[part[:-1] if len(part) > 3 else part for part in name.split("_")] for name in names]
     for cue in cues:
         around = text[max(0, cue.start - _GLANCE) : cue.start]
         if cue.form in SUBJECT_BEHIND or cue.form is Form.OWNS:
             around += text[cue.end : cue.end + _GLANCE]
         spelled = unicodedata.normalize("NFKC", normalise(around).text.lower())
-        near.update(name for name in names if all(part in spelled for part in parts[name]))
-        yield
-    return near
+        if any(all(part in spelled for part in of_name) for of_name in parts):
+            return True
+    return False
 
 
 def _find_referring(text: str, forms: list[Cue], hopeful: set[int]) -> Iterator[int]:
@@ -259,9 +233,9 @@ def _find_antecedent(text: str, cue: Cue, vocabulary: Vocabulary) -> Topic | Non
     return Topic(concept, offset + found.start(1), offset + found.end())
 
 
-def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterator[tuple[int, str, list[Cue]] | None]:
+def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterator[tuple[int, str, list[Cue]]]:
     """Yield the sentences with hopeful cues that are not questions: where each begins, its text, its cues relative to
-    that. Yields None for another sentence."""
+    that."""
     output = OutputFinder(prose)
     for line_start, line_end, cues in _find_lines(prose, forms):
         if all(cue.start not in hopeful for cue in cues) or output.is_output(line_start, line_end):
@@ -272,8 +246,6 @@ def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterato
             if not sentence.is_question and any(cue.start in hopeful for cue in members):
                 start = line_start + sentence.start
                 yield start, prose[start : line_start + sentence.end], [cue.shift(-start) for cue in members]
-            else:
-                yield None
 
 
 def _find_lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]:

@@ -68,10 +68,9 @@ def read_sentence(
     *,
     around: SentenceContext = ALONE,
     as_typed: bool = False,
-) -> Iterator[CueMatch | Topic | None]:
-    """Yield what a sentence states, cue by cue, and at the end its topic; None for a cue that states nothing.
-    ``hopeful``: the positions of the cues that may have a subject; other cues count only if they continue one of these.
-    """
+) -> Iterator[CueMatch | Topic]:
+    """Yield what a sentence states, cue by cue, and at the end its topic. ``hopeful``: the positions of the cues that
+    may have a subject; other cues count only if they continue one of these."""
     modality = Modality(sentence, cues, around)
     if all(map(modality.is_doubted, hopeful)):
         return
@@ -87,8 +86,6 @@ def read_sentence(
         if cue.is_denied and not found:  # a negation like any other
             modality.add_doubt(cue.start)
         yield from found
-        if not found:
-            yield None
     topic = reader.find_topic()
     if topic is not None:
         yield topic

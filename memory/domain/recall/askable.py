@@ -9,7 +9,6 @@ from typing import Final, NamedTuple, Protocol
 from memory.domain.cues.naming import is_marked, is_ordinary_noun
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_participle, is_plural, read_passage
 from memory.domain.language.english import names, verbs
-from memory.domain.steps import Steps
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.text.function_words import (
     ARTICLES,
@@ -103,9 +102,6 @@ def _is_common(word: str, vocabulary: Vocabulary) -> bool:
     return vocabulary.is_common(word) or word in FREQUENT  # a vocabulary may have no dictionary (yet)
 
 
-_LINE_MAX: Final = 4_000  # characters of a line in which all names are looked for in one step
-
-
 class _Counts(NamedTuple):
     """The numbers of words that are grammar, function words of another language, or known to everybody."""
 
@@ -122,11 +118,9 @@ class _NamingSentence:
     counts: _Counts | None = None  # of its words, computed on demand
 
 
-def find_spoken_of(
-    prose: str, tokens: Collection[str], vocabulary: Vocabulary, known: KnownWords
-) -> Steps[dict[str, str]]:
-    """Return those of the tokens that are the subject or object of a sentence, each as it is written there, step by
-    step. ``prose`` is a text with everything else masked."""
+def find_spoken_of(prose: str, tokens: Collection[str], vocabulary: Vocabulary, known: KnownWords) -> dict[str, str]:
+    """Return those of the tokens that are the subject or object of a sentence, each as it is written there. ``prose``
+    is a text with everything else masked."""
     found: dict[str, str] = {}
     tries = dict.fromkeys(tokens, SENTENCES_MAX)
     runs = {token: _RUN.search(token) for token in tokens}
@@ -136,17 +130,9 @@ def find_spoken_of(
         if not missing:
             break
         lowered = line.lower()
-        if len(line) <= _LINE_MAX:
-            here = [token for token, run in missing.items() if run in lowered]
-        else:
-            here = []
-            for token, run in missing.items():
-                if run in lowered:
-                    here.append(token)
-                yield
+        here = [token for token, run in missing.items() if run in lowered]
         finder = SentenceFinder(line) if here else None
         sentences: dict[str, _NamingSentence] = {}  # each is read once
-        yield
         for token in here:
             for text in _sentences_naming(finder, line, lowered, missing[token]):
                 tries[token] -= 1
@@ -157,7 +143,6 @@ def find_spoken_of(
                     break
             if token in found or tries[token] <= 0:
                 del missing[token]
-            yield
     return found
 
 

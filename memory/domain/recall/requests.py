@@ -38,6 +38,8 @@ _FINITE: Final = re.compile(
 )
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _WORD: Final = re.compile(r"[\w'-]+")
+# Capitals inside a sentence, a name with a digit, a longer number.
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w|\b[a-z_.-]+[-_.]?\d|\d[a-z]*[-_]|\d{3,}|\d[.:]\d")
 _COURTEOUS: Final = re.compile(requests.COURTEOUS)
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are|was|were)\b")
 
@@ -71,7 +73,7 @@ def tells(sentence: str) -> bool:
         return teller is not None and not _QUESTION.match(small) and len(teller[0].split()) > 2
     if _QUESTION.match(small):
         return False
-    return bool(_STANDING.search(small)) or not _is_order(small, words)
+    return bool(_STANDING.search(small)) or not (_is_order(small, words) or _is_fragment(sentence, words))
 
 
 def _is_order(small: str, words: list[str]) -> bool:
@@ -81,6 +83,12 @@ def _is_order(small: str, words: list[str]) -> bool:
         return True  # `Shorter please.`, `another one`
     first = next(iter(_WORD.findall(verb)), "")
     return first in requests.TASKS and (polite is not None or not _FINITE.match(verb))
+
+
+def _is_fragment(sentence: str, words: list[str]) -> bool:
+    """True for a few words without a verb, a subject or a name, which only say how an answer is to be: `firmer`."""
+    is_told = not requests.TELLING.isdisjoint(words) or any(word.endswith("ed") for word in words)
+    return len(words) <= requests.FRAGMENT_MAX and not is_told and _NAME.search(sentence) is None
 
 
 def split_sentences(text: str) -> Iterator[str]:

@@ -3,5 +3,4 @@
 ``agent_envelopes`` takes a message out of the JSON that an agent wraps it in. ``unicode`` converts it to NFKC with a
 way back to the source, and ``tokenizer`` splits it into tokens, without those that ``noise`` rejects;
 ``function_words`` tells grammar from names. ``sentences`` masks code, JSON and addresses and finds sentences in the
-rest. ``snippets`` cuts out the sentences that are kept as evidence, and ``portions`` splits long texts, so that others
-may run in between."""
+rest. ``snippets`` cuts out the sentences that are kept as evidence."""

@@ -6,7 +6,6 @@ from string import ascii_letters, digits
 from typing import Final
 
 from memory.domain.authorship.parts import quoted_spans
-from memory.domain.steps import Steps
 from memory.domain.text.sentences import MASK, find_code, mask
 
 # The beginning of a line that a program wrote, or that somebody types into one.
@@ -40,23 +39,16 @@ _CALLS: Final = re.compile(r"\((?:([^()\n]{1,120})\))?")
 _OF_NAMES: Final = f"{ascii_letters}{digits}_."
 _ARGUMENT: Final = re.compile(r"\s*\**([A-Za-z]\w*)\s*(?:[:=]|\Z)")
 _NAME_MAX: Final = 80  # characters
-_PIECE: Final = 4_000  # characters of code that are read in one step
 
 
-def mask_all_but_prose(text: str) -> Steps[str]:
+def mask_all_but_prose(text: str) -> str:
     """Return the text with everything masked, character for character, except the author's own sentences; line breaks
     stay. Linear in the length."""
-    prose = mask(text)
-    yield
-    prose = _hide_quotations(text, prose)
-    yield
+    prose = _hide_quotations(text, mask(text))
     pieces, at = [], 0
     for paragraph in _PARAGRAPHS.finditer(prose):
         lines = paragraph[0].splitlines(keepends=True)
-        are_data = []
-        for line in lines:
-            are_data.append(_is_data(line.rstrip()))
-            yield
+        are_data = [_is_data(line.rstrip()) for line in lines]
         # One line of a log may read like a sentence, but hardly most of them.
         is_pasted = sum(are_data) * 2 >= len(lines)
         pieces.append(prose[at : paragraph.start()])
@@ -112,18 +104,15 @@ def extract_code(text: str, prose: str) -> str:
 
 
 def iter_identifiers(code: str) -> Iterator[str]:
-    """Yield the words, in lower case, that code uses as its own, step by step: an empty string at the end of each."""
-    for at in range(0, len(code), _PIECE):
-        piece = code[at : at + _PIECE]
-        for pattern in _IDENTIFIERS:
-            for word in pattern.findall(piece):
-                yield word.lower()
-        for call in _CALLS.finditer(piece):
-            before = piece[max(0, call.start() - _NAME_MAX) : call.start()]
-            called = before[len(before.rstrip(_OF_NAMES)) :].split(".")
-            if len(called) <= 2 and called[0]:  # `handle(`, `req.get(`; in `self.store.get(` no part is a word
-                yield called[0].lower()
-            for argument in (call[1] or "").split(","):
-                if word := _ARGUMENT.match(argument):
-                    yield word[1].lower()
-        yield ""
+    """Yield the words, in lower case, that code uses as its own."""
+    for pattern in _IDENTIFIERS:
+        for word in pattern.findall(code):
+            yield word.lower()
+    for call in _CALLS.finditer(code):
+        before = code[max(0, call.start() - _NAME_MAX) : call.start()]
+        called = before[len(before.rstrip(_OF_NAMES)) :].split(".")
+        if len(called) <= 2 and called[0]:  # `handle(`, `req.get(`; in `self.store.get(` no part is a word
+            yield called[0].lower()
+        for argument in (call[1] or "").split(","):
+            if word := _ARGUMENT.match(argument):
+                yield word[1].lower()

@@ -11,9 +11,8 @@ from memory.domain.authorship.pasted import PRINTED
 from memory.domain.authorship.voice import SPEAKER_ONLY, Voice
 from memory.domain.language.english import requests
 from memory.domain.recall.notes import says_something
-from memory.domain.secrets.redaction import mask_in_steps
+from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.statement import make_storable
-from memory.domain.steps import Steps
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.prose import mask_all_but_prose
 from memory.domain.text.sentences import MASK, SentenceFinder, find_code, mask
@@ -66,7 +65,7 @@ def write_places(spans: Sequence[Span]) -> str:
     return f"{{{','.join(str(place) for span in spans for place in span)}}}"
 
 
-def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText | None]:
+def compose_episode(said: str, role: str, before: str = "") -> EpisodeText | None:
     """Compose what is kept of a message without its envelope; None if it says too little, or its role's messages are
     not kept. A user's message without a word of their own is not kept: programs write those. For an answer that says
     too little alone, the question is kept, too, with which the model's words ``before`` it end. Linear in the length.
@@ -74,22 +73,16 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     said = unwrap_answer(said) if role == "assistant" else said
     if role not in ROLES:
         return None
-    pieces = []
-    for piece in mask_in_steps(said[:READ_MAX]):
-        pieces.append(piece)
-        yield
-    text = make_storable("".join(pieces)).rstrip()
+    text = make_storable(mask_secrets(said[:READ_MAX])).rstrip()
     if len(said) > READ_MAX:
         text = text[: max(len(text) - SECRET_MAX, 0)]
     quoted = tuple(quoted_spans(text))
     if role == "user" and quoted and not EpisodeText(text, quoted).own.strip():
         return None
     unsure = tuple((start, end) for start, end, voice, _ in find_voices(text) if voice in SPEAKER_ONLY)
-    yield
-    prose = yield from mask_all_but_prose(text)
+    prose = mask_all_but_prose(text)
     of_people = [span[:2] for span in find_voices(text) if span.voice is Voice.QUOTED and span.reason not in PRINTED]
     episode = leave_out(EpisodeText(text, quoted, unsure), list(_find_long_code(text, prose, of_people)))
-    yield
     if len(episode.text) > KEPT_MAX:  # own words before those of others
         long = [(start + QUOTED_MAX, end) for start, end in episode.quoted if end - start > QUOTED_MAX + len(GAP)]
         episode = leave_out(episode, long)
@@ -99,7 +92,7 @@ def compose_episode(said: str, role: str, before: str = "") -> Steps[EpisodeText
     is_short = role == "user" and len(episode.text) <= ANSWER_MAX and MASK not in mask(episode.text)
     if not is_short or not says_more_than_yes(episode.text):
         return None
-    question = find_question("".join(mask_in_steps(unwrap_answer(before)))) if before else ""
+    question = find_question(mask_secrets(unwrap_answer(before))) if before else ""
     if not answers(episode.text, question):  # it may still correct what was said before: `sorry, at ten`
         return episode
     return EpisodeText(make_storable(f'Asked "{question}": {episode.text}'))

@@ -11,7 +11,6 @@ from memory.domain.language.english import changing, modality
 from memory.domain.language.english import memory_phrases as english
 from memory.domain.secrets.labels import speaks_of_secret
 from memory.domain.secrets.shapes import MARK as SECRET
-from memory.domain.steps import finish
 from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.prose import mask_all_but_prose
 from memory.domain.text.sentences import MASK, SentenceFinder, iter_passages
@@ -83,7 +82,7 @@ def iter_sentences(text: str, quoted: Sequence[int] = ()) -> Iterator[tuple[int,
         if any(map(str.isspace, text[start:end].strip())):  # a name alone in quotation marks is not a quotation
             own = own[:start] + "\n".join(MASK * len(line) for line in own[start:end].split("\n")) + own[end:]
     hidden = _LABEL.sub(r"\1 ", _OPAQUE.sub(lambda part: "x" * len(part[0]), own))
-    prose = finish(mask_all_but_prose(hidden))
+    prose = mask_all_but_prose(hidden)
     output = OutputFinder(text)
     for start, end in iter_passages(prose):
         if output.is_output(start, end):

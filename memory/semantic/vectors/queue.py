@@ -58,7 +58,7 @@ TEXTS: Final[dict[str, str]] = {
         FROM episode said LEFT JOIN LATERAL (
             SELECT text FROM episode one
             WHERE one.conversation = said.conversation AND one.id < said.id AND one.role = 'user'
-                AND one.agent = said.agent AND one.person = said.person
+                AND one.agent = said.agent AND one.person = said.person AND one.set_aside_at IS NULL
             ORDER BY one.id DESC LIMIT 1
         ) before ON said.role = 'user' AND length(said.text) < {SHORT_MAX}
         WHERE said.id = ANY(%s)
@@ -296,7 +296,7 @@ def embed_and_store(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> 
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(STORE.format(kind=kind), {"embedder": embedder.pk, "ids": ids, "vectors": written})
         if kind == TextKind.MEMORY:
-            Memory.objects.filter(pk__in=ids).update(embedded_at=timezone.now())
+            Memory.all_rows.filter(pk__in=ids).update(embedded_at=timezone.now())
         cursor.execute(FINISH, {"kind": kind, "ids": ids, "attempts": [waiting.attempts for waiting in batch]})
     if embedder.last_error:
         embedder.failed_at, embedder.last_error = None, ""

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from memory.domain.steps import Steps
 from proxy.domain.formats import flattened
 from proxy.domain.formats.base import Payload, Prompt, WireFormat
 from proxy.domain.json_text import is_heavy, parse_body
@@ -31,20 +30,18 @@ class BoundedRequest:
     excess: Excess | None = None
 
 
-def read_request(wire: WireFormat, body: bytes) -> Steps[BoundedRequest]:
+def read_request(wire: WireFormat, body: bytes) -> BoundedRequest:
     """Parse a request whatever its Content-Type is: LiteLLM sends JSON as application/octet-stream."""
     if len(body) > JSON_MAX_BYTES:
         return BoundedRequest(excess=Excess.BYTES)
-    if (yield from is_heavy(body)):
+    if is_heavy(body):
         return BoundedRequest(excess=Excess.VALUES)
     payload = parse_body(body)
-    yield
     if payload is None:
         return BoundedRequest(excess=Excess.UNREAD)
     if _has_too_many_parts(payload.get(wire.long_field)):
         return BoundedRequest(excess=Excess.PARTS)
     prompt = wire.read(payload)
-    yield
     if prompt is not None and len(prompt.parts) > PARTS_MAX:
         return BoundedRequest(excess=Excess.PARTS)
     return BoundedRequest(payload, prompt)

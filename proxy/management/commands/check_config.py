@@ -8,8 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from proxy.config_file.parser import RulesMistakes
-from proxy.config_file.watcher import VARIABLES, FileContent, apply_overrides, environment, read_at
+from proxy.config_file import VARIABLES, RulesMistakes, apply_overrides, environment, read_file
 from proxy.domain.config_schema import values
 from proxy.upstream.client import without_password
 
@@ -23,14 +22,13 @@ class Command(BaseCommand):
 
     def handle(self, *, path: Path | None, **_: Any) -> None:
         file = (path or settings.CONFIG_FILE).absolute()
-        found = read_at(file)
-        if path is not None and found == FileContent():
+        if path is not None and not file.exists():
             raise CommandError(f"{file}: no such file")
         try:
-            rules = found.rules()
+            rules = read_file(file)
         except RulesMistakes as error:
             raise CommandError(error.as_lines(file)) from None
-        self.stdout.write(f"{file}{' does not exist: all values are defaults' if found == FileContent() else ''}")
+        self.stdout.write(f"{file}{' does not exist: all values are defaults' if not file.exists() else ''}")
         overrides, in_file = environment(), values(rules, only_set=True)
         for key, value in values(apply_overrides(rules, overrides)).items():
             source = VARIABLES[key] if key in overrides else "file" if key in in_file else "default"

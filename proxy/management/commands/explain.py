@@ -18,7 +18,7 @@ from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import NAMES, Message
 from memory.learning.reader import unwrap_message
 from proxy.auth import pose_as
-from proxy.config_file.parser import RulesMistakes
+from proxy.config_file import RulesMistakes
 from proxy.domain.formats import FORMATS
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
 from proxy.explanation import KINDS, Explanation, Untriable, explain, read_body, read_graph, run_alone

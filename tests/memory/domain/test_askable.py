@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from memory import known_words
 from memory.bootstrap import common_words
 from memory.domain.recall.askable import find_spoken_of, may_be_asked
-from memory.domain.steps import finish
 from memory.domain.text.prose import extract_code, iter_identifiers, mask_all_but_prose
 from memory.domain.text.sentences import MASK
 from memory.domain.text.tokenizer import find_words
@@ -39,10 +38,10 @@ def dictionary() -> Dictionary:
 
 
 def find_spoken(text: str, dictionary: Dictionary) -> dict[str, str]:
-    prose = finish(mask_all_but_prose(text))
+    prose = mask_all_but_prose(text)
     words = find_words(prose)
     names = {name for name in words.tokens | words.emphasised if may_be_asked(name, dictionary, known_words)}
-    return finish(find_spoken_of(prose, names, dictionary, known_words))
+    return find_spoken_of(prose, names, dictionary, known_words)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +117,7 @@ def test_of_a_flood_of_names_without_an_end_no_sentence_is_read(dictionary: Dict
     monkeypatch.setattr(known_words, "is_foreign", looked_up.append)
     names = [f"zorb{number}x" for number in range(1_000)]
 
-    assert finish(find_spoken_of(f"We asked {' '.join(names)} for it.", names, dictionary, known_words)) == {}
+    assert find_spoken_of(f"We asked {' '.join(names)} for it.", names, dictionary, known_words) == {}
     assert looked_up == []
 
 
@@ -126,14 +125,14 @@ def test_words_that_code_uses_as_its_own() -> None:
     code = "def flurb(req, *args, limit: int = 3):\n    gnome = req.get(1)"
     text = f"Look at `flush(queue)`:\n```\n{code}\n```\nkvasir is up"
 
-    found = set(iter_identifiers(extract_code(text, finish(mask_all_but_prose(text))))) - {""}
+    found = set(iter_identifiers(extract_code(text, mask_all_but_prose(text))))
 
     assert found == {"flush", "queue", "flurb", "req", "args", "limit", "gnome"}
 
 
 @given(st.text(alphabet="aK \n`>|:\"'(=1.-{\t", max_size=200))
 def test_masking_moves_nothing(text: str) -> None:
-    prose = finish(mask_all_but_prose(text))
+    prose = mask_all_but_prose(text)
 
     assert len(prose) == len(text)
     assert all(shown in (said, MASK, "\x10") for shown, said in zip(prose, text, strict=True))

@@ -5,9 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.domain.authorship.envelopes import unwrap
-from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues, iter_names_near_cues
+from memory.domain.cues.extractor import CueMatch, SpeechAct, find_cues, has_name_near_cue
 from memory.domain.cues.patterns import find_forms
-from memory.domain.steps import finish
 from memory.domain.text.sentences import MASK, NAME_MARK, SentenceFinder, mask
 from memory.domain.text.snippets import sentence_stating
 from memory.domain.text.tokenizer import tokenise
@@ -585,7 +584,7 @@ def test_any_text_is_read_to_ascending_triples_of_tokens(text):
 
 
 def is_near_cues(text, name):
-    return finish(iter_names_near_cues(text, [name], find_forms(text))) == {name}
+    return has_name_near_cue(text, [name], find_forms(text))
 
 
 @given(st.one_of(st.text(), st.lists(words).map(" ".join)))

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.secrets.redaction import MARK
-from memory.domain.steps import finish
 from memory.semantic.domain.episodes import GAP, KEPT_MAX, EpisodeText, compose_episode, leave_out
 
 SAID = "We moved the billing database to Postgres 17 last week."
@@ -15,7 +14,7 @@ LOG = "\n".join(f"2026-03-04 10:00:{number} ERROR connection lost" for number in
 
 
 def compose(said: str, role: str = "user") -> EpisodeText:
-    found = finish(compose_episode(said, role))
+    found = compose_episode(said, role)
     assert found is not None
     return found
 
@@ -51,7 +50,7 @@ def test_what_somebody_says_is_kept_without_code_and_secrets(said: str, kept: st
     ],
 )
 def test_what_nobody_says_is_not_kept(said: str, role: str) -> None:
-    assert finish(compose_episode(said, role)) is None
+    assert compose_episode(said, role) is None
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ ASKED = "Sounds *nice*.\n\nWhich city are you starting from?"
     ],
 )
 def test_a_short_answer_is_kept_with_what_was_asked(asked: str, said: str, kept: str) -> None:
-    assert finish(compose_episode(said, "user", asked)) == EpisodeText(kept)
+    assert compose_episode(said, "user", asked) == EpisodeText(kept)
 
 
 @pytest.mark.parametrize(
@@ -94,12 +93,12 @@ def test_a_short_answer_is_kept_with_what_was_asked(asked: str, said: str, kept:
     ],
 )
 def test_what_says_no_more_than_yes_is_not_kept(asked: str, said: str) -> None:
-    assert finish(compose_episode(said, "user", asked)) is None
+    assert compose_episode(said, "user", asked) is None
 
 
 @pytest.mark.parametrize("asked", ["I will book it in Bergen.", "Shall I book it in Bergen?", "Anything else?", ""])
 def test_a_short_message_that_answers_no_question_is_kept_as_it_is(asked: str) -> None:
-    assert finish(compose_episode("Oslo", "user", asked)) == EpisodeText("Oslo")
+    assert compose_episode("Oslo", "user", asked) == EpisodeText("Oslo")
 
 
 def test_of_agent_zeros_answer_its_text_is_kept() -> None:
@@ -132,7 +131,7 @@ WORDS = st.sampled_from(
 
 @given(st.lists(WORDS, max_size=60).map(" ".join), st.sampled_from(["user", "assistant"]), st.integers(1, 20))
 def test_an_episode_is_short_without_secrets_and_its_quotations_are_in_order(said: str, role: str, times: int) -> None:
-    episode = finish(compose_episode(said * times, role)) or EpisodeText("")
+    episode = compose_episode(said * times, role) or EpisodeText("")
 
     assert len(episode.text) <= KEPT_MAX
     assert KEY not in episode.text

@@ -62,6 +62,13 @@ FINITE_VERBS = VERBS_AFTER_NAMES | split_words(
     "is are was were has have had will does did can could would should must may might meets starts ends opens closes "
     "failed crashed broke died"
 )
+# A few words that have none of these, and no name, tell nothing.
+FRAGMENT_MAX = 7
+TELLING = FINITE_VERBS | split_words(
+    "i i'm i've i'd i'll we we're we've he she they it it's my our am be been not no never nobody nothing none"
+    " isn't aren't wasn't don't doesn't won't can't prefers likes lives loves hates prefer like love hate live remember"
+    " allergic vegetarian vegan"
+)
 # Words that make a statement stronger or weaker, and say nothing else.
 INTENSIFIERS = split_words("really very so absolutely quite totally truly definitely just too also as well")
 # Questions that a list answers; words only, in lower case.

@@ -1,7 +1,11 @@
+import json
+
 import pytest
 
-from proxy.domain.config_schema import Detector
+from proxy.domain.config_schema import Detector, Mitigations
+from proxy.domain.formats.base import Part
 from proxy.domain.loops import LoopDetector, Tail
+from proxy.domain.loops.mitigations import mitigate
 from tests.proxy.domain.loops import labelled
 from tests.proxy.domain.loops.streams import LOOPING, RIGHT
 
@@ -54,3 +58,19 @@ def test_tails_that_repeat_are_found(name, characters):
 @pytest.mark.parametrize("name", RIGHT)
 def test_tails_that_may_repeat_are_left_alone(name, characters):
     assert tail_loop(RIGHT[name], characters) is None
+
+
+# What people repeat to assistants, written without a look at the rules.
+PERSONS = [json.loads(line) for line in (labelled.DATA / "persons.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["text"]) for row in PERSONS])
+def test_a_person_who_repeats_a_command_gets_no_step_before_the_sixth_time(row):
+    said = [Part("system", "You are kind.", 0)]
+    for turn in range(row["repeats"]):
+        said += [Part("user", row["text"], 2 * turn + 1), Part("assistant", row["answer"], 2 * turn + 2)]
+    said.append(Part("user", row["text"], 2 * row["repeats"] + 1))
+
+    loop = LoopDetector().find_loop(said, Detector())
+
+    assert loop is None or mitigate(loop, Mitigations(), takes_note=True, seed=1) is None

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from memory.domain.steps import finish
 from proxy.domain.formats.base import Edit, Prompt, WireFormat
 from proxy.domain.json_text import Change, splice
 
@@ -27,5 +26,5 @@ def warmed(wire: WireFormat, payload: dict[str, Any], by: float) -> dict[str, An
 
 
 def changed(payload: dict[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(finish(splice(json.dumps(payload).encode(), changes)))
+    found: dict[str, Any] = json.loads(splice(json.dumps(payload).encode(), changes))
     return found

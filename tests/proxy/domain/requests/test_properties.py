@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from memory.domain.steps import finish
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Prompt, WireFormat
 from proxy.domain.json_text import parse_body, splice
@@ -170,7 +169,7 @@ def test_without_its_blocks_a_body_is_what_the_client_wrote(
     prompt = read_or_skip(case, payload)
     edit = Edit("<top>" if prompt.takes_top else "", tails(prompt, chosen))
 
-    sent = finish(splice(body, case.wire.write_edit(payload, prompt, edit)))
+    sent = splice(body, case.wire.write_edit(payload, prompt, edit))
 
     assert (sent != body) == bool(edit)
     assert BLOCK.sub(b"", sent) == body
