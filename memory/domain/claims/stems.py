@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from memory.domain.cues.noun_phrases import is_plural, singular_of
-from memory.domain.language.english import nouns, verbs
+from memory.domain.language.english import verbs
 from memory.domain.text.function_words import ARTICLES, is_closed_class
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:\+\+|#)?")
