@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from memory.domain.cues.noun_phrases import is_plural, singular_of
-from memory.domain.language.english import nouns, verbs
+from memory.domain.language.english import verbs
 from memory.domain.text.function_words import ARTICLES, is_closed_class
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:\+\+|#)?")
@@ -44,7 +44,7 @@ def words_of(text: str) -> list[str]:
 
 def content_stems(text: str) -> list[str]:
     """Return the stems of the content words, in order."""
-    return [stem(word) for word in words_of(text) if not is_closed_class(word) or word in nouns.S_SINGULARS]
+    return [stem(word) for word in words_of(text) if not is_closed_class(word)]
 
 
 def have_same_words(one: str, other: str) -> bool:
