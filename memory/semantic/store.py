@@ -13,7 +13,6 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from memory.domain.channels import Channel, is_weaker
-from memory.domain.claims.stems import have_same_words
 from memory.domain.timing import is_dated
 from memory.domain.voices import corroborate
 from memory.models import Episode, Memory, MemoryHistory, MemoryLineage, Project
@@ -24,7 +23,6 @@ from memory.semantic.domain.scope import Scope, Speaker, kind_of
 Action = MemoryHistory.Action
 Status = Memory.Status
 
-RETRACTABLE: Final = (Status.ACTIVE, Status.DEPRECATED, Status.CANDIDATE)
 GIVEN_LEAST: Final = 0.51  # a disputed memory is still given, beside the other
 ACTOR_MAX: Final = 120  # characters
 NOTHING: Final[Mapping[str, Any]] = {}
@@ -123,15 +121,6 @@ def find_same(scope: Scope, text: str) -> list[Memory]:
     alike = Q(lexemes=SearchQuery(words, config="english", search_type="raw")) | Q(small=text.lower())
     rows = visible_to(scope).annotate(small=Lower("text")).filter(alike)
     return [row for row in rows.select_for_update(of=("self",)).order_by("-id") if fold_text(row.text) == folded]
-
-
-def find_retold(draft: Draft) -> list[Memory]:
-    """Return the speaker's memories that say the same as the draft in the same words but for inflection, and that are
-    or may become active, the newest first, locked."""
-    alike = Q(lexemes=SearchQuery(draft.text, config="english")) | Q(small=draft.text.lower())
-    rows = said_by(draft.scope).filter(status__in=RETRACTABLE).annotate(small=Lower("text")).filter(alike)
-    found = rows.select_for_update(of=("self",)).order_by("-id")
-    return [row for row in found if have_same_words(row.text, draft.text)]
 
 
 # --- writing ---

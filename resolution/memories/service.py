@@ -8,7 +8,7 @@ from typing import Any, Literal
 from django.utils import timezone
 
 from memory.db.transactions import Parameters, run_transaction
-from memory.domain.channels import Channel, is_weaker, may_retract
+from memory.domain.channels import Channel, is_weaker
 from memory.domain.voices import voice_of
 from memory.models import GivenNote, Memory, MemoryHistory, MemoryLineage
 from memory.semantic import store
@@ -120,17 +120,6 @@ def was_given_before(memory: Memory, remark: Remark) -> bool:
             kind=MemoryLineage.Kind.MEMORY, row=memory.pk, conversation=remark.conversation, at__lt=remark.at
         ).exists()
     )
-
-
-def _retract(remark: Remark) -> list[Memory]:
-    lock_places([remark.draft])
-    told = store.find_retold(remark.draft)
-    found = [memory for memory in told if may_retract(remark.channel, memory.channel, is_own=True)]
-    for memory in found:
-        store.invalidate(memory, remark.change)
-    if found:
-        settle_memories([memory.pk for memory in found])
-    return found
 
 
 def _settle(memory: Memory, remark: Remark, status: RememberStatus) -> Remembered:

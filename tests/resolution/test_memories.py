@@ -372,24 +372,6 @@ def test_the_weaker_channel_disputes_and_never_replaces() -> None:
     assert (newer.channel, newer.status, newer.is_disputed) == ("user", "active", True)
 
 
-def test_what_is_taken_back_is_in_the_history_only() -> None:
-    tell("I like tea.")
-
-    assert service.forget(remark("I like tea.", KIM)) == []
-    assert [gone.text for gone in service.forget(remark("I like a tea"))] == ["I like tea."]
-    assert statuses() == {"I like tea.": "invalid"}
-    assert tell("I like tea.").status == "created"
-
-
-def test_what_an_operator_vouches_for_its_speaker_does_not_take_back() -> None:
-    memory = tell("I like tea.", channel=Channel.QUOTED).memory
-    assert memory is not None
-    service.promote(memory.pk, OPERATOR)
-
-    assert service.forget(remark("I like tea.")) == []
-    assert service.forget(remark("I like tea.", channel=Channel.OPERATOR)) == [memory]
-
-
 @pytest.mark.parametrize("channel", [Channel.ASSISTANT, Channel.QUOTED])
 def test_the_words_of_models_and_pages_wait_until_a_user_says_the_same(channel: Channel) -> None:
     assert tell("The user prefers tabs.", channel=channel).status == "candidate"
