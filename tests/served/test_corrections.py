@@ -97,7 +97,7 @@ def test_a_retraction_finds_a_fact_that_was_relocated(whole: Festinger) -> None:
     resolve(whole, "hati", decision="relocate", dimension="status")
     assert len(whole.edges("hati")) == 2
 
-    Conversation(whole).say("Forget that hati is a loanword.")
+    Conversation(whole, agent="winky").say("hati is not a loanword.")
 
     whole.wait_settled()
     assert [row[1:3] for row in whole.edges("hati")] == [("printer", "type")]
@@ -121,7 +121,7 @@ def test_what_is_taken_back_is_not_recalled_and_is_learned_at_once_when_it_is_sa
 
     assert "printer" not in str(told_another(whole, "ymir"))
     assert whole.edges("ymir") == []
-    assert whole.run(HISTORY, "ymir")[-1] == ("retire", "printer", None, "user")
+    assert whole.run(HISTORY, "ymir")[-1] == ("retire", "printer", None, "gutask")
 
     conversation.say("Sorry, ymir is a printer.")
     whole.wait_recalled("ymir: [type] printer")
