@@ -16,7 +16,7 @@ from django.utils import timezone
 from memory.db.locks import try_job_lock
 from memory.db.transactions import in_transaction, run_transaction
 from memory.domain.channels import Channel, is_weaker
-from memory.domain.claims.stems import words_of
+from memory.domain.claims.stems import content_stems, words_of
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.forgetting import Topic, TopicKind
 from memory.domain.judging import Manner
@@ -71,8 +71,9 @@ def _settle(row: ForgetRequest) -> list[int]:
     """Retract what the rows state, and withdraw the memories; return the rows of the history with the retired facts."""
     is_edit = row.effect == ForgetRequest.Effect.EDIT
     stated = Observation.all_rows.filter(set_aside_by=row, kind=Observation.Kind.TRIPLE, outcome__in=TAKEN_BACK)
-    retired = [key for said in stated.order_by("-said_at") if (key := _take_back(said, is_edit=is_edit)) is not None]
     topic = Topic(TopicKind(row.topic_kind), row.topic) if row.topic_kind else None
+    meant = _list_meant(stated.order_by("-said_at"), topic)
+    retired = [key for said in meant if (key := _take_back(said, is_edit=is_edit)) is not None]
     for edge in _find_edges(topic) if topic is not None and not row.person else ():
         said_by = Attribution(row.agent, Source.INFERRED, 1.0, timezone.now(), ASKED, "user", b"", ON_PURPOSE, NOBODY)
         if (key := _retract(_triple_of(edge), said_by, edge)) is not None:
@@ -82,6 +83,19 @@ def _settle(row: ForgetRequest) -> list[int]:
     for memory in Memory.all_rows.filter(set_aside_by=row, status=Status.ACTIVE).order_by("id"):
         run_transaction(partial(_withdraw, memory.pk))
     return retired
+
+
+def _list_meant(stated: Iterable[Observation], topic: Topic | None) -> list[Observation]:
+    """Return the statements about the topic: of each sentence that names it, those with the most of its words. What the
+    rest of a message states stays known, though the message is set aside as a whole."""
+    if topic is None:
+        return list(stated)
+    shared: dict[str, dict[Observation, int]] = {}
+    for said in stated:
+        words = f"{said.concept} {said.dimension} {said.parent}".replace("_", " ")
+        if topic.is_in(f"{said.evidence} {words}"):
+            shared.setdefault(said.evidence, {})[said] = len(topic.stems.intersection(content_stems(words)))
+    return [said for counts in shared.values() for said, count in counts.items() if count == max(counts.values())]
 
 
 def _take_back(said: Observation, *, is_edit: bool) -> int | None:

@@ -227,7 +227,8 @@ def test_what_something_uses_stands_side_by_side_and_goes_one_by_one(whole: Fest
     assert whole.teach("vidar uses dmq-4").json()["status"] == "inserted"
     assert uses(other.say("What is vidar?")) == {"amq-1", "bmq-2", "cmq", "dmq-4"}
 
-    assert uses(other.say("vidar no longer uses bmq-2.")) == {"amq-1", "cmq", "dmq-4"}
+    anew = Conversation(whole, agent="winky")  # a block that is placed stays as it is until the worker has retired it
+    assert uses(anew.say("vidar no longer uses bmq-2.")) == {"amq-1", "cmq", "dmq-4"}
     assert uses(conversation.say("And vidar?")) == {"dmq-4"}  # the others it has stated itself
     whole.wait_settled()
     answer = client.post("/forget", json={"fact": "vidar uses cmq"}, headers=headers_of("dobby"))

@@ -34,8 +34,9 @@ def search(whole: Festinger, query: str, proxy: int = 0) -> str:
 
 def test_a_fact_and_the_messages_about_it_are_set_aside_and_come_back(whole: Festinger) -> None:
     conversation = Conversation(whole)
-    conversation.say("Zarnova runs on brim-4.")
+    conversation.say("Zarnova runs on brim-4. Ulfrun is a printer.")
     whole.wait_recalled("zarnova: [runs-on] brim-4")
+    whole.wait_recalled("ulfrun: [type] printer")
 
     shown = conversation.say("Could you forget Zarnova?")
 
@@ -43,6 +44,7 @@ def test_a_fact_and_the_messages_about_it_are_set_aside_and_come_back(whole: Fes
     whole.wait(lambda: whole.edges("zarnova") == [])
     assert "brim-4" not in search(whole, "where does Zarnova run", proxy=1)
     assert whole.run(RETIRED, "zarnova") == [("Its speaker asked to forget it.",)]
+    assert [row[1:3] for row in whole.edges("ulfrun")] == [("printer", "type")]  # said beside it, about something else
 
     [(key,)] = whole.run("SELECT id FROM forget_request")
     undone = f"from resolution.memories.setting_aside import undo; undo({key}, 'hagrid')"
