@@ -26,7 +26,8 @@ GUTASK = Path(__file__).parents[2] / "clients" / "gutask" / "gutask"
 QUESTION = "What runs on tyr-seven, and on which disk is the backup of quokkadb?"
 FACT = "quokkasrv: [runs-on] tyr-seven"
 WITHIN_S = 60.0
-WRITTEN = {"episode": 6, "recollection_event": 6, "heard_message": 0}  # rows, of what is said at the beginning
+# Rows, of what is said at the beginning: of messages six, and an answer in each of three conversations.
+WRITTEN = {"episode": 9, "recollection_event": 6, "heard_message": 0}
 WRITTEN_S = 3.0  # by when all that a request counts is written
 ACCOUNT = {"username": "olga", "password": "curiouser and curiouser"}
 # Who comes by, and the pulse of the processes, changes without anybody asking.
@@ -183,10 +184,15 @@ def test_nobody_is_shown_what_another_has_said(server: Served, zero: dict[str, s
 def test_a_project_is_chosen_in_the_body(server: Served, zero: dict[str, str]) -> None:
     unknown = server.client.post("/recollect", json={"text": "x", "project": "wallabies"}, headers=zero)
 
-    elsewhere = recollect(server, headers=zero, project="quokkas")
+    memory = {"text": "The backup of quokkadb goes to Perth, too.", "category": "project", "project": "quokkas"}
+    server.client.post("/memory", json=memory, headers=zero).raise_for_status()
 
-    assert FACT in elsewhere["block"]
-    assert elsewhere["notes"] == []
+    inside = recollect(server, headers=zero, project="quokkas")
+    outside = recollect(server, headers=zero)
+
+    assert FACT in inside["block"]
+    assert "Perth" in inside["block"]
+    assert "Perth" not in str(outside)
     assert unknown.status_code == 403
 
 

@@ -22,7 +22,8 @@ def test_there_and_back_is_asked_about_once_and_answered_with_no_the_next_prompt
     for _ in range(2):
         manage("detect", DATABASE_URL=database)
 
-    assert "reversal: Is “aardvark-api is in rest [protocol]” still the case?" in shown
+    assert "Is “aardvark-api is in rest [protocol]” still the case?" in shown
+    assert "(Found by: there and back.)" in shown
     found = server.client.get("/conflicts", params={"kind": "narrative", "touches": "aardvark-api"}).json()
     [conflict] = found["items"]
     assert conflict["question"].startswith("Is “aardvark-api is in rest [protocol]” still the case?")
