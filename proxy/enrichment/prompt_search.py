@@ -206,7 +206,7 @@ class PromptSearch:
             if lookup.outcome != FOUND:
                 self._searched[lookup.asked] = lookup.started - RESENT_S + NOT_FOUND_S
             if related is not None:
-                lines = self._keep_named(related.lines, lookup.said)
+                lines = related.lines if related.is_list else self._keep_named(related.lines, lookup.said)
                 lookup.found = show(lines, lookup.texts, lookup.scope)
                 lookup.facts = tuple(each.fact for each in related.lines if each.fact is not None)
                 profile = show(related.profile, (), lookup.scope)
@@ -272,11 +272,14 @@ class PromptSearch:
         return [note for note in lookup.found if note.key not in lookup.reasons]
 
     def _keep_named(self, lines: Sequence[Found], said: str) -> Sequence[Found]:
-        """Return the lines that name what the prompt names, and those that are at least as alike; all if none does."""
+        """Return the lines that name what the prompt names, those that are at least as alike, and what disputes one of
+        these; all if none names it."""
         names = self._list_names(said[:TEXT_MAX])
         named = [found for found in lines if not names.isdisjoint(self._list_names(found.text))]
         best = max((found.similarity for found in named), default=0.0)
-        return [found for found in lines if found.kind == "fact" or found in named or found.similarity >= best]
+        kept = [found for found in lines if found.kind == "fact" or found in named or found.similarity >= best]
+        disputed = {(found.category, found.slot) for found in kept if found.is_disputed}
+        return [each for each in lines if each in kept or (each.is_disputed and (each.category, each.slot) in disputed)]
 
     def _list_names(self, text: str) -> set[str]:
         tokens = find_words(text).tokens

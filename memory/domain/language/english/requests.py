@@ -3,6 +3,7 @@
 Patterns are for lower-case text with straight apostrophes; lists of words name classes, not sentences anyone has seen.
 """
 
+from memory.domain.language.english.memory_phrases import IRREGULAR_PASTS
 from memory.domain.language.english.verbs import IMPERATIVES, VERBS_AFTER_NAMES
 from memory.domain.text.function_words import split_words
 
@@ -63,8 +64,8 @@ FINITE_VERBS = VERBS_AFTER_NAMES | split_words(
     "failed crashed broke died"
 )
 # A few words that have none of these, and no name, tell nothing.
-FRAGMENT_MAX = 7
-TELLING = FINITE_VERBS | split_words(
+FRAGMENT_MAX = 5
+TELLING = FINITE_VERBS | IRREGULAR_PASTS | split_words(
     "i i'm i've i'd i'll we we're we've he she they it it's my our am be been not no never nobody nothing none"
     " isn't aren't wasn't don't doesn't won't can't prefers likes lives loves hates prefer like love hate live remember"
     " allergic vegetarian vegan"
