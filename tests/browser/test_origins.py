@@ -38,7 +38,7 @@ def test_one_gets_from_a_fact_to_its_request_and_back(whole: Festinger, olga: Pe
 def test_the_sides_of_a_conflict_and_a_candidate_lead_to_their_requests(whole: Festinger, olga: Person) -> None:
     whole.ask(("user", "jubjub runs on tulgey-1."))
     whole.wait(lambda: world.facts(whole, "jubjub"))
-    said = "So: jubjub runs on tulgey-2.\n> jubjub is owned by bandersnatch"
+    said = "jubjub runs on tulgey-2.\n> jubjub is owned by bandersnatch"
     last = whole.proxies[0].chat(("user", said), headers=headers_of("dobby")).headers["x-festinger-request"]
     # Written in the order in which they came, and not together with what they taught.
     whole.wait(lambda: whole.run("SELECT 1 FROM recollection_event WHERE request = %s", last))

@@ -14,13 +14,13 @@ def test_a_text_is_tried_and_nothing_is_stored(whole: Festinger, olga: Person) -
     olga.opens("proxy_try")
 
     olga.page.get_by_label("Text, or the JSON of a request").fill(
-        "Borogove is a poem. Borogove runs on wabe. Is borogove a fish?\n> borogove is owned by bandersnatch"
+        "Borogove is a toad. Borogove runs on wabe. Is borogove a fish?\n> borogove is owned by bandersnatch"
     )
     olga.page.get_by_role("button", name="Try it").click()
 
     shown = olga.page.locator("main, body").first
     expect(shown).to_contain_text("borogove: [type?] bird")
-    expect(shown).to_contain_text("borogove is a poem [type] contradicts: borogove is a bird [type].")
+    expect(shown).to_contain_text("borogove is a toad [type] contradicts: borogove is a bird [type].")
     expect(shown).to_contain_text("borogove runs on wabe becomes a fact.")
     expect(shown).to_contain_text("borogove is owned by bandersnatch waits among the candidates.")
     assert world.facts(whole, "borogove") == {"borogove type bird"}

@@ -1,7 +1,6 @@
 """A whole Festinger: proxies and a worker as processes, with a database and a home of their own."""
 
 import hashlib
-import json
 import os
 import shutil
 import signal
@@ -196,11 +195,11 @@ class Festinger:
     # --- agents ---
 
     def ask(self, *said: tuple[str, str], agent: str = "dobby", proxy: int = 0) -> list[dict[str, str]]:
-        """The messages that reached the model."""
-        answer = self.proxies[proxy].chat(*said, model="echo", headers=headers_of(agent))
+        """The messages that reached the model. Its answer repeats none of them: answers are learned from, too."""
+        answer = self.proxies[proxy].chat(*said, headers=headers_of(agent))
         assert answer.status_code == 200, answer.text
-        arrived: list[dict[str, str]] = json.loads(answer.json()["message"]["content"])
-        return arrived
+        chats = (request.json()["messages"] for request in self._upstream.requests() if request.path == "/api/chat")
+        return next(arrived for arrived in reversed(list(chats)) if said[-1][1] in arrived[-1]["content"])
 
     def teach(self, fact: str, *, agent: str = "dobby", proxy: int = 0) -> Any:
         return self.proxies[proxy].client.post("/iknowthat", json={"fact": fact}, headers=headers_of(agent))

@@ -112,7 +112,7 @@ def test_what_was_decomposed_does_not_come_back_with_its_old_sentences(whole: Fe
 
     again = [
         history.resend(),
-        history.say("I said it: vexnode is a gateway"),
+        history.say("Yes, vexnode is a gateway"),
         Conversation(whole, proxy=1).say("vexnode is a gateway"),
         Conversation(whole).say("Note that vexnode is a server"),
         Conversation(whole, proxy=1).say("vexnode is a server and vexnode is a gateway"),
@@ -143,7 +143,7 @@ def test_what_was_dismissed_does_not_come_back_with_the_history(whole: Festinger
     history.say("kreacher belongs to Grimmauld Place")
     whole.wait_recalled("kreacher: [membership] Grimmauld Place")
     disputed = history.say("Kreacher belongs to Hogwarts Castle")
-    assert disputed == {3: block("kreacher: [membership?] Grimmauld Place | hogwarts_castle — conflict pending")}
+    assert disputed == {3: block("kreacher: [membership?] Grimmauld Place | Hogwarts Castle — conflict pending")}
     whole.wait(lambda: whole.queue("kreacher"))
     before = whole.edges("kreacher")
     assert whole.queue("kreacher")[0][4:] == ("ispart_ispart", "pending")
@@ -173,10 +173,10 @@ def test_another_agent_reopens_what_was_dismissed(whole: Festinger, llm: LlmServ
     whole.resolve()
     whole.wait_recalled("buckbeak: [membership] Grimmauld Place")
 
-    shown = Conversation(whole, agent="hagrid").say("Look: buckbeak belongs to Owlery Tower")
+    Conversation(whole, agent="hagrid").say("Look, buckbeak belongs to Owlery Tower")
     whole.wait_settled()
 
-    assert shown == {1: block("buckbeak: [membership?] Grimmauld Place | Owlery Tower — conflict pending")}
+    whole.wait_recalled("buckbeak: [membership?] Grimmauld Place | Owlery Tower — conflict pending")
     assert [row[5] for row in whole.queue("buckbeak")] == ["dismissed", "pending"]
 
 

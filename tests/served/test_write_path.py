@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from standin.behaviours import SKY
 from tests import waiting
 from tests.learners import learn
 from tests.served.learning import headers_of, register_agents
@@ -74,6 +76,10 @@ def heard(own: OwnPostgres, word: str) -> list[str]:
     return [concept for (concept,) in found]
 
 
+def heard_from(own: OwnPostgres) -> list[tuple[Any, ...]]:
+    return own.run("SELECT role, agent, text, is_dated, attempts FROM heard_message ORDER BY id")
+
+
 def observed(own: OwnPostgres, word: str) -> list[str]:
     """The concepts that begin with the word and about which something was said, one for each row."""
     found = own.run("SELECT concept FROM observation WHERE concept LIKE %s ORDER BY said_at", f"{word}%")
@@ -119,14 +125,16 @@ def test_what_a_prompt_says_is_a_row_soon_and_a_worker_is_woken(own: OwnPostgres
     [concept] = say(server, "zorblat", range(1))
 
     assert eventually(lambda: heard(own, "zorblat") == [concept])
-    assert own.run("SELECT role, agent, text, is_dated, attempts FROM heard_message ORDER BY id") == [
+    assert eventually(lambda: len(heard_from(own)) == 3)
+    assert heard_from(own) == [
         ("user", "anonymous@127.0.0.1", "Start with zorblat0.", True, 0),
         ("user", "anonymous@127.0.0.1", "zorblat0 ISA repo.", True, 0),
+        ("assistant", "anonymous@127.0.0.1", SKY, True, 0),
     ]
     assert eventually(lambda: "resolution.tasks.learn" in wake_ups(own))
     assert health(server) == {"unwritten": 0, "journaled": 0, "dropped": 0}
 
-    assert asyncio.run(learn(own.url)) == 2
+    assert asyncio.run(learn(own.url)) == 3
 
     row = own.run("SELECT concept, parent, dimension, is_isa, role, agent, evidence, state FROM observation")
     assert row == [("zorblat0", "repo", "type", True, "user", "anonymous@127.0.0.1", "zorblat0 ISA repo.", "pending")]
@@ -246,7 +254,7 @@ def test_a_server_that_lives_on_writes_its_journal_when_postgres_is_back(
     server = start()
     own.stop()
     said = say(server, "gadzook", range(3))
-    assert eventually(lambda: health(server) == {"unwritten": 0, "journaled": 6, "dropped": 0})
+    assert eventually(lambda: health(server) == {"unwritten": 0, "journaled": 9, "dropped": 0})
     own.start()
 
     assert eventually(lambda: heard(own, "gadzook") == said)
@@ -255,9 +263,7 @@ def test_a_server_that_lives_on_writes_its_journal_when_postgres_is_back(
     assert eventually(lambda: heard(own, "gadzook") == said)
 
 
-def test_what_was_decided_shows_no_conflict_but_for_another_agent(
-    own: OwnPostgres, start: Start, ollama: StandIn
-) -> None:
+def test_what_was_decided_shows_no_conflict(own: OwnPostgres, start: Start, ollama: StandIn) -> None:
     server = start()
     server.teach("snorkwell -isa repo")
     own.run(
@@ -266,7 +272,7 @@ def test_what_was_decided_shows_no_conflict_but_for_another_agent(
         " SELECT c.id, d.id, p.id, 'dismissed', '{dobby}' FROM soas c, soas d, soas p"
         " WHERE c.token = 'snorkwell' AND d.token = 'type' AND p.token = 'gizmo'"
     )
-    register_agents(own.run, "dobby", "kreacher")
+    register_agents(own.run, "dobby")
 
     def block(agent: str, said: str) -> str:
         server.chat(("system", "S"), ("user", said), headers=headers_of(agent))
@@ -277,4 +283,3 @@ def test_what_was_decided_shows_no_conflict_but_for_another_agent(
     assert eventually(lambda: "snorkwell: [type] repo" in block("winky", "What is snorkwell?"))
     assert "snorkwell: [type] repo" in block("dobby", "I say: snorkwell is a gizmo.")
     assert "snorkwell: [type] repo" in block("stranger", "And so do I: snorkwell is a gizmo.")
-    assert "snorkwell: [type?] repo" in block("kreacher", "But I say: snorkwell is a gizmo.")

@@ -72,7 +72,7 @@ def test_the_demo_tells_its_story_and_leaves_nothing(demo, tmp_path):
         "  | gnommoweb is part of Glitch University.",
         "  $ gutask iknowthat 'gnommoweb -isa container'",
         "  (exit status 3)",
-        "  | gnommoweb is a repo or container (disputed)",
+        "  | gnommoweb is a repo or container (disputed).",
         "  | gnommoweb is part of Glitch University.",
         "  | gnommoweb is a container (deployment-type).",
         "  | gnommoweb is a repo (artifact-type).",
