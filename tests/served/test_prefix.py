@@ -159,6 +159,7 @@ def test_a_fact_that_changed_is_made_anew_by_the_next_process(
     assert three[0].teach("plumbus -isa worker").status_code == 201
     before = put(path, write(said), three[0], ollama)
     assert before == write(with_blocks(said, {1: recalled("zorb1", "plumbus")}))
+    assert eventually(lambda: rows_of(own, recalled("zorb1", "plumbus")))  # else the next process knows no block
 
     own.run(
         "UPDATE urd SET parent_id = (SELECT id FROM soas WHERE token = 'repo')"
@@ -182,7 +183,9 @@ def test_what_is_put_into_a_prompt_is_written_soon(own: OwnPostgres, three: list
     put(path, write([*said, ("user", "Ask zorb3.")]), three[0], ollama)
 
     def written() -> list[tuple[Any, ...]]:
-        return own.run("SELECT length(answer), block FROM injection WHERE id > %s ORDER BY id", before)
+        own_places = "SELECT place FROM injection WHERE id > %s AND block IN (%s, %s)"  # others are written late
+        rows = f"SELECT length(answer), block FROM injection WHERE id > %s AND place IN ({own_places}) ORDER BY id"
+        return own.run(rows, before, before, recalled("zorb2"), recalled("zorb3"))
 
     rows = eventually(lambda: len(written()) == 4 and written())
     assert rows == [(0, recalled("zorb2")), (16, ""), (0, recalled("zorb3")), (16, "")]
