@@ -138,7 +138,7 @@ def doubt_fact(graph: SpeakersGraph, fact: ShownFact, changes: Iterable[ShownNot
 def doubt_note(cache: Cache, note: ShownNote, changes: Iterable[ShownNote]) -> ShownNote | None:
     """Return the newest of these messages that is later than the line, and names what the line names or is about the
     same; None if there is none."""
-    names = {name for name in find_words(note.text).tokens if is_name(cache, name)} | list_capitalised(note.text)
+    names = {name for name in find_words(note.text).tokens if _is_name(cache, name)} | list_capitalised(note.text)
     return _find_later(cache, note.said_at, names, find_content_words(note.text), changes)
 
 
@@ -160,7 +160,7 @@ def write_time(at: float) -> str:
     return f"{datetime.fromtimestamp(at, timezone.get_default_timezone()):%Y-%m-%dT%H:%M:%S.%f}" if is_dated(at) else ""
 
 
-def is_name(cache: Cache, word: str) -> bool:
+def _is_name(cache: Cache, word: str) -> bool:
     """True if the word is none of the dictionary, or a fact was placed about it."""
     row = cache.soas_by_token.get(word)
     is_common = word in cache.nameless or is_closed_class(word) or (row is not None and row.is_common)

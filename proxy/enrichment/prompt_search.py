@@ -23,17 +23,15 @@ from memory.domain.recall.notes import (
     NoteKey,
     ShownNote,
     find_content_words,
-    list_capitalised,
     make_harmless,
     says_something,
     show_note,
 )
 from memory.domain.secrets.redaction import mask_secrets
-from memory.domain.text.tokenizer import find_words
 from memory.domain.types import NAMES, Message, TripleIds
 from memory.learning.reader import unwrap_readable
 from memory.recall.mentions import MaybeReading
-from memory.recall.notes import NOTHING_BESIDE, Beside, is_name, write_time
+from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
 from memory.search.ranking import ForPrompt, asks_for_list
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
@@ -206,8 +204,7 @@ class PromptSearch:
             if lookup.outcome != FOUND:
                 self._searched[lookup.asked] = lookup.started - RESENT_S + NOT_FOUND_S
             if related is not None:
-                lines = related.lines if related.is_list else self._keep_named(related.lines, lookup.said)
-                lookup.found = show(lines, lookup.texts, lookup.scope)
+                lookup.found = show(related.lines, lookup.texts, lookup.scope)
                 lookup.facts = tuple(each.fact for each in related.lines if each.fact is not None)
                 profile = show(related.profile, (), lookup.scope)
                 changes = show(related.changes, lookup.texts, lookup.scope)
@@ -270,20 +267,6 @@ class PromptSearch:
         """Leave out the notes whose words are already in the prompt."""
         lookup.reasons |= dict.fromkeys(find_stated(lookup.found, messages), STANDS)
         return [note for note in lookup.found if note.key not in lookup.reasons]
-
-    def _keep_named(self, lines: Sequence[Found], said: str) -> Sequence[Found]:
-        """Return the lines that name what the prompt names, those that are at least as alike, and what disputes one of
-        these; all if none names it."""
-        names = self._list_names(said[:TEXT_MAX])
-        named = [found for found in lines if not names.isdisjoint(self._list_names(found.text))]
-        best = max((found.similarity for found in named), default=0.0)
-        kept = [found for found in lines if found.kind == "fact" or found in named or found.similarity >= best]
-        disputed = {(found.category, found.slot) for found in kept if found.is_disputed}
-        return [each for each in lines if each in kept or (each.is_disputed and (each.category, each.slot) in disputed)]
-
-    def _list_names(self, text: str) -> set[str]:
-        tokens = find_words(text).tokens
-        return {token for token in tokens if is_name(self._cache, token)} | list_capitalised(text)
 
     def _leave_out_corrected(
         self, lookup: Lookup, notes: Sequence[ShownNote], messages: Sequence[Message]

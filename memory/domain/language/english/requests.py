@@ -65,10 +65,14 @@ FINITE_VERBS = VERBS_AFTER_NAMES | split_words(
 )
 # A few words that have none of these, and no name, tell nothing.
 FRAGMENT_MAX = 5
-TELLING = FINITE_VERBS | IRREGULAR_PASTS | split_words(
-    "i i'm i've i'd i'll we we're we've he she they it it's my our am be been not no never nobody nothing none"
-    " isn't aren't wasn't don't doesn't won't can't prefers likes lives loves hates prefer like love hate live remember"
-    " allergic vegetarian vegan"
+TELLING = (
+    FINITE_VERBS
+    | IRREGULAR_PASTS
+    | split_words(
+        "i i'm i've i'd i'll we we're we've he she they it it's my our am be been not no never nobody nothing none"
+        " isn't aren't wasn't don't doesn't won't can't prefers likes lives loves hates prefer like love hate live remember"
+        " allergic vegetarian vegan"
+    )
 )
 # Words that make a statement stronger or weaker, and say nothing else.
 INTENSIFIERS = split_words("really very so absolutely quite totally truly definitely just too also as well")
