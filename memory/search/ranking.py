@@ -130,7 +130,7 @@ def read_rows(rows: Iterable[Sequence[Any]]) -> Results:
 def choose_for_prompt(results: Results, noise: Noise, query: str, now: float) -> ForPrompt:
     """Choose what a prompt may be given: no text unless one is more alike than by chance, then also those that are
     nearly so, and what the user said right after the best one: it often answers or corrects it. Messages that only ask,
-    order, greet or thank are left out, and so are such sentences of others."""
+    order, greet or thank are left out, but not what follows; so are such sentences of others."""
     least = least_likeness(noise, results.texts)
     ranked = rank(results, query, now, own_words=True)
     changes = [each.found for each in ranked if each.found.kind == "episode" and _CHANGES.search(each.found.text)]
@@ -144,9 +144,10 @@ def choose_for_prompt(results: Results, noise: Noise, query: str, now: float) ->
     texts = [each for each in ranked if each.found.kind != "fact" and each.likeness >= WEAK * least]
     if not texts or texts[0].likeness < least:
         return ForPrompt(facts, profile, changes)
-    lines = [each.found for each in texts]
+    telling = [each for each in texts if each.found.text]
+    lines = [each.found for each in telling] if telling and telling[0].likeness >= least else []
     if texts[0].next is not None and (follower := _tell_own(texts[0].next)) is not None:
-        lines.insert(1, follower)
+        lines.insert(1 if texts[0].found.text else 0, follower)
     lines = list(drop_copies(_show_disputes_whole(lines)))
     return ForPrompt([*facts, *lines[:LINES_MAX]], profile, changes)
 
@@ -169,7 +170,8 @@ def asks_for_list(query: str) -> str:
 
 
 def rank(results: Results, query: str, now: float, *, own_words: bool) -> list[Candidate]:
-    """The candidates, the most alike first, each with its score; without the query itself and what is superseded."""
+    """Return the candidates, the most alike first, each with its score; without the query itself and what is
+    superseded. ``own_words``: with nothing but what their speakers state; the text is empty where that is nothing."""
     kept: list[Candidate] = []
     asked, wanted = normalise(query), find_content_words(query)
     for each in results.candidates:
@@ -178,8 +180,10 @@ def rank(results: Results, query: str, now: float, *, own_words: bool) -> list[C
                 continue
             text = each.found.own_text if own_words else each.found.text
             left = drop_ended(keep_statements(text) if own_words else text, each.found.said_at, results.ended)
-            # What was alike may be what was cut: the rest counts where it has a word of the query.
-            if not left or (left != text and find_content_words(left).isdisjoint(wanted)):
+            shared = wanted & find_content_words(text)
+            if shared and shared.isdisjoint(find_content_words(left)):
+                left = ""  # what was alike is cut
+            if not (left or own_words):
                 continue
             each.found = each.found._replace(text=left, quoted=() if own_words else each.found.quoted)
         recency = 0.5 ** (max(0.0, now - each.found.said_at) / RECENCY_HALF_LIFE_S)

@@ -22,13 +22,17 @@ _QUESTION: Final = re.compile(
     r" (?:not )?(?:i|we|you|he|she|it|they|there|this|that|these|those|the|an?|any\w*|some\w*|my|our|your|his|her|their"
     r"|all|every\w*|no|one)\b"
 )
-_TELLER: Final = re.compile(r"(?:i|we|my|our|he|she|they|it|the|there)\b[^,;:]*[,;:\u2013\u2014]")
+_CLAUSE: Final = re.compile(r"(?!(?:if|when|whenever|once|unless|should|suppose|assuming)\b)[^,;:]*[,;:\u2013\u2014]")
 _POLITE: Final = re.compile(
     r"(?:(?:can|could|would|will) you(?: please)?|i(?:'d| would) like you to|i (?:want|need) you to"
     r"|you (?:can|may|should)|let(?:'s| us| me)|help me(?: to)?|go ahead and|feel free to|try to|just) "
 )
 _STANDING: Final = re.compile(
     rf"\b(?:always|never|from now on|whenever|every time|each time|by default|{changing.FROM_NOW_ON})\b"
+)
+# `Make it Friday at 7.45`: a value, not a task.
+_SETTLED: Final = re.compile(
+    r"(?:[Mm]ake|[Pp]ut) (?:it|that|them) (?:(?:on|at|for|to) )?(?:[A-Z]\w|\d+[.:]\d|\d+ ?[ap]m\b)"
 )
 # A word that asks for something may also be a subject: `Order 5512 was shipped.`
 _FINITE: Final = re.compile(
@@ -69,26 +73,36 @@ def tells(sentence: str) -> bool:
         if (tag := _TAG.search(small)) is not None:
             return tells(small[: tag.start()])
         # `We moved to Bergen, which schools are there?`
-        teller = _TELLER.match(small)
-        return teller is not None and not _QUESTION.match(small) and len(teller[0].split()) > 2
+        clause = _CLAUSE.match(small)
+        return (
+            clause is not None
+            and len(clause[0].split()) > 2
+            and _has_teller(_WORD.findall(clause[0]))
+            and tells(clause[0])
+        )
     if _QUESTION.match(small):
         return False
-    return bool(_STANDING.search(small)) or not (_is_order(small, words) or _is_fragment(sentence, words))
+    return bool(_STANDING.search(small)) or not (_is_order(sentence, small, words) or _is_fragment(sentence, words))
 
 
-def _is_order(small: str, words: list[str]) -> bool:
+def _is_order(sentence: str, small: str, words: list[str]) -> bool:
     polite = _POLITE.match(small)
     verb = small[polite.end() :] if polite is not None else small
     if len(words) <= requests.FRAGMENT_WORDS and not requests.FRAGMENTS.isdisjoint(words):
         return True  # `Shorter please.`, `another one`
     first = next(iter(_WORD.findall(verb)), "")
+    if _SETTLED.match(sentence.strip()):
+        return False
     return first in requests.TASKS and (polite is not None or not _FINITE.match(verb))
 
 
 def _is_fragment(sentence: str, words: list[str]) -> bool:
     """True for a few words without a verb, a subject or a name, which only say how an answer is to be: `firmer`."""
-    is_told = not requests.TELLING.isdisjoint(words) or any(word.endswith("ed") for word in words)
-    return len(words) <= requests.FRAGMENT_MAX and not is_told and _NAME.search(sentence) is None
+    return len(words) <= requests.FRAGMENT_MAX and not _has_teller(words) and _NAME.search(sentence) is None
+
+
+def _has_teller(words: list[str]) -> bool:
+    return not requests.TELLING.isdisjoint(words) or any(word.endswith("ed") for word in words)
 
 
 def split_sentences(text: str) -> Iterator[str]:

@@ -70,8 +70,8 @@ TELLING = (
     | IRREGULAR_PASTS
     | split_words(
         "i i'm i've i'd i'll we we're we've he she they it it's my our am be been not no never nobody nothing none"
-        " isn't aren't wasn't don't doesn't won't can't prefers likes lives loves hates prefer like love hate live remember"
-        " allergic vegetarian vegan"
+        " isn't aren't wasn't don't doesn't won't can't prefers likes lives loves hates prefer like love hate live"
+        " remember allergic vegetarian vegan"
     )
 )
 # Words that make a statement stronger or weaker, and say nothing else.
