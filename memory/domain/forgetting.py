@@ -147,10 +147,7 @@ def _iter_requests(text: str, is_word: IsWord) -> Iterator[ForgetRequest]:
     is_fiction, at = False, 0
     for line in own.splitlines(keepends=True):
         bullet = _BULLET.match(line)
-        finder = SentenceFinder(line)
-        start = 0
-        while start < len(line.rstrip()):
-            sentence = finder.sentence_at(start)
+        for sentence in SentenceFinder(line.rstrip()):
             small = _plain(line[sentence.start : sentence.end])
             is_fiction = is_fiction or _FICTION.search(small) is not None
             is_listed = bullet is not None and sentence.start == 0
@@ -159,7 +156,6 @@ def _iter_requests(text: str, is_word: IsWord) -> Iterator[ForgetRequest]:
                 if request is not None:
                     begin = at + sentence.start
                     yield request._replace(start=begin, end=at + sentence.end)
-            start = max(sentence.end, start + 1)
         at += len(line)
 
 

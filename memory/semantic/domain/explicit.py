@@ -87,10 +87,7 @@ def iter_sentences(text: str, quoted: Sequence[int] = ()) -> Iterator[tuple[int,
         if output.is_output(start, end):
             continue
         line = prose[start:end].replace("\n", " ")
-        finder, at = SentenceFinder(line), 0
-        while at < len(line):
-            found = finder.sentence_at(at)
-            at = max(found.end, at + 1)
+        for found in SentenceFinder(line):
             said = line[found.start : found.end]
             begin = start + found.start + len(said) - len(said.lstrip(" \t*_"))
             sentence = " ".join(text[begin : start + found.end].split())
