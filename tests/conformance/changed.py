@@ -100,12 +100,12 @@ def unprompted(value: Any) -> Any:
 
 
 def question() -> str:
-    """Of what is known."""
+    """Ask about what is known."""
     return f"where is the snark, é? ({next(OPENINGS)})"
 
 
 def task() -> str:
-    """Of nothing that is known."""
+    """Give a task that is about nothing known."""
     return f"list the files ({next(OPENINGS)})"
 
 

@@ -89,7 +89,7 @@ def stored(dsn: str) -> list[str]:
 
 
 class Woken:
-    """What wakes the workers; counts how often."""
+    """Wakes the workers, and counts how often."""
 
     def __init__(self) -> None:
         self.times = 0
