@@ -186,6 +186,19 @@ def test_what_is_imported_is_marked_so_is_in_the_history_and_waits_for_its_vecto
     assert {"memory", "episode"} == {one.kind for one in found}
 
 
+def test_a_disputed_memory_comes_undisputed_and_as_sure_as_it_was(world: None) -> None:
+    was = dict(Memory.objects.filter(is_disputed=True).values_list("text", "confidence"))
+    before = exported()
+    clear()
+
+    transfer.import_file(io.BytesIO(before), OPERATOR)
+
+    assert len(was) == 2
+    assert min(was.values()) < 1.0
+    assert {one.confidence for one in Memory.objects.filter(text__in=was)} == {1.0}
+    assert not Memory.objects.filter(is_disputed=True).exists()
+
+
 def test_a_memory_that_is_known_here_stays_as_it_became() -> None:
     known = remember("My favourite colour is blue.")
     service.invalidate(known.pk, OPERATOR)
