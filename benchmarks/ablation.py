@@ -80,8 +80,8 @@ class Witnesses(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """What the parts are measured by. ``near``: for each story the pairs of its lines that are near in meaning, which
-    no part changes."""
+    """The sentences that the parts are measured by. ``near``: for each story the pairs of its lines that are near in
+    meaning, which no part changes."""
 
     folder: Path | None
     words: frozenset[str]
@@ -197,7 +197,7 @@ def _never(*_: object, **__: object) -> bool:
 
 
 def _take_form(patterns: Any, name: str) -> None:
-    """Of the cues: it matches nothing, and is no longer found by its mark."""
+    """Make a form of the cues match nothing, and take it out of those that are found by their marks."""
     form, find = patterns.Form[name], patterns.find_forms
     taken = patterns._CUE.pattern.replace(f"(?P<{name}>{form.pattern})", f"(?P<{name}>(?!))")
     patterns._CUE = re.compile(taken)
@@ -285,7 +285,7 @@ def find_near() -> dict[str, list[tuple[int, int]]]:
 
 
 def count_failed_tests() -> int:
-    """Of those whose data are sentences."""
+    """Run the tests whose data are sentences, and return how many fail."""
     import pytest
 
     class Failures:

@@ -1,5 +1,5 @@
-"""What a small model makes of a block: right answers to questions whose facts it was told of in other conversations,
-and ordinary tasks that an irrelevant block spoils, by placement and style.
+"""Measures what a small model makes of a block: right answers to questions whose facts it was told of in other
+conversations, and ordinary tasks that an irrelevant block spoils, by placement and style.
 
 A model this small changes its answer with any change of its prompt. How many tasks are spoiled by changes that mean
 nothing stands beside: fewer cannot be told from none.
@@ -100,7 +100,8 @@ def write_prompts(home: Path, questions: Sequence[Question], tasks: Sequence[Tas
 
 
 async def send(asked: Sequence[Conversation], proxy: Server, mock: Server, style: Style) -> list[str]:
-    """What becomes of each conversation's last turn. The model's name ends in the style that is set for it."""
+    """Send the conversations, and return each one's last turn as the model got it. The model's name ends in the style
+    that is set for it."""
     prompts = []
     with closing(await Connection.open(proxy.port)) as client, closing(await Connection.open(mock.port)) as witness:
         for number, messages in enumerate(asked):

@@ -1,4 +1,4 @@
-"""How well whole conversations are read: `python -m benchmarks.conversations [file ...]`.
+"""Measures how well whole conversations are read: `python -m benchmarks.conversations [file ...]`.
 
 A file tells in its first line what it is about. Each message begins with `--- ROLE`; its labels, which begin with
 `:: `, follow it:
@@ -44,7 +44,7 @@ class Label(NamedTuple):
         return match.is_isa == self.is_isa and all(word in due.split("|") for word, due in pairs)
 
     def fits(self, match: CueMatch) -> bool:
-        """Whether the match says this, and says it so."""
+        """True if the match says this, and in this manner."""
         is_quoted = match.channel in OTHERS
         if is_quoted:  # to take somebody's own words for another's only loses them
             return self.mark not in ("-", "?") and self.names(match)

@@ -1,4 +1,5 @@
-"""How well the cues read labelled sentences, and how long tokens and cues take: `python -m benchmarks.cues [file ...]`.
+"""Measures how well the cues read labelled sentences, and how long tokens and cues take:
+`python -m benchmarks.cues [file ...]`.
 
 A file has one JSON object a line: `text`, `triples` ([subject, parent, dimension, is_isa] each; `a|b` for either),
 perhaps `role`, `retracts` ([subject, parent, dimension] each, what is taken back), and `hedged`: true where all triples

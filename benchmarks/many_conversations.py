@@ -1,4 +1,4 @@
-"""What it takes to remember many conversations: memory, and the time it takes to find one among them.
+"""Measures what it takes to remember many conversations: memory, and the time to find one among them.
 
 ``python -m benchmarks.many_conversations COUNT KIND`` measures one kind in a process of its own and prints JSON.
 """

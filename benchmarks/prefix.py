@@ -1,5 +1,5 @@
-"""How much of what a client's prompts share from turn to turn is still shared by what the model gets: a model evaluates
-again all that comes after the first difference.
+"""Measures how much of what a client's prompts share from turn to turn is still shared by what the model gets: a model
+evaluates again all that comes after the first difference.
 
 The same conversation in three formats, on one server process, on three that take turns, of which one is restarted in
 the middle, with the other placements of blocks that stay, and, to compare, with all recollections in one block at the
@@ -179,8 +179,8 @@ def row(turns: Sequence[Turn]) -> dict[str, float]:
 
 
 def part_kept(before: Turn, turn: Turn) -> float:
-    """How far the client's text reaches in what two prompts share upstream, of how far it does in what they share as
-    they left the client; our own blocks do not count."""
+    """Return the share, of what two prompts have in common as they left the client, that they still have in common
+    upstream; our own blocks do not count."""
     return reached(turn.model[: shared(before.model, turn.model)], turn.client) / shared(before.client, turn.client)
 
 
@@ -197,7 +197,7 @@ def shared(one: str, other: str) -> int:
 
 
 def reached(beginning: str, client: str) -> int:
-    """How many characters of the client's prompt are in this beginning of what was made of it. Raises BenchmarkBroken
+    """Count the characters of the client's prompt in this beginning of what was made of it. Raises BenchmarkBroken
     where anything but blocks was added, or something is missing."""
     *texts, last = BLOCK.split(beginning)
     ends = {0}  # of what was found so far: a gap may be ours or the client's
@@ -213,6 +213,6 @@ def reached(beginning: str, client: str) -> int:
 
 
 def without_gaps(text: str, *, has_block_before: bool) -> list[str]:
-    """What of this text between two blocks may be the client's."""
+    """Return what may be the client's of this text between two blocks."""
     found = [text, text.removesuffix(GAP)]
     return [*found, *(own.removeprefix(GAP) for own in found)] if has_block_before else found

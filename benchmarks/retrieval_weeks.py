@@ -41,7 +41,7 @@ def read_weeks() -> list[Talk]:
 
 
 def _read_lines(lines: list[str], conversations: Iterator[int]) -> Iterator[Line]:
-    """What is kept of what was said."""
+    """Yield the lines that are kept of what was said."""
     conversation, before = 0, ""
     for line in lines:
         if line == "==":

@@ -14,6 +14,7 @@ from memory.domain.language.english import forgetting as english
 from memory.domain.language.english.verbs import VERBS_AFTER_NAMES
 from memory.domain.text.function_words import AUXILIARIES, PREPOSITIONS, is_closed_class
 from memory.domain.text.sentences import SentenceFinder, find_code
+from memory.domain.text.tokenizer import find_words
 
 REQUEST_MAX: Final = 300  # characters of a sentence that asks
 TOPIC_WORDS_MAX: Final = 12
@@ -50,8 +51,9 @@ _OWN_LEAD: Final = re.compile(rf"{english.LEADS}{english.PLEASE}?")
 _FOR_NOW: Final = re.compile(english.FOR_NOW)
 _PLACES: Final = re.compile(english.PLACES)
 _NEXT_ORDER: Final = re.compile(english.NEXT_ORDER)
-_REPORTING: Final = re.compile(english.REPORTING)
-_REPORTED: Final = re.compile(rf"{english.REPORTING}[^,;:]{{0,30}}$")
+# Before a form they make it somebody's words.
+_REPORTING: Final = re.compile(rf"\b(?:{'|'.join(sorted(english.SPEECH))})\b")
+_REPORTED: Final = re.compile(rf"{_REPORTING.pattern}[^,;:]{{0,30}}$")
 _FICTION: Final = re.compile(english.FICTION)
 _NAME_PART: Final = re.compile(r"[^\W_].*[\d_.+@-].*|.*\d.*")
 _NEXT_WORD: Final = re.compile(r"[,;]\s+([\w']+)")
@@ -85,6 +87,16 @@ class Topic(NamedTuple):
     def is_in(self, text: str) -> bool:
         """True if a text is about it."""
         return _is_about(self, text)
+
+    @property
+    def names(self) -> set[str]:
+        """The tokens of the concepts that it may name."""
+        found = find_words(self.text)
+        return found.tokens | found.emphasised | {"_".join(words_of(self.text))}
+
+    def is_of(self, concept: str, parent: str) -> bool:
+        """True if a fact with these tokens is about it."""
+        return self.is_in(f"{concept} {parent}".replace("_", " "))
 
     @property
     def fragments(self) -> tuple[str, ...]:
@@ -135,10 +147,7 @@ def _iter_requests(text: str, is_word: IsWord) -> Iterator[ForgetRequest]:
     is_fiction, at = False, 0
     for line in own.splitlines(keepends=True):
         bullet = _BULLET.match(line)
-        finder = SentenceFinder(line)
-        start = 0
-        while start < len(line.rstrip()):
-            sentence = finder.sentence_at(start)
+        for sentence in SentenceFinder(line.rstrip()):
             small = _plain(line[sentence.start : sentence.end])
             is_fiction = is_fiction or _FICTION.search(small) is not None
             is_listed = bullet is not None and sentence.start == 0
@@ -147,7 +156,6 @@ def _iter_requests(text: str, is_word: IsWord) -> Iterator[ForgetRequest]:
                 if request is not None:
                     begin = at + sentence.start
                     yield request._replace(start=begin, end=at + sentence.end)
-            start = max(sentence.end, start + 1)
         at += len(line)
 
 

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from memory.domain.language.english import adjectives, names, nouns, verbs
 from memory.domain.language.english.requests import TASKS
+from memory.domain.language.lexicon import load_words
 from memory.domain.text.function_words import CLOSED_CLASS, CONJUNCTIONS, PARTICLES, PREPOSITIONS, split_words
 
 WORDS_MAX: Final = 4
@@ -22,27 +23,9 @@ HOST: Final = "the name of a host"
 # With one dot: the top-level domains under which most domains are registered, and those of local networks. Excluded are
 # those that end names of files and programs (`setup.py`, `mail.app`), and words that follow a dot in code (`user.id`,
 # `order.email`): such a name needs another dot.
-_DOMAINS: Final = split_words(
-    "ac ae ai ar arpa asia au az ba bd bg biz bond br by bz ca cc cf cfd ch cl club cn co com coop cr cy cyou cz de "
-    "dev dk dz ec edu ee eg es eu example fi fm fr ga gb ge gg gov gq gr hk hr hu icu ie il info internal intranet io "
-    "ir jo jp ke kr kz lan lk local localdomain lt lu lv ly ma mil mk mn mobi museum mx my net nf ng ni nl np nz om "
-    "onion online org pe ph pk pr pt pw qa ro ru sa sbs se sg site sk su sx tel th tj tk tm tn top tr tt tv tw tz ua "
-    "ug uk us uy uz vc ve vg vip vn ws xin xn xxx xyz yt za zm zw"
-)
+_DOMAINS: Final = load_words("domains")
 # With two dots or more: these, too, and any other domain of two letters.
-_MORE_DOMAINS: Final = split_words(
-    "academy agency app art auction bar beauty beer best bid bio blog boats build business buzz cam capital careers "
-    "casa cash cat center chat church city click cloud codes coffee community company consulting corp country credit "
-    "cricket date design diamonds digital direct directory download earth education email energy engineering estate "
-    "events exchange expert express faith family fans farm finance fit foundation fun fund fyi gallery game games "
-    "gift gives gmbh golf graphics group guide guru hair health help holdings home homes host hosting house immo inc "
-    "ink institute int international invalid jobs lat law legal life limited link live loan lol ltd makeup marketing "
-    "media men moe money monster mov music name network news ninja one page partners parts party photo photos pics "
-    "pictures plus press pro productions properties pub quest racing red rent report rest review reviews rip rocks "
-    "run sale school science security services shop show skin social software solar solutions space store stream "
-    "studio style support systems team tech test tips today tokyo tools top trade trading training travel university "
-    "uno ventures video website wiki win wine work works world wtf yachts zip zone"
-)
+_MORE_DOMAINS: Final = load_words("more_domains")
 _FILES: Final = split_words("cc cs db go gz hs js kt md mk ml mm nu pl pm ps py rb rs sc sh so tf ts ui vb xz")
 # Packages are named by their makers' domains, reversed: `org.apache.kafka`.
 _REVERSED: Final = split_words("com dev edu gov io net org")

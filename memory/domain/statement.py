@@ -3,8 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
-import orjson
-
 from memory.domain.channels import OTHERS, Channel, is_weaker
 from memory.domain.cues.matches import CueMatch
 from memory.domain.cues.modality import SpeechAct
@@ -45,9 +43,6 @@ class Statement(NamedTuple):
     person: str = ""
     paragraph: str = ""
     request: str = ""  # the id of the request that brought it
-
-
-TYPES: Final = tuple(Statement.__annotations__.values())
 
 
 def select_statements(
@@ -131,16 +126,6 @@ def storable(observed: Statement) -> Statement:
         paragraph=make_storable(observed.paragraph),
         request=make_storable(observed.request),
     )
-
-
-def decode(line: bytes) -> Statement | None:
-    """Decode a line of a journal of version 0.1; None if it is not a statement."""
-    try:
-        fields = orjson.loads(line)
-        observed = Statement(**fields | {"key": bytes.fromhex(fields["key"])})
-    except (ValueError, TypeError, KeyError):
-        return None
-    return observed if tuple(map(type, observed)) == TYPES else None
 
 
 def make_storable(text: str) -> str:

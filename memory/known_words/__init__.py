@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 WORDS: Final = Path(__file__).with_name("words.txt")
-# Prefixes of lines that are not known words by themselves: an ending of file names (``.toml``); a word that is English
-# only in lower case, because ``Kestrel`` is a name; a function word of another language.
-FILE_TYPE: Final = "."
+# Prefixes of lines that are not known words by themselves: a word that is English only in lower case, because
+# ``Kestrel`` is a name; a function word of another language.
 SMALL_LETTERS: Final = "~"
 FUNCTION_WORD: Final = "="
 BLOCK_BYTES: Final = 2_000  # of lines that one look-up searches
@@ -18,10 +17,6 @@ BLOCK_BYTES: Final = 2_000  # of lines that one look-up searches
 
 def is_known(token: str) -> bool:
     return _has_line(token)
-
-
-def is_file_type(ending: str) -> bool:
-    return _has_line(FILE_TYPE + ending)
 
 
 def is_rare_english(word: str) -> bool:

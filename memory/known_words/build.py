@@ -11,8 +11,6 @@ import encodings.aliases
 import html.entities
 import http
 import keyword
-import mimetypes
-import re
 import signal
 import sys
 from collections.abc import Iterable, Iterator
@@ -25,7 +23,7 @@ from wordfreq import get_frequency_dict
 
 from memory.domain.text.function_words import split_words
 from memory.domain.text.tokenizer import is_name, tokenise
-from memory.known_words import FILE_TYPE, FUNCTION_WORD, SMALL_LETTERS, WORDS
+from memory.known_words import FUNCTION_WORD, SMALL_LETTERS, WORDS
 
 HERE: Final = Path(__file__).parent
 # By speakers and writers on the net, among those with wordfreq lists.
@@ -36,7 +34,6 @@ FUNCTION_WORDS_MAX: Final = 100  # of a language, its most frequent words
 PYPI_MAX: Final = 8_000  # rank by downloads
 NPM_MIN: Final = 2_500_000  # downloads a month
 BYTES_MAX: Final = 2_000_000
-EXTENSION: Final = re.compile(r"\*?\.([A-Za-z][A-Za-z0-9_+-]{0,11})")
 
 
 def main() -> None:
@@ -53,7 +50,6 @@ def main() -> None:
     small = {word for path in given.english for word in path.read_text().split() if word.isalpha() and word.islower()}
     lines = [
         *known,
-        *(f"{FILE_TYPE}{name}" for name in file_types()),
         *(f"{SMALL_LETTERS}{word}" for word in small - common - known if len(word) > 2),
         *(f"{FUNCTION_WORD}{word}" for word in list_function_words()),
     ]
@@ -127,18 +123,6 @@ def list_function_words() -> set[str]:
         first = sorted(shares, key=shares.__getitem__, reverse=True)[:FUNCTION_WORDS_MAX]
         found |= {word for word in first if word.isalpha() and shares[word] > 20 * english.get(word, 0)}
     return found
-
-
-def file_types() -> set[str]:
-    patterns = (pattern for _, _, patterns, _ in get_all_lexers(plugins=False) for pattern in patterns)
-    found = {match[1] for pattern in patterns if (match := EXTENSION.fullmatch(pattern))}
-    types = mimetypes.MimeTypes(filenames=()).types_map
-    found |= {match[1] for kind in types for ending in kind if (match := EXTENSION.fullmatch(ending))}
-    return {name.lower() for name in found} | split_words(
-        "bak bin cfg cnf conf config crt csr db dll dockerfile dump env exe gguf gz ipynb iso jar jsonl key lock log "
-        "md mdx mod onnx orig parquet pem pfx pickle pkl prisma properties pt rst safetensors service so sock socket "
-        "sqlite sum svelte swp tar tf tfstate tfvars tgz timer tmp tsv tsx vue war wasm webp whl xz yaml yml zip zst"
-    )
 
 
 if __name__ == "__main__":

@@ -12,10 +12,8 @@ import orjson
 import psycopg
 
 from memory.db.connections import PAST, Connection, columns, first_line, open_connection
-from memory.domain.statement import Statement
 from memory.learning.encounters import AGAIN_S
 from memory.learning.heard import FindVector, HeardMessage, compose_row
-from memory.learning.observations import insert_observations
 from memory.learning.setting_aside import ForgetOrder, run_on, set_aside
 from memory.semantic.lexemes import LEXEMES
 from memory.semantic.vectors.schema import write_vector
@@ -110,9 +108,9 @@ class MessageTable:
         self._connection: Connection | None = None
         self._lifetime = AsyncExitStack()
 
-    async def insert(self, batch: Sequence[HeardMessage | Statement]) -> Stored:
+    async def insert(self, batch: Sequence[HeardMessage]) -> Stored:
         """Insert a batch. Existing messages stay as they are; what the tables refuse is logged and left out. An empty
-        batch tests whether they accept any. Statements come from journals of version 0.1.
+        batch tests whether they accept any.
 
         Raises psycopg.Error or OSError if Postgres takes nothing now, or not in time. It may have taken some."""
         work = asyncio.create_task(self._insert(batch))
@@ -139,16 +137,14 @@ class MessageTable:
         with suppress(psycopg.Error, OSError):
             await self._lifetime.aclose()
 
-    async def _insert(self, batch: Sequence[HeardMessage | Statement]) -> Stored:
-        rows, failed = await compose_rows([one for one in batch if isinstance(one, HeardMessage)])
-        statements = [one for one in batch if isinstance(one, Statement)]
+    async def _insert(self, batch: Sequence[HeardMessage]) -> Stored:
+        rows, failed = await compose_rows(batch)
         try:
             connection = await self._connect()
             stored = await insert(connection, rows)
             if stored.of_users:
                 await self._store_vectors(connection, rows)
-            refused = await insert_observations(connection, statements) if statements else 0
-            return stored + Stored(new=len(statements) - refused, refused=failed + refused)
+            return stored._replace(refused=stored.refused + failed)
         except BaseException:
             await self.close()
             raise

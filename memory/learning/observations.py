@@ -33,16 +33,16 @@ INSERT: Final = f"""
 """
 
 
-async def insert_observations(connection: Connection, statements: Sequence[Statement]) -> int:
-    """Insert statements; existing ones stay as they are. Returns how many the table refused, which are logged."""
+async def insert_observations(connection: Connection, statements: Sequence[Statement]) -> None:
+    """Insert statements; existing ones stay as they are. Those that the table refuses are logged."""
     try:
         async with connection.transaction():
             await connection.execute(INSERT, columns(map(storable, statements), len(Statement._fields)))
-        return 0
+        return
     except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.CardinalityViolation) as error:
         if len(statements) == 1:
             logger.warning("observation.refused", extra={"error": first_line(error)})
-            return 1
+            return
     middle = len(statements) // 2
-    first = await insert_observations(connection, statements[:middle])
-    return first + await insert_observations(connection, statements[middle:])
+    await insert_observations(connection, statements[:middle])
+    await insert_observations(connection, statements[middle:])

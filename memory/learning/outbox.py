@@ -16,8 +16,6 @@ from typing import BinaryIO, NamedTuple
 import psycopg
 
 from memory.db.connections import first_line
-from memory.domain.statement import Statement
-from memory.domain.statement import decode as decode_statement
 from memory.domain.timing import LogThrottle
 from memory.learning.buffer import Backlog, WaitingMessage
 from memory.learning.heard import FindVector, HeardMessage, decode, encode, mask_message
@@ -316,13 +314,13 @@ class Outbox:
                 return Copied(stored, unreadable, is_whole=False)
             if not lines:
                 return Copied(stored, unreadable)
-            found: list[HeardMessage | Statement] = []
+            found: list[HeardMessage] = []
             for line in lines:
                 if (order := decode_order(line)) is not None:
                     # In the order in which they came: only what was said before is set aside.
                     stored += await self._replayed_to.insert(found) + await self._replayed_to.set_aside(order)
                     found = []
-                elif (one := decode(line) or decode_statement(line)) is not None:
+                elif (one := decode(line)) is not None:
                     found.append(one)
                 else:
                     unreadable += 1

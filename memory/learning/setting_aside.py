@@ -41,7 +41,7 @@ class ForgetOrder(NamedTuple):
 
 
 class SetAsideRows(NamedTuple):
-    """What a request has set aside; ``texts``: kind, id and text of messages and memories."""
+    """The rows that a request has set aside; ``texts``: kind, id and text of messages and memories."""
 
     request: int
     texts: Sequence[tuple[str, int, str]] = ()

@@ -5,9 +5,7 @@ from contextlib import contextmanager
 
 from memory.cache.own_facts import Holder
 from memory.cache.state import Cache
-from memory.domain.claims.stems import words_of
-from memory.domain.forgetting import Topic, TopicKind
-from memory.domain.text.tokenizer import find_words
+from memory.domain.forgetting import Topic
 from memory.domain.types import EdgeRow
 
 
@@ -32,15 +30,12 @@ def leave_out(cache: Cache, topics: Sequence[Topic], holder: Holder) -> Iterator
 
 def find_concepts(cache: Cache, topics: Sequence[Topic]) -> set[int]:
     """Return the concepts with facts that the topics name."""
-    tokens: set[str] = set()
-    for topic in topics:
-        found = find_words(topic.text)
-        tokens |= found.tokens | found.emphasised | {"_".join(words_of(topic.text))}
+    tokens = {name for topic in topics for name in topic.names}
     rows = (cache.soas_by_token[token] for token in tokens & cache.soas_by_token.keys())
     return {row.id for row in rows if row.id in cache.urd_by_concept}
 
 
 def is_about(cache: Cache, edge: EdgeRow, topics: Sequence[Topic]) -> bool:
     """True if a fact is about any of the topics."""
-    words = " ".join(cache.soas_by_id.get(key, "") for key in (edge.concept_id, edge.parent_id))
-    return any(topic.kind is TopicKind.SPEAKER or topic.is_in(words.replace("_", " ")) for topic in topics)
+    concept, parent = (cache.soas_by_id.get(key, "") for key in (edge.concept_id, edge.parent_id))
+    return any(topic.is_of(concept, parent) for topic in topics)

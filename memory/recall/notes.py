@@ -28,7 +28,7 @@ ABOUT_THE_SAME: Final = 0.5  # share of a line's content words that a message ab
 
 
 class Beside(NamedTuple):
-    """What a search brought beside the lines of a prompt: the speaker's ``profile`` with the categories, and messages
+    """The finds of a search beside the lines of a prompt: the speaker's ``profile`` with the categories, and messages
     of theirs that say that something has changed, each the newest first. ``stated``: those of both that the prompt has
     itself; ``is_list``: it asks for all that is known."""
 

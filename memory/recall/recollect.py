@@ -174,8 +174,7 @@ def _is_in_force_as_shown(graph: SpeakersGraph, fact: ShownFact, bounds: Bounds)
     if graph.parent_of(edge) != fact.parent:
         return False
     is_disputed, rivals = graph.find_dispute(edge)
-    is_same_kind = fact.is_isa is None or fact.is_isa == edge.is_isa
-    return is_same_kind and is_disputed == fact.is_disputed and set(rivals) == set(fact.rivals)
+    return fact.is_isa == edge.is_isa and is_disputed == fact.is_disputed and set(rivals) == set(fact.rivals)
 
 
 def _bounds(graph: SpeakersGraph, now: float) -> Bounds:

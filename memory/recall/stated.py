@@ -24,8 +24,9 @@ from memory.learning.reader import Reading
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a prompt states against facts, by their places: ``instead`` of which something else holds, None for nothing;
-    ``rivals``: other parents, the newest first, or the fact's own if it is denied. ``labels``: the parents as typed."""
+    """A prompt's statements against facts, by their places: ``instead`` of which something else holds, None for
+    nothing; ``rivals``: other parents, the newest first, or the fact's own if it is denied. ``labels``: the parents as
+    typed."""
 
     instead: dict[Place, CueMatch | None] = field(default_factory=dict)
     rivals: dict[Place, list[str]] = field(default_factory=dict)

@@ -78,9 +78,9 @@ class Results:
 
 
 class ForPrompt(NamedTuple):
-    """What a prompt may be given: ``lines`` that belong to it, the best first; the speaker's ``profile``, and messages
-    of theirs that say that something has changed (``changes``), the newest first. ``is_list``: the prompt asks for all
-    that is known, or was talked about."""
+    """The finds that a prompt may be given: ``lines`` that belong to it, the best first; the speaker's ``profile``, and
+    messages of theirs that say that something has changed (``changes``), the newest first. ``is_list``: the prompt asks
+    for all that is known, or was talked about."""
 
     lines: Sequence[Found] = ()
     profile: Sequence[Found] = ()

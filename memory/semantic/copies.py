@@ -1,30 +1,27 @@
 """Adds memories and episodes of another database, or of an earlier time, as a file has them. All functions run inside
 the caller's transaction."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from django.db import connection
 
 from memory.db.connections import columns, fetch_rows
-from memory.models import Memory, MemoryHistory, MemoryLineage
+from memory.models import Memory, MemoryHistory
 from memory.semantic.domain.episodes import EpisodeText, write_places
 from memory.semantic.domain.scope import Scope
 from memory.semantic.lexemes import LEXEMES
-from memory.semantic.store import Action, Change, describe_change, is_personal, take_snapshot
+from memory.semantic.store import Action, Change, describe_change, is_personal
 
-# For each text the memory that says it: personal ones of the same person, the rest anywhere in the project. In SQL,
-# because Python lower-cases some characters differently from Postgres.
+# The texts that a memory says: a personal one of the same person, the rest anywhere in the project. In SQL, because
+# Python lower-cases some characters differently from Postgres.
 FIND_SAME: Final = """
-    SELECT DISTINCT ON (place) place, memory.id, memory.status = 'active'
+    SELECT DISTINCT place
     FROM unnest(%(texts)s::text[], %(projects)s::int8[], %(agents)s::text[], %(persons)s::text[],
-                %(personal)s::bool[], %(times)s::timestamptz[]) WITH ORDINALITY
-        AS given (text, project, agent, person, is_personal, said_at, place)
+                %(personal)s::bool[]) WITH ORDINALITY AS given (text, project, agent, person, is_personal, place)
     JOIN memory ON lower(memory.text) = lower(given.text) AND project_id IS NOT DISTINCT FROM project
     WHERE memory.id <= %(last)s AND ((memory.agent, memory.person) = (given.agent, given.person)
         OR NOT (memory.is_personal OR given.is_personal))
-    ORDER BY place, memory.said_at = given.said_at DESC, status = 'active' DESC, memory.id DESC
 """
 LEAVE_OUT_EPISODES: Final = """
     SELECT digest, 'known' FROM episode WHERE digest = ANY(%(digests)s)
@@ -55,17 +52,6 @@ class EpisodeCopy(NamedTuple):
     at: Any
 
 
-@dataclass(slots=True)
-class Ties:
-    """A memory's relations to others, by their ids. ``disputes``: its confidence before each contradicted it."""
-
-    superseded_by: int | None = None
-    merged_into: int | None = None
-    derived_from: Sequence[int] = ()
-    episodes: Sequence[int] = ()
-    disputes: Mapping[int, float | None] = field(default_factory=dict)
-
-
 def lock_memories() -> None:
     """Keep others from writing memories, or from reading them in order to write, until the end of the transaction.
     Locks the whole table: Postgres has no room for a lock on each place of a large file."""
@@ -73,55 +59,18 @@ def lock_memories() -> None:
         cursor.execute("LOCK TABLE memory IN EXCLUSIVE MODE")
 
 
-def find_same(memories: Sequence[Memory], last: int) -> dict[int, tuple[int, bool]]:
-    """Return, by position in the sequence, the existing memories up to the id ``last``, with whether they are
-    active."""
-    said = columns(
-        [(one.text, one.project_id, one.agent, one.person, is_personal(one), one.said_at) for one in memories],
-        6,
-    )
-    names = ("texts", "projects", "agents", "persons", "personal", "times")
+def find_same(memories: Sequence[Memory], last: int) -> set[int]:
+    """Return the positions in the sequence of what existing memories, up to the id ``last``, say already."""
+    said = columns([(one.text, one.project_id, one.agent, one.person, is_personal(one)) for one in memories], 5)
+    names = ("texts", "projects", "agents", "persons", "personal")
     rows = fetch_rows(FIND_SAME, {**dict(zip(names, said, strict=True)), "last": last})
-    return {place - 1: (key, is_active) for place, key, is_active in rows}
+    return {place - 1 for (place,) in rows}
 
 
 def add(memories: Sequence[Memory], by: Change) -> None:
     """Add memories as they describe themselves; the queue embeds them."""
     Memory.objects.bulk_create(memories)
     MemoryHistory.objects.bulk_create([describe_change(memory, Action.CREATE, by, None) for memory in memories])
-
-
-def tie(memories: Mapping[Memory, Ties], by: Change) -> None:
-    """Tie the memories, which were just added, to each other, and to episodes."""
-    for memory, ties in memories.items():
-        memory.superseded_by_id, memory.merged_into_id = ties.superseded_by, ties.merged_into
-    Memory.objects.bulk_update(
-        [memory for memory, ties in memories.items() if ties.superseded_by or ties.merged_into],
-        ["superseded_by", "merged_into"],
-    )
-    kinds = MemoryLineage.Kind
-    lineage = [
-        MemoryLineage(memory=memory, kind=kind, row=row)
-        for memory, ties in memories.items()
-        for kind, rows in ((kinds.MEMORY, ties.derived_from), (kinds.EPISODE, ties.episodes))
-        for row in rows
-        if (kind, row) != (kinds.MEMORY, memory.pk)
-    ]
-    MemoryLineage.objects.bulk_create(lineage, ignore_conflicts=True)
-    MemoryHistory.objects.bulk_create(
-        [
-            describe_change(
-                memory,
-                Action.DISPUTE,
-                by,
-                take_snapshot(memory)
-                | {"is_disputed": False, "confidence": memory.confidence if confidence is None else confidence},
-                {"beside": other},
-            )
-            for memory, ties in memories.items()
-            for other, confidence in ties.disputes.items()
-        ]
-    )
 
 
 def leave_out_episodes(digests: Iterable[bytes]) -> dict[bytes, str]:

@@ -34,7 +34,7 @@ class Injection:
 
 @dataclass(slots=True)
 class Version:
-    """What one conversation, or branch, has at a place. Empty: a prompt ended there, and got nothing."""
+    """The block of one conversation, or branch, at a place. Empty: a prompt ended there, and got nothing."""
 
     block: Block
     at: float

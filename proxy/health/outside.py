@@ -1,5 +1,5 @@
-"""What Festinger asks others for its reports: the upstream, and Postgres over a connection of its own. At most once a
-second, however many ask for a report."""
+"""Asks others for what reports need: the upstream, and Postgres over a connection of its own. At most once a second,
+however many ask for a report."""
 
 import asyncio
 import time
@@ -66,8 +66,8 @@ NOTHING_KNOWN = dict.fromkeys(
 
 
 class SharedAnswer(Generic[AnswerT]):
-    """Of some work that takes others' time: whoever asks within ``shared_s`` seconds of its beginning, about the same,
-    gets the same answer, or error."""
+    """Shares the answer, or error, of work that takes others' time with all who ask about the same within ``shared_s``
+    seconds of its beginning."""
 
     def __init__(self, bound: bounds.Bound, shared_s: float = SHARED_S) -> None:
         self._bound = bound
@@ -123,7 +123,7 @@ async def ask_upstream(upstream: Upstream) -> dict[str, Any]:
 
 
 async def ask_database(tuning: Tuning) -> tuple[dict[str, Any], dict[str, Any]]:
-    """How the database does, and what it knows of the work that waits; None for what it cannot be asked."""
+    """Return how the database does, and what it knows of the work that waits; None for what it cannot be asked."""
     try:
         # Over a connection of its own: what is asked is also whether Postgres still takes new ones.
         async with asyncio.timeout(DATABASE_S), open_connection(settings.DATABASE_URL, "health") as asked:

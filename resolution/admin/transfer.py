@@ -28,7 +28,7 @@ CONTENT_TYPE: Final = "application/x-ndjson"
 BYTES_AT_ONCE: Final = 256 * 1024
 NAME_MAX: Final = 100  # characters of a file's name
 # An account must be allowed to view everything in an export.
-OF_GRAPH: Final = ("memory.view_edge", "resolution.view_conflict", "resolution.view_decidedtriple")
+OF_GRAPH: Final = ("memory.view_edge", "resolution.view_decidedtriple")
 OF_MEMORIES: Final = (*OF_GRAPH, "memory.view_project", "memory.view_projectstate", "memory.view_memory")
 EXPORT_PERMISSIONS: Final[dict[Extent, tuple[str, ...]]] = {
     "graph": OF_GRAPH,
@@ -36,7 +36,7 @@ EXPORT_PERMISSIONS: Final[dict[Extent, tuple[str, ...]]] = {
     "episodes": (*OF_MEMORIES, "memory.view_episode"),
 }
 EXTENTS: Final[dict[Extent, tuple[str, str]]] = {
-    "graph": ("The graph", "dimensions, facts, muted concepts, decided triples and open conflicts"),
+    "graph": ("The graph", "dimensions, facts, muted concepts and decided triples"),
     "memories": (
         "The graph and the memories",
         "with their projects, what is settled for these, and whose each memory is",
@@ -131,7 +131,7 @@ def announce(request: HttpRequest, name: str, report: Report) -> None:
         messages.info(request, f"Everything in {name} is already here; nothing was changed.")
         return
     text = f"{name} was imported: {'; '.join(f'{count} {what}: {which}' for count, what, which in report.summarize())}."
-    if report.queued + report.new_conflicts + report.memories["disputed"]:
+    if report.queued + report.memories["disputed"]:
         address = reverse("admin:resolution_conflict_changelist")
         text = format_html('{} <a href="{}" class="underline">To the conflicts</a>', text, address)
     messages.success(request, text)

@@ -30,14 +30,13 @@ TYPES: Final = {
     "concept_id": "int", "dim_id": "int", "incoming_parent_id": "int", "existing_parent_id": "int",
     "blocking_concept_id": "int", "incoming_is_isa": "bool", "incoming_confidence": "float8", "incoming_source": "text",
     "channel": "text", "collision_type": "text", "agent": "text", "role": "text", "conversation": "bytea",
-    "evidence": "text", "priority": "smallint", "said_at": "timestamptz", "created_at": "timestamptz",
-    "conflict_id": "bigint",
+    "evidence": "text", "priority": "smallint", "said_at": "timestamptz", "conflict_id": "bigint",
 }  # fmt: skip
 # One parameter for each column: bulk_create has one for each value, which took half of the time of an import with
 # 10,000 contradictions.
 INSERT: Final = f"""
     INSERT INTO resolution_queue ({", ".join(TYPES)})
-    SELECT {", ".join(TYPES).replace("created_at", "coalesce(created_at, statement_timestamp())")}
+    SELECT {", ".join(TYPES)}
     FROM unnest({", ".join(f"%s::{type}[]" for type in TYPES.values())}) AS new ({", ".join(TYPES)})
     RETURNING concept_id, dim_id, incoming_parent_id, id, created_at
 """
@@ -60,9 +59,6 @@ class OpenClaims:
         self._new: list[Claim] = []
         self._changes: dict[int, dict[str, Any]] = {}  # by the key of the row
         self._support: list[tuple[Claim, Attribution]] = []
-
-    def __contains__(self, ids: TripleIds) -> bool:
-        return ids in self._open
 
     def open_slots(self) -> set[Slot]:
         return {ids.slot for ids in self._open}
@@ -220,5 +216,4 @@ def _build_claim(placement: Placement, attribution: Attribution, *, is_isa: bool
         evidence=attribution.evidence[:EVIDENCE_MAX],
         priority=PRIORITY.get(attribution.source, 0),
         said_at=attribution.at,
-        created_at=None,  # type: ignore[misc]  # as of its insertion, unless an import knows when it was queued
     )

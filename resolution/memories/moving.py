@@ -20,10 +20,6 @@ MOVED: Final = (Status.CANDIDATE, Status.ACTIVE, Status.DEPRECATED)
 SHARED: Final = "what all projects share"
 
 
-class _Tried(Exception):
-    """Raised to roll back a dry run."""
-
-
 @in_transaction
 def move(memory_id: int, project: Project | None, actor: Actor, reason: str = "") -> Settled:
     """Move the memory to the project (None: the shared one), and dispute it with what contradicts it there. Memories
@@ -52,13 +48,11 @@ def try_to_move(ids: Sequence[int], project: Project | None, actor: Actor) -> di
     """Return the outcome of moving each, one after the other, or the reason why it cannot be moved, without changing
     anything. Contradictions with other layers are only found by a real move."""
     outcomes: dict[int, Settled | str] = {}
-    try:
-        with transaction.atomic():
-            for key in ids:
-                try:
-                    outcomes[key] = move(key, project, actor)
-                except DecisionError as mistake:
-                    outcomes[key] = str(mistake)
-            raise _Tried
-    except _Tried:
-        return outcomes
+    with transaction.atomic():
+        for key in ids:
+            try:
+                outcomes[key] = move(key, project, actor)
+            except DecisionError as mistake:
+                outcomes[key] = str(mistake)
+        transaction.set_rollback(True)
+    return outcomes

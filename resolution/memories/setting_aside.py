@@ -16,11 +16,10 @@ from django.utils import timezone
 from memory.db.locks import try_job_lock
 from memory.db.transactions import in_transaction, run_transaction
 from memory.domain.channels import Channel, is_weaker
-from memory.domain.claims.stems import content_stems, words_of
+from memory.domain.claims.stems import content_stems
 from memory.domain.cues.modality import SpeechAct
 from memory.domain.forgetting import Topic, TopicKind
 from memory.domain.judging import Manner
-from memory.domain.text.tokenizer import find_words
 from memory.domain.types import Triple
 from memory.graph import store
 from memory.graph.store import NOBODY, Assertion, Attribution
@@ -169,11 +168,10 @@ def _find_edges(topic: Topic) -> list[Edge]:
     """Return the facts about what the topic names."""
     if topic.kind is not TopicKind.WORDS:
         return []
-    found = find_words(topic.text)
-    tokens = found.tokens | found.emphasised | {"_".join(words_of(topic.text))}
-    edges = Edge.objects.filter(Q(concept__token__in=tokens) | Q(parent__token__in=tokens)).exclude(concept=F("parent"))
+    names = topic.names
+    edges = Edge.objects.filter(Q(concept__token__in=names) | Q(parent__token__in=names)).exclude(concept=F("parent"))
     rows = edges.select_related("concept", "parent", "dim").order_by("pk")
-    return [edge for edge in rows if topic.is_in(f"{edge.concept.token} {edge.parent.token}".replace("_", " "))]
+    return [edge for edge in rows if topic.is_of(edge.concept.token, edge.parent.token)]
 
 
 def _triple_of(edge: Edge) -> Triple:

@@ -9,7 +9,6 @@ from resolution.transfer import interchange
 from resolution.transfer.interchange import Mistake
 from resolution.transfer.lines import (
     ConceptLine,
-    ConflictLine,
     DimensionLine,
     EpisodeLine,
     FactLine,
@@ -29,10 +28,8 @@ UNIQUE: Final = {
     "alias": ("alias", ("alias",)),
     "fact": ("concept and dimension", ("concept", "dimension")),
     "decided": ("triple", ("concept", "dimension", "parent")),
-    "conflict": ("triple", ("concept", "dimension", "parent")),
     "project": ("project", ("project",)),
     "state": ("category and key", ("project", "category", "key")),
-    "memory": ("id", ("id",)),
 }
 AnyLine = TypeVar("AnyLine", bound=Line)
 
@@ -52,7 +49,7 @@ class Contents:
         self.muted: set[str] = set()
         self.labels: dict[str, str] = {}
         self.dimensions: dict[str, DimensionLine] = {}  # dimensions with their own line, by name
-        self.is_isa: dict[str, bool] = {}  # by dimension of facts and conflicts, as its first fact says
+        self.is_isa: dict[str, bool] = {}  # by dimension of facts, as its first fact says
         self._file = file
         self._importer = importer
         self._refused: set[int] = set()  # lines that are only wrong together with others
@@ -73,9 +70,8 @@ class Contents:
     def _read(self, progress: ReportProgress) -> None:
         size = self._file.seek(0, 2)
         first_lines: dict[tuple[str, ...], int] = {}
-        of_conflicts: dict[str, bool] = {}
         dimensions: dict[int, DimensionLine] = {}
-        references = References()
+        projects, named = set(Project.objects.values_list("slug", flat=True)), dict[int, str]()
         known: dict[str, bool] = dict(Dimension.objects.values_list("soas__token", "is_additive"))
         additive = {name for name, is_additive in known.items() if is_additive}
         for number, line in interchange.read(self._file):
@@ -87,7 +83,7 @@ class Contents:
             if isinstance(line, Mistake):
                 self.report.add_mistake(line)
                 continue
-            if line.kind in UNIQUE and getattr(line, "id", "") is not None:  # a concept may be named twice
+            if line.kind in UNIQUE:  # a concept may be named twice
                 what, keys = UNIQUE["decided" if line.kind == "fact" and line.dimension in additive else line.kind]
                 first = first_lines.setdefault((line.kind, *(getattr(line, key) for key in keys)), number)
                 if first != number:
@@ -105,12 +101,18 @@ class Contents:
                     self.muted.add(line.concept)
                 if line.label:
                     self.labels[line.concept] = line.label
-            elif isinstance(line, FactLine | ConflictLine):
-                (self.is_isa if line.kind == "fact" else of_conflicts).setdefault(line.dimension, line.is_isa)
-            else:
-                references.note(number, line)
-        self.is_isa = of_conflicts | self.is_isa
-        for mistake in (*find_split_mistakes(dimensions, known), *references.find_mistakes()):
+            elif isinstance(line, FactLine):
+                self.is_isa.setdefault(line.dimension, line.is_isa)
+            elif isinstance(line, ProjectLine):
+                projects.add(line.project)
+            elif isinstance(line, StateLine | MemoryLine | EpisodeLine) and line.project is not None:
+                named[number] = line.project
+        unknown = (
+            Mistake(at, f"names the project {name}, which is neither here nor in the file")
+            for at, name in named.items()
+            if name not in projects
+        )
+        for mistake in (*find_split_mistakes(dimensions, known), *unknown):
             self._refuse(mistake)
         self.dimensions = {line.dimension: line for at, line in dimensions.items() if at not in self._refused}
         self.report.mistakes.sort(key=lambda mistake: mistake.line)
@@ -118,45 +120,6 @@ class Contents:
     def _refuse(self, mistake: Mistake) -> None:
         self.report.add_mistake(mistake)
         self._refused.add(mistake.line)
-
-
-class References:
-    """The projects and memories that lines refer to, and those that exist."""
-
-    def __init__(self) -> None:
-        self._projects = set(Project.objects.values_list("slug", flat=True))
-        self._memories: set[str] = set()
-        self._open: list[tuple[int, set[str], str]] = []  # references to what had not been read yet
-
-    def note(self, number: int, line: Line) -> None:
-        if isinstance(line, ProjectLine):
-            self._projects.add(line.project)
-        if isinstance(line, StateLine | MemoryLine | EpisodeLine) and line.project is not None:
-            self._name(number, self._projects, line.project)
-        if isinstance(line, MemoryLine):
-            if line.id is not None:
-                self._memories.add(line.id)
-            for other in line.others():
-                self._name(number, self._memories, other)
-
-    def _name(self, number: int, names: set[str], name: str) -> None:
-        if name not in names:
-            self._open.append((number, names, name))
-
-    def find_mistakes(self) -> Iterator[Mistake]:
-        """Yield at most one mistake for each line."""
-        told: set[int] = set()
-        for number, names, name in self._open:
-            if name in names or number in told:
-                continue
-            told.add(number)
-            is_project = names is self._projects
-            yield Mistake(
-                number,
-                f"names the project {name}, which is neither here nor in the file"
-                if is_project
-                else f"refers to the memory {name}, which is not in the file",
-            )
 
 
 def find_split_mistakes(dimensions: Mapping[int, DimensionLine], known: Iterable[str]) -> Iterator[Mistake]:

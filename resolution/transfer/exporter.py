@@ -3,12 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal
 
-import orjson
 from django.db import connection, transaction
 
 from memory.domain.secrets.redaction import mask_secrets
-from resolution.domain.verdicts import classify_collision
-from resolution.models import CollisionType
 from resolution.transfer.interchange import format_header, format_line
 from resolution.transfer.lines import mask_said
 
@@ -55,71 +52,20 @@ DECIDED: Final = """
                                           = (decided.concept_id, decided.dim_id, decided.parent_id))
     ORDER BY concept.token COLLATE "C", dim.token COLLATE "C", parent.token COLLATE "C"
 """
-# Against what is in the place now, which may not be what the claim was queued against. The last column is its is_isa.
-CONFLICTS: Final = """
-    SELECT concept.token, parent.token, dim.token, incoming_is_isa, collision_type, against.token, blocking.token,
-           incoming_confidence, incoming_source, queued.channel, queued.agent, role, encode(conversation, 'hex'),
-           evidence, priority, queued.said_at, created_at, urd.is_isa
-    FROM resolution_queue AS queued
-    JOIN soas AS concept ON concept.id = concept_id JOIN soas AS parent ON parent.id = incoming_parent_id
-    JOIN soas AS dim ON dim.id = queued.dim_id
-    LEFT JOIN urd ON (urd.id, urd.dim_id) = (concept_id, queued.dim_id)
-                 AND (NOT is_additive OR urd.parent_id = incoming_parent_id)
-    LEFT JOIN soas AS against ON against.id = coalesce(urd.parent_id, existing_parent_id)
-    LEFT JOIN soas AS blocking ON blocking.id = blocking_concept_id
-    WHERE status IN ('pending', 'proposed')
-      AND (collision_type = 'retraction' OR urd.parent_id IS DISTINCT FROM incoming_parent_id)
-    ORDER BY concept.token COLLATE "C", dim.token COLLATE "C", parent.token COLLATE "C"
-"""
 PROJECTS: Final = 'SELECT slug, name, description, is_open FROM project ORDER BY slug COLLATE "C"'
 STATES: Final = """
     SELECT slug, category, key, value, actor, reason, set_at FROM project_state JOIN project ON project.id = project_id
     WHERE status = 'active' ORDER BY slug COLLATE "C", category COLLATE "C", key COLLATE "C"
 """
-# A memory's name is a digest of its text, speaker, project and time, so that later exports, also those of the database
-# it was imported into, give it the same name.
-NAMED: Final = """
-    WITH named AS MATERIALIZED (
-        SELECT id, slug, digest, number, digest || CASE number WHEN 1 THEN '' ELSE '-' || number END AS name
-        FROM (
-            SELECT id, slug, digest, row_number() OVER (PARTITION BY digest ORDER BY id) AS number
-            FROM (
-                SELECT memory.id, slug, left(encode(sha256(convert_to(concat_ws(chr(31), coalesce(slug, ''), agent,
-                    person, extract(epoch FROM said_at), text), 'UTF8')), 'hex'), 16) AS digest
-                FROM memory LEFT JOIN project ON project.id = project_id WHERE set_aside_at IS NULL
-            ) AS digests
-        ) AS numbered
-    ), derived AS (
-        SELECT memory_id, array_agg(name ORDER BY name COLLATE "C") AS others
-        FROM memory_lineage JOIN named ON named.id = row WHERE kind = 'memory' GROUP BY memory_id
-    ), disputes AS (
-        SELECT memory_id,
-            jsonb_agg(jsonb_build_object('id', name, 'confidence', was) ORDER BY name COLLATE "C") AS others
-        FROM (
-            SELECT DISTINCT ON (memory_id, name) memory_id, name, (before ->> 'confidence')::float8 AS was
-            FROM memory_history JOIN memory ON memory.id = memory_id AND memory.is_disputed
-            JOIN memory AS other ON other.id = (after ->> 'beside')::bigint AND other.is_disputed
-            JOIN named ON named.id = other.id
-            WHERE action = 'dispute' AND (memory.status, other.status) = ('active', 'active')
-            ORDER BY memory_id, name, memory_history.id
-        ) AS pairs GROUP BY memory_id
-    )
-"""
-# ``said_in`` is empty in files without episodes, where it could only tell that there were some.
-SAID_IN: Final = """
-    ARRAY(SELECT encode(digest, 'hex') FROM memory_lineage JOIN episode ON episode.id = row AND set_aside_at IS NULL
-          WHERE memory_id = memory.id AND kind = 'episode' ORDER BY digest)
-"""
+# A disputed memory is as sure as it was before: whether it is disputed is found anew where it is imported.
 MEMORIES: Final = """
-    {named} SELECT own.name, own.slug, agent, person, text, category, status, confidence, channel, slot, other_slot,
-        slot_version, evidence_count, successor.name, winner.name, is_disputed, coalesce(disputes.others, '[]'),
-        coalesce(derived.others, '{{}}'), {said_in}, coalesce(encode(conversation, 'hex'), ''), said_at, last_updated,
-        archived_at
-    FROM memory JOIN named AS own USING (id)
-    LEFT JOIN named AS successor ON successor.id = superseded_by_id
-    LEFT JOIN named AS winner ON winner.id = merged_into_id
-    LEFT JOIN derived ON derived.memory_id = memory.id LEFT JOIN disputes ON disputes.memory_id = memory.id
-    ORDER BY said_at, own.digest COLLATE "C", own.number
+    SELECT slug, agent, person, text, category, status,
+        coalesce((SELECT max((before ->> 'confidence')::float8) FROM memory_history
+                  WHERE memory_id = memory.id AND is_disputed AND action = 'dispute'), confidence),
+        channel, slot, other_slot, slot_version, evidence_count, coalesce(encode(conversation, 'hex'), ''), said_at,
+        last_updated, archived_at
+    FROM memory LEFT JOIN project ON project.id = project_id
+    WHERE set_aside_at IS NULL ORDER BY said_at, memory.id
 """
 # In the order in which they were said.
 EPISODES: Final = """
@@ -133,29 +79,26 @@ GRAPH: Final = (
     ("aliases", "alias", ALIASES),
     ("facts", "fact", FACTS),
     ("decided", "decided", DECIDED),
-    ("conflicts", "conflict", CONFLICTS),
 )
 REMEMBERED: Final = (
     ("projects", "project", PROJECTS),
     ("states", "state", STATES),
-    ("memories", "memory", MEMORIES.format(named=NAMED, said_in="ARRAY[]::text[]")),
-)
-SAID: Final = (
-    ("projects", "project", PROJECTS),
-    ("states", "state", STATES),
-    ("episodes", "episode", EPISODES),
-    ("memories", "memory", MEMORIES.format(named=NAMED, said_in=SAID_IN)),
+    ("memories", "memory", MEMORIES),
 )
 # How much a file holds; each extent includes the previous ones.
 Extent = Literal["graph", "memories", "episodes"]
-PARTS: Final = {"graph": GRAPH, "memories": (*GRAPH, *REMEMBERED), "episodes": (*GRAPH, *SAID)}
+PARTS: Final = {
+    "graph": GRAPH,
+    "memories": (*GRAPH, *REMEMBERED),
+    "episodes": (*GRAPH, *REMEMBERED, ("episodes", "episode", EPISODES)),
+}
 
 
 def export(*, extent: Extent = "memories") -> Iterator[bytes]:
     """Yield the file, some hundred lines at a time. Concurrent writes are not in it. The transaction stays open until
     the last part is taken."""
     parts = PARTS[extent]
-    # One snapshot for all parts, or a conflict could be in the file without the fact that it is about.
+    # One snapshot for all parts, or a memory could be in the file without its project.
     with transaction.atomic():
         with connection.cursor() as cursor:
             if not connection.savepoint_ids:  # inside another transaction it is too late to ask for a snapshot
@@ -171,15 +114,6 @@ def export(*, extent: Extent = "memories") -> Iterator[bytes]:
                     yield b"".join(format_line(kind, READ[kind](row) if kind in READ else row) for row in rows)
 
 
-def _turn(row: tuple[Any, ...]) -> list[Any]:
-    """Return the line of a claim, turned against what is in its place now."""
-    *values, existing_is_isa = row
-    is_isa, collision, blocking = 3, 4, 6
-    if existing_is_isa is not None and values[collision] != CollisionType.RETRACTION:
-        values[collision], values[blocking] = classify_collision(existing_is_isa, values[is_isa]), None
-    return values
-
-
 # Mask secrets again: the rules may know more kinds of secrets now than when the text was stored.
 
 
@@ -189,9 +123,8 @@ def _read_state(row: tuple[Any, ...]) -> list[Any]:
 
 
 def _read_memory(row: tuple[Any, ...]) -> list[Any]:
-    values, (text, disputes) = [*row], (4, 16)
-    values[text], values[disputes] = mask_secrets(values[text]), orjson.loads(values[disputes])
-    return values
+    slug, agent, person, text, *more = row
+    return [slug, agent, person, mask_secrets(text), *more]
 
 
 def _read_episode(row: tuple[Any, ...]) -> list[Any]:
@@ -201,7 +134,6 @@ def _read_episode(row: tuple[Any, ...]) -> list[Any]:
 
 
 READ: Final[Mapping[str, Callable[[tuple[Any, ...]], list[Any]]]] = {
-    "conflict": _turn,
     "state": _read_state,
     "memory": _read_memory,
     "episode": _read_episode,

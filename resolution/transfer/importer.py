@@ -1,14 +1,14 @@
 """Imports a file into the graph, or previews the import.
 
 An import is one transaction: the whole file or nothing. Other writers of its dimensions wait meanwhile. A preview is
-the same import into a copy of the tables, so it changes nothing and blocks nobody.
+an import rolled back.
 """
 
 import logging
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
 from memory.db.connections import chunks, first_line
@@ -26,7 +26,6 @@ from resolution.transfer.contents import Contents
 from resolution.transfer.interchange import UnreadableFile
 from resolution.transfer.lines import (
     AliasLine,
-    ConflictLine,
     DecidedLine,
     DimensionLine,
     EpisodeLine,
@@ -44,40 +43,6 @@ logger = logging.getLogger(__name__)
 
 WORDS_AT_ONCE: Final = 10_000
 
-# The tables that an import writes, with the condition for the rows that it reads.
-TABLES: Final = {
-    "soas": "true",
-    "alias": "true",
-    "dimension": "true",
-    "urd": "true",
-    "edge_history": "false",
-    "decided_triple": "true",
-    "resolution_queue": "status IN ('pending', 'proposed')",
-}
-TABLES_OF_MEMORIES: Final = {
-    "project": "true",
-    "project_state": "status = 'active'",
-    "memory": "true",
-    "memory_history": "false",
-}
-# A temporary table hides the one of the same name. It has no triggers and no foreign keys, and its own sequences, so
-# that no numbers are used up.
-COPY: Final = """
-    CREATE TEMP TABLE preview (LIKE {table} INCLUDING ALL) ON COMMIT DROP;
-    INSERT INTO preview ({columns}) SELECT {columns} FROM {table} WHERE {rows};
-    SELECT setval(pg_get_serial_sequence('preview', attname), (SELECT max({key}) FROM preview))
-        FROM pg_attribute WHERE attrelid = 'preview'::regclass AND attname = '{key}' AND attidentity <> '';
-    ANALYZE preview;
-    ALTER TABLE preview RENAME TO {table};
-"""
-
-
-# The columns that are not generated.
-COLUMNS: Final = """
-    SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute
-    WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
-"""
-
 
 class ImportRefused(Exception):
     """The file has mistakes, and nothing was imported."""
@@ -93,23 +58,19 @@ def preview(
     differences: Differences = "queue",
     may: Callable[[str], bool] = lambda _: True,
 ) -> Report:
-    """Return the report of an import without the invalid lines. Raises UnreadableFile, and NotPermitted if the report
-    would reveal what the account may not view."""
+    """Import the file without the invalid lines, roll that back, and return the report. Raises UnreadableFile, and
+    NotPermitted if the report would reveal what the account may not view."""
     by = Attribution("", Source.OPERATOR, 1.0, timezone.now(), role=IMPORTED)
-    with transaction.atomic():
+
+    def work() -> Report:
         contents = Contents(file, ignore_progress)
         if missing := sorted(right for right in contents.rights if ".view_" in right and not may(right)):
             raise NotPermitted(missing)
-        tables = TABLES | (TABLES_OF_MEMORIES if contents.holds_memories else {})
-        with connection.cursor() as cursor:
-            for table, rows in tables.items():
-                cursor.execute(COLUMNS, [table])
-                (columns,) = cursor.fetchone()
-                key = "edge_id" if table == "urd" else "id"
-                cursor.execute(COPY.format(table=table, rows=rows, key=key, columns=columns))
-        _write(contents, by, differences, ignore_progress, is_preview=True)
+        _write(contents, by, differences, ignore_progress)
         transaction.set_rollback(True)  # includes the added words
-    return contents.report
+        return contents.report
+
+    return _run(work)
 
 
 def import_file(
@@ -142,12 +103,7 @@ def import_file(
         _write(contents, by, differences, progress)
         return contents.report
 
-    try:
-        report = run_transaction(work)
-    except (IntegrityError, DataError) as error:
-        raise UnreadableFile(
-            f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported."
-        ) from error
+    report = _run(work)
     counts = {
         **report.facts,
         "states": dict(report.states),
@@ -158,40 +114,40 @@ def import_file(
     return report
 
 
-def _write(
-    contents: Contents, by: Attribution, differences: Differences, progress: ReportProgress, *, is_preview: bool = False
-) -> None:
+def _run(work: Callable[[], Report]) -> Report:
+    try:
+        return run_transaction(work)
+    except (IntegrityError, DataError) as error:
+        raise UnreadableFile(
+            f"Postgres refuses what is in the file: {first_line(error)}; nothing was imported."
+        ) from error
+
+
+def _write(contents: Contents, by: Attribution, differences: Differences, progress: ReportProgress) -> None:
     report = contents.report
     if contents.holds_memories:
-        _remember(contents, by, differences, progress, is_preview=is_preview)
+        _remember(contents, by, differences, progress)
     report.new_words = _add_words(contents.words)
-    if not is_preview:
-        # Take all locks at once, in the order of all writers: words, dimensions, rows.
-        store.lock_dimensions(store.ensure_tokens({*contents.dimensions, *contents.is_isa}).values())
+    # Take all locks at once, in the order of all writers: words, dimensions, rows.
+    store.lock_dimensions(store.ensure_tokens({*contents.dimensions, *contents.is_isa}).values())
     _add_dimensions(contents)
     writer = Writer(by, differences, report)
     writer.add_aliases(line for _, line in contents.lines(AliasLine))
     writer.place_facts(contents.lines(FactLine), contents.counts["fact"], progress)
-    writer.queue_conflicts(line for _, line in contents.lines(ConflictLine))
     writer.add_rulings(line for _, line in contents.lines(DecidedLine))
     store.label_words(contents.labels)
     report.newly_muted = Soas.objects.filter(token__in=contents.muted, is_muted=False).update(is_muted=True)
 
 
-def _remember(
-    contents: Contents, by: Attribution, differences: Differences, progress: ReportProgress, *, is_preview: bool
-) -> None:
-    if not is_preview:
-        copies.lock_memories()
+def _remember(contents: Contents, by: Attribution, differences: Differences, progress: ReportProgress) -> None:
+    copies.lock_memories()
     change = Change(by.agent, Channel.OPERATOR, by.at, reason=by.evidence)
-    remembrance = Remembrance(change, differences, contents.report, is_preview=is_preview)
+    remembrance = Remembrance(change, differences, contents.report)
     counts = contents.counts
     remembrance.add_projects(line for _, line in contents.lines(ProjectLine))
     remembrance.add_states(contents.lines(StateLine))
     remembrance.add_episodes((line for _, line in contents.lines(EpisodeLine)), counts["episode"], progress)
     remembrance.add_memories(contents.lines(MemoryLine), counts["memory"], progress)
-    if not is_preview:
-        remembrance.tie_memories(contents.lines(MemoryLine))
 
 
 def _add_words(words: set[str]) -> int:

@@ -13,7 +13,7 @@ from memory.domain.formatting import format_count
 from resolution.transfer.lines import LINES, Line
 
 FORMAT: Final = "festinger"
-VERSION: Final = 1
+VERSION: Final = 2
 LINE_MAX_BYTES: Final = 1024 * 1024
 
 _COMPRESSED: Final = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}

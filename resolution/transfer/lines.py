@@ -23,10 +23,7 @@ from memory.models.state import NAME, VALUE_CHARACTERS
 from memory.semantic.domain.episodes import EpisodeText, shorten
 from memory.semantic.domain.slots import SLOT_MAX
 from resolution.memories.remarks import RemarkMistake, clean_text
-from resolution.models import CollisionType, DecidedTriple
-
-EPISODE_KEY: Final = r"^[0-9a-f]{64}$"  # the digest
-
+from resolution.models import DecidedTriple
 
 # --- types of values ---
 
@@ -73,13 +70,11 @@ AgentName = Annotated[str, Field(max_length=120), NoNull]
 Digest = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2}){0,32}$")]  # in hexadecimal
 Time = Annotated[AwareDatetime, AfterValidator(_convert_to_utc)]
 Share = Annotated[float, Field(ge=0, le=1)]
-SmallInteger = Annotated[int, Field(ge=-32768, le=32767)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Slug = Annotated[str, Field(pattern=SLUG)]
 Person = Annotated[str, Field(max_length=PERSON_MAX), NoNull]
 SlotName = Annotated[str, Field(max_length=SLOT_MAX), NoNull]
 StoredSentence = Annotated[str, AfterValidator(_check_remark)]  # as memories store it, with secrets masked
-Key = Annotated[str, Field(min_length=1, max_length=64), NoNull]  # of a memory, only within its file
 Opening = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{32})?$")]  # of a conversation
 
 
@@ -91,7 +86,7 @@ class _Line(BaseModel):
 
     def words(self) -> Iterator[str]:
         """Yield all tokens in the line."""
-        for key in ("concept", "parent", "dimension", "split_from", "moved_to", "against", "blocking", "alias"):
+        for key in ("concept", "parent", "dimension", "split_from", "moved_to", "alias"):
             if (word := getattr(self, key, None)) is not None:
                 yield word
 
@@ -184,37 +179,6 @@ class DecidedLine(_TripleLine):
     decided_at: Time
 
 
-class ConflictLine(_TripleLine):
-    """An open claim. It is against the parent ``against``, which equals its own parent for a retraction; a claim that
-    closes a cycle is against the fact about ``blocking``."""
-
-    kind: Literal["conflict"] = "conflict"
-    is_isa: bool
-    collision: CollisionType
-    against: Name | None = None
-    blocking: Name | None = None
-    confidence: Share
-    source: Source
-    channel: Channel | None = None  # derived from source and role if not given
-    agent: AgentName = ""
-    role: Annotated[str, Field(max_length=16), NoNull] = ""
-    conversation: Digest = ""
-    evidence: Annotated[str, Field(max_length=500), NoNull] = ""
-    priority: SmallInteger = 0
-    said_at: Time
-    queued_at: Time
-
-    @model_validator(mode="after")
-    def _refuse_one_side(self) -> Self:
-        if (self.against == self.parent) != (self.collision == CollisionType.RETRACTION):
-            if self.collision == CollisionType.RETRACTION:
-                raise ValueError("a retraction is against the very parent that it names")
-            raise ValueError(f"{self.parent} cannot be in conflict with itself")
-        if self.against is None and self.collision != CollisionType.CYCLE:
-            raise ValueError('"against" is missing: only a cycle has none')
-        return self
-
-
 # --- what was said ---
 
 
@@ -239,21 +203,10 @@ class StateLine(_Line):
     set_at: Time | None = None
 
 
-class DisputeLine(BaseModel):
-    """Another memory that disputes the line's memory, and the confidence that the line's memory had before."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    id: Key
-    confidence: Share | None = None
-
-
 class MemoryLine(_Line):
-    """A memory. ``id`` is its name for other lines of this file. Without a project it belongs to the shared one;
-    without slots it gets those of its text."""
+    """A memory. Without a project it belongs to the shared one; without slots it gets those of its text."""
 
     kind: Literal["memory"] = "memory"
-    id: Key | None = None
     project: Slug | None = None
     agent: Annotated[str, Field(min_length=1, max_length=120), NoNull]
     person: Person = ""
@@ -266,12 +219,6 @@ class MemoryLine(_Line):
     other_slot: SlotName = ""
     slot_version: Annotated[int, Field(ge=0, le=32767)] = 0
     evidence_count: Count = 1
-    superseded_by: Key | None = None
-    merged_into: Key | None = None
-    is_disputed: bool = False
-    disputed_with: list[DisputeLine] = []
-    derived_from: list[Key] = []
-    said_in: list[Annotated[str, Field(pattern=EPISODE_KEY)]] = []
     conversation: Opening = ""
     said_at: Time | None = None
     last_updated: Time | None = None
@@ -279,31 +226,20 @@ class MemoryLine(_Line):
 
     @model_validator(mode="after")
     def _refuse_other_status(self) -> Self:
-        for key, status in (("superseded_by", Memory.Status.SUPERSEDED), ("merged_into", Memory.Status.MERGED_INTO)):
-            if getattr(self, key) is not None and self.status != status:
-                raise ValueError(f'only a memory with the status {status} has "{key}"')
         if self.holds and self.archived_at is not None:
             raise ValueError(f'a memory with the status {self.status} has no "archived_at"')
-        if self.id is not None and self.id in self.others():
-            raise ValueError(f"{self.id} cannot refer to itself")
         return self
 
     @property
     def holds(self) -> bool:
         return self.status in (Memory.Status.ACTIVE, Memory.Status.CANDIDATE)
 
-    def others(self) -> Iterator[str]:
-        """Yield the memories that it refers to."""
-        yield from (key for key in (self.superseded_by, self.merged_into) if key is not None)
-        yield from (dispute.id for dispute in self.disputed_with)
-        yield from self.derived_from
-
 
 class EpisodeLine(_Line):
     """An episode. ``quoted`` holds the start and end, in characters, of each part that quotes others."""
 
     kind: Literal["episode"] = "episode"
-    id: Annotated[str, Field(pattern=EPISODE_KEY)]
+    id: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]  # the digest
     project: Slug | None = None
     agent: Annotated[str, Field(min_length=1, max_length=120), NoNull]
     person: Person = ""
@@ -335,8 +271,8 @@ def mask_said(text: str, quoted: Sequence[int]) -> EpisodeText:
 
 
 Line = (
-    DimensionLine | ConceptLine | AliasLine | FactLine | DecidedLine | ConflictLine | ProjectLine | StateLine
-    | MemoryLine | EpisodeLine
+    DimensionLine | ConceptLine | AliasLine | FactLine | DecidedLine | ProjectLine | StateLine | MemoryLine
+    | EpisodeLine
 )  # fmt: skip
 LINES: Final[Mapping[str, type[Line]]] = {
     "dimension": DimensionLine,
@@ -344,7 +280,6 @@ LINES: Final[Mapping[str, type[Line]]] = {
     "alias": AliasLine,
     "fact": FactLine,
     "decided": DecidedLine,
-    "conflict": ConflictLine,
     "project": ProjectLine,
     "state": StateLine,
     "memory": MemoryLine,

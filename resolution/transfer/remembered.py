@@ -10,15 +10,15 @@ from django.utils import timezone
 from memory.db.connections import chunks
 from memory.domain.secrets.redaction import mask_secrets
 from memory.graph.placement import Differences
-from memory.models import Episode, Memory, Project
+from memory.models import Memory, Project
 from memory.models.state import VALUE_CHARACTERS
 from memory.semantic import copies, project_state, store
-from memory.semantic.copies import EpisodeCopy, Ties
+from memory.semantic.copies import EpisodeCopy
 from memory.semantic.domain import slots
 from memory.semantic.domain.explicit import categorise
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.rivals import find_rivals
-from memory.semantic.store import Action, Change
+from memory.semantic.store import Change
 from resolution.layers.detection import detect_memory, detect_state
 from resolution.layers.memories import open_between, settle_memories
 from resolution.transfer.lines import EpisodeLine, MemoryLine, ProjectLine, StateLine
@@ -34,13 +34,11 @@ class Remembrance:
     """The import of what is remembered. ``by`` is the importer as the history names them; ``report`` counts the
     outcomes."""
 
-    def __init__(self, by: Change, differences: Differences, report: Report, *, is_preview: bool) -> None:
+    def __init__(self, by: Change, differences: Differences, report: Report) -> None:
         self._by = by
         self._differences: Differences = differences
         self._report = report
-        self._is_preview = is_preview
         self._projects: dict[str | None, int | None] = {None: None}
-        self._ids: dict[str, tuple[int, bool]] = {}  # the file's memories: their ids here; True if they existed before
         self._last = 0  # the newest memory from before the import
 
     def add_projects(self, lines: Iterable[ProjectLine]) -> None:
@@ -72,8 +70,7 @@ class Remembrance:
                 project, line.category, line.key, value,
                 actor=line.set_by or self._by.actor, reason=line.reason, set_at=line.set_at,
             )  # fmt: skip
-            if not self._is_preview:
-                detect_state(written.row)
+            detect_state(written.row)
 
     def add_episodes(self, lines: Iterable[EpisodeLine], total: int, progress: ReportProgress) -> None:
         for at, portion in enumerate(chunks(lines, LINES_AT_ONCE)):
@@ -83,8 +80,7 @@ class Remembrance:
             new = {digest: line for digest, line in said.items() if digest not in left_out}
             self._report.episodes.update(left_out.values())
             self._report.episodes.update({"new": len(new)} if new else {})
-            if not self._is_preview:
-                copies.add_episodes([self._say(digest, line) for digest, line in new.items()])
+            copies.add_episodes([self._say(digest, line) for digest, line in new.items()])
 
     def _say(self, digest: bytes, line: EpisodeLine) -> EpisodeCopy:
         scope = Scope(Speaker(line.agent, line.person), self._projects[line.project])
@@ -98,14 +94,12 @@ class Remembrance:
 
     def _add(self, portion: Sequence[NumberedMemory]) -> None:
         memories = [self._compose(line) for _, line in portion]
-        same = copies.find_same(memories, self._last) if self._last else {}
-        new: list[tuple[str | None, Memory]] = []
+        same = copies.find_same(memories, self._last) if self._last else set()
+        new: list[Memory] = []
         contradicting: list[tuple[Memory, list[Memory]]] = []
-        for at, ((number, line), memory) in enumerate(zip(portion, memories, strict=True)):
+        for at, ((number, _), memory) in enumerate(zip(portion, memories, strict=True)):
             if at in same:
                 self._report.memories["same"] += 1
-                if line.id is not None:
-                    self._ids[line.id] = (same[at][0], True)
                 continue
             rivals = self._find_rivals(memory)
             outcome = OUTCOMES[self._differences] if rivals else "new"
@@ -114,10 +108,9 @@ class Remembrance:
                 self._report.add_memory_difference(number, memory, outcome, rivals[0])
             if outcome == "kept":
                 continue
-            new.append((line.id, memory))
+            new.append(memory)
             contradicting.append((memory, rivals))
-        copies.add([memory for _, memory in new], self._by)
-        self._ids.update((key, (memory.pk, False)) for key, memory in new if key is not None)
+        copies.add(new, self._by)
         for memory, rivals in contradicting:
             self._settle_with(memory, rivals)
 
@@ -129,8 +122,6 @@ class Remembrance:
             else:
                 older, newer = sorted((rival, memory), key=lambda one: (one.said_at, one.pk))
                 store.dispute(older, newer, self._by)
-        if self._is_preview:
-            return
         if rivals and self._differences == "take":
             settle_memories([rival.pk for rival in rivals])
         elif rivals:
@@ -153,7 +144,6 @@ class Remembrance:
             slot_version=slots.VERSION if line.slot is None else line.slot_version,
             confidence=line.confidence,
             status=line.status,
-            is_disputed=line.is_disputed,
             source=Memory.Source.IMPORTED,
             channel=line.channel,
             conversation=bytes.fromhex(line.conversation) or None,
@@ -169,41 +159,3 @@ class Remembrance:
         if not self._last or memory.status != Memory.Status.ACTIVE:
             return []
         return [rival for rival in find_rivals(memory) if rival.pk <= self._last]
-
-    def tie_memories(self, lines: Iterable[NumberedMemory]) -> None:
-        """Link the new memories to what their lines refer to, once all are stored."""
-        for portion in chunks((line for _, line in lines if self._is_new(line.id)), LINES_AT_ONCE):
-            memories = Memory.objects.in_bulk([self._find(line.id) for line in portion])
-            said = [bytes.fromhex(digest) for line in portion for digest in line.said_in]
-            found = Episode.objects.filter(digest__in=said).values_list("digest", "pk") if said else []
-            episodes = {bytes(digest).hex(): key for digest, key in found}
-            ties: dict[Memory, Ties] = {}
-            for line in portion:
-                memory = memories[self._find(line.id) or 0]
-                # Memories from before the import are judged by what is here, not by the file.
-                others = [other for other in line.disputed_with if self._is_new(other.id)]
-                ties[memory] = Ties(
-                    self._find(line.superseded_by),
-                    self._find(line.merged_into),
-                    [key for other in line.derived_from if (key := self._find(other)) is not None],
-                    [episodes[digest] for digest in line.said_in if digest in episodes],
-                    {self._ids[other.id][0]: other.confidence for other in others},
-                )
-                if line.disputed_with and not others:
-                    self._settle(memory, line)
-            copies.tie(ties, self._by)
-            for memory, tied in ties.items():
-                open_between(memory, [*Memory.objects.filter(pk__in=tied.disputes)] if tied.disputes else [])
-
-    def _settle(self, memory: Memory, line: MemoryLine) -> None:
-        """Restore a memory if everything that disputed it in the file was left out."""
-        if not memory.history.filter(action=Action.DISPUTE).exists():
-            sure = max(memory.confidence, *(other.confidence or 0.0 for other in line.disputed_with))
-            store.change(memory, Action.RESTORE, self._by, is_disputed=False, confidence=sure)
-
-    def _is_new(self, key: str | None) -> bool:
-        return key in self._ids and not self._ids[key][1]
-
-    def _find(self, key: str | None) -> int | None:
-        """Return the id of the file's memory here, or None if it was left out."""
-        return self._ids[key][0] if key in self._ids else None

@@ -102,8 +102,6 @@ class Report(BaseModel):
     newly_muted: int = 0
     new_aliases: int = 0
     known_aliases: int = 0
-    new_conflicts: int = 0  # among the file's conflict lines
-    known_conflicts: int = 0
     new_decided: int = 0
     known_decided: int = 0
     new_projects: list[str] = []
@@ -129,7 +127,7 @@ class Report(BaseModel):
     def changes(self) -> bool:
         """True if the import changes anything."""
         placed = self.facts["new"] + self.facts["taken"]
-        added = self.newly_muted + self.new_aliases + self.new_conflicts + self.new_decided + len(self.new_dimensions)
+        added = self.newly_muted + self.new_aliases + self.new_decided + len(self.new_dimensions)
         settled = self.states["new"] + self.states["taken"]
         said = sum(self.memories.values()) - self.memories["same"] - self.memories["kept"] + self.episodes["new"]
         return placed + self.queued + added + settled + said + len(self.new_projects) > 0
@@ -169,8 +167,6 @@ class Report(BaseModel):
             (self.newly_muted, "concept", "newly muted"),
             (self.new_aliases, "other name", "new"),
             (self.known_aliases, "other name", "already here, or left out: there are facts about it here"),
-            (self.new_conflicts, "open conflict", "new"),
-            (self.known_conflicts, "open conflict", "already here, or settled"),
             (self.new_decided, "decided triple", "new"),
             (self.known_decided, "decided triple", "already here, or about an existing fact"),
             (len(self.new_projects), "project", f"new: {new_projects}"),

@@ -5,11 +5,10 @@ from typing import Final
 
 from memory.domain.channels import Channel
 from memory.domain.types import ADDITIVE_SEEDS
-from memory.models import Dimension, Memory, Source
+from memory.models import Dimension, Source
 from resolution.transfer.lines import (
     AliasLine,
     ConceptLine,
-    ConflictLine,
     DecidedLine,
     DimensionLine,
     EpisodeLine,
@@ -32,7 +31,7 @@ RIGHTS: Final = {
     "memory.change_projectstate": "replaces what was settled for projects",
     "memory.view_memory": "is compared with the memories here",
     "memory.add_memory": "adds memories",
-    "memory.change_memory": "changes memories, or has some that were taken back, replaced, merged or disputed",
+    "memory.change_memory": "changes memories, or has some that were taken back, replaced or merged",
     "memory.view_episode": "is compared with the episodes here",
     "memory.add_episode": "adds what was said in conversations",
 }
@@ -55,9 +54,8 @@ def rights_for(line: Line, importer: str) -> Collection[str]:
         case StateLine():
             return ("memory.view_projectstate", "memory.add_projectstate")
         case MemoryLine():
-            is_settled = line.is_disputed or line.status not in (Memory.Status.ACTIVE, Memory.Status.CANDIDATE)
             needed = ("memory.view_memory", "memory.add_memory")
-            return (*needed, "memory.change_memory") if is_settled else needed
+            return needed if line.holds else (*needed, "memory.change_memory")
         case EpisodeLine():
             return ("memory.view_episode", "memory.add_episode")
     right = _right_for(line, importer)
@@ -75,7 +73,7 @@ def _right_for(line: Line, importer: str) -> str | None:
         return None if line.on_collision == policy and line.split_from is None else "memory.change_dimension"
     if isinstance(line, DecidedLine):
         return "resolution.change_conflict"
-    assert isinstance(line, FactLine | ConflictLine)
+    assert isinstance(line, FactLine)
     # Operators may import their own statements.
     is_operators = line.source in OF_OPERATORS or line.channel == Channel.OPERATOR
     return "resolution.change_conflict" if is_operators and line.agent not in ("", importer) else None

@@ -2,7 +2,7 @@
 functions run inside the caller's transaction, which holds the locks of the dimensions."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 from django.db.models import Q
 from django.utils import timezone
@@ -17,8 +17,8 @@ from memory.graph.store import Assertion, Attribution
 from memory.models import Alias, Edge, Soas
 from resolution import rulings
 from resolution.intake.open_claims import OpenClaims, rebase
-from resolution.models import CollisionType, DecidedTriple
-from resolution.transfer.lines import AliasLine, ConflictLine, DecidedLine, FactLine
+from resolution.models import DecidedTriple
+from resolution.transfer.lines import AliasLine, DecidedLine, FactLine
 from resolution.transfer.report import Report, ReportProgress
 
 # More than 2,000 rows in one statement are announced as one reload (sql/functions.sql), and no portion of a
@@ -31,7 +31,6 @@ PLACED: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 Numbered = tuple[int, FactLine]
-TripleLine = TypeVar("TripleLine", ConflictLine, DecidedLine)
 
 
 class Writer:
@@ -144,34 +143,11 @@ class Writer:
             return "decided"
         return "ring" if placement.closing is not None else "different"
 
-    def queue_conflicts(self, lines: Iterable[ConflictLine]) -> None:
-        """Queue the file's conflicts against what is in the graph now."""
-        for portion in chunks(lines, LINES_AT_ONCE):
-            ids, by_triple = _identify(portion)
-            edges = _edges(by_triple)
-            claims, settled = OpenClaims(set(by_triple)), _find_settled(by_triple, edges)
-            for triple, line in by_triple.items():
-                is_retraction = line.collision == CollisionType.RETRACTION
-                # A retraction is moot if its fact is gone or replaced by now.
-                edge = edges.get(triple.slot) or edges.get(triple)
-                is_moot = (edge is None or edge.parent_id != triple.parent_id) if is_retraction else triple in settled
-                if is_moot or triple in claims:
-                    self._report.known_conflicts += 1
-                    continue
-                said = Attribution(
-                    line.agent, line.source, line.confidence, line.said_at, line.evidence, line.role,
-                    bytes.fromhex(line.conversation), line.channel or "",
-                )  # fmt: skip
-                placement = _collide(line, triple, edge, ids)
-                row = claims.add(placement, said, is_isa=line.is_isa, is_retraction=is_retraction)
-                row.priority, row.created_at = line.priority, line.queued_at
-                self._report.new_conflicts += 1
-            claims.write()
-
     def add_rulings(self, lines: Iterable[DecidedLine]) -> None:
         """Add rulings about triples that are neither facts nor decided here."""
         for portion in chunks(lines, LINES_AT_ONCE):
-            ids, by_triple = _identify(portion)
+            ids = store.ensure_tokens(word for line in portion for word in line.words())
+            by_triple = {TripleIds(ids[line.concept], ids[line.dimension], ids[line.parent]): line for line in portion}
             settled = _find_settled(by_triple, _edges(by_triple))
             DecidedTriple.objects.bulk_create(
                 DecidedTriple(
@@ -189,13 +165,6 @@ class Writer:
             self._report.new_decided += len(portion) - len(settled)
 
 
-def _identify(lines: Iterable[TripleLine]) -> tuple[dict[str, int], dict[TripleIds, TripleLine]]:
-    """Return the ids of all words in the lines, and the lines by their triples."""
-    lines = list(lines)
-    ids = store.ensure_tokens(word for line in lines for word in line.words())
-    return ids, {TripleIds(ids[line.concept], ids[line.dimension], ids[line.parent]): line for line in lines}
-
-
 def _edges(triples: Collection[TripleIds]) -> dict[Place, Edge]:
     """Return the edges of these triples and some near them, by place."""
     edges = Edge.objects.filter(
@@ -207,14 +176,3 @@ def _edges(triples: Collection[TripleIds]) -> dict[Place, Edge]:
 def _find_settled(triples: Collection[TripleIds], edges: Mapping[Place, Edge]) -> set[TripleIds]:
     facts = {edge.ids for edge in edges.values()}
     return rulings.find_rulings(triples).keys() | (facts & set(triples))
-
-
-def _collide(line: ConflictLine, triple: TripleIds, edge: Edge | None, ids: Mapping[str, int]) -> Placement:
-    """Return the collision with the edge in the slot here or, if there is none, with what the file names."""
-    if edge is None and line.against is not None:
-        was_isa = line.is_isa != (line.collision == CollisionType.MISCLASSIFICATION)
-        edge = Edge(concept_id=triple.concept_id, dim_id=triple.dim_id, parent_id=ids[line.against], is_isa=was_isa)
-    if edge is not None:
-        return Placement("conflict", triple, edge)
-    closing = Edge(concept_id=ids[line.blocking]) if line.blocking is not None else None
-    return Placement("conflict", triple, closing=closing)

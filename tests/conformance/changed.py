@@ -44,13 +44,13 @@ Payload = dict[str, Any]
 Put = Callable[[Payload], None]  # changes a request's payload as Festinger has to
 
 
-def only_puts(direct: Side, festinger: Side, call: Call, *puts: Put) -> None:
+def assert_only_puts(direct: Side, festinger: Side, call: Call, *puts: Put) -> None:
     """Fails where anything but the ``puts``, one for each prompt of the call, differs between the two."""
     here, there = (side.run(call, besides=("/api/show",)) for side in (direct, festinger))
-    only_differ_in(here, there, *puts)
+    assert_only_differ_in(here, there, *puts)
 
 
-def only_differ_in(here: Seen, there: Seen, *puts: Put, step: str | None = None) -> None:
+def assert_only_differ_in(here: Seen, there: Seen, *puts: Put, step: str | None = None) -> None:
     """``step``: what the last answer's header says was done against a loop."""
     assert [request.path in PROMPTS for request in here.requests] == [True] * len(puts), here.outcome
     put_in = [with_put(request, put) for request, put in zip(here.requests, puts, strict=True)]
@@ -100,12 +100,12 @@ def unprompted(value: Any) -> Any:
 
 
 def question() -> str:
-    """Of what is known."""
+    """Ask about what is known."""
     return f"where is the snark, é? ({next(OPENINGS)})"
 
 
 def task() -> str:
-    """Of nothing that is known."""
+    """Give a task that is about nothing known."""
     return f"list the files ({next(OPENINGS)})"
 
 

@@ -91,7 +91,7 @@ def body_lines(body: bytes) -> list[str]:
     return [repr(line) for line in body.splitlines(keepends=True)]
 
 
-def nothing_differs(direct: Side, proxied: Side, call: Call, *, besides: tuple[str, ...] = ()) -> None:
+def assert_nothing_differs(direct: Side, proxied: Side, call: Call, *, besides: tuple[str, ...] = ()) -> None:
     """Fails with what differs between the two."""
     here, there = direct.run(call, besides=besides), proxied.run(call, besides=besides)
     if not here.answers:

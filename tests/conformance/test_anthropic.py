@@ -7,7 +7,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from tests.conformance.sides import OFF, Side, adrained, drained, nothing_differs
+from tests.conformance.sides import OFF, Side, adrained, assert_nothing_differs, drained
 
 HELLO = [{"role": "user", "content": "what is gnommoweb? <é>"}]
 SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
@@ -66,7 +66,7 @@ def test_the_client(direct: Side, festinger: Side, call: Callable[[anthropic.Ant
         with anthropic.Anthropic(base_url=url, **how) as client:
             return call(client)
 
-    nothing_differs(direct, festinger, ask)
+    assert_nothing_differs(direct, festinger, ask)
 
 
 async def streamed(client: anthropic.AsyncAnthropic, model: str) -> Any:
@@ -90,4 +90,4 @@ def test_the_asynchronous_client(
         async with anthropic.AsyncAnthropic(base_url=url, **how) as client:
             return await call(client)
 
-    nothing_differs(direct, festinger, ask)
+    assert_nothing_differs(direct, festinger, ask)

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.tools import tool
 from langchain_ollama import ChatOllama, OllamaEmbeddings, OllamaLLM
 
-from tests.conformance.sides import OFF, Side, adrained, drained, nothing_differs
+from tests.conformance.sides import OFF, Side, adrained, assert_nothing_differs, drained
 
 HELLO = [SystemMessage("Be kind."), HumanMessage("what is gnommoweb? <é>")]
 PIXEL = "data:image/png;base64,iVBORw0K"
@@ -97,4 +97,4 @@ def test_the_client(direct: Side, festinger: Side, call: Callable[[Made], Any]) 
         finally:
             await made.close()
 
-    nothing_differs(direct, festinger, ask)
+    assert_nothing_differs(direct, festinger, ask)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.lite import Client
-from tests.conformance.sides import OFF, Side, nothing_differs
+from tests.conformance.sides import OFF, Side, assert_nothing_differs
 
 pytestmark = [  # Pydantic's, on LiteLLM's own types
     pytest.mark.filterwarnings("ignore:Items? '.*' on TypedDict class:UserWarning"),
@@ -100,7 +100,7 @@ OTHER_CALLS["message-404"] = ("anthropic", partial(Client.message, model="nobody
     [*BY_PROVIDER, *(pytest.param(provider, call, id=name) for name, (provider, call) in OTHER_CALLS.items())],
 )
 def test_a_prompt(litellm: Any, direct: Side, festinger: Side, provider: str, call: Call) -> None:
-    nothing_differs(direct, festinger, lambda url: call(Client(litellm, provider, url, OFF)), besides=DETAILS)
+    assert_nothing_differs(direct, festinger, lambda url: call(Client(litellm, provider, url, OFF)), besides=DETAILS)
 
 
 @pytest.mark.parametrize(  # ollama_chat has no embeddings
@@ -110,4 +110,4 @@ def test_embeddings(litellm: Any, direct: Side, festinger: Side, provider: str, 
     def embed(url: str) -> Any:
         return Client(litellm, provider, url, OFF).embed(model, ["gnommoweb", "two"])
 
-    nothing_differs(direct, festinger, embed, besides=DETAILS)
+    assert_nothing_differs(direct, festinger, embed, besides=DETAILS)

@@ -18,12 +18,12 @@ from tests.conformance.changed import (
     Put,
     after,
     all_of,
-    only_differ_in,
-    only_puts,
+    assert_only_differ_in,
+    assert_only_puts,
     question,
     task,
 )
-from tests.conformance.sides import OFF, PROMPTS, Call, Side, adrained, drained, nothing_differs
+from tests.conformance.sides import OFF, PROMPTS, Call, Side, adrained, assert_nothing_differs, drained
 
 DETAILS = ("/api/show",)  # it asks for the size of the model's context
 PIXEL = b"\x89PNG\r\n\x1a\n"
@@ -127,7 +127,7 @@ CALLS: dict[str, Ask] = {
 
 @pytest.mark.parametrize("ask", CALLS.values(), ids=CALLS.keys())
 def test_with_enrichment_off_nothing_differs(index: SimpleNamespace, direct: Side, festinger: Side, ask: Ask) -> None:
-    nothing_differs(direct, festinger, asking(index, ask, OFF), besides=DETAILS)
+    assert_nothing_differs(direct, festinger, asking(index, ask, OFF), besides=DETAILS)
 
 
 # --- with recollections ---
@@ -170,7 +170,7 @@ def test_a_recollection_is_all_that_changes(
     ask: Callable[[Model, str], Any],
     puts: list[Put],
 ) -> None:
-    only_puts(direct, festinger, asking(index, lambda model: ask(model, said)), *puts)
+    assert_only_puts(direct, festinger, asking(index, lambda model: ask(model, said)), *puts)
 
 
 # --- with a loop ---
@@ -200,7 +200,7 @@ def test_a_note_is_all_that_changes(index: SimpleNamespace, direct: Side, festin
     (*_, told) = there.requests[-1].json()["messages"]
     note = told["content"].removeprefix("no such folder" + GAP)
     assert (here.outcome, note.startswith("<loop_warning>")) == (SKY, True)
-    only_differ_in(here, there, after("messages", -1, "content", text=note), step="note")
+    assert_only_differ_in(here, there, after("messages", -1, "content", text=note), step="note")
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

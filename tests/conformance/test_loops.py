@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from standin.behaviours import BABBLE, SKY
-from tests.conformance.changed import LOOP, at_the_flattened_end, load, only_differ_in, own_headers, task
+from tests.conformance.changed import LOOP, assert_only_differ_in, at_the_flattened_end, load, own_headers, task
 from tests.conformance.sides import PROMPTS, Seen, Side
 from tests.conformance.voices import VOICES, Asked, Voice, litellms
 
@@ -53,7 +53,7 @@ def test_the_note_is_all_that_changes(direct: Side, festinger: Side, voice: Voic
 
     note = note_in(there)
     assert (here.outcome, '- look({"path":"/nowhere"})' in note) == (SKY, True)
-    only_differ_in(here, there, voice.put_at_end(note), step="note")
+    assert_only_differ_in(here, there, voice.put_at_end(note), step="note")
 
 
 @in_both_ways

@@ -17,12 +17,12 @@ from tests.conformance.changed import (
     Put,
     after,
     all_of,
-    only_differ_in,
-    only_puts,
+    assert_only_differ_in,
+    assert_only_puts,
     question,
     task,
 )
-from tests.conformance.sides import OFF, PROMPTS, Call, Side, nothing_differs
+from tests.conformance.sides import OFF, PROMPTS, Call, Side, assert_nothing_differs
 
 PACKAGE = "ollama@0.6.3"
 INSTALL_S = 60
@@ -126,7 +126,7 @@ CALLS: dict[str, tuple[str, dict[str, Any] | None]] = {
 def test_with_enrichment_off_nothing_differs(
     npm: Npm, direct: Side, festinger: Side, method: str, request_: dict[str, Any] | None
 ) -> None:
-    nothing_differs(direct, festinger, lambda url: npm.ask(url, method, request_, OFF))
+    assert_nothing_differs(direct, festinger, lambda url: npm.ask(url, method, request_, OFF))
 
 
 # --- with recollections ---
@@ -184,7 +184,7 @@ def test_a_recollection_is_all_that_changes(
 ) -> None:
     asked = requests(question())
 
-    only_puts(direct, festinger, lambda url: [npm.ask(url, *one) for one in asked], *puts)
+    assert_only_puts(direct, festinger, lambda url: [npm.ask(url, *one) for one in asked], *puts)
 
 
 # --- with a loop ---
@@ -210,7 +210,7 @@ def test_a_note_is_all_that_changes(npm: Npm, direct: Side, festinger: Side, str
 
     note = there.requests[-1].json()["messages"][-1]["content"].removeprefix("no such folder" + GAP)
     assert (here.outcome, note.startswith("<loop_warning>")) == (SKY, True)
-    only_differ_in(here, there, after("messages", -1, "content", text=note), step="note")
+    assert_only_differ_in(here, there, after("messages", -1, "content", text=note), step="note")
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

@@ -7,7 +7,7 @@ from typing import Any
 import ollama
 import pytest
 
-from tests.conformance.sides import OFF, Side, adrained, drained, nothing_differs
+from tests.conformance.sides import OFF, Side, adrained, assert_nothing_differs, drained
 
 HELLO = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "what is gnommoweb? <é>"}]
 PIXEL = b"\x89PNG\r\n"
@@ -82,7 +82,7 @@ def test_the_client(direct: Side, festinger: Side, call: Callable[[ollama.Client
         with ollama.Client(host=url, headers=OFF, trust_env=False, timeout=10) as client:
             return call(client)
 
-    nothing_differs(direct, festinger, ask)
+    assert_nothing_differs(direct, festinger, ask)
 
 
 async def streamed(client: ollama.AsyncClient, model: str) -> Any:
@@ -111,4 +111,4 @@ def test_the_asynchronous_client(direct: Side, festinger: Side, call: Callable[[
         async with ollama.AsyncClient(host=url, headers=OFF, trust_env=False, timeout=10) as client:
             return await call(client)
 
-    nothing_differs(direct, festinger, ask)
+    assert_nothing_differs(direct, festinger, ask)

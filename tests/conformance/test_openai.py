@@ -8,7 +8,7 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from tests.conformance.sides import OFF, Side, adrained, drained, nothing_differs
+from tests.conformance.sides import OFF, Side, adrained, assert_nothing_differs, drained
 
 HELLO = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "what is gnommoweb? <é>"}]
 PIXEL = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n").decode()
@@ -126,7 +126,7 @@ def test_the_client(direct: Side, festinger: Side, call: Callable[[openai.OpenAI
         with openai.OpenAI(base_url=f"{url}/v1", **how) as client:
             return call(client)
 
-    nothing_differs(direct, festinger, ask)
+    assert_nothing_differs(direct, festinger, ask)
 
 
 async def streamed(client: openai.AsyncOpenAI, model: str) -> Any:
@@ -149,4 +149,4 @@ def test_the_asynchronous_client(direct: Side, festinger: Side, call: Callable[[
         async with openai.AsyncOpenAI(base_url=f"{url}/v1", **how) as client:
             return await call(client)
 
-    nothing_differs(direct, festinger, ask)
+    assert_nothing_differs(direct, festinger, ask)

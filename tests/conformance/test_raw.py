@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.sides import OFF, Side, nothing_differs
+from tests.conformance.sides import OFF, Side, assert_nothing_differs
 
 CHAT = b'{ "model":"llama3",  "stream":false, "x":1.50, "messages":[{"role":"user","content":"gn\\u006fmmoweb"}] }'
 EMBED = b'{"model":"embedder","input":"gnommoweb"}'
@@ -90,4 +90,4 @@ def test_a_request(
         connection.close()
         return answer.status
 
-    nothing_differs(direct, festinger, ask)
+    assert_nothing_differs(direct, festinger, ask)

@@ -15,9 +15,9 @@ from tests.conformance.changed import (
     Put,
     after,
     all_of,
+    assert_only_puts,
     before,
     load,
-    only_puts,
     question,
 )
 from tests.conformance.sides import Call, Side, drained
@@ -144,7 +144,7 @@ def test_ollama(
         with ollama.Client(host=url, trust_env=False, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, topping, ask, *puts)
+    assert_only_puts(direct, topping, ask, *puts)
 
 
 @pytest.mark.parametrize("name", THROUGH_OLLAMA)
@@ -155,7 +155,7 @@ def test_ollama_by_default(direct: Side, festinger: Side, said: str, name: str) 
         with ollama.Client(host=url, trust_env=False, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, festinger, ask, *OLLAMAS_ENDS.get(name, [LAST_MESSAGE]))
+    assert_only_puts(direct, festinger, ask, *OLLAMAS_ENDS.get(name, [LAST_MESSAGE]))
 
 
 @pytest.mark.parametrize(("model", "stream"), FAILING.values(), ids=FAILING.keys())
@@ -165,7 +165,7 @@ def test_ollama_fails_as_it_does_directly(direct: Side, topping: Side, said: str
             answer = client.chat(model, [SYSTEMS, user(said)], stream=stream)
             return drained(answer) if stream else answer
 
-    only_puts(direct, topping, ask, THE_SYSTEMS_MESSAGE)
+    assert_only_puts(direct, topping, ask, THE_SYSTEMS_MESSAGE)
 
 
 # --- langchain-ollama ---
@@ -212,14 +212,16 @@ def through_langchain(call: Callable[[ChatOllama, str], Any], said: str) -> Call
 def test_langchain(
     direct: Side, topping: Side, said: str, call: Callable[[ChatOllama, str], Any], puts: list[Put]
 ) -> None:
-    only_puts(direct, topping, through_langchain(call, said), *puts)
+    assert_only_puts(direct, topping, through_langchain(call, said), *puts)
 
 
 @pytest.mark.parametrize("name", THROUGH_LANGCHAIN)
 def test_langchain_by_default(direct: Side, festinger: Side, said: str, name: str) -> None:
     call, _ = THROUGH_LANGCHAIN[name]
 
-    only_puts(direct, festinger, through_langchain(call, said), *(TWO_TURNS if name == "turns" else [LAST_MESSAGE]))
+    assert_only_puts(
+        direct, festinger, through_langchain(call, said), *(TWO_TURNS if name == "turns" else [LAST_MESSAGE])
+    )
 
 
 def test_langchains_text(direct: Side, festinger: Side, topping: Side, said: str) -> None:
@@ -231,5 +233,5 @@ def test_langchains_text(direct: Side, festinger: Side, topping: Side, said: str
             model._client.close()
             await model._async_client.close()
 
-    only_puts(direct, topping, ask, after("prompt"))
-    only_puts(direct, festinger, ask, after("prompt"))
+    assert_only_puts(direct, topping, ask, after("prompt"))
+    assert_only_puts(direct, festinger, ask, after("prompt"))

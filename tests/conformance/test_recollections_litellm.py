@@ -17,10 +17,10 @@ from tests.conformance.changed import (
     after,
     all_of,
     as_item,
+    assert_only_puts,
     at_the_flattened_end,
     before,
     load,
-    only_puts,
     question,
     under_the_header,
 )
@@ -112,17 +112,17 @@ each_prompt = pytest.mark.parametrize(
 
 @each_prompt
 def test_a_prompt_by_default(litellm: Any, direct: Side, festinger: Side, said: str, provider: str, ask: Ask) -> None:
-    only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), ENDS[provider])
+    assert_only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), ENDS[provider])
 
 
 @each_prompt
 def test_a_prompt(litellm: Any, direct: Side, topping: Side, said: str, provider: str, ask: Ask) -> None:
-    only_puts(direct, topping, lambda url: ask(Client(litellm, provider, url), said), PUTS[provider])
+    assert_only_puts(direct, topping, lambda url: ask(Client(litellm, provider, url), said), PUTS[provider])
 
 
 @pytest.mark.parametrize("provider", PUTS)
 def test_two_turns(litellm: Any, direct: Side, topping: Side, said: str, provider: str) -> None:
-    only_puts(
+    assert_only_puts(
         direct,
         topping,
         lambda url: turns(Client(litellm, provider, url), said),
@@ -149,7 +149,7 @@ def test_two_turns_by_default(litellm: Any, direct: Side, festinger: Side, said:
         "anthropic": as_item("messages", 0, "content", index=-1, item={"type": "text", "text": GAP + BLOCK}),
     }.get(provider, after("messages", 1, "content"))
 
-    only_puts(
+    assert_only_puts(
         direct,
         festinger,
         lambda url: turns(Client(litellm, provider, url), said),
@@ -191,7 +191,7 @@ OTHER: dict[str, tuple[str, Ask, Put]] = {
 
 @pytest.mark.parametrize(("provider", "ask", "put"), OTHER.values(), ids=OTHER.keys())
 def test_other_prompts(litellm: Any, direct: Side, topping: Side, said: str, provider: str, ask: Ask, put: Put) -> None:
-    only_puts(direct, topping, lambda url: ask(Client(litellm, provider, url), said), put)
+    assert_only_puts(direct, topping, lambda url: ask(Client(litellm, provider, url), said), put)
 
 
 OTHER_ENDS: dict[str, Put] = {
@@ -206,4 +206,4 @@ OTHER_ENDS: dict[str, Put] = {
 def test_other_prompts_by_default(litellm: Any, direct: Side, festinger: Side, said: str, name: str) -> None:
     provider, ask, _ = OTHER[name]
 
-    only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), OTHER_ENDS[name])
+    assert_only_puts(direct, festinger, lambda url: ask(Client(litellm, provider, url), said), OTHER_ENDS[name])

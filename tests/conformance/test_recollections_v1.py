@@ -19,9 +19,9 @@ from tests.conformance.changed import (
     after,
     all_of,
     as_item,
+    assert_only_puts,
     before,
     load,
-    only_puts,
     question,
 )
 from tests.conformance.sides import Side, adrained, drained
@@ -215,7 +215,7 @@ def test_openai(
         with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, topping, ask, *puts)
+    assert_only_puts(direct, topping, ask, *puts)
 
 
 SEEN = as_item("messages", 1, "content", index=-1, item=CHAT_TAIL)
@@ -250,12 +250,12 @@ def test_openai_by_default(direct: Side, festinger: Side, said: str, name: str) 
         with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, festinger, ask, *OPENAIS_ENDS.get(name, [LAST_MESSAGE]))
+    assert_only_puts(direct, festinger, ask, *OPENAIS_ENDS.get(name, [LAST_MESSAGE]))
 
 
 def test_openais_asynchronous_client(direct: Side, festinger: Side, topping: Side, said: str) -> None:
-    only_puts(direct, topping, lambda url: achat(url, said), THE_SYSTEMS_MESSAGE)
-    only_puts(direct, festinger, lambda url: achat(url, said), LAST_MESSAGE)
+    assert_only_puts(direct, topping, lambda url: achat(url, said), THE_SYSTEMS_MESSAGE)
+    assert_only_puts(direct, festinger, lambda url: achat(url, said), LAST_MESSAGE)
 
 
 # --- anthropic ---
@@ -337,7 +337,7 @@ def test_anthropic(
         with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, topping, ask, *puts)
+    assert_only_puts(direct, topping, ask, *puts)
 
 
 # Where it goes by default.
@@ -359,4 +359,4 @@ def test_anthropic_by_default(direct: Side, festinger: Side, said: str, name: st
         with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=10) as client:
             return call(client, said)
 
-    only_puts(direct, festinger, ask, *ANTHROPICS_ENDS.get(name, [LAST_MESSAGE]))
+    assert_only_puts(direct, festinger, ask, *ANTHROPICS_ENDS.get(name, [LAST_MESSAGE]))

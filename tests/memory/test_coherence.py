@@ -88,7 +88,7 @@ SETTLED = """
 
 
 def list_states(cache: Cache) -> list[str]:
-    """Of the first project."""
+    """List the states of the first project."""
     states = (cache.states.of(row.id) for row in cache.projects.values())
     return [
         render_state(state).removeprefix("state: ") for of_one in states for state in reversed(of_one.rows.values())

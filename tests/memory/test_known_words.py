@@ -44,8 +44,6 @@ def test_names_are_not_known_for_their_parts(word: str) -> None:
 
 
 def test_the_other_kinds_of_lines() -> None:
-    assert known_words.is_file_type("toml")
-    assert not known_words.is_file_type("kvasir")
     assert known_words.is_rare_english("summarise")
     assert not known_words.is_known("kestrel")  # `Kestrel` is a name
     assert known_words.is_foreign("und")

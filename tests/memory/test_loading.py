@@ -38,7 +38,7 @@ def load_again(dsn: str, cache: Cache, statement: str = "", touched: Touched | N
 
 @pytest.fixture
 def cache(dsn: str) -> Cache:
-    """Of the world above, loaded once."""
+    """Return the cache of the world above, loaded once."""
     loaded = Cache()
     load_again(dsn, loaded, WORLD)
     return loaded

@@ -89,7 +89,7 @@ def stored(dsn: str) -> list[str]:
 
 
 class Woken:
-    """What wakes the workers; counts how often."""
+    """Wakes the workers, and counts how often."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -494,53 +494,6 @@ def test_a_line_that_is_no_message_is_left_out(dsn: str, folder: Path, changes: 
     replay(dsn, folder, dropped=1)
 
     assert stored(dsn) == texts_of(2)
-
-
-OLD: dict[str, Any] = {
-    "key": "07" * 32,
-    "subject": "zorblat",
-    "parent": "repo",
-    "dimension": "type",
-    "is_isa": True,
-    "confidence": 0.8,
-    "role": "user",
-    "agent": "dobby",
-    "at": 1_700_000_000.25,
-    "evidence": "zorblat is a repo",
-    "channel": "user",
-    "says": "changes",
-    "is_hedged": False,
-    "instead_of": "worker",
-}
-
-
-def test_a_journal_of_version_0_1_is_replayed_into_the_table_of_statements(dsn: str, folder: Path) -> None:
-    refused = OLD | {"confidence": 2.0}
-    other = OLD | {"subject": "zorblat2"}
-    left_behind(folder, *map(orjson.dumps, [OLD, refused, other, OLD]))
-
-    replay(dsn, folder, dropped=1)
-
-    columns = [name.replace("subject", "concept") for name in OLD if name not in ("key", "at")]
-    with psycopg.connect(dsn) as client:
-        rows = client.execute(
-            f"SELECT kind, encode(digest, 'hex'), extract(epoch FROM said_at)::float8, state, {', '.join(columns)}"
-            " FROM observation ORDER BY id"
-        ).fetchall()
-    facts = [tuple(old[name] for name in OLD if name not in ("key", "at")) for old in (OLD, other)]
-    assert rows == [("triple", OLD["key"], OLD["at"], "pending", *fact) for fact in facts]
-    assert stored(dsn) == []
-
-
-def test_what_an_old_journal_states_wakes_the_workers(dsn: str, folder: Path) -> None:
-    woken = Woken()
-    left_behind(folder, orjson.dumps(OLD))
-
-    async def run() -> None:
-        async with running(dsn, folder, woken):
-            assert await eventually(lambda: woken.times == 1)
-
-    asyncio.run(run())
 
 
 def test_a_replay_that_broke_off_is_repeated_and_doubles_nothing(

@@ -35,7 +35,7 @@ from tests.steps import count_steps
 
 
 def read_within(reader: Reader, messages: list[Message], characters: int, seconds: float = 10) -> list[bool]:
-    """Which of the messages were read."""
+    """Return the messages that were read."""
     allowance = Allowance(characters, time.monotonic() + seconds)
     return [r is not None for r in reader.read_within(messages, allowance)][::-1]
 

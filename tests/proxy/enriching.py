@@ -77,7 +77,7 @@ class Enriching:
     def ask(
         self, path: str, body: bytes | dict[str, Any], off: Restrictions | None = None, *, is_temporary: bool = False
     ) -> Enriched:
-        """What becomes of the request; no error of the enrichment is passed over."""
+        """Return what becomes of the request; no error of the enrichment is passed over."""
         text = body if isinstance(body, bytes) else orjson.dumps(body)
         off = dict.fromkeys(("learn", "ask", "remember"), TEMPORARY) if is_temporary else off or {}
         caller = replace(DOBBY, restrictions=off, project=self.project, is_temporary=is_temporary)

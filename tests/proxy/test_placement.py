@@ -87,7 +87,7 @@ class Talk:
         self.said: list[Said] = list(before)
 
     def says(self, text: str) -> Edit:
-        """What is put into its next prompt."""
+        """Return what is put into its next prompt."""
         self.said += [("assistant", "Yes.")] if self.said and self.said[-1][0] != "system" else []
         self.said.append(("user", text))
         return self.proxy.asks(*self.said).edit

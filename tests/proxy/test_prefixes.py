@@ -148,7 +148,7 @@ def put_edge(cache: Cache, concept: int, dim: int, parent: int) -> None:
 
 
 def requests_of(system: str, opening: str, played: list[Step]) -> Iterator[tuple[Change, list[Turn]]]:
-    """What changes before each request, and its turns."""
+    """Yield what changes before each request, and its turns."""
     turns: list[Turn] = [("system", system)] if system else []
     turns.append(("user", opening))
     start = len(turns)

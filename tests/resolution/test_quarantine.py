@@ -259,7 +259,7 @@ def test_the_command_shows_does_and_takes_back() -> None:
 
 
 def remark(text: str, agent: str = "mallory", *, channel: Channel = Channel.USER, **more: Any) -> Memory:
-    """What is in force after it was said; in a conversation of its own, a moment after all before it."""
+    """Return what is in force after it was said; in a conversation of its own, a moment after all before it."""
     scope = Scope(Speaker(f"{agent}"), None)
     fields = {"category": "project", "source": Memory.Source.STATED, "at": timezone.now(), "confidence": 0.9} | more
     [done] = remember([Remark(text, scope=scope, channel=channel, **fields)])

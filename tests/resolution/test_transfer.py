@@ -23,11 +23,11 @@ from resolution.decisions.aliases import name_concept
 from resolution.decisions.merging import merge
 from resolution.domain.verdicts import Verdict
 from resolution.models import Claim, DecidedTriple
-from resolution.transfer import Differences, ImportRefused, Report, importer, writer
+from resolution.transfer import Differences, ImportRefused, Report, writer
 from resolution.transfer.interchange import FORMAT, VERSION, Mistake
 from tests.flushing import emptying_history
 from tests.resolution.test_undo_properties import build, decide_some, fresh_world, statements, steps
-from tests.resolution.worlds import OPERATOR, collide, collide_with_retraction, dump, facts, say
+from tests.resolution.worlds import OPERATOR, collide, dump, facts, say
 
 pytestmark = pytest.mark.django_db
 
@@ -75,7 +75,6 @@ class TestRoundTrip:
     def test_a_world_comes_back_byte_for_byte(self) -> None:
         say("gnommoweb isa repo type", "dobby", confidence=0.7, at=SAID)
         say("gnommoweb ispart ramanujan runs-on", source=Source.GUTASK, confidence=1.0)
-        claim = collide("kvasir isa service type", "kvasir isa container type", evidence="kvasir is a container")
         decide(collide("aa isa b type", "aa isa c type").pk, OPERATOR, Verdict("dismiss", ""))
         decide(
             collide("d isa e type", "d isa f type").pk,
@@ -84,7 +83,6 @@ class TestRoundTrip:
         )
         Dimension.objects.filter(soas__token="runs-on").update(on_collision="supersede", question="Where?")
         Soas.objects.filter(token="gnommoweb").update(is_muted=True, label="GnommoWeb")
-        Claim.objects.filter(pk=claim.pk).update(priority=1)
         merge("aa", "aaron", OPERATOR)
         name_concept("ron", "aaron", OPERATOR.attribute(""))
         before = exported()
@@ -93,9 +91,9 @@ class TestRoundTrip:
         take_in(io.BytesIO(before))
 
         assert exported() == before
-        kinds = ("dimension", "concept", "alias", "fact", "decided", "conflict")
+        kinds = ("dimension", "concept", "alias", "fact", "decided")
         assert {kind: len(lines(before, kind)) for kind in kinds} == {
-            "dimension": 4, "concept": 1, "alias": 2, "fact": 6, "decided": 3, "conflict": 1,
+            "dimension": 4, "concept": 1, "alias": 2, "fact": 5, "decided": 3,
         }  # fmt: skip
 
     @searching
@@ -154,30 +152,14 @@ class TestRoundTrip:
 
         assert names == [("aa", "membership"), ("aa", "type"), ("b", "type"), ("zz", "type"), ("é", "type")]
 
-    def test_a_conflict_against_what_is_gone_is_moved_as_it_is(self) -> None:
-        collide("gnommoweb isa repo type", "gnommoweb ispart glitch type")
-        retirement.retire([edge("gnommoweb")], actor="hermione", reason="")
+    def test_what_is_disputed_is_found_anew_and_not_carried_over(self) -> None:
+        collide("gnommoweb isa repo type", "gnommoweb isa container type")
         before = exported()
 
         clear()
         take_in(io.BytesIO(before))
 
-        assert exported() == before
-        assert str(Claim.objects.get()) == "gnommoweb [type]: repo or glitch"
-
-    def test_a_retraction_that_waits_is_moved_unless_its_fact_is_gone_there(self) -> None:
-        collide_with_retraction("gnommoweb isa repo type", evidence="forget that gnommoweb is a repo")
-        before = exported()
-
-        clear()
-        take_in(io.BytesIO(before))
-        assert exported() == before
-        assert Claim.objects.get().collision_type == "retraction"
-
-        clear()
-        say("gnommoweb isa container type")
-        take_in(io.BytesIO(before))
-        assert not Claim.objects.filter(collision_type="retraction").exists()
+        assert (facts(), Claim.objects.count()) == ({"gnommoweb isa repo type"}, 0)
 
 
 class TestTakingIn:
@@ -645,27 +627,6 @@ def test_what_is_written_meanwhile_is_not_in_the_file() -> None:
 
     assert [line["concept"] for line in lines(content, "fact")] == ["aa"]
     assert orjson.loads(start)["counts"]["facts"] == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_nobody_waits_for_a_preview(monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(text: str) -> None:
-        say(text)
-        connections.close_all()
-
-    def report_progress(what: str, done: int, total: int) -> None:
-        if (what, done) == ("Placing", 1):  # the first fact of the file is placed
-            with ThreadPoolExecutor() as pool:
-                pool.submit(write, "new isa thing type").result(timeout=60)
-
-    say("aa isa x type")
-    monkeypatch.setattr(writer, "FACTS_AT_ONCE", 1)
-    monkeypatch.setattr(importer, "ignore_progress", report_progress)  # called in the middle of the preview
-
-    report = transfer.preview(file_of(fact("new isa thing type"), fact("aa isa y type")), differences="take")
-
-    assert report.facts == {"new": 1, "taken": 1}
-    assert facts() == {"aa isa x type", "new isa thing type"}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -125,7 +125,7 @@ class Served:
         return self.client.post("/api/chat", json=payload, headers=headers)
 
     def read_errors(self) -> str:
-        """What it has written to standard error so far."""
+        """Return what it has written to standard error so far."""
         errors = self._errors.fileno()
         return os.pread(errors, os.fstat(errors).st_size, 0).decode(errors="replace")
 

@@ -47,7 +47,7 @@ class Configured:
         return self.served.client.get("/health").json()["config"]
 
     def follows(self, claim: Callable[[Any], bool]) -> bool:
-        """Whether what /health says of its file becomes so."""
+        """True if /health comes to say so of its file."""
         return eventually(lambda: claim(self.config), within_s=FOLLOWS_S)
 
     def write_and_wait(self, text: str) -> None:

@@ -35,7 +35,7 @@ def knows(whole: Festinger, sentence: str, line: str) -> Conversation:
 
 
 def told_another(whole: Festinger, concept: str) -> dict[int, str]:
-    """What another agent is told in a conversation of its own, by another process."""
+    """Return what another agent is told in a conversation of its own, by another process."""
     whole.wait_settled()
     return Conversation(whole, agent="winky", proxy=1).say(f"Please check {concept}")
 

@@ -198,7 +198,7 @@ def test_what_is_said_while_postgres_is_away_is_kept_when_it_is_back(ollama: Sta
         served.chat(("user", said), headers={"X-OpenWebUI-User-Id": "alice"})
 
         def where() -> tuple[int, int, int]:
-            """How many messages wait in memory and in the journal, and how many are lost; up to a second old."""
+            """Count the messages in memory and in the journal, and those that are lost; up to a second old."""
             report = served.client.get("/health").json()
             return report["unwritten_messages"], report["journaled_messages"], report["dropped_messages"]
 

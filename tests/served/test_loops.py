@@ -26,7 +26,7 @@ in_both_ways = pytest.mark.parametrize("is_streamed", [False, True], ids=["whole
 
 
 class Cooldown:
-    """How long a model rests, by the servers' config.yaml."""
+    """The time that a model rests, by the servers' config.yaml."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -85,12 +85,12 @@ def steps(turns: list[Any]) -> list[str | None]:
 
 
 def prompts(ollama: StandIn) -> list[Recorded]:
-    """What the model was asked, without what Festinger asks by itself."""
+    """Return what the model was asked, without what Festinger asks by itself."""
     return [request for request in ollama.settled() if request.path in {wire.path for wire in WIRES.values()}]
 
 
 def stopped(said: dict[str, Any]) -> str:
-    """What the breaker tells the human: the text of Agent Zero's response."""
+    """Return what the breaker tells the human: the text of Agent Zero's response."""
     call = json.loads(said["content"])
     assert call["tool_name"] == "response"
     return call["tool_args"]["text"]
@@ -284,7 +284,7 @@ def test_an_answer_whose_tail_repeats_is_ended(server: Served, ollama: StandIn, 
 
 
 def exchanges(*pairs: tuple[str, str]) -> History:
-    """What an agent called, and what came of it."""
+    """Return what an agent called, and what came of it."""
     history: History = [
         {"role": "system", "content": "You are an agent. Answer in JSON."},
         {"role": "user", "content": json.dumps({"user_message": "do the work"})},

@@ -30,12 +30,12 @@ def client(database: str) -> Iterator[psycopg.Connection[Any]]:
 
 @pytest.fixture
 def slug(client: psycopg.Connection[Any]) -> str:
-    """Of no project so far."""
+    """A slug of no project so far."""
     return f"begun-{next(NUMBERS)}"
 
 
 def is_open(client: psycopg.Connection[Any], slug: str) -> list[bool]:
-    """Of each project of this slug."""
+    """Say of each project of this slug if it is open."""
     return [row[0] for row in client.execute("SELECT is_open FROM project WHERE slug = %s", [slug])]
 
 

@@ -125,7 +125,7 @@ def test_of_two_people_behind_one_agent_neither_gets_what_the_other_said_or_pref
     bridge = {"X-Festinger-Agent": "bridge"}
 
     def ask(person: str, turns: list[Turn]) -> list[bool]:
-        """Which of both the prompt has."""
+        """Return which of both the prompt has."""
         wire, body, headers = BEHIND[client](person and f"{person} of {client}")
         post(server, wire, turns, headers | bridge, **body)
         return [text in received(ollama, wire) for text in (said, preferred)]
@@ -256,7 +256,7 @@ def test_what_is_secret_another_agents_another_projects_or_forgotten_comes_back_
     manage("forget", "--words", "canaryforgotten", DATABASE_URL=database)
 
     def find(headers: dict[str, str]) -> set[str]:
-        """What comes by itself, and what is found by who asks."""
+        """Return what comes by itself, and what is found by who asks."""
         question = "What do you know of the harbour office?"
         texts = [
             ask_in_time(other_server, ollama, question, headers, wire=wire, operators=server)

@@ -225,7 +225,7 @@ def test_what_was_proposed_is_approved(server: Served, database: str) -> None:
 
 @pytest.fixture(scope="module")
 def elsewhere(tokens: dict[str, str]) -> dict[str, dict[str, str]]:
-    """What a client on another machine sends, by the scope of its token."""
+    """Return what a client on another machine sends, by the scope of its token."""
     return {scope: FROM_ELSEWHERE | {"Authorization": f"Bearer {token}"} for scope, token in tokens.items()}
 
 

@@ -239,7 +239,7 @@ def is_kept_in(world: World, slug: str) -> bool:
 
 
 def token(world: World, *, allowed: str = "", own: str = "") -> dict[str, str]:
-    """Of a new agent that may name this project, or all ("*")."""
+    """Make a token of a new agent that may name this project, or all ("*")."""
     name = world.name("gauger")
     secret = manage("create_agent", name, DATABASE_URL=world.database).stdout.strip()
     with psycopg.connect(world.database, autocommit=True) as client:

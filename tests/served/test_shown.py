@@ -88,7 +88,7 @@ def recollect(server: Served, text: str = QUESTION, headers: dict[str, str] | No
 
 
 def send(server: Served, ollama: StandIn, text: str, headers: dict[str, str]) -> str:
-    """What a new chat with the text was given, as the model server received it."""
+    """Return what a new chat with the text was given, as the model server received it."""
     server.chat(("user", text), headers=headers)
     [message] = [each for each in ollama.requests() if each.path == "/api/chat"][-1].json()["messages"]
     return str(message["content"]).removeprefix(text).strip()
@@ -116,7 +116,7 @@ def try_in_admin(server: Served, database: str, text: str) -> str:
 
 
 def count_in_process(server: Served) -> dict[str, Any]:
-    """What the server counts and holds, and has not written yet."""
+    """Return what the server counts and holds, and has not written yet."""
     counted = re.compile("un(flushed|written)|stored|dropped|searches|conversations|requests|enriched")
     told = server.client.get("/health").json()
     return {name: value for name, value in told.items() if counted.match(name)}

@@ -80,7 +80,7 @@ def text(answer: Any) -> str:
 
 
 def seen_on(client: Client, claim: Claim) -> str:
-    """What the conflict's page says was seen."""
+    """Return what the conflict's page says was seen."""
     found = re.search(r'name="seen" value="([^"]*)"', content(client.get(page_of(claim))))
     assert found is not None
     return unescape(found[1])
@@ -93,7 +93,7 @@ def decide(client: Client, claim: Claim, decision: str, query: str = "", **field
 
 
 def undo_button(answer: Any) -> str:
-    """Where the button in the message leads."""
+    """Return where the button in the message leads."""
     found = re.search(
         r'<form method="post" action="([^"]*)"(?:(?!</form>).)*class="fst-button desk-undo"', content(answer)
     )

@@ -45,7 +45,7 @@ class TestExport:
         assert content == b"".join(transfer.export())
         assert content.startswith(
             format_header(
-                {"dimensions": 1, "concepts": 0, "aliases": 0, "facts": 1, "decided": 0, "conflicts": 0}
+                {"dimensions": 1, "concepts": 0, "aliases": 0, "facts": 1, "decided": 0}
                 | {"projects": 0, "states": 0, "memories": 0}
             )
         )

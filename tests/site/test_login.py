@@ -29,7 +29,7 @@ def minerva(quick_hashes: None) -> User:
 
 
 def log_in(client: Client, name: str = "minerva", password: str = PASSWORD) -> str:
-    """What the page says; empty where it lets in."""
+    """Return what the page says; empty where it lets in."""
     answer = client.post(LOGIN, {"username": name, "password": password})
     return "" if answer.status_code == 302 else answer.content.decode()
 

@@ -61,7 +61,7 @@ def see(client: Client, path: str) -> str:
 
 
 def forget(client: Client, path: str, key: int) -> str:
-    """What is told when the page that asks was answered."""
+    """Return what is told when the page that asks was answered."""
     fields = {"action": "forget_them", "_selected_action": [key], "keys": str(key)}
     return client.post(path, fields, follow=True).content.decode()
 

@@ -195,7 +195,7 @@ def sample(model: type[Model]) -> Model:
 
 
 def arguments() -> dict[str, Any]:
-    """What stands for each name in an address, whatever model it belongs to."""
+    """Return what stands for each name in an address, whatever model it belongs to."""
     return {
         "content_type_id": ContentType.objects.get_for_model(Soas).pk,
         "app_label": "memory",
@@ -322,7 +322,7 @@ class Offers(HTMLParser):
             self.found.append("a choice of actions")
 
     def posts(self, elsewhere: str | None) -> bool:
-        """Whether the button is in a form that is posted, or names one; leaving is everybody's."""
+        """True if the button is in a form that is posted, or names one; leaving is everybody's."""
         if elsewhere is not None:
             return True
         form = self.form or {}
@@ -346,7 +346,7 @@ def test_a_viewer_changes_nothing_by_posting_whatever_wherever(viewer: Client, a
 
 @pytest.fixture(scope="module")
 def viewed(viewer_login: Login, addresses: list[Address]) -> dict[str, Any]:
-    """What a viewer is answered at each address."""
+    """Return what a viewer is answered at each address."""
     client = viewer_login.client()
     with transaction.atomic():
         answers = {address.path: client.get(address.path) for address in addresses}

@@ -57,11 +57,11 @@ def someone(*permissions: str) -> Client:
 
 @pytest.fixture(scope="module")
 def operator_login(standing: None) -> Login:
-    return Login(person("hermione", "view_edge", "add_edge", "delete_edge", "view_conflict", "view_decidedtriple"))
+    return Login(person("hermione", "view_edge", "add_edge", "delete_edge", "view_decidedtriple"))
 
 
 def file_of(*entries: dict[str, Any]) -> io.BytesIO:
-    lines = [b'{"format":"festinger","version":1}', *map(orjson.dumps, entries)]
+    lines = [b'{"format":"festinger","version":2}', *map(orjson.dumps, entries)]
     file = io.BytesIO(b"\n".join(lines))
     file.name = "world.jsonl"
     return file
@@ -352,7 +352,7 @@ class TestUploads:
 
 class TestWhoMay:
     def test_a_viewer_exports_and_imports_nothing(self) -> None:
-        viewer = someone("view_edge", "view_conflict", "view_decidedtriple")
+        viewer = someone("view_edge", "view_decidedtriple")
         page = viewer.get(PAGE).content.decode()
 
         assert 'value="graph" checked' in page
@@ -362,9 +362,8 @@ class TestWhoMay:
         assert [viewer.post(f"{PAGE}{what}/").status_code for what in ("upload", "import", "discard")] == [403] * 3
         assert viewer.get(f"{PAGE}progress/").status_code == 403
 
-    @pytest.mark.parametrize("missing", ["view_conflict", "view_decidedtriple"])
-    def test_who_may_not_see_all_that_is_in_an_export_gets_none(self, missing: str) -> None:
-        client = someone(*{"view_edge", "add_edge", "view_conflict", "view_decidedtriple"} - {missing})
+    def test_who_may_not_see_all_that_is_in_an_export_gets_none(self) -> None:
+        client = someone("view_edge", "add_edge")
         page = client.get(PAGE).content.decode()
 
         assert client.get(f"{PAGE}export/?extent=graph").status_code == 403
@@ -376,7 +375,7 @@ class TestWhoMay:
         [("view_episode", [200, 200, 403]), ("view_memory", [200, 403, 403]), ("view_project", [200, 403, 403])],
     )
     def test_memories_and_episodes_are_exported_by_who_may_see_them(self, missing: str, got: list[int]) -> None:
-        graph = {"view_edge", "view_conflict", "view_decidedtriple"}
+        graph = {"view_edge", "view_decidedtriple"}
         client = someone(*graph | {"view_memory", "view_project", "view_projectstate", "view_episode"} - {missing})
 
         extents = ("graph", "memories", "episodes")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory.domain.text.function_words import split_words
+from memory.domain.language.lexicon import load_words
 from memory.domain.types import Span
 
 # A line without the mark ends a block quote: people answer right below what they quote.
@@ -15,13 +15,7 @@ _QUOTE_CODE: Final = re.compile(r"\[(/?)quote\b[^\]\n]{0,100}\]", re.IGNORECASE)
 
 _TAG: Final = re.compile(r"<[ \t]*(/?)[ \t]*([A-Za-z][\w.:-]{0,63})((?:\s[^<>]*)?)(/?)>")
 # Tags in which clients and prompts put the words of their own user or operator. Any other holds a document.
-_OWN_VOICE: Final = split_words(
-    """
-    ask background command constraints fact facts goal goals guideline guidelines human identity input instruction
-    instructions message note notes objective persona policy preferences profile prompt query question remember
-    reminder request role rule rules setup style system task user
-    """
-)
+_OWN_VOICE: Final = load_words("own_tags")
 _NAME_PARTS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 # The turns of a transcript: the model's reach to the next turn of a person.

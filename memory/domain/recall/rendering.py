@@ -30,7 +30,7 @@ class ShownFact(NamedTuple):
     is_disputed: bool
     # Competing claims, the newest first. Their order does not matter to what the line says.
     rivals: tuple[str, ...] = ()
-    is_isa: bool | None = None  # None if an earlier version showed it
+    is_isa: bool = False
     # The concept, the parent and the rivals as they are typed, if any is typed differently.
     labels: tuple[str, ...] = ()
 
@@ -131,7 +131,7 @@ def _as_slot(fact: ShownFact) -> str:
 @lru_cache(maxsize=SENTENCES_KEPT)  # the same facts are shown in prompt after prompt
 def _as_sentence(fact: ShownFact) -> str:
     """Render ``kvasir runs on tyr.``, ``ada is an author (role).``, ``skadi is a printer or plotter (disputed).``"""
-    told = tell_fact(fact.subject, " or ".join(fact.values), fact.dimension, is_isa=bool(fact.is_isa))
+    told = tell_fact(fact.subject, " or ".join(fact.values), fact.dimension, is_isa=fact.is_isa)
     return f"{told}{DISPUTED if fact.is_disputed else ''}."
 
 

@@ -108,9 +108,6 @@ def _has_teller(words: list[str]) -> bool:
 def split_sentences(text: str) -> Iterator[str]:
     for begin, stop in iter_passages(text):
         line = text[begin:stop].replace("\n", " ")
-        finder, at = SentenceFinder(line), 0
-        while at < len(line):
-            found = finder.sentence_at(at)
-            at = max(found.end, at + 1)
+        for found in SentenceFinder(line):
             if sentence := line[found.start : found.end].strip():
                 yield sentence

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.domain.language.english import adjectives, verbs
+from memory.domain.language.lexicon import load_words
 from memory.domain.secrets.shapes import (
     CLOSING,
     GLANCE,
@@ -77,43 +78,12 @@ _SETTING: Final = _SETTERS | split_words(
     "rotates rotating choose chose chosen make makes making made"
 )
 # After one of these a value must look like a secret, and after a second one there is none.
-_VERBS: Final = split_words(
-    "use uses used need needs needed require requires get gets got make makes made keep keeps kept store stores "
-    "want wants change changes expire expires contain contains fail fails work works go goes went try tries check "
-    "checks ask asks send sends sent see saw say says said tell tells told think take takes give gives gave put "
-    "puts come comes run runs write wrote read match matches mean means live lives sit sits start starts begin "
-    "begins end ends enter enters type types save saves create creates lock locks open opens seem seems look looks"
-)
+_VERBS: Final = load_words("verbs_of_secrets")
 _SUBJECTS: Final = split_words("i we you they he she that which who i've we've")
 # What follows "to" if it begins an infinitive.
-_INFINITIVES: Final = _VERBS | split_words(
-    "access add authenticate avoid become call complete confirm connect continue copy decrypt delete deploy encrypt "
-    "ensure establish find finish fix generate have help install join know let log login move pass pay play proceed "
-    "protect prove pull push reach recover regain register remove rename replace reset restart restore retrieve "
-    "rotate secure set show sign ssh stop submit test unlock unseal update upgrade upload verify view visit"
-)
+_INFINITIVES: Final = _VERBS | load_words("purposes_of_secrets")
 # States of a password or a token, besides ``STATES``.
-_PREDICATES: Final = (
-    STATES
-    | _INFINITIVES
-    | split_words(
-        "abc absent acceptable adequate alphanumeric ambiguous another ascii authentic automatic back bad better blank "
-        "broken built-in case-insensitive case-sensitive cheap chosen classified clear cleartext common complex "
-        "compliant compulsory confidential consistent correct critical crucial current cut data dead default different "
-        "done down due dumb dynamic easy encrypted essential exact external fake final fine first forgotten free fresh "
-        "full generic given global gone good great hard harmless held hex hidden identical idle illegal important "
-        "inconsistent independent insecure internal irrelevant it kept key known last lax left legal legit local long "
-        "loose lost low lower-case lowercase mandatory manual metadata mine mixed-case multi-line multiline my name "
-        "near needless new next nice non-empty nonempty normal not nothing null numeric obsolete obvious off ok okay "
-        "old open outdated over own per-user permanent persistent personal plain plain-text plaintext popular present "
-        "private proper public put quick random read read-only ready real recent redundant relevant right risky safe "
-        "same secret secure sensitive sent separate set short shown silent silly similar simple single single-use slow "
-        "something special stale standard static stolen strict strings strong stupid sufficient symmetric taken "
-        "temporary terrible text there tied tight too tough tricky trivial true twofold ugly unclear unique universal "
-        "unlikely unnecessary unsafe up up-to-date upper-case uppercase urgent used useless user-specific usual vague "
-        "valid vital void vulnerable weak weird written wrong yours"
-    )
-)
+_PREDICATES: Final = STATES | _INFINITIVES | load_words("states_of_secrets")
 _ENDING: Final = re.compile(r"[a-z\-]{2,}(?:ed|ing|ble|less|ful|ous|ive|ory|ary|[^f]ly|n't)\Z")
 # A noun makes something else of a password: its rotation, hashing, checker.
 _NOUN: Final = re.compile(

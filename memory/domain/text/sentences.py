@@ -103,6 +103,14 @@ class SentenceFinder:
         self._positions = [end.end() for end in self._ends]
         self._last = Sentence(0, 0, False)
 
+    def __iter__(self) -> Iterator[Sentence]:
+        """Yield all sentences of the line, in order."""
+        at = 0
+        while at < len(self._text):
+            sentence = self.sentence_at(at)
+            yield sentence
+            at = max(sentence.end, at + 1)
+
     def sentence_at(self, position: int) -> Sentence:
         """Return the sentence that contains a character; a full stop within a token or an abbreviation does not end
         one."""

@@ -27,7 +27,6 @@ _LABEL: Final = re.compile(r"^([ \t]*(?:(?:[-*+•]|\d+[.)]) )?(?:please )?(?:re
 # In back-ticks and addresses, dots end no sentence.
 _OPAQUE: Final = re.compile(r"(?<!`)`[^`\n]{1,80}`(?!`)|\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]")
 _REMEMBER: Final = re.compile(english.REMEMBER)
-_FORGET: Final = re.compile(english.FORGET, re.IGNORECASE)
 _CHANGE: Final = re.compile(
     rf"{changing.CHANGES}|\b(?:actually|{changing.FROM_NOW_ON})\b|\A\W*(?:{modality.CORRECTIONS})\b"
 )
@@ -88,21 +87,12 @@ def iter_sentences(text: str, quoted: Sequence[int] = ()) -> Iterator[tuple[int,
         if output.is_output(start, end):
             continue
         line = prose[start:end].replace("\n", " ")
-        finder, at = SentenceFinder(line), 0
-        while at < len(line):
-            found = finder.sentence_at(at)
-            at = max(found.end, at + 1)
+        for found in SentenceFinder(line):
             said = line[found.start : found.end]
             begin = start + found.start + len(said) - len(said.lstrip(" \t*_"))
             sentence = " ".join(text[begin : start + found.end].split())
             if not found.is_question and sentence and prose[begin] != MASK and SECRET not in sentence:
                 yield begin, sentence
-
-
-def find_forgotten(text: str) -> str:
-    """Return what somebody asks on purpose to forget ("forget that S"); "" if the text does not ask that."""
-    forget = _FORGET.match(text)
-    return text[forget.end() :].strip() if forget is not None else ""
 
 
 def says_change(text: str) -> bool:

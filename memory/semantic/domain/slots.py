@@ -64,7 +64,7 @@ NO_SLOTS: Final = Slots()
 
 @dataclass(frozen=True, slots=True)
 class SlotValue:
-    """What a memory says of its slot. ``over``: what it is preferred to; ``is_choice``: of several only one can be
+    """A memory's value of its slot. ``over``: what it is preferred to; ``is_choice``: of several only one can be
     right; ``qualifier``: when or where it is so."""
 
     slots: Slots = NO_SLOTS

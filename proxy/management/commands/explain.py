@@ -85,7 +85,7 @@ class Command(BaseCommand):
                 run = asyncio.run(run_alone(cache, path, body, caller))
             except RulesMistakes as mistakes:
                 raise CommandError(mistakes.as_lines(settings.CONFIG_FILE)) from None
-            self.show(cache, explain(cache, run, path))
+            self.show(explain(cache, run, path))
 
     def batch(self, cache: Cache, lines: Iterable[str], role: str) -> None:
         for number, line in enumerate(lines, start=1):
@@ -97,7 +97,7 @@ class Command(BaseCommand):
                 json.dumps({"tokens": tokens, "cues": [describe_match(cue) for cue in cues]}, ensure_ascii=False)
             )
 
-    def show(self, cache: Cache, told: Explanation) -> None:
+    def show(self, told: Explanation) -> None:
         tokens = (" ".join(token.text for token in tokenise(lesson.heard.text)) for lesson in told.run.lessons)
         self.section("tokens", tokens)
         self.section("cues", (describe_cue(stated.match) for stated in told.stated))

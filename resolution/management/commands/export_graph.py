@@ -14,7 +14,7 @@ from resolution.transfer.exporter import PARTS, Extent
 
 class Command(BaseCommand):
     help = (
-        "Exports what is known as JSON Lines: the graph with its open conflicts, projects and memories. Two exports of"
+        "Exports what is known as JSON Lines: the graph, projects and memories. Two exports of"
         " the same are identical. docs/interchange.md describes the file."
     )
 

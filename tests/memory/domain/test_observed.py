@@ -1,11 +1,9 @@
-"""Statements as they are stored, and as journals of version 0.1 have them."""
+"""Statements as they are stored."""
 
-import orjson
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.statement import Statement, decode, storable
+from memory.domain.statement import Statement, storable
 
 ANY_TEXT = st.text(st.characters(), max_size=600)
 STATEMENTS = st.builds(
@@ -23,21 +21,6 @@ STATEMENTS = st.builds(
 )
 
 
-def encode(observed: Statement) -> bytes:
-    """A line of such a journal."""
-    return orjson.dumps(observed._asdict() | {"key": observed.key.hex()})
-
-
-LINE = encode(Statement(bytes(32), "dobby", "worker", "type", True, 0.8, "user", "winky", 1.0, "dobby is a worker"))
-
-
-@given(STATEMENTS)
-def test_what_is_storable_comes_back_from_its_line_as_it_was(said: Statement) -> None:
-    kept = storable(said)
-
-    assert decode(encode(kept) + b"\n") == kept
-
-
 @given(STATEMENTS)
 def test_storable_texts_are_what_postgres_takes(said: Statement) -> None:
     kept = storable(said)
@@ -48,25 +31,3 @@ def test_storable_texts_are_what_postgres_takes(said: Statement) -> None:
     assert len(kept.agent) <= 120
     assert len(kept.role) <= 16
     assert storable(kept) == kept
-
-
-@pytest.mark.parametrize("length", range(len(LINE)))
-def test_a_torn_line_is_none(length: int) -> None:
-    assert decode(LINE[:length]) is None
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"[1]",
-        b"null",
-        LINE.replace(b'"parent"', b'"other"'),
-        LINE.replace(b'"worker"', b"5"),
-        LINE.replace(b"0.8", b"null"),
-        LINE.replace(b"00", b"zz", 1),
-        LINE.replace(b"{", b'{"more":1,', 1),
-        b"\xff" + LINE,
-    ],
-)
-def test_a_line_of_something_else_is_none(line: bytes) -> None:
-    assert decode(line) is None

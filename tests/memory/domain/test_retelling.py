@@ -1,4 +1,4 @@
-"""Whether a sentence says again what is told anyway, or what holds no more."""
+"""Sentences that say again what is told anyway, or what holds no more."""
 
 import pytest
 

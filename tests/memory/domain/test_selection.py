@@ -100,7 +100,7 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
 
 
 def assert_in_alphabet(text: str, vocabulary: set[str]) -> None:
-    """What is left of a block without its own fixed words is tokens, brackets and marks."""
+    """Fail unless a block without its own fixed words is tokens, brackets and marks."""
     in_other_quotes = render_questions(["'\0"]).replace("'\0", "\0")
     asked = "\n".join([render_questions(["\0"]), render_questions(["\0", "\0"]), in_other_quotes])
     fixed = {part.strip() for line in asked.splitlines() for part in line.split("\0")} - {""}

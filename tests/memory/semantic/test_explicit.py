@@ -12,7 +12,6 @@ from memory.domain.text.function_words import split_words
 from memory.semantic.domain.explicit import (
     MEMORIES_MAX,
     categorise,
-    find_forgotten,
     orders_outward,
     read_memories,
     says_change,
@@ -98,20 +97,6 @@ def test_a_word_of_change_replaces(text: str, is_change: bool) -> None:
 )
 def test_orders_to_act_elsewhere_are_recognised(text: str, waits: bool) -> None:
     assert orders_outward(text) is waits
-
-
-@pytest.mark.parametrize(
-    ("text", "forgotten"),
-    [
-        ("Please forget that I like tea.", "I like tea."),
-        ("forget that the gate is open", "the gate is open"),
-        ("Don't forget that I like tea.", ""),
-        ("I never forget that.", ""),
-        ("Forget it.", ""),
-    ],
-)
-def test_what_is_to_be_forgotten_follows_that(text: str, forgotten: str) -> None:
-    assert find_forgotten(text) == forgotten
 
 
 @given(st.lists(PIECES, max_size=40).map(" ".join), st.booleans())

@@ -11,16 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.models import Dimension, Episode, Memory, Source
-from resolution.models import CollisionType, DecidedTriple
+from resolution.models import DecidedTriple
 from resolution.transfer import interchange
 from resolution.transfer.interchange import LINE_MAX_BYTES, Miscount, Mistake, UnreadableFile
 from resolution.transfer.lines import (
     LINES,
     ConceptLine,
-    ConflictLine,
     DecidedLine,
     DimensionLine,
-    DisputeLine,
     EpisodeLine,
     FactLine,
     Line,
@@ -28,7 +26,7 @@ from resolution.transfer.lines import (
     ProjectLine,
 )
 
-HEADER = b'{"format":"festinger","version":1}\n'
+HEADER = b'{"format":"festinger","version":2}\n'
 FACT = {"kind": "fact", "concept": "gnommoweb", "parent": "repo", "dimension": "type", "is_isa": True}
 
 names = st.sampled_from(["gnommoweb", "repo", "glitch_university", "gpt-4o", "naïve", "東京", "a@b", "c+d", "x.y"])
@@ -39,9 +37,7 @@ shares = st.floats(0, 1)
 sources = st.sampled_from(Source)
 digests = st.binary(max_size=32).map(bytes.hex)
 slugs = st.sampled_from(["hogwarts", "durm-strang"])
-keys = st.none() | st.text("abc", min_size=1, max_size=9)
 triple = {"concept": names, "parent": st.just("thing"), "dimension": others}
-TWO_SIDED = sorted(set(CollisionType) - {CollisionType.RETRACTION})
 lines = st.one_of(
     st.builds(
         DimensionLine, dimension=names, question=texts, is_isa=st.booleans(),
@@ -57,20 +53,13 @@ lines = st.one_of(
         agents=st.lists(texts), conversation=digests, decided_at=times,
     ),
     st.builds(
-        ConflictLine, **triple, is_isa=st.booleans(), collision=st.sampled_from(TWO_SIDED), against=names,
-        blocking=st.none() | names, confidence=shares, source=sources, agent=texts,
-        role=st.sampled_from(["", "user"]), conversation=digests, evidence=texts, priority=st.integers(-9, 9),
-        said_at=times, queued_at=times,
-    ),
-    st.builds(
         ProjectLine, project=slugs, name=texts.filter(bool), description=texts, is_open=st.booleans(),
     ),
     st.builds(
-        MemoryLine, id=keys, project=st.none() | slugs, agent=st.just("dobby"), person=texts,
+        MemoryLine, project=st.none() | slugs, agent=st.just("dobby"), person=texts,
         text=st.sampled_from(["Lunch is at noon.", "The user prefers tea."]),
         category=st.sampled_from(Memory.Category), confidence=shares, slot=st.sampled_from(["", "tea"]),
-        is_disputed=st.booleans(), disputed_with=st.lists(st.builds(DisputeLine, id=st.just("x"), confidence=shares)),
-        derived_from=st.lists(st.just("x")), conversation=st.just("0" * 32), said_at=times, last_updated=times,
+        conversation=st.just("0" * 32), said_at=times, last_updated=times,
     ),
     st.builds(
         EpisodeLine, id=st.binary(min_size=32, max_size=32).map(bytes.hex), project=st.none() | slugs,
@@ -137,9 +126,9 @@ def test_blank_lines_and_the_marks_of_editors_are_no_mistakes() -> None:
         (orjson.dumps(FACT), "not an export of Festinger"),
         (HEADER.decode().encode("utf-16"), "not an export of Festinger"),
         (b"x" * (2 * LINE_MAX_BYTES), "not an export of Festinger"),
-        (b'{"format":"festinger","version":2}', "version 2 .* reads version 1"),
+        (b'{"format":"festinger","version":1}', "version 1 .* reads version 2"),
         (b'{"format":"festinger"}', "version None of"),
-        (b'{"format":"festinger","version":1,"counts":{"facts":"many"}}', "not numbers"),
+        (b'{"format":"festinger","version":2,"counts":{"facts":"many"}}', "not numbers"),
     ],
 )
 def test_what_is_no_such_file_is_told_from_the_start(content: bytes, why: str) -> None:
@@ -211,17 +200,4 @@ def test_what_is_missing_or_no_object_is_told() -> None:
         '"concept" is missing',
         "is not a JSON object",
         f'"kind" must be one of {", ".join(LINES)}, not null',
-    ]
-
-
-def test_a_conflict_has_two_sides() -> None:
-    claim = FACT | {"kind": "conflict", "collision": "isa_isa", "confidence": 1, "source": "gutask",
-                       "said_at": "2026-01-31T09:30:00Z", "queued_at": "2026-01-31T09:30:00Z"}  # fmt: skip
-
-    assert mistakes(claim, claim | {"against": "repo"}) == [
-        '"against" is missing: only a cycle has none',
-        "repo cannot be in conflict with itself",
-    ]
-    assert mistakes(claim | {"collision": "retraction", "against": "container"}) == [
-        "a retraction is against the very parent that it names"
     ]

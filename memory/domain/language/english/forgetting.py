@@ -52,17 +52,6 @@ OWN_ADJECTIVES = split_words(
 
 # Begins a condition: what follows holds in its case alone.
 CONDITIONS = split_words("if when whenever unless while until once after before where since because whether")
-# Before a form they make it somebody's words, or a text that is worked on.
-REPORTING = (
-    r"\b(?:sa(?:y|ys|id|ying)|tells?|told|telling|writes?|wrote|writing|written|reads?|reading|asks?|asked|begins?|began"
-    r"|starts? with|ends?|ended|goes|prints?|printed|shows?|showed|replie[sd]|reply|answers?|answered|states?|stated"
-    r"|means?|meant|contains?|label(?:led)?|named|called|titled?|text|texts|string|line|lines|sentence|phrase|word|words"
-    r"|message|mail|e-?mail|letter|footer|header|banner|popup|dialog|button|menu|checkbox|page|screen|sign|sticker"
-    r"|caption|comment|log|logs|error|warning|output|prompt|prompts|quote|lyrics|song|verse|title|translate|rephrase"
-    r"|paraphrase|proofread|correct|classify|summari[sz]e|rewrite|explain|example|examples|test|tests|case|cases"
-    r"|tooltip|placeholder|readme|docs?|field|entry|entries|commit|add|put|type|set|rename|change|replace|use|make"
-    r"|output|echo|return|returns|send|post|repeat)\b"
-)
 # Who says these says them of their own message.
 OWN_SUBJECTS = split_words("i we my our i'm i've i'd i'll we're we've it it's there there's he she they")
 FICTION = (
@@ -80,4 +69,6 @@ SUBJECTS = split_words(
 NEXT_CLAUSE = TASKS.union(
     IMPERATIVES, CONDITIONS, split_words("i we you he she it they just let's lets so then and but now")
 )
-SPEECH = split_words("say said ask asked tell told mention mentioned wrote write ever")
+SPEECH = split_words(
+    "say says said saying ask asked tell tells told telling mention mentioned wrote write replied answered ever"
+)

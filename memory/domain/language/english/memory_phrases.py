@@ -39,7 +39,6 @@ REMEMBER = (
     rf"(?:(?:please )?(?:(?:remember|note),? that\b(?! (?:{_CALLED_TO_MIND})\b)|(?:remember|note) ?:"
     r"|keep in mind,? that\b)|please remember\b(?: to\b)?(?! that\b))[\s,:]*"
 )
-FORGET = r"(?:(?:please|you can|you may)\s+)*(?:forget|disregard|unlearn)(?:\s+the\s+fact)?\s+that\s+"
 DECIDED = (
     r"(?:have |'ve )?(?:(?:also|finally|now|just|recently|already|today|yesterday|unanimously"
     r"|jointly|explicitly|all|both)\s+)*"

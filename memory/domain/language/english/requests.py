@@ -69,8 +69,8 @@ TELLING = (
     FINITE_VERBS
     | IRREGULAR_PASTS
     | split_words(
-        "i i'm i've i'd i'll we we're we've we'll he he's she she's they they're they've it it's that's there's my our am"
-        " be been not no never nobody nothing none"
+        "i i'm i've i'd i'll we we're we've we'll he he's she she's they they're they've it it's that's there's my our"
+        " am be been not no never nobody nothing none"
         " isn't aren't wasn't don't doesn't won't can't prefers likes lives loves hates prefer like love hate live"
         " remember allergic vegetarian vegan"
     )
