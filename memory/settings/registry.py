@@ -153,17 +153,6 @@ class Tuning:
         "on: memories and episodes are searched for each new message of a user, which waits for them;"
         " off: only for what was said before it, while the model answers.",
     )
-    recall_deadline_ms: Annotated[int, Field(ge=5, le=2_000)] = setting(
-        RECOLLECTING,
-        100,
-        "Milliseconds that a new message may wait for what was said elsewhere. Most take 5; only where the machine is"
-        " busy, with a model for example, it takes longer, and what comes too late is left out.",
-    )
-    recall_share: Annotated[int, Field(ge=0, le=100)] = setting(
-        RECOLLECTING,
-        100,
-        "Percent of the conversations that are given memories and episodes by themselves; the rest is for comparison.",
-    )
     recollection_placement: Literal["tail", "system"] = setting(
         RECOLLECTING,
         "tail",
@@ -309,6 +298,8 @@ def group_of(key: str) -> str:
 
 def parse(key: str, raw: str) -> Any:
     """Return the typed value of a stored text. Raises ConfigMistake."""
+    if key not in REGISTRY:
+        raise ConfigMistake(f"{key} is not a setting")
     tuning, mistakes = read_rows({key: raw})
     if mistakes:
         raise ConfigMistake(mistakes[0])
@@ -330,16 +321,14 @@ def defaults() -> dict[str, str]:
 
 
 def read_rows(rows: Mapping[str, str]) -> tuple[Tuning, list[str]]:
-    """Return the typed values of stored rows, and what is wrong with them. A bad value is replaced by its default."""
+    """Return the typed values of stored rows, and what is wrong with them. A bad value is replaced by its default. Rows
+    of other versions' settings are ignored."""
     # Not refused as a whole: a mistake in one row must not stop recollection.
-    stored = {key: raw.strip() for key, raw in rows.items()}
+    stored = {key: raw.strip() for key, raw in rows.items() if key in REGISTRY}
     try:
         return VALIDATOR.validate_python(stored), []
     except ValidationError as error:
         bad = dict.fromkeys(str(mistake["loc"][0]) for mistake in error.errors())
     good = {key: raw for key, raw in stored.items() if key not in bad}
-    return VALIDATOR.validate_python(good), [describe(key, stored[key]) for key in bad]
-
-
-def describe(key: str, raw: str) -> str:
-    return f"{key} {describe_mistake(REGISTRY[key], raw)}" if key in REGISTRY else f"{key} is not a setting"
+    mistakes = [f"{key} {describe_mistake(REGISTRY[key], stored[key])}" for key in bad]
+    return VALIDATOR.validate_python(good), mistakes

@@ -2,7 +2,7 @@
 request."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -31,7 +31,7 @@ from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Enricher
 from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.prompt_search import Lookup, PromptSearch
-from proxy.telemetry.events import Events, Given
+from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import Row
 
 SEARCH_MS: Final = 5_000  # no model waits for it
@@ -96,7 +96,7 @@ class _Events(Events):
     def add(self, event: Row) -> None:
         self.event = event
 
-    def add_given(self, given: Given, used: Mapping[NoteKey, bool | None]) -> None:
+    def add_given(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
         pass
 
     def loop_met(self, met: Intervention, **asked: Any) -> None:

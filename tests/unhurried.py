@@ -1,0 +1,17 @@
+"""Settings of a Festinger whose prompts wait for what a busy machine finds late: it changes no outcome."""
+
+from django.apps import AppConfig
+
+from festinger_site import settings
+from festinger_site.settings import *  # noqa: F403
+
+INSTALLED_APPS = [*settings.INSTALLED_APPS, "tests.unhurried.Unhurried"]
+
+
+class Unhurried(AppConfig):
+    name = "tests.unhurried"
+
+    def ready(self) -> None:
+        from proxy.enrichment.prompt_search import PromptSearch
+
+        PromptSearch.__init__.__kwdefaults__["deadline_ms"] = 2_000
