@@ -19,7 +19,7 @@ import orjson
 import psycopg
 
 from benchmarks import agent, llm
-from benchmarks.answers import PLACEMENTS, SYSTEM, WITHOUT
+from benchmarks.answers import PLACEMENTS, SETTLED_S, SYSTEM, WITHOUT
 from benchmarks.client import BenchmarkBroken, Connection
 from benchmarks.database import fresh
 from benchmarks.figures import Figures, Rows
@@ -36,7 +36,6 @@ RECALL = "UPDATE config SET value = %s WHERE key = 'recall_current'"
 UNHURRIED: Final = {"DJANGO_SETTINGS_MODULE": "tests.unhurried"}  # the machine's other work counts for nothing
 KINDS: Final = {"facts": "off", "facts and memories": "on"}  # by what recall_current is
 STORED_S: Final = 30.0  # so long the proxy may take to write down what was said
-SETTLED_S: Final = 1.0  # after which a process knows of a changed setting, and of what the workers have written
 TITLE = "{count} questions about things told in other conversations, SmolLM2-135M"
 
 

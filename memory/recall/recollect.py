@@ -62,7 +62,6 @@ def recollect(
     now: float,
     shown: Block = NOTHING,
     *,
-    model: str = "",
     why_not_ask: str = "",
     found: Sequence[ShownNote] = (),
     beside: Beside = NOTHING_BESIDE,
@@ -71,14 +70,14 @@ def recollect(
     speaker: Holder | None = None,
     stated: Stated = NOTHING_STATED,
 ) -> Recollection:
-    """Recall what belongs to these messages to a model, without what their prompt shows already.
+    """Recall what belongs to these messages, without what their prompt shows already.
 
     ``shown``: all of the prompt's blocks as one; ``why_not_ask``: why the agent is asked nothing, if it is not;
     ``found``: the memories and episodes that belong to the prompt, the best first, and what came ``beside`` them;
     ``linked``: facts about concepts that it does not name, found from their parent; ``within``: the project whose state
     it is given; ``speaker``: whose own facts it is given; ``stated``: what it states itself. ``now`` is in seconds
     since the epoch."""
-    style, graph = cache.tuning.style_for(model), SpeakersGraph.of(cache, speaker, stated)
+    style, graph = cache.tuning.recollection_style, SpeakersGraph.of(cache, speaker, stated)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     left = cache.tuning.recollection_max_total_tokens - shown.tokens
     states, told = choose_states(cache, within, shown, left - EMPTY_TOKENS)

@@ -1,10 +1,9 @@
 """The kinds of values that settings have, each with a description of what it takes."""
 
-from typing import Annotated, Final, Literal, cast, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from memory.domain.recall.rendering import Style
 from memory.settings.grammar import Takes, split_words
 
 SourceName = Literal["cloud_llm", "festinger", "gutask", "inferred", "operator"]
@@ -31,24 +30,6 @@ ModelId = Annotated[
 SourceSet = Annotated[frozenset[SourceName], BeforeValidator(split_words), Takes(f"some of {', '.join(SOURCES)}")]
 CRON: Final = Takes("five cron fields (minute hour day month weekday)")
 Cron = Annotated[str, AfterValidator(check_cron), CRON]
-
-MODEL_NAME_MAX: Final = 200  # characters that are compared with a pattern
-
-
-def split_styles(raw: object) -> object:
-    """Return a text's pairs of pattern and style in lower case, before validation."""
-    if not isinstance(raw, str):
-        return raw
-    parts = cast(list[str], split_words(raw.lower()))
-    return [tuple(map(str.strip, part.rpartition("=")[::2])) for part in parts]
-
-
-StyleByModel = Annotated[
-    tuple[tuple[Annotated[str, Field(min_length=1, max_length=MODEL_NAME_MAX)], Style], ...],
-    Field(max_length=100),
-    BeforeValidator(split_styles),
-    Takes("patterns of models' names, each with its style, such as smollm*=sentences, *:1b=sentences"),
-]
 
 EMBEDDER: Final = Takes("builtin, none, upstream:MODEL, or model:ID of a language model")
 EmbedderName = Annotated[

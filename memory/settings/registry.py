@@ -4,7 +4,6 @@
 values of the stored rows that a process keeps."""
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import (
@@ -18,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from memory.domain.recall.rendering import Style
 from memory.settings.grammar import describe_mistake
-from memory.settings.kinds import MODEL_NAME_MAX, Cron, EmbedderName, ModelId, PerHour, Pile, SourceSet, StyleByModel
+from memory.settings.kinds import Cron, EmbedderName, ModelId, PerHour, Pile, SourceSet
 
 
 class ConfigMistake(ValueError):
@@ -69,14 +68,6 @@ class Tuning:
     )
     resolution_mode: Literal["auto", "propose"] = setting(
         RESOLVING, "auto", "auto: the resolver applies what the model decides; propose: an operator approves it first."
-    )
-    resolution_trigger: Literal["schedule", "on_collision"] = setting(
-        RESOLVING,
-        "schedule",
-        "schedule: conflicts wait for the resolver's run; on_collision: each is also decided minutes after it arose.",
-    )
-    resolution_delay_minutes: Annotated[float, Field(ge=0, le=1440)] = setting(
-        RESOLVING, 5.0, "With on_collision: how many minutes after the collision it is decided."
     )
     resolution_max_changes: Annotated[int, Field(ge=1, le=100_000)] = setting(
         RESOLVING, 200, "Conflicts that one run of the resolver decides, at most."
@@ -164,11 +155,6 @@ class Tuning:
         "sentences",
         "How facts are written. sentences: kvasir runs on tyr., one a line, which small models understand best;"
         " compact: kvasir: [runs-on] tyr [type] service, all of a concept on one line.",
-    )
-    recollection_style_by_model: StyleByModel = setting(
-        RECOLLECTING,
-        (),
-        "Another style for models whose names match a pattern, the first that does: qwen*=compact, *:70b=compact.",
     )
     zero_hit_max: Annotated[int, Field(ge=0, le=20)] = setting(
         RECOLLECTING, 1, "Unknown names asked about in one block, at most; 0 asks nothing."
@@ -278,11 +264,6 @@ class Tuning:
         " the live view; off: it is not kept, and what was kept is deleted within a minute.",
     )
 
-    def style_for(self, model: str) -> Style:
-        name = model[:MODEL_NAME_MAX].lower()  # the client may have sent any length
-        styles = (style for pattern, style in self.recollection_style_by_model if fnmatchcase(name, pattern))
-        return next(styles, self.recollection_style)
-
     @property
     def keeps_prompt_text(self) -> bool:
         return self.live_prompt_text == "on"
@@ -311,8 +292,6 @@ def as_text(value: Any) -> str:
         return ""
     if isinstance(value, frozenset):
         return ",".join(sorted(value))
-    if isinstance(value, tuple):
-        return ", ".join(f"{pattern}={style}" for pattern, style in value)
     return str(value)
 
 

@@ -116,10 +116,10 @@ class _UncountedFinder:
         return await find(scope, texts, conversation, deadline_ms=deadline_ms, before=before, is_counted=False)
 
 
-def write_prompt(text: str, role: str, model: str = "") -> bytes:
+def write_prompt(text: str, role: str) -> bytes:
     """Return the body for TEXT_PATH of a request with nothing but the text."""
     sayable = text.encode("utf-8", "replace").decode()
-    return orjson.dumps({"model": model, "messages": [{"role": role, "content": sayable}], "stream": False})
+    return orjson.dumps({"model": "", "messages": [{"role": role, "content": sayable}], "stream": False})
 
 
 async def run_dry(
@@ -159,8 +159,8 @@ async def run_dry(
         message = NewMessage.of(fork, one)
         lessons.append(Lesson(one, message, tuple(extract_statements(fork, message))))
         await asyncio.sleep(0)
-    placed, model = done.placed, done.prompt.model if done.prompt is not None else ""
-    recollection = placed.recollection if placed is not None else Recollection(style=fork.tuning.style_for(model))
+    placed = done.placed
+    recollection = placed.recollection if placed is not None else Recollection(style=fork.tuning.recollection_style)
     return DryRun(
         body=done.body,
         prompt=done.prompt,

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
@@ -69,12 +69,9 @@ def pending() -> QuerySet[Claim]:
 class Course:
     """A resolver run in progress."""
 
-    def __init__(
-        self, row: Run, on_progress: OnConflict | None = None, claim_ids: Collection[int] | None = None
-    ) -> None:
+    def __init__(self, row: Run, on_progress: OnConflict | None = None) -> None:
         self.row = row
         self.on_progress = on_progress
-        self.claim_ids = claim_ids
         self.changes_max = Config.tuning().resolution_max_changes
         self.counts: Counter[str] = Counter()
         self.treated: list[int] = []
@@ -151,8 +148,7 @@ class Course:
         return claim
 
     def waiting(self) -> QuerySet[Claim]:
-        rows = pending_now(patiently=self.row.trigger not in ON_DEMAND).exclude(pk__in=self.treated)
-        return rows if self.claim_ids is None else rows.filter(pk__in=self.claim_ids)
+        return pending_now(patiently=self.row.trigger not in ON_DEMAND).exclude(pk__in=self.treated)
 
     def treat(self, claim: Claim, model: LanguageModel) -> str:
         """Ask about the claim, decide or propose, and return the outcome. Raises Over and RunLost; other errors only if

@@ -26,12 +26,6 @@ def test_every_setting_has_a_help_text() -> None:
         ("recollection_recency_exempt", "gutask, cloud_llm", frozenset({"gutask", "cloud_llm"})),
         ("recollection_recency_exempt", "", frozenset()),
         ("resolution_schedule", "*/5 1-3 * * mon", "*/5 1-3 * * mon"),
-        ("recollection_style_by_model", "", ()),
-        (
-            "recollection_style_by_model",
-            " SmolLM* = sentences,*:1b=compact",
-            (("smollm*", "sentences"), ("*:1b", "compact")),
-        ),
     ],
 )
 def test_a_value_is_read(key: str, raw: str, value: object) -> None:
@@ -51,26 +45,12 @@ def test_a_value_is_read(key: str, raw: str, value: object) -> None:
         ("recollection_recency_exempt", "gutask,rumour", "takes some of .* not 'gutask,rumour'"),
         ("resolution_schedule", "at night", "takes five cron fields"),
         ("resolution_schedule", "99 2 * * *", "takes five cron fields"),
-        ("recollection_style_by_model", "smollm", "takes patterns of models' names, each with its style"),
-        ("recollection_style_by_model", "=sentences", "takes patterns"),
-        ("recollection_style_by_model", "smollm*=verse", "takes patterns"),
         ("no_such_key", "1", "is not a setting"),
     ],
 )
 def test_a_bad_value_is_told_with_what_it_takes(key: str, raw: str, takes: str) -> None:
     with pytest.raises(ConfigMistake, match=f"{key} {takes}"):
         registry.parse(key, raw)
-
-
-@pytest.mark.parametrize(
-    ("model", "style"),
-    [("SmolLM2:135m", "sentences"), ("llama3.2:1b", "compact"), ("smollm2:1b", "sentences"), ("", "sentences")],
-)
-def test_the_first_pattern_that_fits_a_models_name_says_its_style(model: str, style: str) -> None:
-    by_model = registry.parse("recollection_style_by_model", "smollm*=sentences, *:1b=compact")
-
-    assert Tuning(recollection_style_by_model=by_model).style_for(model) == style
-    assert registry.parse("recollection_style_by_model", registry.as_text(by_model)) == by_model
 
 
 @given(st.dictionaries(st.sampled_from([*registry.REGISTRY, "unknown"]), st.text(max_size=8)))

@@ -486,16 +486,6 @@ def test_no_run_decides_more_than_it_may(llm: LlmServer) -> None:
     assert len(llm.asked) == 3
 
 
-def test_a_run_may_be_about_some_conflicts_only(llm: LlmServer) -> None:
-    first, second = undecided("aa", "b")
-    choose(llm)
-    llm.answers(DISMISS)
-
-    resolve(claim_ids=[second.pk])
-
-    assert (row(first).status, row(second).status) == ("pending", "dismissed")
-
-
 # --- what is told about it ---
 
 
