@@ -55,7 +55,7 @@ def digest_conversation(name: str) -> bytes:
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
     import django
 
     django.setup()

@@ -203,7 +203,7 @@ def work(home: Path, database: str) -> None:
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
     import django
 
     django.setup()

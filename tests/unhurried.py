@@ -1,11 +1,12 @@
-"""Settings of a Festinger whose prompts wait for what a busy machine finds late: it changes no outcome."""
+"""Settings of a Festinger without quotas whose prompts wait for what a busy machine finds late: it changes no
+outcome."""
 
 from django.apps import AppConfig
 
-from festinger_site import settings
-from festinger_site.settings import *  # noqa: F403
+from tests import unbounded
+from tests.unbounded import *  # noqa: F403
 
-INSTALLED_APPS = [*settings.INSTALLED_APPS, "tests.unhurried.Unhurried"]
+INSTALLED_APPS = [*unbounded.INSTALLED_APPS, "tests.unhurried.Unhurried"]
 
 
 class Unhurried(AppConfig):

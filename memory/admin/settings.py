@@ -36,7 +36,6 @@ class SettingLine:
     takes: str
     standard: str
     is_standard: bool
-    is_group_of_boxes: bool
     note: str
     last: LastChange | None
 
@@ -50,7 +49,7 @@ class SettingForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at r
         if data is not None and "_reset" in data:
             # The button submits the form as it is: the default replaces the entered value.
             data = data.copy()
-            data.setlist("value", registry.defaults()[kwargs["instance"].key].split(","))
+            data["value"] = registry.defaults()[kwargs["instance"].key]
         super().__init__(data, *args, **kwargs)
         key = self.instance.key
         if "value" in self.fields and key in registry.REGISTRY:
@@ -109,7 +108,7 @@ class ConfigAdmin(Fixed, Page):
         except ChangedMeanwhile:
             messages.error(request, f"{key} was not reset: somebody else has just changed it.")
         entered = request.POST.copy()
-        entered.setlist(key, standard.split(","))
+        entered[key] = standard
         entered[SHOWN + key] = standard
         others = SettingsForm(stored, entered)
         if others.is_valid() and not others.changes():
@@ -190,7 +189,6 @@ def group_settings(form: SettingsForm, rows: dict[str, Config]) -> dict[str, lis
         line = SettingLine(
             key, field, form[SHOWN + key], describe_accepted(registry.REGISTRY[key]), standard or "none",
             is_standard=value == standard,
-            is_group_of_boxes=isinstance(field.field.widget, forms.CheckboxSelectMultiple),
             note=describe_value(key, value), last=last.get(key),
         )  # fmt: skip
         found.setdefault(registry.group_of(key), []).append(line)

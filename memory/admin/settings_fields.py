@@ -7,7 +7,7 @@ from annotated_types import Ge, Le
 from django import forms
 from django.core.exceptions import ValidationError
 
-from memory.models import LanguageModel, Source
+from memory.models import LanguageModel
 from memory.settings import kinds, registry
 
 SHOWN = "shown-"  # prefix of the key for a hidden field: the value when the page was opened
@@ -22,14 +22,9 @@ class SettingField(forms.Field):
         super().__init__(required=False, label=key, help_text=help_text, widget=choose_widget(key, models))
         self.key = key
 
-    def prepare_value(self, value: Any) -> Any:
-        is_set = isinstance(self.widget, forms.CheckboxSelectMultiple)
-        return value.split(",") if is_set and isinstance(value, str) else value
-
     def to_python(self, value: Any) -> str:
-        raw = ",".join(value) if isinstance(value, list) else value or ""
         try:
-            return registry.as_text(registry.parse(self.key, raw))
+            return registry.as_text(registry.parse(self.key, value or ""))
         except registry.ConfigMistake as mistake:
             raise ValidationError(str(mistake)) from mistake
 
@@ -76,9 +71,6 @@ def choose_widget(key: str, models: Choices) -> forms.Widget:
         return forms.Select(looks, models)
     if get_origin(kind) is Literal:
         return forms.Select(looks, [(choice, choice) for choice in get_args(kind)])
-    if get_origin(kind) is frozenset:
-        labels = dict(Source.choices)
-        return forms.CheckboxSelectMultiple(choices=[(word, labels[word]) for word in kinds.SOURCES])
     if kind in (int, float):
         [least] = [str(limit.ge) for limit in field.metadata if isinstance(limit, Ge)]
         [most] = [str(limit.le) for limit in field.metadata if isinstance(limit, Le)]

@@ -116,8 +116,7 @@ def _select(
     known, unknown, reasons = _sort(graph, salient, mentions, now, shown)
     known += _list_linked(graph, linked, {candidate.token for candidate in known}, now, shown)
     known = _leave_out_stated(graph, known, mentions.readings, reasons)
-    tuning = cache.tuning
-    count, refusal = count_allowed(tuning, shown, why_not_ask)
+    count, refusal = count_allowed(cache.tuning, shown, why_not_ask)
     if count:
         unknown = choose_askable(cache, unknown, mentions, count, reasons)
     else:
@@ -127,7 +126,6 @@ def _select(
         unknown if count else (),
         show=partial(_show, graph),
         style=style,
-        max_concepts=tuning.recollection_max_concepts,
         max_questions=count,
         max_characters=room * CHARACTERS_PER_TOKEN,
     ), reasons
@@ -182,7 +180,6 @@ def _bounds(graph: SpeakersGraph, now: float) -> Bounds:
     return Bounds(
         floor=tuning.recollection_confidence_floor,
         cutoff=now - tuning.recollection_recency_days * DAY,
-        exempt=tuning.recollection_recency_exempt,
         retracted={place for place, instead in graph.stated.instead.items() if instead is None},
     )
 
@@ -197,7 +194,7 @@ def _sort(
     """Return candidates with facts that are not shown yet, candidates to ask about, and why the others
     are neither."""
     cache = graph.cache
-    half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(graph, now), cache.soas_by_id
+    bounds, names = _bounds(graph, now), cache.soas_by_id
     shown_places, asked_before = _list_places(shown.facts), set(shown.questions)
     known, unknown, reasons, done = [], [], {}, set[str]()
     for spelling, row in salient.items():
@@ -218,7 +215,7 @@ def _sort(
             if shown_places:
                 facts = [edge for edge in strongest if _name_place(names, edge) not in shown_places]
             if facts:
-                known.append(SalientConcept(row, word, priority(row, now, half_life), facts))
+                known.append(SalientConcept(row, word, priority(row, now), facts))
             else:
                 reasons[word] = "recalled before" if strongest else "no facts in force"
         elif word in asked_before:
@@ -226,7 +223,7 @@ def _sort(
         elif refusal := _why_not_ask(cache, row, now):
             reasons[word] = refusal
         else:
-            unknown.append(SalientConcept(row, word, priority(row, now, half_life)))
+            unknown.append(SalientConcept(row, word, priority(row, now)))
     return known, unknown, reasons
 
 

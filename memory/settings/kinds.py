@@ -1,13 +1,10 @@
 """The kinds of values that settings have, each with a description of what it takes."""
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from memory.settings.grammar import Takes, split_words
-
-SourceName = Literal["cloud_llm", "festinger", "gutask", "inferred", "operator"]
-SOURCES: Final[tuple[str, ...]] = get_args(SourceName)
+from memory.settings.grammar import Takes
 
 
 def check_cron(raw: str) -> str:
@@ -27,7 +24,6 @@ MODEL: Final = Takes("a language model, or none")
 ModelId = Annotated[
     int | None, Field(ge=1, le=2**31 - 1), BeforeValidator(lambda raw: None if raw == "" else raw), MODEL
 ]
-SourceSet = Annotated[frozenset[SourceName], BeforeValidator(split_words), Takes(f"some of {', '.join(SOURCES)}")]
 CRON: Final = Takes("five cron fields (minute hour day month weekday)")
 Cron = Annotated[str, AfterValidator(check_cron), CRON]
 
@@ -37,4 +33,3 @@ EmbedderName = Annotated[
 ]
 
 PerHour = Annotated[int, Field(ge=0, le=1_000_000)]
-Pile = Annotated[int, Field(ge=1, le=100_000)]

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from memory.domain.recall.rendering import Style
 from memory.settings.grammar import describe_mistake
-from memory.settings.kinds import Cron, EmbedderName, ModelId, PerHour, Pile, SourceSet
+from memory.settings.kinds import Cron, EmbedderName, ModelId, PerHour
 
 
 class ConfigMistake(ValueError):
@@ -35,7 +35,6 @@ LEARNING = "Learning"
 QUOTAS = "Quotas"
 RESOLVING = "Resolving conflicts"
 MODELS = "Language models"
-LIMITS = "Limits of a request"
 WATCHING = "Live view"
 OPERATING = "Operating"
 
@@ -69,36 +68,12 @@ class Tuning:
     resolution_mode: Literal["auto", "propose"] = setting(
         RESOLVING, "auto", "auto: the resolver applies what the model decides; propose: an operator approves it first."
     )
-    resolution_max_changes: Annotated[int, Field(ge=1, le=100_000)] = setting(
-        RESOLVING, 200, "Conflicts that one run of the resolver decides, at most."
-    )
     detective_model_id: ModelId = setting(
         MODELS, None, "The language model that reads the stories of projects and asks what they leave open; without one"
         " only rules do."
     )  # fmt: skip
-    detective_delay_minutes: Annotated[float, Field(ge=0, le=1440)] = setting(
-        RESOLVING, 10.0, "How many minutes after the last change of a project its story is read again."
-    )
-    detective_survival_day: Annotated[float, Field(ge=0.2, le=0.4)] = setting(
-        RESOLVING, 0.3, "Of a story too long to be read whole, the share that is read of what is under a day old."
-    )
-    detective_survival_week: Annotated[float, Field(ge=0.1, le=0.2)] = setting(
-        RESOLVING, 0.15, "The same, of what is up to a week old."
-    )
-    detective_survival_older: Annotated[float, Field(ge=0.05, le=0.1)] = setting(
-        RESOLVING, 0.075, "The same, of what is older."
-    )
     llm_daily_calls: Annotated[int, Field(ge=0, le=1_000_000)] = setting(
         MODELS, 1000, "Calls of language models that Festinger makes in one day, at most."
-    )
-    llm_resolver_share: Annotated[float, Field(ge=0, le=1)] = setting(
-        MODELS, 0.3, "Share of llm_daily_calls that is kept for deciding conflicts; unknown words get the rest."
-    )
-    llm_memory_share: Annotated[float, Field(ge=0, le=1)] = setting(
-        MODELS, 0.05, "Share of llm_daily_calls that the consolidation of the memories may use, at most."
-    )
-    llm_detective_share: Annotated[float, Field(ge=0, le=1)] = setting(
-        MODELS, 0.2, "Share of llm_daily_calls that reading the stories of projects may use, at most."
     )
     llm_timeout_s: Annotated[float, Field(ge=1, le=3600)] = setting(
         MODELS, 60.0, "How long a language model may take for one answer, in seconds."
@@ -109,12 +84,6 @@ class Tuning:
     recollection_recency_days: Annotated[float, Field(ge=0, le=36500)] = setting(
         RECOLLECTING, 90.0, "Facts not confirmed for this many days are not recalled."
     )
-    recollection_recency_exempt: SourceSet = setting(
-        RECOLLECTING, frozenset({"gutask", "operator"}), "Facts from these sources are recalled however old."
-    )
-    recollection_max_concepts: Annotated[int, Field(ge=0, le=100)] = setting(
-        RECOLLECTING, 8, "Concepts with facts in one recollection block, at most."
-    )
     recollection_max_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
         RECOLLECTING, 350, "Length of one block, in model tokens of four characters."
     )
@@ -123,17 +92,6 @@ class Tuning:
         150,
         "What a speaker has said of themselves and wants always, once in a conversation, in model tokens of four"
         " characters; counted with the facts.",
-    )
-    recollection_max_state_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
-        RECOLLECTING,
-        150,
-        "Project state that a prompt names, in one block, in model tokens of four characters, before all else.",
-    )
-    recollection_max_memory_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
-        RECOLLECTING, 200, "Memories in one block, in model tokens of four characters; they come beside the facts."
-    )
-    recollection_max_episode_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
-        RECOLLECTING, 300, "What was said elsewhere, in one block, in model tokens of four characters."
     )
     recollection_max_total_tokens: Annotated[int, Field(ge=0, le=100_000)] = setting(
         RECOLLECTING, 1500, "Length of all blocks of one conversation, in model tokens of four characters."
@@ -159,15 +117,6 @@ class Tuning:
     zero_hit_max: Annotated[int, Field(ge=0, le=20)] = setting(
         RECOLLECTING, 1, "Unknown names asked about in one block, at most; 0 asks nothing."
     )
-    questions_per_conversation_max: Annotated[int, Field(ge=0, le=100)] = setting(
-        RECOLLECTING, 3, "Unknown names asked about in one conversation, at most."
-    )
-    enrichment_max_characters: Annotated[int, Field(ge=1_000, le=10_000_000)] = setting(
-        LIMITS, 100_000, "New text that is read for one request, in characters; the rest is read when it is sent again."
-    )
-    enrichment_max_ms: Annotated[float, Field(ge=1, le=10_000)] = setting(
-        LIMITS, 50.0, "For how long new text is read for one request, in milliseconds; the rest when it is sent again."
-    )
     quota_facts_per_hour: PerHour = setting(
         QUOTAS,
         100,
@@ -189,42 +138,6 @@ class Tuning:
         "Who user messages with a name are, as group chats send them: people, each a person of their own, whose"
         " statements are for them alone until they are said again; assistants, other agents; ignored, the user.",
     )
-    quota_candidates_per_hour: PerHour = setting(
-        QUOTAS, 500, "New candidates of one agent within an hour, counted in the same way; what is more is dropped."
-    )
-    quota_memories_per_hour: PerHour = setting(
-        QUOTAS, 100, "New memories of one agent within an hour, counted in the same way; what is more waits as well."
-    )
-    quota_gutask_per_hour: PerHour = setting(
-        QUOTAS,
-        2000,
-        "New facts, and new memories, that gutask may bring within an hour from this machine, without a token.",
-    )
-    quota_explanations_per_hour: PerHour = setting(
-        QUOTAS, 20, "Unknown words of one agent that a language model is asked about within an hour."
-    )
-    new_words_per_message_max: Pile = setting(
-        QUOTAS, 500, "New words that one message may bring into the vocabulary; those written as names come first."
-    )
-    vocabulary_max: Annotated[int, Field(ge=50_000, le=100_000_000)] = setting(
-        QUOTAS,
-        1_000_000,
-        "Words of the vocabulary; of more, those that were named least and longest ago are deleted every hour.",
-    )
-    facts_per_concept_max: Pile = setting(
-        QUOTAS, 64, "Facts about one concept; what is said beyond that waits among the candidates."
-    )
-    conflict_members_max: Pile = setting(
-        QUOTAS, 10, "New facts that may dispute one place at a time; others wait among the candidates."
-    )
-    new_dimensions_per_concept_max: Pile = setting(
-        QUOTAS,
-        5,
-        "Dimensions that only statements about one concept have made; a fact in another waits as a candidate.",
-    )
-    recency_half_life_days: Annotated[float, Field(ge=0.01, le=36500)] = setting(
-        RECOLLECTING, 14.0, "After how many days out of sight a concept's priority is halved."
-    )
     episodes: Literal["on", "off", "all"] = setting(
         REMEMBERING,
         "on",
@@ -235,12 +148,6 @@ class Tuning:
     episode_days: Annotated[int, Field(ge=1, le=36_500)] = setting(
         REMEMBERING, 90, "For how many days what was said is kept; memories made from it stay."
     )
-    extraction_max_calls: Annotated[int, Field(ge=0, le=1_000)] = setting(
-        REMEMBERING,
-        10,
-        "How often consolidate_model_id is asked in one night for new memories in what users said: once for a person in"
-        " a project, so far as they said something new; 0: never.",
-    )
     embedder: EmbedderName = setting(
         REMEMBERING,
         "builtin",
@@ -248,11 +155,6 @@ class Tuning:
         " English model that comes with Festinger; upstream:MODEL: one of the upstream's, such as"
         " upstream:nomic-embed-text; model:ID: a language model by its id; none: only their words count. After a change"
         " all are made anew.",
-    )
-    vector_episodes_max: Annotated[int, Field(ge=1_000, le=10_000_000)] = setting(
-        REMEMBERING,
-        200_000,
-        "How many messages, the newest ones, are found by what they mean; older ones by their words only.",
     )
     backups_kept: Annotated[int, Field(ge=0, le=1_000)] = setting(
         OPERATING, 3, "How many nightly backups stay in the home, in backups/; 0: none is made."
@@ -290,8 +192,6 @@ def parse(key: str, raw: str) -> Any:
 def as_text(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, frozenset):
-        return ",".join(sorted(value))
     return str(value)
 
 

@@ -314,7 +314,7 @@ class Enricher:
         readings: list[Reading | None] = [None] * len(messages)
         if is_read:
             readings.clear()
-            for reading in self.reader.read_within(messages, Allowance.of(self.cache)):
+            for reading in self.reader.read_within(messages, Allowance.of_request()):
                 readings.append(reading)
                 await pace.step()
             readings.reverse()

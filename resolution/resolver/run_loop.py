@@ -16,7 +16,7 @@ from django.utils import timezone
 from memory import llm
 from memory.db.connections import first_line
 from memory.domain.channels import Channel, is_weaker
-from memory.models import Config, Edge, LanguageModel, Source
+from memory.models import Edge, LanguageModel, Source
 from resolution import decisions
 from resolution.actors import Actor
 from resolution.domain.verdicts import Verdict, VerdictMistake
@@ -36,6 +36,7 @@ PAUSES = ((3, timedelta(hours=1)), (7, timedelta(hours=20)))
 LONG_PAUSE = timedelta(days=6, hours=20)
 # Runs that people ask for also retry what failed before.
 ON_DEMAND = (Run.Trigger.API, Run.Trigger.COMMAND, Run.Trigger.ADMIN)
+CHANGES_MAX = 200  # of one run
 UNANSWERED_AT_MOST = 3  # conflicts in a row, after which the model is unlikely to answer about others
 ERRORS_NOTED = 3  # in the run's note; each conflict stores its own error
 INTERRUPTED = "It was interrupted. The next run goes on where it stopped."
@@ -72,7 +73,6 @@ class Course:
     def __init__(self, row: Run, on_progress: OnConflict | None = None) -> None:
         self.row = row
         self.on_progress = on_progress
-        self.changes_max = Config.tuning().resolution_max_changes
         self.counts: Counter[str] = Counter()
         self.treated: list[int] = []
         self.errors: list[str] = []
@@ -131,8 +131,8 @@ class Course:
     def next(self) -> Claim | None:
         if self.row.limit is not None and len(self.treated) >= self.row.limit:
             return None
-        if self.changes() >= self.changes_max and self.waiting().exists():
-            raise Over(Run.Status.DONE, f"{self.changes()} conflicts were decided (resolution_max_changes).")
+        if self.changes() >= CHANGES_MAX and self.waiting().exists():
+            raise Over(Run.Status.DONE, f"{self.changes()} conflicts were decided, the most of one run.")
         claim = self.claim()
         if claim is not None:
             self.treated.append(claim.pk)

@@ -48,9 +48,7 @@ class Written:
 
 class Enriching:
     def __init__(self, searcher: RelatedFinder | None = None, deadline_ms: int = 2_000) -> None:
-        # Long deadlines: a busy machine changes no outcome.
-        unhurried = Tuning(enrichment_max_ms=10_000)
-        self.cache = Cache(loaded_at=1.0, tuning=replace(unhurried, zero_hit_max=0, recollection_style="compact"))
+        self.cache = Cache(loaded_at=1.0, tuning=Tuning(zero_hit_max=0, recollection_style="compact"))
         for number, word in enumerate(WORDS, 1):
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0))
         self.events = Written()
