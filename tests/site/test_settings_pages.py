@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from memory import bootstrap
 from memory.access import agent_tokens
-from memory.admin.settings_fields import SHOWN
+from memory.admin.settings import SHOWN
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
 from memory.models import Agent, Config, Dimension, Evidence, LanguageModel, LlmCall, Observation, Soas, Source
@@ -176,19 +176,10 @@ def test_a_setting_is_reset_and_what_was_entered_beside_it_is_kept_but_not_store
     assert LogEntry.objects.get().change_message == "zero_hit_max: 5 -> 1"
 
 
-def test_a_setting_has_a_page_of_its_own_on_which_it_is_changed_and_reset(
-    operator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
-):
-    path = f"{CONFIG}zero_hit_max/change/"
+def test_the_address_of_one_setting_leads_to_it(operator: Client):
+    answer = operator.get(f"{CONFIG}zero_hit_max/change/")
 
-    told = unescape(operator.post(path, {"value": "2"}, follow=True).content.decode())
-    assert "zero_hit_max: 1 -> 2" in told
-    with django_assert_max_num_queries(QUERIES):
-        assert "by hermione (zero_hit_max: 1 -> 2)" in page(operator, path)
-
-    operator.post(path, {"value": "1", "_reset": "1"})
-    assert value("zero_hit_max") == "1"
-    assert LogEntry.objects.count() == 2
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"{CONFIG}#zero_hit_max")
 
 
 def test_a_language_model_is_chosen_from_those_there_are_and_a_lost_one_is_told(operator: Client):
@@ -204,7 +195,6 @@ def test_a_language_model_is_chosen_from_those_there_are_and_a_lost_one_is_told(
 
 
 def test_what_a_command_changed_is_told_as_changed_outside(operator: Client):
-    assert ">details<" in page(operator, CONFIG)
     call_command("add_model", "ollama", "judge", write=True)
 
     row = page(operator, CONFIG).partition('id="write_model_id"')[2].partition('id="resolve_model_id"')[0]
