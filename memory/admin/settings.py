@@ -21,7 +21,7 @@ from memory.admin import settings_audit
 from memory.admin.base import Fixed, Page
 from memory.admin.settings_audit import ChangedMeanwhile, LastChange
 from memory.models import Config, LanguageModel
-from memory.settings import cron, kinds, registry
+from memory.settings import cron, registry
 from memory.settings.grammar import describe_accepted
 
 SHOWN = "shown-"  # prefix of the key for a hidden field: the value when the page was opened
@@ -82,14 +82,14 @@ def language_models(stored: Mapping[str, str]) -> Choices:
     """Return the choices: none, all models, and stored ids whose model is gone."""
     choices = [("", "none"), *((str(model.pk), str(model)) for model in LanguageModel.objects.order_by("pk"))]
     known = {value for value, _ in choices}
-    chosen = (value for key, value in stored.items() if kinds.MODEL in registry.REGISTRY[key].metadata)
+    chosen = (value for key, value in stored.items() if registry.MODEL in registry.REGISTRY[key].metadata)
     return [*choices, *((value, f"{value}, which is not there") for value in chosen if value not in known)]
 
 
 def choose_widget(key: str, models: Choices) -> forms.Widget:
     looks, field = {"class": "fst-input"}, registry.REGISTRY[key]
     kind: Any = field.annotation
-    if kinds.MODEL in field.metadata:
+    if registry.MODEL in field.metadata:
         return forms.Select(looks, models)
     if get_origin(kind) is Literal:
         return forms.Select(looks, [(choice, choice) for choice in get_args(kind)])
@@ -203,7 +203,7 @@ def describe_value(key: str, value: str) -> str:
         registry.parse(key, value)
     except registry.ConfigMistake as mistake:
         return f"{mistake}. The default applies instead."
-    if kinds.CRON in registry.REGISTRY[key].metadata:
+    if registry.CRON in registry.REGISTRY[key].metadata:
         due = timezone.localtime(cron.first_after(value, timezone.now()))
         return f"{cron.in_words(value)}. Next: {due:%A, %d %B, %H:%M} ({due.tzinfo})."
     return ""

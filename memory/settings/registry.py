@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import (
+    AfterValidator,
+    BeforeValidator,
     ConfigDict,
     Field,
+    StringConstraints,
     TypeAdapter,
     ValidationError,
 )
@@ -16,12 +19,39 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
 from memory.domain.recall.rendering import Style
-from memory.settings.grammar import describe_mistake
-from memory.settings.kinds import Cron, EmbedderName, ModelId, PerHour
+from memory.settings.grammar import Takes, describe_mistake
 
 
 class ConfigMistake(ValueError):
     """A key is unknown, or its value is not of its type or range. The message says what it takes."""
+
+
+def check_cron(raw: str) -> str:
+    """Validate a schedule. Raises ValueError."""
+    from celery.schedules import ParseException, crontab  # late: the proxy reads settings without Celery
+
+    try:
+        minute, hour, day, month, weekday = raw.split()
+        crontab(minute=minute, hour=hour, day_of_month=day, month_of_year=month, day_of_week=weekday)
+    except ParseException as error:
+        raise ValueError(str(error)) from None
+    return raw
+
+
+MODEL: Final = Takes("a language model, or none")
+# The row of a language model; whether it exists is checked on use.
+ModelId = Annotated[
+    int | None, Field(ge=1, le=2**31 - 1), BeforeValidator(lambda raw: None if raw == "" else raw), MODEL
+]
+CRON: Final = Takes("five cron fields (minute hour day month weekday)")
+Cron = Annotated[str, AfterValidator(check_cron), CRON]
+
+EMBEDDER: Final = Takes("builtin, none, upstream:MODEL, or model:ID of a language model")
+EmbedderName = Annotated[
+    str, StringConstraints(pattern=r"^(builtin|none|upstream:[^\s]{1,150}|model:[1-9][0-9]{0,8})$"), EMBEDDER
+]
+
+PerHour = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 def setting(group: str, default: Any, help: str) -> Any:
