@@ -294,7 +294,7 @@ def count_failed_tests() -> int:
         def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
             self.count += report.failed
 
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
     failures = Failures()
     options = [
         "-o",

@@ -6,6 +6,7 @@ nothing stands beside: fewer cannot be told from none.
 """
 
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -40,7 +41,8 @@ NEUTRAL: Final = {
     "weather before": "The weather is nice today.\n\n{}",
     "weather after": "{}\n\nThe weather is nice today.",
 }
-STYLED = "UPDATE config SET value = %s WHERE key = 'recollection_style_by_model'"
+STYLED = "UPDATE config SET value = %s WHERE key = 'recollection_style'"
+SETTLED_S: Final = 1.0  # after which a process knows of a changed setting
 TITLE = "{questions} questions about facts of other conversations, {tasks} tasks with an irrelevant block, SmolLM2-135M"
 SETS: Final[dict[str, tuple[Sequence[Question], Sequence[Task]]]] = {
     "answers": (exercises.QUESTIONS, exercises.TASKS),
@@ -89,19 +91,21 @@ def write_prompts(home: Path, questions: Sequence[Question], tasks: Sequence[Tas
     with model(home) as mock:
         for placement in PLACEMENTS:
             database = fresh(home)
-            with psycopg.connect(database) as connection:
+            with (
+                psycopg.connect(database, autocommit=True) as connection,
+                festinger(home, mock.url, database) as proxy,
+            ):
                 connection.execute(PLACED.format(placement).encode())
-                connection.execute(STYLED, [", ".join(f"*{style}={style}" for style in STYLES)])
-            with festinger(home, mock.url, database) as proxy:
                 teach(proxy, facts)
                 for style in STYLES:
+                    connection.execute(STYLED, [style])
+                    time.sleep(SETTLED_S)
                     prompts[f"{placement}, {style}"] = run(send(asked, proxy, mock, style))
     return prompts
 
 
 async def send(asked: Sequence[Conversation], proxy: Server, mock: Server, style: Style) -> list[str]:
-    """Send the conversations, and return each one's last turn as the model got it. The model's name ends in the style
-    that is set for it."""
+    """Send the conversations, and return each one's last turn as the model got it."""
     prompts = []
     with closing(await Connection.open(proxy.port)) as client, closing(await Connection.open(mock.port)) as witness:
         for number, messages in enumerate(asked):

@@ -62,7 +62,7 @@ def remember_nothing(database: str) -> None:
     """Prompts are kept nowhere and searched for nowhere."""
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("UPDATE config SET value = 'off' WHERE key = 'episodes'")
-        connection.execute("UPDATE config SET value = '0' WHERE key = 'recall_share'")
+        connection.execute("UPDATE config SET value = 'off' WHERE key = 'recall_current'")
 
 
 def analyze(database: str) -> None:

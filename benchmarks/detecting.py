@@ -64,7 +64,7 @@ def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.detecting", str(plan.tokens)],
         cwd=homes.PROJECT,
-        env=environment | {"DJANGO_SETTINGS_MODULE": "festinger_site.settings", "FESTINGER_LOG_LEVEL": "WARNING"},
+        env=environment | {"DJANGO_SETTINGS_MODULE": "tests.unbounded", "FESTINGER_LOG_LEVEL": "WARNING"},
         capture_output=True,
         check=False,
     )

@@ -181,7 +181,7 @@ def prune() -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
     import django
 
     django.setup()

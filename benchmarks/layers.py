@@ -69,7 +69,7 @@ FILL: Final = f"""
 
 def measure(home: Path, plan: Plan) -> Iterator[Figures]:
     environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
-    environment |= {"DATABASE_URL": fresh(home), "DJANGO_SETTINGS_MODULE": "festinger_site.settings"}
+    environment |= {"DATABASE_URL": fresh(home), "DJANGO_SETTINGS_MODULE": "tests.unbounded"}
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.layers", *map(str, (plan.edges, plan.memories, plan.part(REPEATS)))],
         cwd=homes.PROJECT,

@@ -82,7 +82,7 @@ def worker(home: Path, database: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "benchmarks.placing"],
         cwd=homes.PROJECT,
-        env=environment | {"DJANGO_SETTINGS_MODULE": "festinger_site.settings", "FESTINGER_LOG_LEVEL": "WARNING"},
+        env=environment | {"DJANGO_SETTINGS_MODULE": "tests.unbounded", "FESTINGER_LOG_LEVEL": "WARNING"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

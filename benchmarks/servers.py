@@ -25,6 +25,7 @@ READY_S = 180  # a large world takes its time
 LOOK_AGAIN_S = 0.01
 LOG_LINES = 30
 ONE_PROCESS = {"FESTINGER_WORKERS": "1"}
+UNBOUNDED = {"DJANGO_SETTINGS_MODULE": "tests.unbounded"}
 MEGABYTE = 1_000_000
 
 
@@ -106,7 +107,7 @@ def running(
 ) -> Iterator[Server]:
     """Raises BenchmarkBroken where it does not start."""
     log = homes.log_folder(home) / f"{name}.log"
-    environment = scratch_instance.environment(home, port, upstream) | ONE_PROCESS | more
+    environment = scratch_instance.environment(home, port, upstream) | ONE_PROCESS | UNBOUNDED | more
     if database:
         environment["DATABASE_URL"] = database
     scratch_instance.stop_on_signals()  # whoever is started while we ignore them would ignore them, too

@@ -100,7 +100,7 @@ def _replace_facts(lines: Sequence[StoryLine]) -> Iterator[StoryLine]:
 
 def find_near(lines: Sequence[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
     """The pairs of active memories that the embedder that comes built in takes for alike."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
     import django
 
     django.setup()

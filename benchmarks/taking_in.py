@@ -19,7 +19,7 @@ import psycopg
 
 from benchmarks.client import HOST, BenchmarkBroken
 from benchmarks.database import fresh
-from benchmarks.peers.stores import AS_BY_DEFAULT
+from benchmarks.peers.stores import STYLE_BY_DEFAULT
 from benchmarks.replacing_data import TimedMessage
 from festinger_site import home as homes
 from festinger_site.launcher import scratch_instance
@@ -35,8 +35,7 @@ def take_in(home: Path, days: Sequence[Sequence[TimedMessage]]) -> str:
     """Return the address of a fresh database with all of it. Raises BenchmarkBroken."""
     database = fresh(home)
     with psycopg.connect(database, autocommit=True) as connection:
-        for setting in AS_BY_DEFAULT:
-            connection.execute(setting.encode())
+        connection.execute(STYLE_BY_DEFAULT.encode())
     environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.taking_in"],
@@ -56,7 +55,7 @@ def digest_conversation(name: str) -> bytes:
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
     import django
 
     django.setup()

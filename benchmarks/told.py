@@ -19,7 +19,7 @@ import orjson
 import psycopg
 
 from benchmarks import agent, llm
-from benchmarks.answers import PLACEMENTS, SYSTEM, WITHOUT
+from benchmarks.answers import PLACEMENTS, SETTLED_S, SYSTEM, WITHOUT
 from benchmarks.client import BenchmarkBroken, Connection
 from benchmarks.database import fresh
 from benchmarks.figures import Figures, Rows
@@ -32,13 +32,10 @@ from festinger_site import home as homes
 from festinger_site.launcher import scratch_instance
 from memory.settings.registry import defaults
 
-SHARED = "UPDATE config SET value = %s WHERE key = 'recall_share'"
-PATIENT = (
-    "UPDATE config SET value = '2000' WHERE key = 'recall_deadline_ms'"  # the machine's other work counts for nothing
-)
-KINDS: Final = {"facts": "0", "facts and memories": "100"}  # by what recall_share is
+RECALL = "UPDATE config SET value = %s WHERE key = 'recall_current'"
+UNHURRIED: Final = {"DJANGO_SETTINGS_MODULE": "tests.unhurried"}  # the machine's other work counts for nothing
+KINDS: Final = {"facts": "off", "facts and memories": "on"}  # by what recall_current is
 STORED_S: Final = 30.0  # so long the proxy may take to write down what was said
-SETTLED_S: Final = 1.0  # after which a process knows of a changed setting, and of what the workers have written
 TITLE = "{count} questions about things told in other conversations, SmolLM2-135M"
 
 
@@ -142,15 +139,14 @@ def write_prompts(home: Path, tellings: Sequence[Telling]) -> dict[str, list[str
             database = fresh(home)
             with psycopg.connect(database, autocommit=True) as connection:
                 connection.execute(PLACED.format(placement).encode())
-                connection.execute(PATIENT)
-                with festinger(home, mock.url, database) as proxy:
+                with festinger(home, mock.url, database, **UNHURRIED) as proxy:
                     run(send([[SYSTEM, says("user", text)] for text in said], proxy, mock, "told"))
                     wait_until_stored(connection, [telling.told for telling in tellings])
                     work(home, database)
-                    for kind, share in KINDS.items():
-                        connection.execute(SHARED, [share])
+                    for kind, recall in KINDS.items():
+                        connection.execute(RECALL, [recall])
                         time.sleep(SETTLED_S)
-                        prompts[f"{placement}, {kind}"] = run(send(asked, proxy, mock, f"asked-{share}"))
+                        prompts[f"{placement}, {kind}"] = run(send(asked, proxy, mock, f"asked-{recall}"))
     return prompts
 
 
@@ -207,7 +203,7 @@ def work(home: Path, database: str) -> None:
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "festinger_site.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
     import django
 
     django.setup()

@@ -17,7 +17,7 @@ from psycopg import sql
 from benchmarks.client import HOST, BenchmarkBroken, Connection
 from benchmarks.database import fresh
 from benchmarks.loop import run
-from benchmarks.servers import Server, festinger, model, teach
+from benchmarks.servers import UNBOUNDED, Server, festinger, model, teach
 from benchmarks.statements import Statement, prompt
 from festinger_site import home as homes
 from festinger_site.launcher import programs, scratch_instance
@@ -146,7 +146,7 @@ def set_all(database: str, statements: Sequence[sql.Composed]) -> None:
 def program(home: Path, name: str, command: list[str], database: str, **more: str) -> Iterator[subprocess.Popen[bytes]]:
     """It need not be ready: what it is sent waits. ``more``: of its environment."""
     environment = scratch_instance.environment(home, port=1, ollama="http://127.0.0.1:1")
-    environment |= {"DATABASE_URL": database} | more
+    environment |= {"DATABASE_URL": database} | UNBOUNDED | more
     with (homes.log_folder(home) / f"{name}.log").open("ab") as errors:
         process = subprocess.Popen(
             command,

@@ -1,5 +1,6 @@
 """Fills a fresh database. Each step can run again: it adds what is missing and changes nothing."""
 
+import logging
 import secrets
 from collections.abc import Collection, Sequence
 
@@ -16,6 +17,8 @@ from memory.domain.types import ADDITIVE_SEEDS, SEED_DIMENSIONS
 from memory.graph import store
 from memory.models import Config, Dimension, Soas
 from memory.settings import cron, registry
+
+logger = logging.getLogger(__name__)
 
 ZIPF_FLOOR = 3.0  # about 29,000 English words; below are names and jargon that must not count as common
 OPERATOR = "admin"
@@ -119,9 +122,11 @@ def load_dimensions(
 
 
 def load_config() -> int:
-    """Add a row for each setting that has none; return how many."""
-    present = set(Config.objects.values_list("key", flat=True))
-    missing = [Config(key=key, value=value) for key, value in registry.defaults().items() if key not in present]
+    """Add a row for each setting that has none; return how many. Log the rows of settings that this version has not."""
+    present, defaults = set(Config.objects.values_list("key", flat=True)), registry.defaults()
+    if unknown := sorted(present - defaults.keys()):
+        logger.warning("config.unknown", extra={"settings": ",".join(unknown)})
+    missing = [Config(key=key, value=value) for key, value in defaults.items() if key not in present]
     Config.objects.bulk_create(missing, ignore_conflicts=True)
     return len(missing)
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memory.db.connections import first_line
 from memory.db.locks import try_job_lock
 from memory.graph import retention
-from memory.models import AskedSearch, Config, GivenNote
+from memory.models import Config, GivenNote
 from memory.notifications.outbox import Health, announce_health, find_health_targets
 from proxy.models import EVENTS_KEPT, HourlyFigures, Injection, LoginFailures, LoopEvent, RecollectionEvent
 from proxy.telemetry import hourly_stats, prompt_texts
@@ -21,10 +21,8 @@ INJECTIONS_KEPT = timedelta(hours=25)  # a process that starts loads those of th
 FIGURES_KEPT = timedelta(days=400)
 FAILURES_KEPT = timedelta(days=1)  # older ones are not counted
 GIVEN_KEPT = timedelta(days=90)  # at night, a memory gains support only from conversations that were not given it
-SEARCHES_KEPT = timedelta(days=90)
-KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | GivenNote | AskedSearch], timedelta]] = {
+KINDS: dict[str, tuple[type[RecollectionEvent | LoopEvent | Injection | GivenNote], timedelta]] = {
     "given": (GivenNote, GIVEN_KEPT),
-    "searches": (AskedSearch, SEARCHES_KEPT),
     "events": (RecollectionEvent, EVENTS_KEPT),
     "loops": (LoopEvent, EVENTS_KEPT),
     "injections": (Injection, INJECTIONS_KEPT),

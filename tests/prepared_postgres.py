@@ -67,7 +67,7 @@ def prepare_database(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("UPDATE config SET value = '1000000' WHERE key LIKE 'quota_%'")
         connection.execute("UPDATE config SET value = 'compact' WHERE key = 'recollection_style'")
-        connection.execute("UPDATE config SET value = '0' WHERE key = 'recall_share'")
+        connection.execute("UPDATE config SET value = 'off' WHERE key = 'recall_current'")
 
 
 def embedded_url(home: Path, database: str) -> str:

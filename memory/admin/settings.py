@@ -1,13 +1,15 @@
-"""The settings that operators change while Festinger runs: all on one page, and each on its own with its history."""
+"""The settings that operators change while Festinger runs, all on one page. The type of each field comes from the
+registry, which also decides what may be entered."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
+from urllib.parse import quote
 
+from annotated_types import Ge, Le
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.models import LogEntry
-from django.core.exceptions import PermissionDenied
-from django.db.models import Model
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.forms.boundfield import BoundField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -18,11 +20,12 @@ from django.utils import timezone
 from memory.admin import settings_audit
 from memory.admin.base import Fixed, Page
 from memory.admin.settings_audit import ChangedMeanwhile, LastChange
-from memory.admin.settings_fields import SHOWN, SettingField, SettingsForm, language_models
-from memory.models import Config
-from memory.settings import cron, kinds, registry
+from memory.models import Config, LanguageModel
+from memory.settings import cron, registry
 from memory.settings.grammar import describe_accepted
 
+SHOWN = "shown-"  # prefix of the key for a hidden field: the value when the page was opened
+Choices = Sequence[tuple[str, str]]
 CHANGES_SHOWN = 10
 # Not "reload the page": what was entered in the other fields would be lost.
 STALE = "Somebody else has changed this in the meantime: it is {} now. Enter your value again if you still want it."
@@ -36,38 +39,70 @@ class SettingLine:
     takes: str
     standard: str
     is_standard: bool
-    is_group_of_boxes: bool
     note: str
     last: LastChange | None
 
 
-class SettingForm(forms.ModelForm):  # type: ignore[type-arg]  # takes none at run time
-    class Meta:
-        model = Config
-        fields = ("value",)
+class SettingField(forms.Field):
+    """A field whose cleaned value is the text to store, in one spelling for each value."""
 
-    def __init__(self, data: Any = None, *args: Any, **kwargs: Any) -> None:
-        if data is not None and "_reset" in data:
-            # The button submits the form as it is: the default replaces the entered value.
-            data = data.copy()
-            data.setlist("value", registry.defaults()[kwargs["instance"].key].split(","))
-        super().__init__(data, *args, **kwargs)
-        key = self.instance.key
-        if "value" in self.fields and key in registry.REGISTRY:
-            self.fields["value"] = SettingField(key, language_models({key: self.instance.value}))
-            self.fields["value"].label = "Value"
-            self.fields["value"].help_text = ""
+    def __init__(self, key: str, models: Choices = ()) -> None:
+        help_text = registry.REGISTRY[key].description or ""
+        super().__init__(required=False, label=key, help_text=help_text, widget=choose_widget(key, models))
+        self.key = key
+
+    def to_python(self, value: Any) -> str:
+        try:
+            return registry.as_text(registry.parse(self.key, value or ""))
+        except registry.ConfigMistake as mistake:
+            raise ValidationError(str(mistake)) from mistake
+
+
+class SettingsForm(forms.Form):
+    """Settings, each with the value that was shown, so that nobody overwrites what somebody else has just changed."""
+
+    def __init__(self, stored: Mapping[str, str], data: Any = None, *, may_change: bool = True) -> None:
+        super().__init__(data)
+        models = language_models(stored)
+        for key, value in stored.items():
+            self.fields[key] = SettingField(key, models)
+            self.fields[key].disabled = not may_change
+            self.initial[key] = value
+            self.fields[SHOWN + key] = forms.CharField(required=False, widget=forms.HiddenInput)
+            self.initial[SHOWN + key] = value
+        self.keys = tuple(stored)
+
+    def changes(self) -> dict[str, tuple[str, str]]:
+        """Return what was shown and what was entered instead, by key. The form must be valid."""
+        entered = {key: (self.cleaned_data[SHOWN + key], self.cleaned_data[key]) for key in self.keys}
+        return {key: (shown, new) for key, (shown, new) in entered.items() if shown != new}
+
+
+def language_models(stored: Mapping[str, str]) -> Choices:
+    """Return the choices: none, all models, and stored ids whose model is gone."""
+    choices = [("", "none"), *((str(model.pk), str(model)) for model in LanguageModel.objects.order_by("pk"))]
+    known = {value for value, _ in choices}
+    chosen = (value for key, value in stored.items() if registry.MODEL in registry.REGISTRY[key].metadata)
+    return [*choices, *((value, f"{value}, which is not there") for value in chosen if value not in known)]
+
+
+def choose_widget(key: str, models: Choices) -> forms.Widget:
+    looks, field = {"class": "fst-input"}, registry.REGISTRY[key]
+    kind: Any = field.annotation
+    if registry.MODEL in field.metadata:
+        return forms.Select(looks, models)
+    if get_origin(kind) is Literal:
+        return forms.Select(looks, [(choice, choice) for choice in get_args(kind)])
+    if kind in (int, float):
+        [least] = [str(limit.ge) for limit in field.metadata if isinstance(limit, Ge)]
+        [most] = [str(limit.le) for limit in field.metadata if isinstance(limit, Le)]
+        return forms.NumberInput(looks | {"min": least, "max": most, "step": "1" if kind is int else "any"})
+    return forms.TextInput(looks | {"spellcheck": "false", "size": "20"})
 
 
 @admin.register(Config)
 class ConfigAdmin(Fixed, Page):
     list_name = "settings"
-    form = SettingForm
-    fields = ("key", "what", "takes", "standard", "value", "note", "last")
-    readonly_fields = ("key", "what", "takes", "standard", "note", "last")
-    change_form_after_template = "memory/reset_setting.html"
-
-    # --- all on one page -----------------------------------------------------------------------------
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if not self.has_view_permission(request):
@@ -109,7 +144,7 @@ class ConfigAdmin(Fixed, Page):
         except ChangedMeanwhile:
             messages.error(request, f"{key} was not reset: somebody else has just changed it.")
         entered = request.POST.copy()
-        entered.setlist(key, standard.split(","))
+        entered[key] = standard
         entered[SHOWN + key] = standard
         others = SettingsForm(stored, entered)
         if others.is_valid() and not others.changes():
@@ -137,47 +172,13 @@ class ConfigAdmin(Fixed, Page):
         else:
             messages.info(request, "Nothing was changed.")
 
-    # --- one, with its history -----------------------------------------------------------------------
-
-    def save_model(self, request: HttpRequest, obj: Config, form: Any, change: bool) -> None:
-        shown = form.initial["value"]
-        try:
-            self.store_changes(request, {obj.key: (shown, obj.value)})
-        except ChangedMeanwhile:
-            messages.error(request, f"{obj.key} was not changed: somebody else has just changed it.")
-
-    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
-        # Writes nothing: settings_audit logs the change together with it.
-        return LogEntry()
-
-    def response_change(self, request: HttpRequest, obj: Model) -> HttpResponse:
-        return redirect("admin:memory_config_change", obj.pk)
-
-    @admin.display(description="meaning")
-    def what(self, row: Config) -> str:
-        entry = registry.REGISTRY.get(row.key)
-        return str(entry.description) if entry else "Not a setting of this version."
-
-    @admin.display(description="takes")
-    def takes(self, row: Config) -> str:
-        entry = registry.REGISTRY.get(row.key)
-        return describe_accepted(entry) if entry else "-"
-
-    @admin.display(description="default")
-    def standard(self, row: Config) -> str:
-        return registry.defaults().get(row.key, "") or "none"
-
-    @admin.display(description="at the moment")
-    def note(self, row: Config) -> str:
-        return describe_value(row.key, row.value) or "-"
-
-    @admin.display(description="last changed")
-    def last(self, row: Config) -> str:
-        last = settings_audit.last_changes({row.key: row}).get(row.key)
-        if last is None:
-            return "never"
-        at = timezone.localtime(last.at).strftime("%Y-%m-%d %H:%M")
-        return f"{at} by {last.by} ({last.what})" if last.by else f"{at}, not in the admin"
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Lead to the setting on the page of all."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return redirect(f"{reverse('admin:memory_config_changelist')}#{quote(object_id)}")
 
 
 def group_settings(form: SettingsForm, rows: dict[str, Config]) -> dict[str, list[SettingLine]]:
@@ -190,7 +191,6 @@ def group_settings(form: SettingsForm, rows: dict[str, Config]) -> dict[str, lis
         line = SettingLine(
             key, field, form[SHOWN + key], describe_accepted(registry.REGISTRY[key]), standard or "none",
             is_standard=value == standard,
-            is_group_of_boxes=isinstance(field.field.widget, forms.CheckboxSelectMultiple),
             note=describe_value(key, value), last=last.get(key),
         )  # fmt: skip
         found.setdefault(registry.group_of(key), []).append(line)
@@ -203,7 +203,7 @@ def describe_value(key: str, value: str) -> str:
         registry.parse(key, value)
     except registry.ConfigMistake as mistake:
         return f"{mistake}. The default applies instead."
-    if kinds.CRON in registry.REGISTRY[key].metadata:
+    if registry.CRON in registry.REGISTRY[key].metadata:
         due = timezone.localtime(cron.first_after(value, timezone.now()))
         return f"{cron.in_words(value)}. Next: {due:%A, %d %B, %H:%M} ({due.tzinfo})."
     return ""

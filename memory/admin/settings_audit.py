@@ -5,7 +5,7 @@ Changes by commands, or directly in the database, have no line; the row's own ti
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, cast
+from typing import cast
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import AnonymousUser, User
@@ -14,12 +14,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from memory import llm
 from memory.models import Config, LanguageModel
 from memory.settings import registry
 
 # Never an anonymous one in practice: the log refuses them.
 Operator = User | AnonymousUser
-MODEL_SETTINGS: Final = ("write_model_id", "resolve_model_id", "consolidate_model_id", "detective_model_id")
 
 # By setting: what runs after its change in the same transaction. Apps that this one does not know add theirs when
 # ready.
@@ -69,7 +69,7 @@ def change(changes: Mapping[str, tuple[str, str]], user: Operator) -> list[str]:
 def read_chosen_models() -> dict[str, int | None]:
     """Return the ids of the models that the settings name."""
     tuning = Config.tuning()
-    return {key: getattr(tuning, key) for key in MODEL_SETTINGS}
+    return {key: getattr(tuning, key) for key in llm.WITHOUT}
 
 
 def uses(model: LanguageModel) -> list[str]:

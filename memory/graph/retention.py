@@ -15,7 +15,7 @@ from django.db.models.functions import Cast
 from memory.db.connections import first_line
 from memory.db.locks import Lock, lock_until_commit
 from memory.domain.recall.saliency import FORGOTTEN_AFTER_DAYS
-from memory.models import Config, EdgeHistory, Evidence, LlmCall, Observation, PromptOpening, SeenMessage, Soas
+from memory.models import EdgeHistory, Evidence, LlmCall, Observation, PromptOpening, SeenMessage, Soas
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +25,7 @@ QUESTIONS_KEPT = timedelta(days=7)
 CALLS_KEPT = timedelta(days=400)
 OPENINGS_KEPT = timedelta(days=30)
 WORDS_KEPT = timedelta(days=FORGOTTEN_AFTER_DAYS)
+VOCABULARY_MAX = 1_000_000  # words
 RECENT = timedelta(days=30)  # words met since then stay, as long as others can go
 
 # Rows per transaction. Over 2,000 touched words make every process load its cache anew (sql/functions.sql).
@@ -92,7 +93,7 @@ def prune_words(now: datetime) -> int:
 def prune_surplus_words(now: datetime) -> int:
     """Delete words beyond the maximum of the vocabulary: first those that nobody has named lately, and among those the
     least named, then the earliest. Never those that facts, history or decisions refer to."""
-    surplus = Soas.objects.count() - Config.tuning().vocabulary_max
+    surplus = Soas.objects.count() - VOCABULARY_MAX
     words = Soas.objects.filter(novelty=0, asked_count=0, is_common=False, is_muted=False, last_seen__isnull=False)
     gone = 0
     for some in (words.filter(last_seen__lt=now - RECENT), words):

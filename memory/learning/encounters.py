@@ -102,7 +102,7 @@ class Encounters:
                     whose,
                     said.role,
                     said.text,
-                    self._clock.date(readable_length(self.cache, message), now),
+                    self._clock.date(readable_length(message), now),
                     before=_find_asking(before, message),
                     voice=voice,
                     is_dated=is_dated,

@@ -30,6 +30,9 @@ from memory.domain.types import Message
 from memory.learning.speech import SILENCE, Speech, read_speech
 
 # Approximate bound on the readings that a process remembers.
+# New text of one request that is read; the rest is read when it is sent again.
+NEW_TEXT_MAX = 100_000  # characters
+NEW_TEXT_S = 0.05
 READINGS_MAX_BYTES = 64_000_000
 READING_BYTES = 600  # without its text, names and statements
 WORD_BYTES = 60  # of a name with its characters, besides its place in a set
@@ -116,9 +119,8 @@ class Allowance:
     until: float
 
     @classmethod
-    def of(cls, cache: Cache) -> "Allowance":
-        tuning = cache.tuning
-        return cls(tuning.enrichment_max_characters, time.monotonic() + tuning.enrichment_max_ms / 1000)
+    def of_request(cls) -> "Allowance":
+        return cls(NEW_TEXT_MAX, time.monotonic() + NEW_TEXT_S)
 
     def grants(self, characters: int) -> bool:
         if characters > self.characters or time.monotonic() >= self.until:
@@ -161,7 +163,7 @@ class Reader:
         for index, message in enumerate(reversed(messages)):
             key = MessageKey.of(message)
             reading = self._recall(key)
-            if reading is None and (allowance.grants(readable_length(self.cache, message)) or index == 0):
+            if reading is None and (allowance.grants(readable_length(message)) or index == 0):
                 reading = self._read(key, message)
             yield reading
 
@@ -192,9 +194,9 @@ class Reader:
         reading.edition = self.cache.edition
 
     def _read(self, key: MessageKey, message: Message) -> Reading:
-        said = _unwrap_readable(self.cache, message)
+        said = _unwrap_readable(message)
         digest = digest_message(message)
-        is_whole = len(message.text) <= self.cache.tuning.enrichment_max_characters
+        is_whole = len(message.text) <= NEW_TEXT_MAX
         requests = find_wishes(self.cache, said)
         said_digest = digest if said.text == message.text or not is_whole else digest_message(said)
         said = said._replace(text=cut_requests(said.text, requests))
@@ -319,14 +321,14 @@ def digest_message(message: Message) -> bytes:
     return blake2b(text, digest_size=16, person=message.role.encode("utf-8", "surrogatepass")[:16]).digest()
 
 
-def readable_length(cache: Cache, message: Message) -> int:
+def readable_length(message: Message) -> int:
     """Return how many characters of the message are read at all: no more than one request may read."""
-    return min(len(message.text), cache.tuning.enrichment_max_characters)
+    return min(len(message.text), NEW_TEXT_MAX)
 
 
 def unwrap_readable(cache: Cache, message: Message) -> Message:
     """Return what is said in the part of the message that is read, without the sentences that ask to forget."""
-    said = _unwrap_readable(cache, message)
+    said = _unwrap_readable(message)
     return said._replace(text=cut_requests(said.text, find_wishes(cache, said)))
 
 
@@ -340,10 +342,10 @@ def is_word(cache: Cache, word: str) -> bool:
     return cache.is_common(word) or known_words.is_known(word) or known_words.is_rare_english(word)
 
 
-def _unwrap_readable(cache: Cache, message: Message) -> Message:
+def _unwrap_readable(message: Message) -> Message:
     # An envelope is opened whole: half of it is not JSON.
-    said = unwrap_message(Message(message.role, message.text[: max(readable_length(cache, message), ENVELOPE_MAX)]))
-    return Message(said.role, said.text[: cache.tuning.enrichment_max_characters])
+    said = unwrap_message(Message(message.role, message.text[: max(readable_length(message), ENVELOPE_MAX)]))
+    return Message(said.role, said.text[:NEW_TEXT_MAX])
 
 
 def unwrap_message(message: Message) -> Message:

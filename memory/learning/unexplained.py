@@ -13,6 +13,7 @@ from memory.domain.voices import is_registered
 from memory.learning.extraction import NewMessage
 
 CONVERSATIONS_MIN: Final = 3  # in which users have named it
+EXPLANATIONS_PER_HOUR: Final = 20  # of one agent
 STRANGERS: Final = ""  # all agents without a token count as one
 
 TOO_MANY: Final = bounds.define("explanations", "unknown words that one agent named beyond its quota of an hour")
@@ -81,7 +82,7 @@ async def hand_over(connection: Connection, cache: Cache, named: Mapping[str, Ne
     for name in due:
         message = named[name]
         lately[_owner(message.agent)] += 1
-        if lately[_owner(message.agent)] > cache.tuning.quota_explanations_per_hour:
+        if lately[_owner(message.agent)] > EXPLANATIONS_PER_HOUR:
             TOO_MANY.count_bite()
         else:
             rows.append((name, message.key, message.role, message.agent, message.at, message.request))

@@ -9,11 +9,13 @@ from memory import bounds
 from memory.cache.loader import all_rows
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, chunks, columns
+from memory.graph.retention import VOCABULARY_MAX
 from memory.learning.extraction import NewMessage
 
 # New words per statement. Over 2,000 in a notification would make every process reload everything.
 WORDS_A_STATEMENT: Final = 1_500
 # Pruning (memory/graph/retention.py) brings the vocabulary down to its maximum every hour; until then it may be larger.
+NEW_WORDS_MAX: Final = 500  # in a message
 ROOM_ABOVE: Final = 1.1  # times the maximum
 COUNTED_EVERY_S: Final = 60.0  # a million rows take Postgres a tenth of a second
 
@@ -90,7 +92,7 @@ class VocabularyWriter:
     async def _measure_room(self, connection: Connection) -> None:
         if time.monotonic() >= self._count_at:
             [(count,)] = await all_rows(connection, COUNT)
-            self._room = round(self._cache.tuning.vocabulary_max * ROOM_ABOVE) - count
+            self._room = round(VOCABULARY_MAX * ROOM_ABOVE) - count
             self._count_at = time.monotonic() + COUNTED_EVERY_S
 
     def _select_words(self, message: NewMessage, stored: set[str]) -> list[str]:
@@ -98,10 +100,9 @@ class VocabularyWriter:
         added."""
         words = sorted(message.read.words)
         new = [word for word in words if word not in stored and word not in self._cache.soas_by_token]
-        most = self._cache.tuning.new_words_per_message_max
-        allowed = max(0, min(most, self._room))
+        allowed = max(0, min(NEW_WORDS_MAX, self._room))
         if len(new) > allowed:
-            (NO_ROOM if allowed < most else NEW_WORDS).count_bite(words=len(new), stored=allowed)
+            (NO_ROOM if allowed < NEW_WORDS_MAX else NEW_WORDS).count_bite(words=len(new), stored=allowed)
             emphasised = message.read.emphasised
             new.sort(key=lambda word: word not in emphasised)
             left_out = set(new[allowed:])

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from math import ceil
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,7 +16,12 @@ from memory.metrics import Counter
 from memory.models import LanguageModel, LlmCall
 from memory.settings.registry import Tuning
 
-FOR_MEMORIES = (LlmCall.Purpose.COMPARE, LlmCall.Purpose.EXTRACT)
+# An agent that names many unknown words must not use up what the resolver needs at night: shares of the day's calls.
+SHARES = (
+    ((LlmCall.Purpose.EXPLAIN,), 0.7, "unknown words"),
+    ((LlmCall.Purpose.COMPARE, LlmCall.Purpose.EXTRACT), 0.05, "memories"),
+    ((LlmCall.Purpose.DETECT,), 0.2, "stories"),
+)
 UNDER_WAY = "no answer: it is under way, or the process ended"
 SUBJECT_MAX = 200  # characters
 ERROR_MAX = 1000  # characters
@@ -43,10 +49,6 @@ class Usage:
 def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: Tuning) -> int:
     """Insert a row for a call and return its id. Raises NoBudget."""
     daily_calls = tuning.llm_daily_calls
-    # An agent that names many unknown words must not use up what the resolver needs at night.
-    for_words = daily_calls - int(daily_calls * tuning.llm_resolver_share)
-    for_memories = int(daily_calls * tuning.llm_memory_share)
-    for_stories = int(daily_calls * tuning.llm_detective_share)
     # Written before the request is sent: a killed process has asked, too. Durable, so never within a transaction, which
     # would hold the lock as long as the model takes, and forget the call if it failed.
     with transaction.atomic(durable=True):
@@ -54,17 +56,11 @@ def begin(model: LanguageModel, purpose: LlmCall.Purpose, subject: str, tuning: 
         today = LlmCall.objects.filter(at__gte=start_of_day()).exclude(purpose=LlmCall.Purpose.EMBED)
         if today.count() >= daily_calls:
             raise NoBudget(f"The {daily_calls} calls of today (llm_daily_calls) are used up.")
-        if purpose == LlmCall.Purpose.EXPLAIN and today.filter(purpose=purpose).count() >= for_words:
-            raise NoBudget(
-                f"The {for_words} calls of today for unknown words are used up: the others of llm_daily_calls are kept"
-                " for conflicts (llm_resolver_share)."
-            )
-        if purpose in FOR_MEMORIES and today.filter(purpose__in=FOR_MEMORIES).count() >= for_memories:
-            raise NoBudget(
-                f"The {for_memories} calls of today for memories are used up (llm_memory_share of llm_daily_calls)."
-            )
-        if purpose == LlmCall.Purpose.DETECT and today.filter(purpose=purpose).count() >= for_stories:
-            raise NoBudget(f"The {for_stories} calls of today for stories are used up (llm_detective_share).")
+        for purposes, share, about in SHARES:
+            allowed = ceil(daily_calls * share)
+            if purpose in purposes and today.filter(purpose__in=purposes).count() >= allowed:
+                of_all = f"{share:.0%} of llm_daily_calls"
+                raise NoBudget(f"The {allowed} calls of today for {about} ({of_all}) are used up.")
         call = LlmCall.objects.create(
             model=model,
             model_name=str(model),

@@ -20,7 +20,6 @@ from memory.models.operating import (
     Teacher,
 )
 from memory.models.searching import (
-    AskedSearch,
     Embedder,
     EnglishLexeme,
     PendingEmbedding,
@@ -30,7 +29,7 @@ from memory.models.semantic import Episode, ExtractionMark, ForgottenEpisode, Me
 from memory.models.state import ProjectState
 
 __all__ = [
-    "Agent", "Alias", "AskedSearch", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "EnglishLexeme",
+    "Agent", "Alias", "Config", "Dimension", "Edge", "EdgeHistory", "Embedder", "EnglishLexeme",
     "Episode", "Evidence", "ExtractionMark", "ForgetRequest", "ForgottenEpisode", "GivenNote", "HeardMessage",
     "Heartbeat", "InstalledVersion", "LanguageModel", "LlmCall", "Memory", "MemoryHistory", "MemoryLineage",
     "MutePattern", "NamedConversation", "NormalForm", "NotificationDelivery", "NotificationEvent",

@@ -16,9 +16,6 @@ class GivenNote(models.Model):
     conversation = models.BinaryField(help_text="The digest of its opening.")
     kind = models.CharField(max_length=8, choices=MemoryLineage.Kind)
     row = models.BigIntegerField(help_text="The id of the memory or the episode; it may be gone.")
-    is_used = models.BooleanField(
-        null=True, help_text="Whether the answer has words of it; empty where nobody could tell."
-    )
     at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -108,12 +108,6 @@ class Config(models.Model):
         """Return all settings as they are stored now, for processes without a cache: workers, commands, the admin."""
         return registry.read_rows(dict(cls.objects.values_list("key", "value")))[0]
 
-    def clean(self) -> None:
-        try:
-            registry.parse(self.key, self.value)
-        except registry.ConfigMistake as mistake:
-            raise ValidationError({"value": str(mistake)}) from mistake
-
 
 class Project(models.Model):
     """A project, to which memories and episodes belong. Facts are shared by all; so are memories and episodes without a

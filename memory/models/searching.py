@@ -7,8 +7,6 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from memory.models.operating import Project
-
 DIMENSIONS_MAX = 4_000  # the most that pgvector can index
 
 
@@ -74,26 +72,6 @@ class PendingEmbedding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.row}"
-
-
-class AskedSearch(models.Model):
-    """A search on request, without its words: an agent that searches again soon has probably not found it."""
-
-    agent = models.CharField(max_length=120)
-    person = models.CharField(max_length=200, blank=True, default="", db_default="")
-    project = models.ForeignKey(Project, models.CASCADE, null=True, db_index=False)
-    found = models.IntegerField(help_text="How much was given.")
-    at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        db_table = "asked_search"
-        default_permissions = ()
-        verbose_name_plural = "asked searches"
-        indexes = [models.Index(fields=["at"], name="asked_search_by_age")]
-        constraints = [models.CheckConstraint(condition=Q(found__gte=0), name="asked_search_found_is_counted")]
-
-    def __str__(self) -> str:
-        return f"{self.agent} found {self.found}"
 
 
 class EnglishLexeme(models.Model):

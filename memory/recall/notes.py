@@ -24,6 +24,7 @@ CHANGED: Final = "holds no more"
 SAME: Final = "the facts say so already"
 IN_DOUBT: Final = "no room for the later message that changes it"
 INSTRUCTION: Final = "preference"  # the category whose lines come first in a profile
+TOKENS_MAX: Final = {"memory": 200, "episode": 300}  # of a block, beside the facts
 ABOUT_THE_SAME: Final = 0.5  # share of a line's content words that a message about the same has
 
 
@@ -73,9 +74,8 @@ def choose_notes(
 
     A fact or line that is placed now is followed by the newest message of the speaker that says that it has changed: it
     decides nothing, the model sees both."""
-    cache, tuning, reasons = graph.cache, graph.cache.tuning, dict[NoteKey, str]()
-    budgets = {"memory": tuning.recollection_max_memory_tokens, "episode": tuning.recollection_max_episode_tokens}
-    room = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in budgets.items()}
+    cache, reasons = graph.cache, dict[NoteKey, str]()
+    room = {kind: tokens * CHARACTERS_PER_TOKEN for kind, tokens in TOKENS_MAX.items()}
     left, chosen = tokens_left * CHARACTERS_PER_TOKEN, list[ShownNote]()
     before = (*shown.notes, *recalled.notes)
     keys, texts = {note.key for note in before}, {note.text for note in before}

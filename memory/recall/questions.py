@@ -15,6 +15,7 @@ from memory.learning.speech import Speech, read_speech
 from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
 
+CONVERSATION_MAX: Final = 3  # questions in a conversation
 # Limits on a prompt's messages that are searched for names, and on such names. The rest is read when it is resent.
 LISTENED_MAX: Final = 8_000  # characters
 FRESH_MAX: Final = 20
@@ -25,7 +26,7 @@ QUESTIONS_SHARE: Final = 1 / 3
 def count_allowed(tuning: Tuning, shown: Block, why_not_ask: str) -> tuple[int, str]:
     """Return how many questions are allowed now, beside what the prompt shows already, and why if there are none.
     ``why_not_ask``: why the agent may not be asked; empty if it may."""
-    left = tuning.questions_per_conversation_max - len(shown.questions)
+    left = CONVERSATION_MAX - len(shown.questions)
     if not tuning.zero_hit_max:
         return 0, "questions are switched off"
     has_no_room = shown.question_tokens >= tuning.recollection_max_total_tokens * QUESTIONS_SHARE

@@ -62,7 +62,6 @@ def recollect(
     now: float,
     shown: Block = NOTHING,
     *,
-    model: str = "",
     why_not_ask: str = "",
     found: Sequence[ShownNote] = (),
     beside: Beside = NOTHING_BESIDE,
@@ -71,14 +70,14 @@ def recollect(
     speaker: Holder | None = None,
     stated: Stated = NOTHING_STATED,
 ) -> Recollection:
-    """Recall what belongs to these messages to a model, without what their prompt shows already.
+    """Recall what belongs to these messages, without what their prompt shows already.
 
     ``shown``: all of the prompt's blocks as one; ``why_not_ask``: why the agent is asked nothing, if it is not;
     ``found``: the memories and episodes that belong to the prompt, the best first, and what came ``beside`` them;
     ``linked``: facts about concepts that it does not name, found from their parent; ``within``: the project whose state
     it is given; ``speaker``: whose own facts it is given; ``stated``: what it states itself. ``now`` is in seconds
     since the epoch."""
-    style, graph = cache.tuning.style_for(model), SpeakersGraph.of(cache, speaker, stated)
+    style, graph = cache.tuning.recollection_style, SpeakersGraph.of(cache, speaker, stated)
     salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
     left = cache.tuning.recollection_max_total_tokens - shown.tokens
     states, told = choose_states(cache, within, shown, left - EMPTY_TOKENS)
@@ -117,8 +116,7 @@ def _select(
     known, unknown, reasons = _sort(graph, salient, mentions, now, shown)
     known += _list_linked(graph, linked, {candidate.token for candidate in known}, now, shown)
     known = _leave_out_stated(graph, known, mentions.readings, reasons)
-    tuning = cache.tuning
-    count, refusal = count_allowed(tuning, shown, why_not_ask)
+    count, refusal = count_allowed(cache.tuning, shown, why_not_ask)
     if count:
         unknown = choose_askable(cache, unknown, mentions, count, reasons)
     else:
@@ -128,7 +126,6 @@ def _select(
         unknown if count else (),
         show=partial(_show, graph),
         style=style,
-        max_concepts=tuning.recollection_max_concepts,
         max_questions=count,
         max_characters=room * CHARACTERS_PER_TOKEN,
     ), reasons
@@ -182,7 +179,6 @@ def _bounds(graph: SpeakersGraph, now: float) -> Bounds:
     return Bounds(
         floor=tuning.recollection_confidence_floor,
         cutoff=now - tuning.recollection_recency_days * DAY,
-        exempt=tuning.recollection_recency_exempt,
         retracted={place for place, instead in graph.stated.instead.items() if instead is None},
     )
 
@@ -197,7 +193,7 @@ def _sort(
     """Return candidates with facts that are not shown yet, candidates to ask about, and why the others
     are neither."""
     cache = graph.cache
-    half_life, bounds, names = cache.tuning.recency_half_life_days * DAY, _bounds(graph, now), cache.soas_by_id
+    bounds, names = _bounds(graph, now), cache.soas_by_id
     shown_places, asked_before = _list_places(shown.facts), set(shown.questions)
     known, unknown, reasons, done = [], [], {}, set[str]()
     for spelling, row in salient.items():
@@ -218,7 +214,7 @@ def _sort(
             if shown_places:
                 facts = [edge for edge in strongest if _name_place(names, edge) not in shown_places]
             if facts:
-                known.append(SalientConcept(row, word, priority(row, now, half_life), facts))
+                known.append(SalientConcept(row, word, priority(row, now), facts))
             else:
                 reasons[word] = "recalled before" if strongest else "no facts in force"
         elif word in asked_before:
@@ -226,7 +222,7 @@ def _sort(
         elif refusal := _why_not_ask(cache, row, now):
             reasons[word] = refusal
         else:
-            unknown.append(SalientConcept(row, word, priority(row, now, half_life)))
+            unknown.append(SalientConcept(row, word, priority(row, now)))
     return known, unknown, reasons
 
 

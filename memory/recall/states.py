@@ -8,6 +8,7 @@ from memory.domain.recall.project_state import ShownState
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block
 from memory.recall.notes import GIVEN, GIVEN_BEFORE, NO_ROOM
 
+TOKENS_MAX: Final = 150  # of a block, before all else
 SAID_MAX: Final = 2_000  # characters in which keys are looked for
 
 
@@ -29,7 +30,7 @@ def choose_states(
     known = cache.states.of(prompt.project)
     if not known.rows:
         return [], {}
-    budget = min(cache.tuning.recollection_max_state_tokens, tokens_left) * CHARACTERS_PER_TOKEN
+    budget = min(TOKENS_MAX, tokens_left) * CHARACTERS_PER_TOKEN
     before, chosen = {state.id for state in shown.states}, list[ShownState]()
     reasons = {NoteKey("state", state.id): GIVEN_BEFORE for state in shown.states}
     for state in known.find_named(prompt.said[-SAID_MAX:]):

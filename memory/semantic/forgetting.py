@@ -63,7 +63,6 @@ FORGET_HISTORY: Final = """
 # Other tables about a speaker, with the names of their columns for the agent and the person behind it. Apps that this
 # one does not know add theirs when they are ready.
 of_speakers: dict[str, tuple[str, str]] = {
-    "asked_search": ("agent", "person"),
     "extraction_mark": ("agent", "person"),
     "prompt_opening": ("agent", "person"),
     "heard_message": ("speaker", "person"),

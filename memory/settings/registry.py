@@ -4,12 +4,14 @@
 values of the stored rows that a process keeps."""
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import (
+    AfterValidator,
+    BeforeValidator,
     ConfigDict,
     Field,
+    StringConstraints,
     TypeAdapter,
     ValidationError,
 )
@@ -17,12 +19,39 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
 from memory.domain.recall.rendering import Style
-from memory.settings.grammar import describe_mistake
-from memory.settings.kinds import MODEL_NAME_MAX, Cron, EmbedderName, ModelId, PerHour, Pile, SourceSet, StyleByModel
+from memory.settings.grammar import Takes, describe_mistake
 
 
 class ConfigMistake(ValueError):
     """A key is unknown, or its value is not of its type or range. The message says what it takes."""
+
+
+def check_cron(raw: str) -> str:
+    """Validate a schedule. Raises ValueError."""
+    from celery.schedules import ParseException, crontab  # late: the proxy reads settings without Celery
+
+    try:
+        minute, hour, day, month, weekday = raw.split()
+        crontab(minute=minute, hour=hour, day_of_month=day, month_of_year=month, day_of_week=weekday)
+    except ParseException as error:
+        raise ValueError(str(error)) from None
+    return raw
+
+
+MODEL: Final = Takes("a language model, or none")
+# The row of a language model; whether it exists is checked on use.
+ModelId = Annotated[
+    int | None, Field(ge=1, le=2**31 - 1), BeforeValidator(lambda raw: None if raw == "" else raw), MODEL
+]
+CRON: Final = Takes("five cron fields (minute hour day month weekday)")
+Cron = Annotated[str, AfterValidator(check_cron), CRON]
+
+EMBEDDER: Final = Takes("builtin, none, upstream:MODEL, or model:ID of a language model")
+EmbedderName = Annotated[
+    str, StringConstraints(pattern=r"^(builtin|none|upstream:[^\s]{1,150}|model:[1-9][0-9]{0,8})$"), EMBEDDER
+]
+
+PerHour = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 def setting(group: str, default: Any, help: str) -> Any:
@@ -36,7 +65,6 @@ LEARNING = "Learning"
 QUOTAS = "Quotas"
 RESOLVING = "Resolving conflicts"
 MODELS = "Language models"
-LIMITS = "Limits of a request"
 WATCHING = "Live view"
 OPERATING = "Operating"
 
@@ -70,44 +98,12 @@ class Tuning:
     resolution_mode: Literal["auto", "propose"] = setting(
         RESOLVING, "auto", "auto: the resolver applies what the model decides; propose: an operator approves it first."
     )
-    resolution_trigger: Literal["schedule", "on_collision"] = setting(
-        RESOLVING,
-        "schedule",
-        "schedule: conflicts wait for the resolver's run; on_collision: each is also decided minutes after it arose.",
-    )
-    resolution_delay_minutes: Annotated[float, Field(ge=0, le=1440)] = setting(
-        RESOLVING, 5.0, "With on_collision: how many minutes after the collision it is decided."
-    )
-    resolution_max_changes: Annotated[int, Field(ge=1, le=100_000)] = setting(
-        RESOLVING, 200, "Conflicts that one run of the resolver decides, at most."
-    )
     detective_model_id: ModelId = setting(
         MODELS, None, "The language model that reads the stories of projects and asks what they leave open; without one"
         " only rules do."
     )  # fmt: skip
-    detective_delay_minutes: Annotated[float, Field(ge=0, le=1440)] = setting(
-        RESOLVING, 10.0, "How many minutes after the last change of a project its story is read again."
-    )
-    detective_survival_day: Annotated[float, Field(ge=0.2, le=0.4)] = setting(
-        RESOLVING, 0.3, "Of a story too long to be read whole, the share that is read of what is under a day old."
-    )
-    detective_survival_week: Annotated[float, Field(ge=0.1, le=0.2)] = setting(
-        RESOLVING, 0.15, "The same, of what is up to a week old."
-    )
-    detective_survival_older: Annotated[float, Field(ge=0.05, le=0.1)] = setting(
-        RESOLVING, 0.075, "The same, of what is older."
-    )
     llm_daily_calls: Annotated[int, Field(ge=0, le=1_000_000)] = setting(
         MODELS, 1000, "Calls of language models that Festinger makes in one day, at most."
-    )
-    llm_resolver_share: Annotated[float, Field(ge=0, le=1)] = setting(
-        MODELS, 0.3, "Share of llm_daily_calls that is kept for deciding conflicts; unknown words get the rest."
-    )
-    llm_memory_share: Annotated[float, Field(ge=0, le=1)] = setting(
-        MODELS, 0.05, "Share of llm_daily_calls that the consolidation of the memories may use, at most."
-    )
-    llm_detective_share: Annotated[float, Field(ge=0, le=1)] = setting(
-        MODELS, 0.2, "Share of llm_daily_calls that reading the stories of projects may use, at most."
     )
     llm_timeout_s: Annotated[float, Field(ge=1, le=3600)] = setting(
         MODELS, 60.0, "How long a language model may take for one answer, in seconds."
@@ -118,12 +114,6 @@ class Tuning:
     recollection_recency_days: Annotated[float, Field(ge=0, le=36500)] = setting(
         RECOLLECTING, 90.0, "Facts not confirmed for this many days are not recalled."
     )
-    recollection_recency_exempt: SourceSet = setting(
-        RECOLLECTING, frozenset({"gutask", "operator"}), "Facts from these sources are recalled however old."
-    )
-    recollection_max_concepts: Annotated[int, Field(ge=0, le=100)] = setting(
-        RECOLLECTING, 8, "Concepts with facts in one recollection block, at most."
-    )
     recollection_max_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
         RECOLLECTING, 350, "Length of one block, in model tokens of four characters."
     )
@@ -133,17 +123,6 @@ class Tuning:
         "What a speaker has said of themselves and wants always, once in a conversation, in model tokens of four"
         " characters; counted with the facts.",
     )
-    recollection_max_state_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
-        RECOLLECTING,
-        150,
-        "Project state that a prompt names, in one block, in model tokens of four characters, before all else.",
-    )
-    recollection_max_memory_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
-        RECOLLECTING, 200, "Memories in one block, in model tokens of four characters; they come beside the facts."
-    )
-    recollection_max_episode_tokens: Annotated[int, Field(ge=0, le=10_000)] = setting(
-        RECOLLECTING, 300, "What was said elsewhere, in one block, in model tokens of four characters."
-    )
     recollection_max_total_tokens: Annotated[int, Field(ge=0, le=100_000)] = setting(
         RECOLLECTING, 1500, "Length of all blocks of one conversation, in model tokens of four characters."
     )
@@ -152,17 +131,6 @@ class Tuning:
         "on",
         "on: memories and episodes are searched for each new message of a user, which waits for them;"
         " off: only for what was said before it, while the model answers.",
-    )
-    recall_deadline_ms: Annotated[int, Field(ge=5, le=2_000)] = setting(
-        RECOLLECTING,
-        100,
-        "Milliseconds that a new message may wait for what was said elsewhere. Most take 5; only where the machine is"
-        " busy, with a model for example, it takes longer, and what comes too late is left out.",
-    )
-    recall_share: Annotated[int, Field(ge=0, le=100)] = setting(
-        RECOLLECTING,
-        100,
-        "Percent of the conversations that are given memories and episodes by themselves; the rest is for comparison.",
     )
     recollection_placement: Literal["tail", "system"] = setting(
         RECOLLECTING,
@@ -176,22 +144,8 @@ class Tuning:
         "How facts are written. sentences: kvasir runs on tyr., one a line, which small models understand best;"
         " compact: kvasir: [runs-on] tyr [type] service, all of a concept on one line.",
     )
-    recollection_style_by_model: StyleByModel = setting(
-        RECOLLECTING,
-        (),
-        "Another style for models whose names match a pattern, the first that does: qwen*=compact, *:70b=compact.",
-    )
     zero_hit_max: Annotated[int, Field(ge=0, le=20)] = setting(
         RECOLLECTING, 1, "Unknown names asked about in one block, at most; 0 asks nothing."
-    )
-    questions_per_conversation_max: Annotated[int, Field(ge=0, le=100)] = setting(
-        RECOLLECTING, 3, "Unknown names asked about in one conversation, at most."
-    )
-    enrichment_max_characters: Annotated[int, Field(ge=1_000, le=10_000_000)] = setting(
-        LIMITS, 100_000, "New text that is read for one request, in characters; the rest is read when it is sent again."
-    )
-    enrichment_max_ms: Annotated[float, Field(ge=1, le=10_000)] = setting(
-        LIMITS, 50.0, "For how long new text is read for one request, in milliseconds; the rest when it is sent again."
     )
     quota_facts_per_hour: PerHour = setting(
         QUOTAS,
@@ -214,42 +168,6 @@ class Tuning:
         "Who user messages with a name are, as group chats send them: people, each a person of their own, whose"
         " statements are for them alone until they are said again; assistants, other agents; ignored, the user.",
     )
-    quota_candidates_per_hour: PerHour = setting(
-        QUOTAS, 500, "New candidates of one agent within an hour, counted in the same way; what is more is dropped."
-    )
-    quota_memories_per_hour: PerHour = setting(
-        QUOTAS, 100, "New memories of one agent within an hour, counted in the same way; what is more waits as well."
-    )
-    quota_gutask_per_hour: PerHour = setting(
-        QUOTAS,
-        2000,
-        "New facts, and new memories, that gutask may bring within an hour from this machine, without a token.",
-    )
-    quota_explanations_per_hour: PerHour = setting(
-        QUOTAS, 20, "Unknown words of one agent that a language model is asked about within an hour."
-    )
-    new_words_per_message_max: Pile = setting(
-        QUOTAS, 500, "New words that one message may bring into the vocabulary; those written as names come first."
-    )
-    vocabulary_max: Annotated[int, Field(ge=50_000, le=100_000_000)] = setting(
-        QUOTAS,
-        1_000_000,
-        "Words of the vocabulary; of more, those that were named least and longest ago are deleted every hour.",
-    )
-    facts_per_concept_max: Pile = setting(
-        QUOTAS, 64, "Facts about one concept; what is said beyond that waits among the candidates."
-    )
-    conflict_members_max: Pile = setting(
-        QUOTAS, 10, "New facts that may dispute one place at a time; others wait among the candidates."
-    )
-    new_dimensions_per_concept_max: Pile = setting(
-        QUOTAS,
-        5,
-        "Dimensions that only statements about one concept have made; a fact in another waits as a candidate.",
-    )
-    recency_half_life_days: Annotated[float, Field(ge=0.01, le=36500)] = setting(
-        RECOLLECTING, 14.0, "After how many days out of sight a concept's priority is halved."
-    )
     episodes: Literal["on", "off", "all"] = setting(
         REMEMBERING,
         "on",
@@ -260,12 +178,6 @@ class Tuning:
     episode_days: Annotated[int, Field(ge=1, le=36_500)] = setting(
         REMEMBERING, 90, "For how many days what was said is kept; memories made from it stay."
     )
-    extraction_max_calls: Annotated[int, Field(ge=0, le=1_000)] = setting(
-        REMEMBERING,
-        10,
-        "How often consolidate_model_id is asked in one night for new memories in what users said: once for a person in"
-        " a project, so far as they said something new; 0: never.",
-    )
     embedder: EmbedderName = setting(
         REMEMBERING,
         "builtin",
@@ -273,11 +185,6 @@ class Tuning:
         " English model that comes with Festinger; upstream:MODEL: one of the upstream's, such as"
         " upstream:nomic-embed-text; model:ID: a language model by its id; none: only their words count. After a change"
         " all are made anew.",
-    )
-    vector_episodes_max: Annotated[int, Field(ge=1_000, le=10_000_000)] = setting(
-        REMEMBERING,
-        200_000,
-        "How many messages, the newest ones, are found by what they mean; older ones by their words only.",
     )
     backups_kept: Annotated[int, Field(ge=0, le=1_000)] = setting(
         OPERATING, 3, "How many nightly backups stay in the home, in backups/; 0: none is made."
@@ -288,11 +195,6 @@ class Tuning:
         "on: what the last message of a user said is kept with each request for 7 days, secrets masked, and shown in"
         " the live view; off: it is not kept, and what was kept is deleted within a minute.",
     )
-
-    def style_for(self, model: str) -> Style:
-        name = model[:MODEL_NAME_MAX].lower()  # the client may have sent any length
-        styles = (style for pattern, style in self.recollection_style_by_model if fnmatchcase(name, pattern))
-        return next(styles, self.recollection_style)
 
     @property
     def keeps_prompt_text(self) -> bool:
@@ -309,6 +211,8 @@ def group_of(key: str) -> str:
 
 def parse(key: str, raw: str) -> Any:
     """Return the typed value of a stored text. Raises ConfigMistake."""
+    if key not in REGISTRY:
+        raise ConfigMistake(f"{key} is not a setting")
     tuning, mistakes = read_rows({key: raw})
     if mistakes:
         raise ConfigMistake(mistakes[0])
@@ -318,10 +222,6 @@ def parse(key: str, raw: str) -> Any:
 def as_text(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, frozenset):
-        return ",".join(sorted(value))
-    if isinstance(value, tuple):
-        return ", ".join(f"{pattern}={style}" for pattern, style in value)
     return str(value)
 
 
@@ -330,16 +230,14 @@ def defaults() -> dict[str, str]:
 
 
 def read_rows(rows: Mapping[str, str]) -> tuple[Tuning, list[str]]:
-    """Return the typed values of stored rows, and what is wrong with them. A bad value is replaced by its default."""
+    """Return the typed values of stored rows, and what is wrong with them. A bad value is replaced by its default. Rows
+    of other versions' settings are ignored."""
     # Not refused as a whole: a mistake in one row must not stop recollection.
-    stored = {key: raw.strip() for key, raw in rows.items()}
+    stored = {key: raw.strip() for key, raw in rows.items() if key in REGISTRY}
     try:
         return VALIDATOR.validate_python(stored), []
     except ValidationError as error:
         bad = dict.fromkeys(str(mistake["loc"][0]) for mistake in error.errors())
     good = {key: raw for key, raw in stored.items() if key not in bad}
-    return VALIDATOR.validate_python(good), [describe(key, stored[key]) for key in bad]
-
-
-def describe(key: str, raw: str) -> str:
-    return f"{key} {describe_mistake(REGISTRY[key], raw)}" if key in REGISTRY else f"{key} is not a setting"
+    mistakes = [f"{key} {describe_mistake(REGISTRY[key], stored[key])}" for key in bad]
+    return VALIDATOR.validate_python(good), mistakes

@@ -7,27 +7,17 @@ from memory.db.connections import fetch_rows
 from memory.settings.registry import Tuning
 
 COUNTED_MAX: Final = 10_000  # episodes
-COUNTED_NOTES_MAX: Final = 50_000  # notes that prompts were given, and searches
-AGAIN_S: Final = 120  # a search repeated within this time has failed
+COUNTED_NOTES_MAX: Final = 50_000  # notes that prompts were given
 COUNT: Final = """
     WITH given AS (
-        SELECT kind, row, is_used FROM given_note
+        SELECT kind, row FROM given_note
         WHERE at >= now() - interval '7 days' ORDER BY at DESC LIMIT %(given)s
-    ), searches AS (
-        SELECT at, lead(at) OVER (PARTITION BY agent, person, project_id ORDER BY at, id) AS next FROM (
-            SELECT * FROM asked_search WHERE at >= now() - interval '7 days' ORDER BY at DESC LIMIT %(given)s
-        ) AS newest
-    ), settled AS (
-        SELECT next < at + make_interval(secs => %(again)s) AS is_repeated FROM searches
-        WHERE at < now() - make_interval(secs => %(again)s)
     ), calls AS (
         SELECT purpose, cost, input_tokens FROM llm_call
         WHERE at >= now() - interval '7 days' AND purpose IN ('compare', 'extract', 'embed')
     )
     SELECT (SELECT count(*) FROM (SELECT FROM episode LIMIT %(episodes)s) AS kept),
         (SELECT count(*) FROM given), (SELECT count(DISTINCT (kind, row)) FROM given),
-        (SELECT count(is_used) FROM given), (SELECT count(*) FILTER (WHERE is_used) FROM given),
-        (SELECT count(*) FROM settled), (SELECT count(*) FILTER (WHERE is_repeated) FROM settled),
         (SELECT count(*) FROM calls), (SELECT sum(cost) FROM calls),
         (SELECT sum(cost) FROM calls WHERE purpose = 'embed'),
         (SELECT count(*) FROM calls WHERE cost IS NULL AND input_tokens > 0)
@@ -38,8 +28,6 @@ class Counted(NamedTuple):
     """The number of ``episodes`` kept, as far as they are counted, and the figures of the last week.
 
     - ``given``: memories and episodes that prompts were given; ``different``: how many of them are distinct.
-    - ``told``: those of which it is known whether the answer used them; ``used``: those that it did.
-    - ``searches``: those that were asked for; ``repeated``: those that were soon repeated.
     - ``calls``: calls of models for memories; ``cost``: their known cost in US dollars; ``embedding_cost``: the part of
       it for embeddings; ``unpriced``: calls of unknown cost.
     """
@@ -47,27 +35,14 @@ class Counted(NamedTuple):
     episodes: int
     given: int
     different: int
-    told: int
-    used: int
-    searches: int
-    repeated: int
     calls: int
     cost: Decimal | None
     embedding_cost: Decimal | None
     unpriced: int
 
-    @property
-    def used_percent(self) -> int | None:
-        return round(100 * self.used / self.told) if self.told else None
-
-    @property
-    def helpful_percent(self) -> int | None:
-        """The share of searches that nobody had to repeat."""
-        return round(100 * (self.searches - self.repeated) / self.searches) if self.searches else None
-
 
 def count() -> Counted:
-    [counts] = fetch_rows(COUNT, {"episodes": COUNTED_MAX + 1, "given": COUNTED_NOTES_MAX, "again": AGAIN_S})
+    [counts] = fetch_rows(COUNT, {"episodes": COUNTED_MAX + 1, "given": COUNTED_NOTES_MAX})
     return Counted(*counts)
 
 

@@ -21,10 +21,10 @@ from memory.domain.statement import PERSON_MAX
 from memory.learning.reader import is_word
 from memory.learning.setting_aside import make_order, set_aside
 from memory.learning.setting_aside import run as run_plan
-from memory.models import AskedSearch, Episode, Memory, MemoryHistory
+from memory.models import Episode, Memory, MemoryHistory
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.search.request import QUERY_CHARACTERS, Types
-from memory.search.results import Found, answer_search
+from memory.search.results import answer_search
 from memory.search.service import search
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import current_confidence, visible_to
@@ -230,14 +230,8 @@ async def post_search_memory(request: ASGIRequest, asked: SearchIn) -> dict[str,
 async def search_for(caller: Caller, asked: SearchIn) -> dict[str, Any]:
     """Raises NotAllowed."""
     scope = scope_of(runtime.current().cache, caller, {"user": asked.user}, asked.project)
-
-    def run() -> list[Found]:
-        found = search(scope, asked.query, types=asked.search_type, limit=asked.limit)
-        agent, person = scope.speaker
-        AskedSearch.objects.create(agent=agent, person=person, project_id=scope.project, found=len(found))
-        return found
-
-    return answer_search(asked.query, await sync_to_async(run)())
+    found = await sync_to_async(search)(scope, asked.query, types=asked.search_type, limit=asked.limit)
+    return answer_search(asked.query, found)
 
 
 @router.get("/memory", summary="What is remembered")

@@ -153,7 +153,6 @@ LISTED_MAX = 20  # statements that were kept out, and requests to forget
 class TextIn(Asked):
     text: str
     role: Literal["user", "assistant", "system", "tool"] = "user"
-    model: str = ""
 
 
 @api.get("/health", summary="Is it ready, and what is wrong", tags=["operating"])
@@ -180,9 +179,9 @@ async def get_metrics(request: ASGIRequest) -> HttpResponse:
 
 @api.post("/recollect", summary="What would be recalled", tags=["memory"])
 async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
-    """Show what a new chat that begins with the text would be given: the block that its prompt would get, in the style
-    for the model if one is named, and why each salient concept, and each value of the project, memory and episode that
-    was looked at, is in or out (`notes`). Nothing is stored or counted."""
+    """Show what a new chat that begins with the text would be given: the block that its prompt would get, and why each
+    salient concept, and each value of the project, memory and episode that was looked at, is in or out (`notes`).
+    Nothing is stored or counted."""
     caller = caller_of(runtime.current().cache, request.scope)
     require(caller, "agent")
     return await recollect_text(caller, said)
@@ -192,7 +191,7 @@ async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
     """Raises NotAllowed."""
     scope = scope_of(runtime.current().cache, caller, {"user": said.user}, said.project)
     asking = replace(caller, person=scope.speaker.person, project=scope.project, is_astray=False)
-    run = await run_in_server(TEXT_PATH, write_prompt(said.text, said.role, said.model), asking)
+    run = await run_in_server(TEXT_PATH, write_prompt(said.text, said.role), asking)
     told = describe_given(run.lookup, run.placed)
     return told | {
         "block": run.block,

@@ -2,7 +2,7 @@
 request."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -31,7 +31,7 @@ from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Enricher
 from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.prompt_search import Lookup, PromptSearch
-from proxy.telemetry.events import Events, Given
+from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import Row
 
 SEARCH_MS: Final = 5_000  # no model waits for it
@@ -96,7 +96,7 @@ class _Events(Events):
     def add(self, event: Row) -> None:
         self.event = event
 
-    def add_given(self, given: Given, used: Mapping[NoteKey, bool | None]) -> None:
+    def add_given(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
         pass
 
     def loop_met(self, met: Intervention, **asked: Any) -> None:
@@ -116,10 +116,10 @@ class _UncountedFinder:
         return await find(scope, texts, conversation, deadline_ms=deadline_ms, before=before, is_counted=False)
 
 
-def write_prompt(text: str, role: str, model: str = "") -> bytes:
+def write_prompt(text: str, role: str) -> bytes:
     """Return the body for TEXT_PATH of a request with nothing but the text."""
     sayable = text.encode("utf-8", "replace").decode()
-    return orjson.dumps({"model": model, "messages": [{"role": role, "content": sayable}], "stream": False})
+    return orjson.dumps({"model": "", "messages": [{"role": role, "content": sayable}], "stream": False})
 
 
 async def run_dry(
@@ -159,8 +159,8 @@ async def run_dry(
         message = NewMessage.of(fork, one)
         lessons.append(Lesson(one, message, tuple(extract_statements(fork, message))))
         await asyncio.sleep(0)
-    placed, model = done.placed, done.prompt.model if done.prompt is not None else ""
-    recollection = placed.recollection if placed is not None else Recollection(style=fork.tuning.style_for(model))
+    placed = done.placed
+    recollection = placed.recollection if placed is not None else Recollection(style=fork.tuning.recollection_style)
     return DryRun(
         body=done.body,
         prompt=done.prompt,

@@ -42,15 +42,15 @@ from proxy.domain.json_text import Change, splice
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.prefixes import Thread, count_answered, digest_words, opening_of
-from proxy.enrichment import note_use
 from proxy.enrichment.beginnings import Beginnings
 from proxy.enrichment.blocks import Blocks
+from proxy.enrichment.kept_answers import join_listeners, listen_whole
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
 from proxy.enrichment.placement import BlockPlacer, Placed, Standing
 from proxy.enrichment.prompt_search import RESENT, Lookup, PromptSearch, describe_given
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
 from proxy.telemetry import privacy
-from proxy.telemetry.events import Events, Given
+from proxy.telemetry.events import Events
 from proxy.telemetry.prompt_texts import find_last_user_text
 from proxy.upstream.relay import StreamGuard
 
@@ -90,7 +90,6 @@ class Enriched:
     prompt: Prompt | None = None
     asked: RequestInfo | None = None
     lookup: Lookup | None = None
-    given: Given | None = None
     thread: Thread | None = None
     placed: Placed | None = None
     keep: Callable[[str], None] | None = None
@@ -290,9 +289,8 @@ class Enricher:
             if placed.recollection.block:
                 done.recall, done.tokens = "given", placed.recollection.block.tokens
             self.note_asked(placed.recollection.asked, now)
-            if notes := placed.recollection.block.notes:
-                done.given = Given(asked["request"], conversation, now, notes, lookup.texts if lookup else ())
-                self.events.add_given(done.given, dict.fromkeys(note.key for note in notes))
+            notes = placed.recollection.block.notes
+            self.events.add_given(asked["request"], conversation, now, [note.key for note in notes])
         event = request_event(asked, placed, off, unread, started) | {"conversation": conversation.hex()}
         event |= describe_given(lookup, placed)
         if self.cache.tuning.keeps_prompt_text:
@@ -316,7 +314,7 @@ class Enricher:
         readings: list[Reading | None] = [None] * len(messages)
         if is_read:
             readings.clear()
-            for reading in self.reader.read_within(messages, Allowance.of(self.cache)):
+            for reading in self.reader.read_within(messages, Allowance.of_request()):
                 readings.append(reading)
                 await pace.step()
             readings.reverse()
@@ -334,20 +332,18 @@ class Enricher:
         return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
 
     def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
-        """Return the listener for the chunks of the answer: later prompts may have it as somebody's words, have their
-        blocks by it, and it shows whether the notes were of use. None if nobody listens."""
+        """Return the listener for the chunks of the answer: later prompts may have it as somebody's words, or
+        have their blocks by it. None if nobody listens."""
         listeners = list[AnswerListener]()
         if done.is_heard:
             listeners.append(self.relayed.listen())
-        if (given := done.given) is not None:
-            listeners.append(note_use.listen(given, partial(self.events.add_given, given)))
         if done.placed is not None and done.placed.version is not None and done.thread is not None:
             listeners.append(self._note_answer(done.thread, done.placed.version.at))
         watch = WholeWatch if done.prompt is not None and not done.prompt.is_stream else FORMATS[path].watch
         hearers = [listen(watch(), listeners)] if listeners else []
         if done.keep is not None:
-            hearers.append(note_use.listen_whole(watch(), done.keep))
-        return note_use.join_listeners(hearers)
+            hearers.append(listen_whole(watch(), done.keep))
+        return join_listeners(hearers)
 
     def _note_answer(self, thread: Thread, at: float) -> AnswerListener:
         said = thread.begin_answer()

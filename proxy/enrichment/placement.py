@@ -127,7 +127,6 @@ class BlockPlacer:
             now,
             # A placed line whose slot this very prompt disputes is followed by a line that says so.
             replace(shown, facts=list_current(self._cache, shown.facts, now, thread.holder, stated)),
-            model=prompt.model,
             why_not_ask=why_not_ask,
             found=(*wanted.found, *standing.lost),
             beside=wanted.beside,
@@ -149,7 +148,7 @@ class BlockPlacer:
         return Placed(edit, recollection if is_shown else _leave_out(recollection), is_shown, version)
 
     def _nothing(self, thread: Thread) -> Recollection:
-        return Recollection(style=self._cache.tuning.style_for(thread.prompt.model))
+        return Recollection(style=self._cache.tuning.recollection_style)
 
 
 def _edit(blocks: dict[int, Block]) -> Edit:

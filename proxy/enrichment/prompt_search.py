@@ -44,6 +44,7 @@ from proxy.enrichment.placement import Placed, Wanted
 
 logger = logging.getLogger(__name__)
 
+DEADLINE_MS: Final = 100  # most searches take 5; on a busy machine, later results are left out
 TEXT_MAX: Final = 2_000  # characters of a message that are searched for: its beginning and its end
 # For this long, a searched message that comes again counts as resent, not as asked once more: for the last message of a
 # prompt, if nothing was found, and for a message whose answer has begun.
@@ -60,7 +61,7 @@ STANDS: Final = "stands in this prompt"
 CORRECTED: Final = "this prompt says otherwise"
 FOUND, LATE, FAILED = "found", "no answer in time", "failed"
 NOTHING_FOUND, NOTHING_ASKED, RESENT = "nothing found", "nothing to search for", "searched before"
-SWITCHED_OFF, NOT_IN_SHARE = "off in the settings (recall_current)", "off for this conversation (recall_share)"
+SWITCHED_OFF = "off in the settings (recall_current)"
 
 
 class RelatedFinder(Protocol):
@@ -86,7 +87,6 @@ class Lookup:
     is_new: bool = False
     at: float = 0.0  # when the prompt came, in seconds since the epoch
     started: float = 0.0
-    deadline_ms: int = 0
     ms: float | None = None
     task: asyncio.Task[ForPrompt | None] | None = None
     found: list[ShownNote] = field(default_factory=list)
@@ -118,8 +118,7 @@ def describe_given(lookup: Lookup | None, placed: Placed | None) -> dict[str, An
 
 
 class PromptSearch:
-    """Runs the searches of prompts. ``searcher`` is None to search nothing. ``deadline_ms``, if set, replaces the
-    setting for how long a prompt waits."""
+    """Runs the searches of prompts. ``searcher`` is None to search nothing. A prompt waits ``deadline_ms``."""
 
     def __init__(
         self,
@@ -127,7 +126,7 @@ class PromptSearch:
         blocks: Blocks,
         searcher: RelatedFinder | None,
         *,
-        deadline_ms: int | None = None,
+        deadline_ms: int = DEADLINE_MS,
     ) -> None:
         self._deadline_ms = deadline_ms
         self._cache = cache
@@ -152,8 +151,7 @@ class PromptSearch:
         """Start to search for the last user message, if it is new, and return while the search runs; None if there is
         no such message, or nothing may be injected for anybody. ``now``: when the prompt came; ``is_resent``: it gets
         what it got before."""
-        tuning = self._cache.tuning
-        if self._searcher is None or not tuning.recall_share:
+        if self._searcher is None:
             return None
         users = find_last_of_users(messages, readings)
         if not users:
@@ -168,9 +166,6 @@ class PromptSearch:
         lookup.text_before = said[1][1] if len(said) > 1 else ""
         # A model gets the same notes as another: two may be asked side by side.
         lookup.behind = b"\0".join((digests[0], conversation, model.encode("utf-8", "surrogatepass")))
-        if not is_in_share(conversation, tuning.recall_share):
-            lookup.outcome = NOT_IN_SHARE
-            return lookup
         if is_resent or not self._is_new(lookup, messages[last + 1 :]):
             lookup.outcome = RESENT
             return lookup
@@ -179,14 +174,13 @@ class PromptSearch:
         if says_something(own) or asks_for_list(own):
             context = find_own_words(lookup.text_before) if len(own) < SHORT_MAX else ""
             lookup.texts = (context, own) if context else (own,)
-        if tuning.recall_current == "off":
+        if self._cache.tuning.recall_current == "off":
             lookup.outcome = SWITCHED_OFF
         elif not (lookup.texts or is_opening):
             lookup.outcome = NOTHING_ASKED
         else:  # without a text, for the profile
-            lookup.deadline_ms = self._deadline_ms or tuning.recall_deadline_ms
             search = self._searcher.find_related(
-                scope, lookup.texts, shown, deadline_ms=lookup.deadline_ms, before=lookup.at
+                scope, lookup.texts, shown, deadline_ms=self._deadline_ms, before=lookup.at
             )
             lookup.task = asyncio.ensure_future(search)
             await asyncio.sleep(0)  # lets it send its query
@@ -196,7 +190,7 @@ class PromptSearch:
         """Wait for the search until its deadline; return what to place, or None: the notes found just now, else those
         that the same message got in an earlier prompt; then those found while the model answered the message before, if
         this one continues it."""
-        if lookup is None or lookup.outcome == NOT_IN_SHARE:
+        if lookup is None:
             return None
         found: Sequence[ShownNote] = ()
         if lookup.task is not None:
@@ -244,7 +238,7 @@ class PromptSearch:
     # --- the search ---
 
     async def _await(self, lookup: Lookup, task: asyncio.Task[ForPrompt | None]) -> ForPrompt | None:
-        left = lookup.deadline_ms / 1000 - (time.perf_counter() - lookup.started)
+        left = self._deadline_ms / 1000 - (time.perf_counter() - lookup.started)
         await asyncio.wait({task}, timeout=max(left, 0))
         lookup.ms = round((time.perf_counter() - lookup.started) * 1000, 3)
         if not task.done():
@@ -383,10 +377,6 @@ def find_own_words(text: str) -> str:
         text = f"{text[:TEXT_MAX]}\n{text[-TEXT_MAX:]}"
     own = own_words(text).strip()
     return own if len(own) <= TEXT_MAX else f"{own[: TEXT_MAX // 2]}\n{own[-TEXT_MAX // 2 :]}"
-
-
-def is_in_share(conversation: bytes, percent: int) -> bool:
-    return int.from_bytes(conversation[:4]) * 100 < percent << 32
 
 
 def show(related: Sequence[Found], texts: Sequence[str], scope: Scope) -> list[ShownNote]:

@@ -5,14 +5,13 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
 from django.db.models import Model
 
 from memory.db.connections import open_connection
-from memory.domain.recall.notes import NoteKey, ShownNote
+from memory.domain.recall.notes import NoteKey
 from memory.domain.secrets.redaction import mask_secrets
 from memory.metrics import Counter
 from memory.models import GivenNote, NotificationEvent
@@ -96,33 +95,11 @@ class Recollections(RequestRows):
                 await asyncio.sleep(0)  # running answers go on in between
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The memories and episodes that were new in a prompt. ``texts``: what they were searched for."""
-
-    request: str
-    conversation: bytes
-    at: float
-    notes: Sequence[ShownNote]
-    texts: Sequence[str]
-
-
-class GivenQueue(RowQueue):
-    """The notes given to requests. Each comes twice: at once, and when the answer has shown whether it uses it."""
-
-    def __init__(self) -> None:
-        super().__init__(GivenNote, "(request, kind, row) DO UPDATE SET is_used = EXCLUDED.is_used")
-
-    async def prepare(self, batch: list[Row]) -> None:
-        """A statement may write a row only once: the last one counts."""
-        batch[:] = {(row["request"], row["kind"], row["row"]): row for row in batch}.values()
-
-
 class Events(WriteBehind):
     def __init__(self, dsn: str) -> None:
         self._recollections = Recollections(RecollectionEvent)
         self._loops = LoopRows()
-        self._given = GivenQueue()
+        self._given = RowQueue(GivenNote)
         self._private: deque[Row] = deque(maxlen=PRIVATE_KEPT)
         # Loops first: whoever finds the other event in the table asks for these, too.
         super().__init__(dsn, "events", GATHER_S, self._loops, self._given, self._recollections)
@@ -139,13 +116,13 @@ class Events(WriteBehind):
             return
         self.put(self._recollections, event)
 
-    def add_given(self, given: Given, used: Mapping[NoteKey, bool | None]) -> None:
-        """True if the answer uses each of the notes, where that is known."""
+    def add_given(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
+        """Add the memories and episodes that were new in a prompt."""
         if privacy.is_private():
             return
-        asked = {"request": given.request, "conversation": f"\\x{given.conversation.hex()}", "at": given.at}
-        for key, is_used in used.items():
-            self.put(self._given, asked | {"kind": key.kind, "row": key.id, "is_used": is_used})
+        asked = {"request": request, "conversation": f"\\x{conversation.hex()}", "at": at}
+        for key in notes:
+            self.put(self._given, asked | {"kind": key.kind, "row": key.id})
 
     def loop_met(self, met: Intervention, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
         """Add what was done about a loop of the model that is asked."""

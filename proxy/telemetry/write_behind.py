@@ -34,7 +34,7 @@ def columns_of(model: type[Model]) -> dict[str, str]:
 class RowQueue:
     """Rows that wait for the table of a model."""
 
-    def __init__(self, model: type[Model], on_conflict: str = "DO NOTHING") -> None:
+    def __init__(self, model: type[Model]) -> None:
         self._dropped = DROPPED.labels(model._meta.db_table)
         self.rows: deque[Row] = deque()
         table, columns = model._meta.db_table, columns_of(model)
@@ -44,7 +44,7 @@ class RowQueue:
         self._insert = f"""
             INSERT INTO {table} ({names}, at)
             SELECT {names}, to_timestamp(at) FROM jsonb_to_recordset(%s::jsonb) AS row ({types}, at float8)
-            ON CONFLICT {on_conflict}
+            ON CONFLICT DO NOTHING
         """
 
     def add(self, row: Row) -> None:

@@ -51,6 +51,7 @@ from resolution.resolver import run_records
 
 ACTOR: Final = "consolidation"
 RELATED: Final = 7.0  # deviations above noise at which messages count as about the same thing
+CALLS_MAX: Final = 10  # in one night, each about what one person said in a project
 NEW_AGE: Final = timedelta(days=7)  # older messages are skipped, even if no run has reached them
 NEW_MAX: Final = 300  # messages of one speaker, newest first
 EARLIER_MAX: Final = 2_000  # messages that the new ones are compared with
@@ -103,7 +104,7 @@ class Extraction:
         ExtractionMark.objects.filter(at__lt=timezone.now() - timedelta(days=tuning.episode_days)).delete()
         calls = 0
         for due in find_due(tuning):
-            if calls == tuning.extraction_max_calls:
+            if calls == CALLS_MAX:
                 break
             groups = choose_groups(due)
             if not groups:

@@ -12,9 +12,8 @@ from typing import Any, Final, NamedTuple
 from django.db import connection
 
 from memory.models import Project
-from memory.settings.registry import Tuning
 from resolution.detective import lines as told
-from resolution.domain.forgetting import Curve, choose, number_of
+from resolution.domain.forgetting import choose, number_of
 from resolution.domain.story import BATCH_CHARACTERS, StoryLine, StoryRow, measure, sort_lines
 from resolution.views.belongings import Belongings, find_belongings
 
@@ -105,9 +104,7 @@ class SampledRow(NamedTuple):
     conflicts: int
 
 
-def read_story(
-    project: Project | None, changed: Collection[StoryRow], *, now: datetime, seed: str, tuning: Tuning
-) -> list[StoryLine]:
+def read_story(project: Project | None, changed: Collection[StoryRow], *, now: datetime, seed: str) -> list[StoryLine]:
     """Return the story's lines, oldest first. ``changed`` are the rows that triggered the reading; they and the rows
     related to them are never forgotten."""
     kept = {*changed, *find_related(project, changed)}
@@ -117,10 +114,9 @@ def read_story(
         whole = [*told.load_lines({each.row for each in found} | kept, project), *decisions]
         if measure(whole) <= BATCH_CHARACTERS:
             return sort_lines(whole)
-    curve = Curve(tuning.detective_survival_day, tuning.detective_survival_week, tuning.detective_survival_older)
     aged = {each.row: (now - each.at, each.conflicts) for each in found}
     aged |= {line.row: (now - line.at, 0) for line in decisions}
-    left = choose(aged, kept, curve=curve, seed=seed)
+    left = choose(aged, kept, seed=seed)
     decided = [line for line in decisions if line.row in left]
     return sort_lines([*told.load_lines(left - {line.row for line in decisions}, project), *decided])
 

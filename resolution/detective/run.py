@@ -28,6 +28,7 @@ from resolution.resolver import run_records
 
 logger = logging.getLogger(__name__)
 
+DELAY: Final = timedelta(minutes=10)  # after the last change
 NIGHT: Final = timedelta(days=1)
 BATCHES_AT_ONCE: Final = 4  # concurrent calls of the model
 DELAYS_MAX: Final = 6  # after so many delays it reads even while somebody is still writing
@@ -54,8 +55,7 @@ def read_again(now: datetime | None = None) -> Run | None:
     found = changes.find_changes()
     if found.first is None or found.last is None:
         return None
-    delay = timedelta(minutes=Config.tuning().detective_delay_minutes)
-    if now - found.last < delay and now - found.first < DELAYS_MAX * delay:
+    if now - found.last < DELAY and now - found.first < DELAYS_MAX * DELAY:
         return None
     run = carry_out(found.rows, seed=f"{sorted(found.marks.items())}", now=now)
     if run is not None:
@@ -136,7 +136,7 @@ class Detective:
             self.model = llm.find_chosen(SETTING, self.tuning)
 
     def read(self, project: Project | None, changed: set[StoryRow]) -> Read:
-        lines = read_story(project, changed, now=self.now, seed=f"{self.seed} {project or ''}", tuning=self.tuning)
+        lines = read_story(project, changed, now=self.now, seed=f"{self.seed} {project or ''}")
         told = tiers.find_all(lines, find_near(lines))
         findings = told.findings
         batches = split_batches(lines, told.doubts) if len(lines) > 1 else []

@@ -2,7 +2,6 @@
 conflicts survive more often. The same seed gives the same selection."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import blake2s
 from typing import Final
@@ -11,21 +10,17 @@ from resolution.domain.story import StoryRow
 
 DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
+# The share of rows that survives, by age.
+SURVIVAL_DAY: Final = 0.3
+SURVIVAL_WEEK: Final = 0.15
+SURVIVAL_OLDER: Final = 0.075
 LINES_MAX: Final = 2_000  # per story: about ten batches, which bounds the model's calls
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The share of rows that survives, by age: under a day, up to a week, older."""
-
-    day: float = 0.3
-    week: float = 0.15
-    older: float = 0.075
-
-    def survival(self, age: timedelta, conflicts: int) -> float:
-        """Return the probability that a row of this age with that many conflicts survives."""
-        base = self.day if age < DAY else self.week if age <= WEEK else self.older
-        return min(1.0, base * 2.0 ** min(conflicts, 16))
+def survival(age: timedelta, conflicts: int) -> float:
+    """Return the probability that a row of this age with that many conflicts survives."""
+    base = SURVIVAL_DAY if age < DAY else SURVIVAL_WEEK if age <= WEEK else SURVIVAL_OLDER
+    return min(1.0, base * 2.0 ** min(conflicts, 16))
 
 
 def number_of(seed: str) -> int:
@@ -33,16 +28,14 @@ def number_of(seed: str) -> int:
     return int.from_bytes(blake2s(seed.encode(), digest_size=4).digest())
 
 
-def choose(
-    aged: Mapping[StoryRow, tuple[timedelta, int]], kept: Collection[StoryRow], *, curve: Curve, seed: str
-) -> set[StoryRow]:
+def choose(aged: Mapping[StoryRow, tuple[timedelta, int]], kept: Collection[StoryRow], *, seed: str) -> set[StoryRow]:
     """Return the ``kept`` rows and the survivors of the aged ones, which are given with their age and number of
     conflicts. At most LINES_MAX in all, unless more are kept."""
     # How close each row is to being forgotten. If too many survive, those closest to it go.
     nearness = {
         row: draw(seed, row) / chance
         for row, (age, conflicts) in aged.items()
-        if row not in kept and (chance := curve.survival(age, conflicts))
+        if row not in kept and (chance := survival(age, conflicts))
     }
     surviving = sorted((row for row, near in nearness.items() if near < 1), key=lambda row: (nearness[row], row))
     return {*kept, *surviving[: max(0, LINES_MAX - len(kept))]}

@@ -33,16 +33,20 @@ class Attributed(Protocol):
     def channel(self) -> str: ...
 
 
-# The setting that limits each count.
-SETTINGS: Final = {
+# The limit of each count. Those of facts and conflicts are settings.
+LIMITS: Final = {
     "facts": "quota_facts_per_hour",
     "conflicts": "quota_conflicts_per_hour",
     "candidates": "quota_candidates_per_hour",
     "memories": "quota_memories_per_hour",
 }
-GUTASK: Final = "quota_gutask_per_hour"  # replaces the settings for facts and for memories
+GUTASK: Final = "quota_gutask_per_hour"  # replaces the limits of facts and of memories
+PER_HOUR: Final = {"quota_candidates_per_hour": 500, "quota_memories_per_hour": 100, GUTASK: 2_000}
+FACTS_PER_CONCEPT_MAX: Final = 64
+CONFLICT_MEMBERS_MAX: Final = 10  # open newcomers of one slot
+NEW_DIMENSIONS_PER_CONCEPT_MAX: Final = 5  # dimensions that hold only facts about one concept
 OF_GUTASK: Final = ("facts", "memories")
-COUNTS: Final = (*SETTINGS, "exceeded")
+COUNTS: Final = (*LIMITS, "exceeded")
 METERED: Final = (Channel.USER, Channel.GUTASK)
 
 SUMS: Final = ", ".join(f"{name} = agent_hour.{name} + excluded.{name}" for name in COUNTS)
@@ -168,7 +172,7 @@ class Quotas:
             for agent, counts in sorted(self._new.items()):
                 cursor.execute(ADD, [agent, self._hour, *(counts[name] for name in COUNTS)])
                 total = dict(zip(COUNTS, cursor.fetchone() or (), strict=True))
-                if any(self._is_overtaken(agent, name, total[name]) for name in SETTINGS):
+                if any(self._is_overtaken(agent, name, total[name]) for name in LIMITS):
                     raise GraphChanged(f"Others have used up a quota of {agent or 'strangers'}.")
 
     def _is_overtaken(self, group: str, count: str, total: int) -> bool:
@@ -182,19 +186,20 @@ class Quotas:
         now = max(self._new[group][count], self._expected[group][count])
         if self._used.get(group, Counter())[count] + now < self._limit(group, count):
             return None
-        return OverLimit(_setting_of(group, count), self._hour + timedelta(hours=1))
+        return OverLimit(_limit_of(group, count), self._hour + timedelta(hours=1))
 
     def _limit(self, group: str, count: str) -> int:
-        return int(getattr(self._tuning, _setting_of(group, count)))
+        limit = _limit_of(group, count)
+        return PER_HOUR[limit] if limit in PER_HOUR else int(getattr(self._tuning, limit))
 
     def _find_crowd(self, triple: Triple, disputed: int, *, is_free: bool) -> OverLimit | None:
-        crowding, tuning = self._crowding, self._tuning
+        crowding = self._crowding
         if not is_free:
-            return OverLimit("conflict_members_max", None) if disputed >= tuning.conflict_members_max else None
-        if crowding.facts[triple.concept] >= tuning.facts_per_concept_max:
+            return OverLimit("conflict_members_max", None) if disputed >= CONFLICT_MEMBERS_MAX else None
+        if crowding.facts[triple.concept] >= FACTS_PER_CONCEPT_MAX:
             return OverLimit("facts_per_concept_max", None)
         is_new = triple.dimension not in crowding.dimensions
-        if is_new and crowding.lonely[triple.concept] >= tuning.new_dimensions_per_concept_max:
+        if is_new and crowding.lonely[triple.concept] >= NEW_DIMENSIONS_PER_CONCEPT_MAX:
             return OverLimit("new_dimensions_per_concept_max", None)
         return None
 
@@ -205,8 +210,8 @@ class Quotas:
         return AgentHour.LOCAL_GUTASK if said.channel == Channel.GUTASK else AgentHour.STRANGERS
 
 
-def _setting_of(group: str, count: str) -> str:
-    return GUTASK if group == AgentHour.LOCAL_GUTASK and count in OF_GUTASK else SETTINGS[count]
+def _limit_of(group: str, count: str) -> str:
+    return GUTASK if group == AgentHour.LOCAL_GUTASK and count in OF_GUTASK else LIMITS[count]
 
 
 def _find_crowding(triples: Iterable[Triple]) -> Crowding:

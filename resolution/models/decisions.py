@@ -22,7 +22,7 @@ class Run(models.Model):
 
     class Trigger(models.TextChoices):
         SCHEDULE = "schedule"
-        COLLISION = "collision"
+        COLLISION = "collision"  # only runs that version 0.2.0 has stored
         API = "api"
         COMMAND = "command"
         ADMIN = "admin"

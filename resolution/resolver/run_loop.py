@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
@@ -16,7 +16,7 @@ from django.utils import timezone
 from memory import llm
 from memory.db.connections import first_line
 from memory.domain.channels import Channel, is_weaker
-from memory.models import Config, Edge, LanguageModel, Source
+from memory.models import Edge, LanguageModel, Source
 from resolution import decisions
 from resolution.actors import Actor
 from resolution.domain.verdicts import Verdict, VerdictMistake
@@ -36,6 +36,7 @@ PAUSES = ((3, timedelta(hours=1)), (7, timedelta(hours=20)))
 LONG_PAUSE = timedelta(days=6, hours=20)
 # Runs that people ask for also retry what failed before.
 ON_DEMAND = (Run.Trigger.API, Run.Trigger.COMMAND, Run.Trigger.ADMIN)
+CHANGES_MAX = 200  # of one run
 UNANSWERED_AT_MOST = 3  # conflicts in a row, after which the model is unlikely to answer about others
 ERRORS_NOTED = 3  # in the run's note; each conflict stores its own error
 INTERRUPTED = "It was interrupted. The next run goes on where it stopped."
@@ -69,13 +70,9 @@ def pending() -> QuerySet[Claim]:
 class Course:
     """A resolver run in progress."""
 
-    def __init__(
-        self, row: Run, on_progress: OnConflict | None = None, claim_ids: Collection[int] | None = None
-    ) -> None:
+    def __init__(self, row: Run, on_progress: OnConflict | None = None) -> None:
         self.row = row
         self.on_progress = on_progress
-        self.claim_ids = claim_ids
-        self.changes_max = Config.tuning().resolution_max_changes
         self.counts: Counter[str] = Counter()
         self.treated: list[int] = []
         self.errors: list[str] = []
@@ -134,8 +131,8 @@ class Course:
     def next(self) -> Claim | None:
         if self.row.limit is not None and len(self.treated) >= self.row.limit:
             return None
-        if self.changes() >= self.changes_max and self.waiting().exists():
-            raise Over(Run.Status.DONE, f"{self.changes()} conflicts were decided (resolution_max_changes).")
+        if self.changes() >= CHANGES_MAX and self.waiting().exists():
+            raise Over(Run.Status.DONE, f"{self.changes()} conflicts were decided, the most of one run.")
         claim = self.claim()
         if claim is not None:
             self.treated.append(claim.pk)
@@ -151,8 +148,7 @@ class Course:
         return claim
 
     def waiting(self) -> QuerySet[Claim]:
-        rows = pending_now(patiently=self.row.trigger not in ON_DEMAND).exclude(pk__in=self.treated)
-        return rows if self.claim_ids is None else rows.filter(pk__in=self.claim_ids)
+        return pending_now(patiently=self.row.trigger not in ON_DEMAND).exclude(pk__in=self.treated)
 
     def treat(self, claim: Claim, model: LanguageModel) -> str:
         """Ask about the claim, decide or propose, and return the outcome. Raises Over and RunLost; other errors only if

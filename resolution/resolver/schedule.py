@@ -1,5 +1,5 @@
-"""Starts resolver runs: on schedule, after a missed or dead run, and some minutes after a collision. Beat only wakes
-this up; the tables decide, so a wake-up may be lost, late or doubled."""
+"""Starts resolver runs: on schedule, and after a missed or dead run. Beat only wakes this up; the tables decide, so a
+wake-up may be lost, late or doubled."""
 
 import logging
 import time
@@ -10,12 +10,11 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
-from memory import llm
 from memory.models import Config
 from memory.settings import cron
 from resolution import resolver
 from resolution.models import Run
-from resolution.resolver import run_loop, run_records
+from resolution.resolver import run_records
 from resolution.resolver.run_records import AlreadyRunning
 
 logger = logging.getLogger(__name__)
@@ -30,7 +29,6 @@ UP_FOR_S = 300.0
 # A wake-up that comes later than this is not for the run it was sent for.
 LATE = timedelta(hours=1)
 CLOCKS_DIFFER = timedelta(seconds=30)  # at most, between beat, worker and Postgres. Schedules have whole minutes
-PAUSE_AFTER_TROUBLE = timedelta(minutes=15)  # between runs after collisions
 # Dead runs that are continued at once. The next run of others comes by itself, or the person who started it sees it.
 CARRIED_ON = (Run.Trigger.SCHEDULE, Run.Trigger.API, Run.Trigger.ADMIN)
 
@@ -83,8 +81,6 @@ def start_what_is_due() -> Run | None:
         return _run(dead.trigger, dead.actor, limit=left)
     if run_records.under_way():
         return None
-    if waiting := _find_undecided():
-        return _run(Run.Trigger.COLLISION, claim_ids=waiting)
     if is_missed(timezone.now(), time.monotonic() - LOADED_AT):
         return _run(Run.Trigger.SCHEDULE)
     return None
@@ -108,36 +104,13 @@ def first_after(time: datetime) -> datetime:
     return cron.first_after(Config.tuning().resolution_schedule, time)
 
 
-def _find_undecided() -> list[int]:
-    """Return the conflicts to decide some minutes after they arose. Those with a failed attempt wait for the
-    schedule."""
-    tuning = Config.tuning()
-    if tuning.resolution_trigger != "on_collision" or _had_trouble():
-        return []
-    try:
-        llm.find_chosen("resolve_model_id")
-    except llm.NoModel:
-        return []
-    arisen = timezone.now() - timedelta(minutes=tuning.resolution_delay_minutes)
-    rows = run_loop.pending_now().filter(next_attempt_at=None, created_at__lte=arisen)
-    return list(rows.values_list("pk", flat=True))
-
-
-def _had_trouble() -> bool:
-    """True if the last run after a collision ended recently, in a way in which the next one would end, too."""
-    last = Run.objects.filter(trigger=Run.Trigger.COLLISION).order_by("-started_at").first()
-    if last is None or last.ended_at is None or timezone.now() - last.ended_at > PAUSE_AFTER_TROUBLE:
-        return False
-    return last.note != ""
-
-
 def _last_started() -> datetime | None:
     runs_on_schedule = Run.objects.filter(trigger=Run.Trigger.SCHEDULE).order_by("-started_at")
     return runs_on_schedule.values_list("started_at", flat=True).first()
 
 
-def _run(trigger: str, actor: str = "", *, limit: int | None = None, claim_ids: list[int] | None = None) -> Run | None:
+def _run(trigger: str, actor: str = "", *, limit: int | None = None) -> Run | None:
     try:
-        return resolver.run(trigger, actor, limit=limit, claim_ids=claim_ids)
+        return resolver.run(trigger, actor, limit=limit)
     except AlreadyRunning:
         return None

@@ -2,7 +2,7 @@
 There is one run at a time and one conflict at a time, each in its own transaction: a run that dies only loses the
 answer it was waiting for."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -24,18 +24,11 @@ from resolution.views.conflict_list import RELATED
 __all__ = ["AlreadyRunning", "approve", "carry_out", "rehearse", "request_run", "run"]
 
 
-def run(
-    trigger: str,
-    actor: str = "",
-    *,
-    limit: int | None = None,
-    on_progress: OnConflict | None = None,
-    claim_ids: Collection[int] | None = None,
-) -> Run:
+def run(trigger: str, actor: str = "", *, limit: int | None = None, on_progress: OnConflict | None = None) -> Run:
     """Run over the pending conflicts, at most ``limit``, and return the ended run. Blocks for seconds per conflict,
     while the model answers. Must not be called in a transaction. Raises AlreadyRunning."""
     row = run_records.open_run(trigger, actor, mode=Config.tuning().resolution_mode, limit=limit, is_begun=True)
-    return Course(row, on_progress, claim_ids).run()
+    return Course(row, on_progress).run()
 
 
 def request_run(trigger: str, actor: str = "", *, limit: int | None = None) -> Run:

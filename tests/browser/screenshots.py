@@ -115,7 +115,6 @@ def pages(whole: Festinger) -> dict[str, str]:
         "quarantine": address("resolution_run_quarantine") + "?agent=dobby",
         "agent": address("memory_agent_change", first(whole, "agent")),
         "loop": address("proxy_loopevent_change", first(whole, "loop_event")),
-        "setting": address("memory_config_change", "zero_hit_max"),
         "model": address("memory_languagemodel_change", first(whole, "models")),
         "live": address("proxy_live"),
         "export-and-import": address("resolution_transfer"),

@@ -47,7 +47,6 @@ def paths(running: Festinger) -> dict[str, str]:
         "concept": address("memory_soas_change", world.concept(running, disputes[0].word)),
         "merge": address("memory_soas_merge", world.concept(running, disputes[0].word)) + "?into=axed-isa",
         "config": address("memory_config_changelist"),
-        "setting": address("memory_config_change", "zero_hit_max"),
         "live": address("proxy_live"),
         "try": address("proxy_try"),
         "transfer": address("resolution_transfer"),

@@ -83,20 +83,20 @@ def test_a_setting_is_obeyed_by_the_next_prompt_until_it_is_reset(whole: Festing
     for word in ("wibblet", "wobblet"):
         world.teach(whole, f"{word} -isa widget")
     both = "Compare wibblet and wobblet"
-    field = olga.page.get_by_label("recollection_max_concepts", exact=True)
+    field = olga.page.get_by_label("recollection_max_tokens", exact=True)
     assert next_prompt(whole, f"{both}.").count("[type] widget") == 2
 
     olga.opens("memory_config_changelist")
-    field.fill("1")
+    field.fill("0")
     olga.page.get_by_role("button", name="Save all changes").click()
-    olga.is_told("recollection_max_concepts")
-    expect(olga.page.get_by_role("button", name="Reset recollection_max_concepts")).to_be_visible()
-    assert next_prompt(whole, f"{both} again.").count("[type] widget") == 1
+    olga.is_told("recollection_max_tokens")
+    expect(olga.page.get_by_role("button", name="Reset recollection_max_tokens")).to_be_visible()
+    assert next_prompt(whole, f"{both} again.").count("[type] widget") == 0
 
-    olga.page.get_by_role("button", name="Reset recollection_max_concepts").click()
-    expect(field).to_have_value("8")
+    olga.page.get_by_role("button", name="Reset recollection_max_tokens").click()
+    expect(field).to_have_value("350")
     assert next_prompt(whole, f"{both} once more.").count("[type] widget") == 2
-    expect(olga.page.locator("table").filter(has_text="olga").first).to_contain_text("recollection_max_concepts")
+    expect(olga.page.locator("table").filter(has_text="olga").first).to_contain_text("recollection_max_tokens")
 
 
 def test_a_value_out_of_range_is_refused_beside_its_field(whole: Festinger, olga: Person) -> None:

@@ -18,16 +18,16 @@ def player() -> Iterator[Player]:
     with (
         OwnPostgres() as own,
         Model() as model,
-        festinger(own, "everyday", model, FESTINGER_TRUST_LOOPBACK="on") as whole,
+        festinger(
+            own, "everyday", model, FESTINGER_TRUST_LOOPBACK="on", DJANGO_SETTINGS_MODULE="tests.unhurried"
+        ) as whole,
     ):
         whole.run(
             "INSERT INTO agent (name, token_hash, scope) VALUES ('operator', %s, 'operator')",
             hashlib.sha256(OPERATOR.encode()).hexdigest(),
         )
         whole.run(UNBOUNDED)
-        whole.run("UPDATE config SET value = '100' WHERE key = 'recall_share'")
+        whole.run("UPDATE config SET value = 'on' WHERE key = 'recall_current'")
         whole.run("UPDATE config SET value = 'sentences' WHERE key = 'recollection_style'")
-        # A busy machine changes no outcome.
-        whole.run("UPDATE config SET value = '2000' WHERE key = 'recall_deadline_ms'")
         with closing(Player(whole, model, OPERATOR)) as plays:
             yield plays

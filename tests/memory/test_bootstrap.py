@@ -77,6 +77,15 @@ def test_settings_get_their_defaults_and_keep_their_values() -> None:
     assert Config.objects.get(key="resolution_schedule").value == "0 2 * * *"
 
 
+def test_settings_of_another_version_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    Config.objects.create(key="recall_share", value="80")
+
+    bootstrap.load_config()
+
+    [record] = [record for record in caplog.records if record.message == "config.unknown"]
+    assert vars(record)["settings"] == "recall_share"
+
+
 def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed() -> None:
     bootstrap.load_schedule()
     PeriodicTask.objects.filter(task="memory.tasks.prune").update(name="tidying", enabled=False)

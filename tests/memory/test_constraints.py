@@ -19,7 +19,6 @@ GOOD: dict[str, dict[str, Any]] = {
     "urd": {"id": A, "parent_id": B, "dim_id": D, "is_isa": True, "confidence": 1.0, "source": "gutask"},
     "alias": {"id": C, "concept_id": B, "channel": "gutask", "agent": "dobby"},
     "edge_history": {"concept_id": A, "dim_id": D, "action": "insert", "actor": "dobby", "source": "gutask"},
-    "asked_search": {"agent": "dobby", "found": 1},
     "extraction_mark": {"agent": "dobby", "episode": 1},
     "models": {"provider": "claude", "model_name": "m"},
     "llm_call": {"model_name": "m", "purpose": "explain"},
@@ -107,7 +106,6 @@ BAD_ROWS = [
         )
     ),
     BadRow("english_lexeme_messages_are_counted", "english_lexeme", {"messages": -1}),
-    BadRow("asked_search_found_is_counted", "asked_search", {"found": -1}),
     BadRow("extraction_mark_unique", "extraction_mark", beside={}),
     BadRow("given_note_unique", "given_note", beside={}),
     BadRow("given_note_request_is_an_id", "given_note", {"request": "A" * 16}),

@@ -24,7 +24,7 @@ from memory.domain.recall.saliency import DAY
 from memory.domain.statement import Statement
 from memory.domain.types import Message, TripleIds
 from memory.graph.store import ensure_tokens
-from memory.learning import extraction, learner, snippet_store
+from memory.learning import extraction, learner, snippet_store, vocabulary
 from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage
 from memory.learning.heard import HeardMessage
@@ -380,8 +380,10 @@ def words(count: int, prefix: str = "zorblat") -> str:
     return " ".join(f"{prefix}{number}" for number in range(count))
 
 
-def test_many_words_that_rise_do_not_make_the_processes_load_everything(dsn: str) -> None:
-    set_config(dsn, "new_words_per_message_max", 10_000)
+def test_many_words_that_rise_do_not_make_the_processes_load_everything(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vocabulary, "NEW_WORDS_MAX", 10_000)
 
     async def scenario() -> None:
         cache = Cache()
@@ -415,10 +417,10 @@ def test_a_message_brings_a_bounded_number_of_new_words_names_first(dsn: str) ->
     assert len(stored(dsn)) == 1_000
 
 
-def test_a_vocabulary_that_is_full_takes_no_new_words(dsn: str) -> None:
+def test_a_vocabulary_that_is_full_takes_no_new_words(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     teach(dsn, "zorblat")
-    set_config(dsn, "vocabulary_max", 50_000)
-    run(dsn, "INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 54998) AS n")
+    monkeypatch.setattr(vocabulary, "VOCABULARY_MAX", 10)
+    run(dsn, "INSERT INTO soas (token) SELECT 'word' || n FROM generate_series(1, 9) AS n")
     before = bounds.count_bites()[NO_ROOM.name]
 
     teach(dsn, "zorblat, winky", "kvasir, dobby", opening=OTHER)

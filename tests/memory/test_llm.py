@@ -462,14 +462,13 @@ def test_the_days_budget_is_kept(llm: LlmServer, model: LanguageModel):
 
 
 def test_a_share_of_the_budget_is_kept_for_conflicts(llm: LlmServer, model: LanguageModel):
-    set_config(llm_daily_calls=4, llm_resolver_share=0.5)
+    set_config(llm_daily_calls=4)
     llm.answers_by(lambda _: Says(GOOD))
-    ask(model, LlmCall.Purpose.EXPLAIN)
-    ask(model, LlmCall.Purpose.EXPLAIN)
-
-    with pytest.raises(models.NoBudget, match="The 2 calls of today for unknown words"):
+    for _ in range(3):
         ask(model, LlmCall.Purpose.EXPLAIN)
-    ask(model, LlmCall.Purpose.RESOLVE)
+
+    with pytest.raises(models.NoBudget, match="The 3 calls of today for unknown words"):
+        ask(model, LlmCall.Purpose.EXPLAIN)
     ask(model, LlmCall.Purpose.RESOLVE)
     with pytest.raises(models.NoBudget, match="The 4 calls of today"):
         ask(model, LlmCall.Purpose.RESOLVE)

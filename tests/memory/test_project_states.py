@@ -11,6 +11,7 @@ from memory.domain.recall.project_state import ShownState, render_state, show_st
 from memory.domain.recall.rendering import NOTHING, Block
 from memory.domain.types import Message
 from memory.learning.reader import Reader
+from memory.recall import states
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect, still_holds
 from memory.recall.states import ProjectPrompt
@@ -21,10 +22,10 @@ MATERIAL = show_state(1, "decision", "lateral_support_material", "GF-PTFE")
 NAMING = "Which material has the lateral support?"
 
 
-def settled(*states: tuple[str, str, str], budget: int = 150) -> Cache:
+def settled(*values: tuple[str, str, str]) -> Cache:
     """Project 7 with these values, set in this order."""
-    cache = Cache(loaded_at=1.0, tuning=Tuning(recollection_max_state_tokens=budget, zero_hit_max=0))
-    for number, (category, key, value) in enumerate(states, 1):
+    cache = Cache(loaded_at=1.0, tuning=Tuning(zero_hit_max=0))
+    for number, (category, key, value) in enumerate(values, 1):
         cache.states.put(7, key, show_state(number, category, key, value))
     return cache
 
@@ -50,8 +51,9 @@ def test_what_a_block_shows_is_not_given_again() -> None:
 
 
 @pytest.mark.parametrize(("budget", "lines"), [(0, 0), (15, 1), (150, 2)])
-def test_the_budget_is_a_setting(budget: int, lines: int) -> None:
-    cache = settled(("decision", "lateral_support_material", "PEEK"), ("requirement", "mass", "4.8 kg"), budget=budget)
+def test_state_has_a_budget(monkeypatch: pytest.MonkeyPatch, budget: int, lines: int) -> None:
+    monkeypatch.setattr(states, "TOKENS_MAX", budget)
+    cache = settled(("decision", "lateral_support_material", "PEEK"), ("requirement", "mass", "4.8 kg"))
 
     assert len(give(cache, f"{NAMING} Which mass?")) == lines
 

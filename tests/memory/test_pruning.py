@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from math import log10
-from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -18,7 +17,6 @@ from memory.db.locks import try_job_lock
 from memory.domain.types import Triple
 from memory.graph import retention, store
 from memory.models import (
-    Config,
     Dimension,
     Edge,
     EdgeHistory,
@@ -124,7 +122,7 @@ def test_the_task_deletes_all_that_is_old(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.django_db
 def test_of_too_many_words_those_named_least_and_longest_ago_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH", 2)
-    monkeypatch.setattr(Config, "tuning", lambda: SimpleNamespace(vocabulary_max=5))
+    monkeypatch.setattr(retention, "VOCABULARY_MAX", 5)
     month_ago = NOW - timedelta(days=31)
     word("often-but-long-ago", encounter_count=9, saliency=0.95, last_seen=month_ago)
     word("fact", novelty=1, last_seen=month_ago)

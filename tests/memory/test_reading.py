@@ -13,6 +13,7 @@ from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.text.tokenizer import find_known_words, find_words, tokenise
 from memory.domain.text.unicode import normal_text
 from memory.domain.types import EdgeRow, Message, SoasRow
+from memory.learning import reader
 from memory.learning.reader import (
     AT_ONCE_SENTENCES_MAX,
     CUE_SENTENCES_MAX,
@@ -29,7 +30,6 @@ from memory.learning.reader import (
     read_all,
     remove_recollections,
 )
-from memory.settings.registry import Tuning
 from tests.fresh_process import call_in_fresh_process
 from tests.steps import count_steps
 
@@ -100,11 +100,13 @@ def test_the_parts_of_a_compound_are_names_apart() -> None:
     assert read.parts == {"mercury"}
 
 
-def test_of_a_long_envelope_the_beginning_of_what_it_carries_is_read() -> None:
-    cache = Cache(tuning=Tuning(enrichment_max_characters=1_000))
+def test_of_a_long_envelope_the_beginning_of_what_it_carries_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reader, "NEW_TEXT_MAX", 1_000)
     text = '{"tool_name": "shell", "tool_result": "zorblat is up. ' + "word " * 400 + 'winky"}'
 
-    reading = Reader(cache).read(Message("user", text))
+    reading = Reader(Cache()).read(Message("user", text))
 
     assert (reading.role, set(reading.text.split())) == ("tool", {"zorblat", "is", "up.", "word"})
 
@@ -159,13 +161,13 @@ def test_when_the_time_is_over_only_the_newest_message_is_read() -> None:
     assert read_within(reader, [before, new, newest], characters=10_000, seconds=-1) == [True, False, True]
 
 
-def test_of_one_message_no_more_is_read_than_of_a_request() -> None:
-    cache = Cache(tuning=Tuning(enrichment_max_characters=1_000))
-    reader = Reader(cache)
+def test_of_one_message_no_more_is_read_than_of_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "NEW_TEXT_MAX", 1_000)
+    reading = Reader(Cache())
     long = Message("user", "first " + "x " * 1_000 + "last")
 
-    assert read_within(reader, [long], characters=1_000) == [True]
-    assert reader.read(long).text == long.text[:1_000]
+    assert read_within(reading, [long], characters=1_000) == [True]
+    assert reading.read(long).text == long.text[:1_000]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.misuse import GNOMMOWEB, TAUGHT, flood
 from memory.cache.state import Cache
 from memory.domain.mute_patterns import compile_patterns
+from memory.domain.recall import selection
 from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import NOTHING, Block, ShownFact
 from memory.domain.recall.saliency import DAY, HOUR, saliency
@@ -21,6 +22,7 @@ from memory.learning.encounters import Encounters
 from memory.learning.extraction import NewMessage
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Allowance, Reader
+from memory.recall import notes
 from memory.recall.mentions import Mentions
 from memory.recall.notes import Beside
 from memory.recall.recollect import Recollection, recollect, still_holds
@@ -396,12 +398,12 @@ def test_what_an_earlier_version_took_about_a_word_of_grammar_is_not_recalled(te
     assert not still_holds(cache, shown, NOW)
 
 
-def test_at_most_max_concepts_are_recalled_those_last_seen_first() -> None:
+def test_only_so_many_concepts_are_recalled_those_last_seen_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "CONCEPTS_MAX", 2)
     rows = {f"thing{i}": SoasRow(10 + i, novelty=1, last_seen=NOW - i * 30 * DAY) for i in range(4)}
     cache = cache_of(
         {**rows, "repo": SoasRow(1), "type": SoasRow(2)},
         [EdgeRow(10 + i, 1, 2, True) for i in range(4)],
-        recollection_max_concepts=2,
     )
 
     recollection = recall(cache, " ".join(rows))
@@ -446,7 +448,7 @@ def test_what_the_prompt_itself_states_is_not_asked_about() -> None:
 def test_a_word_that_is_a_secret_in_the_prompt_is_not_asked_about() -> None:
     cache = cache_of({"zorblat": unknown()}, [])
     message = Message("user", "The password for staging is zorblat.")
-    [reading] = Reader(cache).read_within([message], Allowance.of(cache))
+    [reading] = Reader(cache).read_within([message], Allowance.of_request())
 
     recollection = recollect(cache, Mentions.of([reading]), NOW)
 
@@ -676,13 +678,13 @@ def test_a_fact_is_followed_by_the_newest_message_that_says_that_it_has_changed(
     assert (change.text in block.text) is is_given
 
 
-def test_a_line_comes_with_its_change_or_not_at_all() -> None:
+def test_a_line_comes_with_its_change_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = cache_of({})
     line = ShownNote("episode", 1, "We use Fastify for the API.", "2026-03-01T10:00:00.000000")
     change = ShownNote("episode", 2, "We switched from Fastify to Hono.", "2026-03-04T10:00:00.000000")
 
     assert recall_notes(cache, "Add a route.", [line], changes=[change]).block.notes == (line, change)
-    cache.tuning = replace(cache.tuning, recollection_max_episode_tokens=20)
+    monkeypatch.setitem(notes.TOKENS_MAX, "episode", 20)
     assert recall_notes(cache, "Add a route.", [line], changes=[change]).block.notes == ()
     assert recall_notes(cache, "Add a route.", [line]).block.notes == (line,)
 

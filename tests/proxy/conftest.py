@@ -5,10 +5,17 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from memory.learning import reader
 from tests.memory.conftest import dsn
 from tests.standin import StandIn
 
 __all__ = ["dsn", "http", "running", "standin"]
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine changes no outcome."""
+    monkeypatch.setattr(reader, "NEW_TEXT_S", 10.0)
 
 
 @pytest.fixture(scope="module")

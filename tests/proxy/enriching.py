@@ -1,7 +1,7 @@
 """The hot path of a server process, without a server: all words are known, and who teaches is the test."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -22,7 +22,7 @@ from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Enriched, Enricher
 from proxy.enrichment.placement import BlockPlacer
 from proxy.enrichment.prompt_search import PromptSearch, RelatedFinder
-from proxy.telemetry.events import Events, Given
+from proxy.telemetry.events import Events
 from tests.steps import count_steps
 
 DOBBY = Caller("dobby", None, is_local=True)
@@ -34,23 +34,21 @@ class Written:
     """Events, kept."""
 
     added: list[dict[str, Any]] = field(default_factory=list)
-    given: list[tuple[Given, dict[NoteKey, bool | None]]] = field(default_factory=list)
+    given: dict[str, list[NoteKey]] = field(default_factory=dict)
 
     def add(self, event: dict[str, Any]) -> None:
         self.added.append(event)
 
-    def add_given(self, given: Given, used: Mapping[NoteKey, bool | None]) -> None:
-        self.given.append((given, dict(used)))
+    def add_given(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
+        self.given[request] = list(notes)
 
     def loop_met(self, *_: object, **__: object) -> None:
         pass
 
 
 class Enriching:
-    def __init__(self, searcher: RelatedFinder | None = None) -> None:
-        # The longest deadlines: a busy machine changes no outcome.
-        unhurried = Tuning(recall_deadline_ms=2_000, enrichment_max_ms=10_000)
-        self.cache = Cache(loaded_at=1.0, tuning=replace(unhurried, zero_hit_max=0, recollection_style="compact"))
+    def __init__(self, searcher: RelatedFinder | None = None, deadline_ms: int = 2_000) -> None:
+        self.cache = Cache(loaded_at=1.0, tuning=Tuning(zero_hit_max=0, recollection_style="compact"))
         for number, word in enumerate(WORDS, 1):
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0))
         self.events = Written()
@@ -66,7 +64,7 @@ class Enriching:
             guard=LoopGuard(),
             events=cast(Events, self.events),
             loops=Loops,
-            prompt_search=PromptSearch(self.cache, blocks, searcher),
+            prompt_search=PromptSearch(self.cache, blocks, searcher, deadline_ms=deadline_ms),
         )
         self.enricher.warm_up()
 

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from memory.domain.recall.notes import NoteKey, ShownNote
+from memory.domain.recall.notes import NoteKey
 from memory.metrics import total
 from memory.models import NotificationDelivery, NotificationTarget
 from proxy.domain.config_schema import Mitigations
@@ -16,7 +16,7 @@ from proxy.domain.loops import mitigations
 from proxy.domain.loops.detector import Loop
 from proxy.domain.loops.repeating_tail import TailLoop
 from proxy.models import LoopEvent
-from proxy.telemetry.events import Events, Given
+from proxy.telemetry.events import Events
 
 EVENT: dict[str, Any] = {
     "request": "0123456789abcdef", "agent": "dobby", "model": "llama3", "wire": "chat", "block": "", "reasons": {},
@@ -52,25 +52,17 @@ def test_what_is_being_written_when_the_server_stops_is_waited_for(dsn: str) -> 
 # --- memories and episodes ---
 
 
-def test_what_was_given_is_one_row_whether_it_is_used_or_not(dsn: str) -> None:
-    """Told before the answer, and at its end: in one statement or in two."""
-    notes = [ShownNote("memory", 1, "It is tea."), ShownNote("episode", 1, "We met.", "2026-03-04")]
-    given = Given(EVENT["request"], bytes(16), time.time(), notes, ())
-    first, second = NoteKey("memory", 1), NoteKey("episode", 1)
-
+def test_each_note_that_was_given_is_a_row(dsn: str) -> None:
     async def run() -> None:
         events = Events(dsn)
-        events.add_given(given, {first: None, second: None})
-        events.add_given(given, {first: True})
-        await events.write()
-        events.add_given(given, {second: False})
+        events.add_given(EVENT["request"], bytes(16), time.time(), [NoteKey("memory", 1), NoteKey("episode", 1)])
         await events.write()
 
     asyncio.run(run())
 
     with psycopg.connect(dsn) as client:
-        rows = client.execute("SELECT kind, row, is_used FROM given_note ORDER BY kind").fetchall()
-    assert rows == [("episode", 1, False), ("memory", 1, True)]
+        rows = client.execute("SELECT request, kind, row FROM given_note ORDER BY kind").fetchall()
+    assert rows == [(EVENT["request"], "episode", 1), (EVENT["request"], "memory", 1)]
 
 
 # --- loops ---

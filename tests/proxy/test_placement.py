@@ -11,6 +11,7 @@ from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, render_block, r
 from memory.domain.recall.saliency import DAY
 from memory.domain.types import EdgeRow, Message, SoasRow
 from memory.learning.reader import Reader
+from memory.recall import questions
 from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
 from proxy.domain.formats.base import GAP, Edit, Part, Prompt
@@ -410,8 +411,9 @@ def test_a_question_is_asked_once_in_a_conversation(proxy: Proxy) -> None:
     assert Talk(proxy, SYSTEM).says("so what is kvasir?") == asked
 
 
-def test_only_so_many_questions_are_asked_in_a_conversation(proxy: Proxy) -> None:
-    proxy.tune(zero_hit_max=1, questions_per_conversation_max=2)
+def test_only_so_many_questions_are_asked_in_a_conversation(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "CONVERSATION_MAX", 2)
+    proxy.tune(zero_hit_max=1)
     talk = Talk(proxy, SYSTEM)
 
     edits = [talk.says(f"ask {concept}") for concept in ("gnommoweb", "kvasir", "plumbus")]

@@ -8,8 +8,6 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memory.domain.recall.notes import NoteKey, NoteState
 from memory.domain.recall.project_state import show_state
@@ -25,12 +23,10 @@ from proxy.enrichment.prompt_search import (
     FAILED,
     FOUND,
     LATE,
-    NOT_IN_SHARE,
     NOTHING_ASKED,
     RESENT,
     STANDS,
     SWITCHED_OFF,
-    is_in_share,
 )
 from tests.proxy.enriching import DOBBY, Enriching
 
@@ -209,11 +205,10 @@ def test_what_the_prompt_says_already_is_left_out(proxy: Enriching) -> None:
 
 @pytest.mark.parametrize(("deadline_ms", "fails", "outcome"), [(5, False, LATE), (2_000, True, FAILED)])
 def test_a_prompt_waits_no_longer_than_it_may_and_fails_for_no_search(
-    proxy: Enriching, library: Library, deadline_ms: int, fails: bool, outcome: str
+    library: Library, deadline_ms: int, fails: bool, outcome: str
 ) -> None:
-    proxy.cache.tuning = replace(proxy.cache.tuning, recall_deadline_ms=deadline_ms)
     library.takes_s, library.fails = 5, fails
-    chat = Chat(proxy)
+    chat = Chat(Enriching(library, deadline_ms))
 
     assert chat.says(QUESTION)[-1] == QUESTION
     assert chat.event["search"] == outcome
@@ -309,49 +304,12 @@ def test_a_chat_that_begins_like_an_earlier_one_is_searched_for_in_that_one_too(
     assert library.left_out[-1] != b""
 
 
-def test_without_a_share_nothing_is_searched(proxy: Enriching, library: Library) -> None:
-    proxy.cache.tuning = replace(proxy.cache.tuning, recall_share=0)
-    Chat(proxy).says(QUESTION)
-    assert library.asked == []
-
-    proxy.cache.tuning = replace(proxy.cache.tuning, recall_share=50)
-    outcomes = set()
-    for number in range(40):
-        chat = Chat(proxy)
-        chat.says(f"{QUESTION} {number}")
-        outcomes.add(chat.event["search"])
-    assert outcomes == {FOUND, NOT_IN_SHARE}
-
-
-@given(st.binary(min_size=16, max_size=16), st.integers(0, 100))
-def test_who_is_in_a_share_is_in_every_larger_one(conversation: bytes, percent: int) -> None:
-    assert is_in_share(conversation, 100)
-    assert not is_in_share(conversation, 0)
-    assert not is_in_share(conversation, percent) or is_in_share(conversation, min(percent + 1, 100))
-
-
-# --- whether it is of use ---
-
-
-@pytest.mark.parametrize(
-    ("answer", "is_used"),
-    [("It runs on Postgres 17.", True), ("I do not know which version your billing database is.", False)],
-)
-def test_whether_an_answer_uses_what_was_given_is_seen_while_it_passes(
-    proxy: Enriching, answer: str, is_used: bool
-) -> None:
+def test_the_notes_that_a_prompt_was_given_are_recorded_once(proxy: Enriching) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": QUESTION}]}
-    done = proxy.ask("/api/chat", body)
-    listener = proxy.enricher.listener_of("/api/chat", done)
-    assert listener is not None
+    first, again = proxy.ask("/api/chat", body), proxy.ask("/api/chat", body)
 
-    for word in answer.split():
-        listener(orjson.dumps({"message": {"role": "assistant", "content": f"{word} "}, "done": False}) + b"\n")
-    listener(b"\n")
-
-    told = [used for given, used in proxy.events.given if given.request == done.request]
-    assert told == [{NoteKey("episode", 7): None}, {NoteKey("episode", 7): is_used}]
-    assert proxy.ask("/api/chat", body).given is None  # nothing new was given
+    assert proxy.events.given[first.request] == [NoteKey("episode", 7)]
+    assert not proxy.events.given.get(again.request)  # nothing new was given
 
 
 @pytest.mark.parametrize(
@@ -375,7 +333,7 @@ def test_answers_that_do_not_stream_are_read_in_all_formats(proxy: Enriching, pa
     for chunk in (pretty[:40], pretty[40:], END):
         listener(chunk)
 
-    assert [used for _, used in proxy.events.given] == [{NoteKey("episode", 7): None}, {NoteKey("episode", 7): True}]
+    assert (proxy.heard[-1].role, proxy.heard[-1].text) == ("assistant", "It runs on Postgres 17.")
 
 
 def test_a_project_s_state_is_given_once_and_replaced_where_it_changes() -> None:

@@ -18,11 +18,11 @@ from resolution.decisions.retirement import put_back, retire_one
 from resolution.decisions.suspects import find_suspects
 from resolution.decisions.undo import undo, undo_run
 from resolution.domain.verdicts import Verdict
+from resolution.intake import quotas
 from resolution.models import Candidate, Claim, Conflict, Run
 from resolution.views import conflict_facts
 from resolution.views.concept_detail import portrait
 from resolution.views.conflict_detail import dossier
-from tests.resolution.disputes import configure
 from tests.resolution.worlds import OPERATOR, collide, dump, facts, graph, say, take_back
 
 pytestmark = pytest.mark.django_db
@@ -136,8 +136,8 @@ def test_a_models_words_wait_also_beside_others_until_somebody_says_so() -> None
     assert Candidate.objects.get().state == "promoted"
 
 
-def test_a_slot_holds_no_more_than_a_concept_may_have() -> None:
-    configure(facts_per_concept_max=3)
+def test_a_slot_holds_no_more_than_a_concept_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quotas, "FACTS_PER_CONCEPT_MAX", 3)
 
     assert use("redis", "nginx", "postgres", "kafka") == [*["inserted"] * 3, "candidate"]
     assert use("redis") == ["confirmed"]

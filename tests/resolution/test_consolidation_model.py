@@ -12,7 +12,7 @@ from memory.models import Agent, ExtractionMark, LlmCall, Memory, MemoryHistory,
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.forgetting import ForgetScope, forget
 from memory.semantic.vectors import queue, schema
-from resolution.consolidation import doubts, night
+from resolution.consolidation import doubts, extraction, night
 from resolution.consolidation.undoing import undo_consolidation
 from resolution.memories import merging, service
 from resolution.models import Conflict
@@ -156,8 +156,8 @@ def test_without_a_model_or_calls_left_it_says_what_is_undecided(llm: LlmServer)
     assert done.counts == {"undecided": 1}
     assert "consolidate_model_id" in done.note
 
-    configure(consolidate_model_id=llm.model("ollama").pk, llm_memory_share=0)
-    assert "llm_memory_share" in run().note
+    configure(consolidate_model_id=llm.model("ollama").pk, llm_daily_calls=0)
+    assert "llm_daily_calls" in run().note
     assert night.rehearse()[0] == {"undecided": 1}
     assert llm.asked == []
 
@@ -296,8 +296,10 @@ def test_messages_without_a_vector_are_looked_at_when_they_have_one(
     assert len(asked_for(model, "extract")) == 1
 
 
-def test_a_night_asks_so_often_and_who_waits_comes_first_in_the_next(model: LlmServer) -> None:
-    configure(extraction_max_calls=1)
+def test_a_night_asks_so_often_and_who_waits_comes_first_in_the_next(
+    model: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extraction, "CALLS_MAX", 1)
     for scope in (ANN, BOB):
         for text in (MOVED, NODES):
             hear(f"By {scope.speaker.person}: {text}", scope=scope)

@@ -111,7 +111,7 @@ def test_a_projects_story_is_what_belongs_to_it_and_the_rest_is_a_story_of_its_o
     settle("4.8 kg", project)
 
     def told(of: Project | None) -> list[str]:
-        lines = reading.read_story(of, [], now=timezone.now(), seed="", tuning=Config.tuning())
+        lines = reading.read_story(of, [], now=timezone.now(), seed="")
         return sorted(f"{line.text}{f' ({line.ending})' if line.ending else ''}" for line in lines)
 
     assert told(project) == [
@@ -133,15 +133,13 @@ def test_of_a_long_story_some_is_left_and_always_what_is_about_what_has_changed(
     slot = EdgeHistory.objects.filter(concept__token="orders-api").order_by("id")
     changed = [StoryRow("memory", new.pk), StoryRow("edge_history", slot[2].pk)]
 
-    lines = reading.read_story(None, changed, now=timezone.now(), seed="7", tuning=Config.tuning())
+    lines = reading.read_story(None, changed, now=timezone.now(), seed="7")
 
     rows = {line.row for line in lines}
     assert {*changed, StoryRow("memory", old.pk)} <= rows
     assert {StoryRow("edge_history", row.pk) for row in slot} <= rows
     assert len(rows) < reading.WHOLE_MAX / 2
-    assert rows == {
-        line.row for line in reading.read_story(None, changed, now=timezone.now(), seed="7", tuning=Config.tuning())
-    }
+    assert rows == {line.row for line in reading.read_story(None, changed, now=timezone.now(), seed="7")}
 
 
 # --- what is asked without a model ---
@@ -344,7 +342,7 @@ def test_a_model_that_answers_nonsense_asks_nothing_and_the_next_batch_goes_on(l
 
 def test_stories_have_a_share_of_the_days_calls(llm: LlmServer) -> None:
     choose_model(llm)
-    Config.objects.update_or_create(key="llm_detective_share", defaults={"value": "0.001"})
+    Config.objects.update_or_create(key="llm_daily_calls", defaults={"value": "5"})
     llm.answers_by(lambda asked: {"confusions": []})
     remember("One thing."), remember("Another thing.")
 
@@ -353,7 +351,7 @@ def test_stories_have_a_share_of_the_days_calls(llm: LlmServer) -> None:
     assert first is not None
     assert second is not None
     assert (first.counts.get("failed"), second.counts["failed"]) == (None, 1)
-    assert "llm_detective_share" in second.note
+    assert "for stories (20% of llm_daily_calls)" in second.note
 
 
 # --- when ---
@@ -362,14 +360,13 @@ def test_stories_have_a_share_of_the_days_calls(llm: LlmServer) -> None:
 def test_it_reads_some_minutes_after_the_last_change(monkeypatch) -> None:
     monkeypatch.setattr(changes, "SETTLED_S", 0.0)
     there_and_back()
-    delay = timedelta(minutes=Config.tuning().detective_delay_minutes)
 
-    assert run.read_again(timezone.now() + delay / 2) is None
+    assert run.read_again(timezone.now() + run.DELAY / 2) is None
     detect_due()
     assert asked() == []
-    assert run.read_again(timezone.now() + delay) is not None
+    assert run.read_again(timezone.now() + run.DELAY) is not None
     assert len(asked()) == 1
-    assert run.read_again(timezone.now() + delay) is None  # it has been read
+    assert run.read_again(timezone.now() + run.DELAY) is None  # it has been read
 
 
 def test_the_first_look_takes_what_is_there_for_read() -> None:

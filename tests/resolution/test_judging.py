@@ -13,11 +13,12 @@ from memory.bootstrap import load_dimensions
 from memory.graph.store import ensure_dimension, ensure_tokens, retire
 from memory.models import Agent, Dimension, Edge, Evidence, LlmCall, Soas, Source
 from resolution.domain.verdicts import Verdict, VerdictMistake
+from resolution.intake import quotas
 from resolution.models import Claim
 from resolution.resolver.judge import gather, judge
 from resolution.views.conflict_list import RELATED
 from tests.llm_server import LlmServer
-from tests.resolution.disputes import DECOMPOSE, configure, dispute, kinds, places, said, state
+from tests.resolution.disputes import DECOMPOSE, dispute, kinds, places, said, state
 
 pytestmark = pytest.mark.django_db
 
@@ -166,8 +167,8 @@ def test_after_a_failure_it_is_told_why(llm: LlmServer) -> None:
     assert told(claim, llm, DECOMPOSE)["why_the_last_attempt_failed"] == "'tech' cannot be the dimension"
 
 
-def test_the_number_of_queries_does_not_grow_with_what_is_known() -> None:
-    configure(new_dimensions_per_concept_max=20)
+def test_the_number_of_queries_does_not_grow_with_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quotas, "NEW_DIMENSIONS_PER_CONCEPT_MAX", 20)
     claim = seen(kinds())
     with CaptureQueriesContext(connection) as few:
         gather(claim)

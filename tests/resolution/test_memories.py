@@ -14,12 +14,12 @@ from memory.semantic import store
 from memory.semantic.domain.scope import Scope, Speaker
 from resolution import tasks
 from resolution.errors import InvalidDecision, Outdated, UnknownId
+from resolution.intake import quotas
 from resolution.memories import moving, reading, service
 from resolution.memories.disputes import Settled
 from resolution.memories.remarks import Remark, RemarkMistake, compose
 from resolution.memories.service import Remembered, remember
 from resolution.models import AgentHour, Conflict, Decision
-from tests.resolution.disputes import configure
 from tests.resolution.racers import ROUNDS, Racers
 from tests.resolution.worlds import OPERATOR
 
@@ -431,9 +431,9 @@ def test_secrets_are_not_remembered() -> None:
     assert "hunter2" not in remark("The password of the database is hunter2.").text
 
 
-def test_what_a_prompt_says_beyond_the_quota_waits_and_gutask_is_told() -> None:
+def test_what_a_prompt_says_beyond_the_quota_waits_and_gutask_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     Agent.objects.create(name="dobby", token_hash="0" * 64)
-    configure(quota_memories_per_hour=1)
+    monkeypatch.setitem(quotas.PER_HOUR, "quota_memories_per_hour", 1)
     hear("Remember that I prefer tabs. Remember that I like tea.")
     reading.read_due()
 

@@ -60,8 +60,11 @@ def test_gutask_is_told_when_it_may_go_on() -> None:
     assert not Candidate.objects.exists()
 
 
-def test_agents_without_a_token_share_one_quota_and_gutask_of_this_machine_has_its_own() -> None:
-    configure(quota_facts_per_hour=2, quota_gutask_per_hour=3)
+def test_agents_without_a_token_share_one_quota_and_gutask_of_this_machine_has_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    configure(quota_facts_per_hour=2)
+    monkeypatch.setitem(quotas.PER_HOUR, quotas.GUTASK, 3)
     strangers = [*state_many(2, "zero"), *state_many(1, "anonymous@10.0.0.7", start=2)]
 
     assert statuses(strangers) == ["inserted", "inserted", "candidate"]
@@ -84,8 +87,8 @@ def test_conflicts_have_a_quota_of_their_own() -> None:
     assert used("dobby")[:2] == (0, 1)
 
 
-def test_a_flood_of_candidates_is_dropped() -> None:
-    configure(quota_candidates_per_hour=2)
+def test_a_flood_of_candidates_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(quotas.PER_HOUR, "quota_candidates_per_hour", 2)
 
     said = state_many(4, role="tool")
 
@@ -105,8 +108,8 @@ def test_the_next_hour_begins_anew() -> None:
 
 
 @pytest.mark.parametrize("source", [Source.INFERRED, Source.GUTASK, Source.CLOUD_LLM])
-def test_one_concept_takes_no_more_than_so_many_facts(source: Source) -> None:
-    configure(facts_per_concept_max=2, new_dimensions_per_concept_max=9)
+def test_one_concept_takes_no_more_than_so_many_facts(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quotas, "FACTS_PER_CONCEPT_MAX", 2)
     said = [say(f"gnommoweb isa kind{number} dim{number}", source=source) for number in range(3)]
 
     waits = "over_quota" if source == Source.GUTASK else "candidate"
@@ -116,8 +119,8 @@ def test_one_concept_takes_no_more_than_so_many_facts(source: Source) -> None:
     assert say("gnommoweb isa kind9 dim9", source=Source.OPERATOR).status == "inserted"
 
 
-def test_statements_about_one_concept_make_few_dimensions() -> None:
-    configure(new_dimensions_per_concept_max=2)
+def test_statements_about_one_concept_make_few_dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quotas, "NEW_DIMENSIONS_PER_CONCEPT_MAX", 2)
     say("heimdall isa server place")
 
     said = [say(f"gnommoweb isa kind{name} {name}") for name in ("type", "place", "first", "second", "third")]
@@ -128,8 +131,8 @@ def test_statements_about_one_concept_make_few_dimensions() -> None:
     assert say("gnommoweb isa kindthree three").status == "inserted"  # which makes it no dimension of one concept
 
 
-def test_few_newcomers_dispute_one_place() -> None:
-    configure(conflict_members_max=2)
+def test_few_newcomers_dispute_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quotas, "CONFLICT_MEMBERS_MAX", 2)
     say("gnommoweb isa repo type")
 
     said = [say(f"gnommoweb isa kind{number} type", "winky") for number in range(3)]

@@ -24,6 +24,7 @@ from memory.models import Alias, Dimension, Edge, EdgeHistory, Observation, Sour
 from resolution.decisions.aliases import name_concept
 from resolution.decisions.merging import merge
 from resolution.errors import InvalidDecision
+from resolution.intake import quotas
 from resolution.intake.assertions import Outcome, assert_fact
 from resolution.models import AgentHour, Claim
 from resolution.workers import leases, observations
@@ -132,8 +133,10 @@ def test_the_same_fact_stated_at_once_by_four_is_one_edge_that_three_confirm(rac
         assert Counter(history.values_list("action", flat=True)) == {"insert": 1, "confirm": 3}
 
 
-def test_what_is_stated_at_once_stays_within_the_quota_together(racers: Racers) -> None:
-    configure(quota_gutask_per_hour=5)
+def test_what_is_stated_at_once_stays_within_the_quota_together(
+    racers: Racers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(quotas.PER_HOUR, quotas.GUTASK, 5)
     for number in range(ROUNDS):
         AgentHour.objects.all().delete()
 

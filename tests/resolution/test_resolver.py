@@ -18,6 +18,7 @@ from resolution.decisions import DecisionError
 from resolution.domain.verdicts import Verdict
 from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Decision, Run
+from resolution.resolver import run_loop
 from resolution.resolver.run_loop import pause
 from tests.llm_server import Cuts, Fails, LlmServer, Says
 from tests.resolution.deciding import dismiss
@@ -473,27 +474,17 @@ def test_a_limit_is_kept(llm: LlmServer) -> None:
     assert Claim.objects.filter(status="pending").count() == 1
 
 
-def test_no_run_decides_more_than_it_may(llm: LlmServer) -> None:
+def test_no_run_decides_more_than_it_may(llm: LlmServer, monkeypatch: pytest.MonkeyPatch) -> None:
     undecided("aa", "b", "c", "d")
     choose(llm)
-    configure(resolution_max_changes=2)
+    monkeypatch.setattr(run_loop, "CHANGES_MAX", 2)
     llm.answers(NONSENSE, DISMISS, DISMISS)
 
     run = resolve()
 
     assert (run.status, run.counts) == ("done", {"failed": 1, "dismiss": 2})
-    assert "resolution_max_changes" in run.note
+    assert "2 conflicts were decided, the most of one run." in run.note
     assert len(llm.asked) == 3
-
-
-def test_a_run_may_be_about_some_conflicts_only(llm: LlmServer) -> None:
-    first, second = undecided("aa", "b")
-    choose(llm)
-    llm.answers(DISMISS)
-
-    resolve(claim_ids=[second.pk])
-
-    assert (row(first).status, row(second).status) == ("pending", "dismissed")
 
 
 # --- what is told about it ---

@@ -7,17 +7,16 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.db import connection
-from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask, PeriodicTasks
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from memory.models import Config, Soas
 from resolution import resolver
-from resolution.models import Claim, Run
+from resolution.models import Run
 from resolution.resolver import run_records, schedule, service
 from resolution.resolver.run_records import AlreadyRunning
-from tests.llm_server import Fails, LlmServer
-from tests.resolution.disputes import DISMISS, NONSENSE, choose, configure, places
+from tests.llm_server import LlmServer
+from tests.resolution.disputes import DISMISS, choose, configure, places
 
 pytestmark = pytest.mark.django_db
 
@@ -310,80 +309,14 @@ def test_the_wake_up_is_a_message_for_the_worker(monkeypatch: pytest.MonkeyPatch
     assert {sent[0], schedule.TASK} <= celery.app.tasks.keys()
 
 
-# --- some minutes after a collision ---
+# --- what waits, and what died ---
 
 
-@pytest.fixture
-def on_collision(llm: LlmServer) -> LlmServer:
-    choose(llm)
-    configure(resolution_trigger="on_collision", resolution_delay_minutes=5)
-    return llm
-
-
-def arisen(name: str, minutes_ago: float) -> Claim:
-    claim = places(name)
-    at = timezone.now() - timedelta(minutes=minutes_ago)
-    Claim.objects.filter(pk=claim.pk).update(created_at=at)
-    return claim
-
-
-def test_a_collision_is_decided_some_minutes_later(on_collision: LlmServer) -> None:
-    old, young = arisen("aa", 6), arisen("b", 4)
-    on_collision.answers(DISMISS)
-
-    run = schedule.start_what_is_due()
-
-    assert run is not None
-    assert (run.trigger, run.counts) == ("collision", {"dismiss": 1})
-    assert [Claim.objects.get(pk=row.pk).status for row in (old, young)] == ["dismissed", "pending"]
-    assert schedule.start_what_is_due() is None
-
-
-def test_what_failed_after_a_collision_waits_for_the_night(on_collision: LlmServer) -> None:
-    arisen("aa", 6)
-    on_collision.answers(NONSENSE)
-    schedule.start_what_is_due()
-    Run.objects.update(started_at=NIGHT, ended_at=NIGHT)
-    Claim.objects.update(next_attempt_at=NIGHT)
-
-    assert schedule.start_what_is_due() is None
-
-
-@pytest.mark.parametrize("answer", [Fails(401), Fails(400, "what model?")])
-def test_a_model_that_cannot_be_asked_is_not_asked_every_minute(on_collision: LlmServer, answer: Any) -> None:
-    arisen("aa", 6)
-    on_collision.answers_by(lambda asked: answer)
-
-    first, second = schedule.start_what_is_due(), schedule.start_what_is_due()
-
-    assert first is not None
-    assert (first.status, second, len(on_collision.asked)) == ("failed", None, 1)
-
-    Run.objects.update(ended_at=NIGHT)
-    assert schedule.start_what_is_due() is not None
-
-
-def test_without_a_model_collisions_start_nothing(on_collision: LlmServer) -> None:
-    arisen("aa", 6)
-    configure(resolve_model_id="")
-
-    assert schedule.start_what_is_due() is None
-    assert not Run.objects.exists()
-
-
-def test_by_default_collisions_wait_for_the_schedule(llm: LlmServer) -> None:
-    arisen("aa", 60)
+def test_conflicts_wait_for_the_schedule(llm: LlmServer) -> None:
+    places("aa")
     choose(llm)
 
     assert schedule.start_what_is_due() is None
-
-
-def test_while_a_run_is_under_way_nothing_starts(on_collision: LlmServer) -> None:
-    arisen("aa", 6)
-    run_records.open_run(Run.Trigger.COMMAND, mode="auto", is_begun=True)
-
-    assert schedule.start_what_is_due() is None
-    assert on_collision.asked == []
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_what_is_forgotten_does_not_come_back_with_the_history(
 @pytest.mark.slow
 def test_festinger_starts_and_recalls_after_something_was_forgotten(ollama: StandIn) -> None:
     with OwnPostgres() as own, learning(own.url):
-        own.run("UPDATE config SET value = '100' WHERE key = 'recall_share'")
+        own.run("UPDATE config SET value = 'on' WHERE key = 'recall_current'")
         served = Served(upstream=ollama.url, database=own.url).wait_ready()
         served.chat(("user", said_anew()))
         assert eventually(lambda: own.run("SELECT FROM episode"), within_s=WITHIN_S)

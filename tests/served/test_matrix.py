@@ -163,6 +163,7 @@ class World:
     def start(self) -> None:
         said = self._logs / f"said{next(self._starts)}"
         more = {"FESTINGER_UPSTREAM": self._upstream.url, "FESTINGER_WORKERS": str(SERVERS)}
+        more["DJANGO_SETTINGS_MODULE"] = "tests.unbounded"
         self.run = Run(self.home, self.port, said, **more)
         self.run.wait_ready()
 

@@ -27,7 +27,7 @@ WITHIN_S = 20.0
 @pytest.fixture(scope="module")
 def own() -> Iterator[OwnPostgres]:
     with OwnPostgres() as postgres:
-        postgres.run("UPDATE config SET value = '100' WHERE key = 'recall_share'")
+        postgres.run("UPDATE config SET value = 'on' WHERE key = 'recall_current'")
         yield postgres
 
 

@@ -22,10 +22,11 @@ SETTLED_S = 300.0
 
 @pytest.fixture(scope="module")
 def whole(durable: OwnPostgres, upstream: StandIn) -> Iterator[Festinger]:
-    with festinger(durable, "order", upstream, proxies=2, workers=2) as running:
+    with festinger(
+        durable, "order", upstream, proxies=2, workers=2, DJANGO_SETTINGS_MODULE="tests.unhurried"
+    ) as running:
         running.run("UPDATE config SET value = '1000000' WHERE key LIKE 'quota_%%'")
-        running.run("UPDATE config SET value = '100' WHERE key = 'recall_share'")
-        running.run("UPDATE config SET value = '2000' WHERE key = 'recall_deadline_ms'")
+        running.run("UPDATE config SET value = 'on' WHERE key = 'recall_current'")
         yield running
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from memory.settings.registry import defaults
 from tests.served.server import Served
 from tests.standin import Recorded, StandIn
 from tests.waiting import eventually
@@ -55,36 +54,33 @@ Configure = Callable[[str, str], None]
 def configure(server: Served, database: str) -> Iterator[Configure]:
     """Changes a setting until the end of the test."""
 
-    def store(key: str, value: str) -> None:
-        with psycopg.connect(database) as client:
-            client.execute("UPDATE config SET value = %s WHERE key = %s", (value, key))
-        server.client.post("/reload").raise_for_status()
-
-    changed = set()
+    before: dict[str, str] = {}
 
     def change(key: str, value: str) -> None:
-        changed.add(key)
-        store(key, value)
+        with psycopg.connect(database) as client:
+            [(stored,)] = client.execute("SELECT value FROM config WHERE key = %s", (key,)).fetchall()
+            client.execute("UPDATE config SET value = %s WHERE key = %s", (value, key))
+        before.setdefault(key, stored)
+        server.client.post("/reload").raise_for_status()
 
     yield change
-    for key in changed:
-        store(key, defaults()[key])
+    for key, value in before.items():
+        change(key, value)
 
 
-def test_some_models_are_told_in_sentences(server: Served, ollama: StandIn, configure: Configure) -> None:
+def test_facts_are_told_in_sentences_where_the_setting_says_so(
+    server: Served, ollama: StandIn, configure: Configure
+) -> None:
     server.teach("vanaheim -ispart tyr in context of runs-on")
     server.teach("vanaheim -isa app in context of role")
-    configure("recollection_style_by_model", "pygmy*=sentences")
+    configure("recollection_style", "sentences")
 
-    answer = server.chat(("user", "where is vanaheim?"), model="Pygmy:135m")
+    answer = server.chat(("user", "where is vanaheim?"))
 
     told = block("vanaheim runs on tyr.", "vanaheim is an app (role).")
     assert contents(ollama) == ["where is vanaheim?\n\n" + told]
     assert server.client.get(f"/why/{answer.headers['x-festinger-request']}").json()["style"] == "sentences"
-    asked = {"text": "where is vanaheim?", "model": "pygmy"}
-    assert server.client.post("/recollect", json=asked).json()["block"] == told
-    others = server.client.post("/recollect", json={"text": "where is vanaheim?"}).json()
-    assert (others["block"], others["style"]) == (block("vanaheim: [runs-on] tyr [role] app"), "compact")
+    assert server.client.post("/recollect", json={"text": "where is vanaheim?"}).json()["block"] == told
 
 
 def test_the_content_type_does_not_matter(server: Served, ollama: StandIn) -> None:

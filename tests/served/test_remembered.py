@@ -44,7 +44,7 @@ def database() -> str:
 
 def recall_all(database: str) -> str:
     with psycopg.connect(database) as client:
-        client.execute("UPDATE config SET value = '100' WHERE key = 'recall_share'")
+        client.execute("UPDATE config SET value = 'on' WHERE key = 'recall_current'")
     return database
 
 

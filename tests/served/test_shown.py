@@ -38,15 +38,14 @@ MOVING = {"auth_user", "django_session", "server_heartbeat", "worker_heartbeat"}
 def database() -> str:
     database = new_database(settings.DATABASE_URL, "festinger_shown")
     with psycopg.connect(database) as client:
-        client.execute("UPDATE config SET value = '100' WHERE key = 'recall_share'")
-        client.execute("UPDATE config SET value = '2000' WHERE key = 'recall_deadline_ms'")
+        client.execute("UPDATE config SET value = 'on' WHERE key = 'recall_current'")
         client.execute("INSERT INTO project (slug, name, is_open) VALUES ('quokkas', 'Quokkas', true)")
     return database
 
 
 @pytest.fixture(scope="module")
 def server(database: str, upstream: StandIn) -> Iterator[Served]:
-    served = Served(upstream=upstream.url, database=database)
+    served = Served(upstream=upstream.url, database=database, DJANGO_SETTINGS_MODULE="tests.unhurried")
     with learning(database):
         yield served.wait_ready()
     assert "Traceback" not in served.stop()

@@ -173,13 +173,12 @@ def test_what_another_has_taught_stays_until_people_decide(
 def test_who_forgets_too_much_is_told_to_wait(server: Served, database: str) -> None:
     for number in range(3):
         server.teach(f"uffish{number} -isa thought")
-    run(database, "UPDATE config SET value = '1' WHERE key = 'quota_gutask_per_hour'")
+    used_up = "INSERT INTO agent_hour (agent, hour, facts) VALUES ('@gutask', date_trunc('hour', now()), 2000)"
+    run(database, f"{used_up} ON CONFLICT (agent, hour) DO UPDATE SET facts = 2000")
     try:
-        server.client.post("/reload")
         status, told = forget(server, "uffish0")
     finally:
-        run(database, "UPDATE config SET value = '2000' WHERE key = 'quota_gutask_per_hour'")
-        server.client.post("/reload")
+        run(database, "DELETE FROM agent_hour WHERE agent = '@gutask'")
 
     assert (status, told["setting"]) == (429, "quota_gutask_per_hour")
     assert "uffish0: [type] thought\n" in recalled(server, "uffish0")

@@ -94,8 +94,8 @@ def test_concepts_are_muted_and_unmuted_by_an_action(operator: Client) -> None:
 
 
 def test_a_setting_is_changed_and_a_bad_value_refused(operator: Client) -> None:
-    operator.post("/admin/memory/config/zero_hit_max/change/", {"value": "2"})
-    refused = operator.post("/admin/memory/config/zero_hit_max/change/", {"value": "many"})
+    operator.post("/admin/memory/config/", {"shown-zero_hit_max": "1", "zero_hit_max": "2"})
+    refused = operator.post("/admin/memory/config/", {"shown-zero_hit_max": "2", "zero_hit_max": "many"})
 
     assert "takes a whole number from 0 to 20" in refused.content.decode()
     assert Config.objects.get(key="zero_hit_max").value == "2"

@@ -19,6 +19,7 @@ from memory.models import Edge, EdgeHistory, Observation, Soas, Source
 from resolution import rulings
 from resolution.actors import Actor
 from resolution.decisions import retirement
+from resolution.intake import quotas
 from resolution.intake.assertions import assert_fact
 from resolution.models import Claim, Conflict
 from resolution.views.concept_detail import CONFLICTS_MAX
@@ -161,8 +162,11 @@ def test_the_count_of_open_conflicts_leads_to_exactly_these(operator: Client, di
     assert listed(operator, address) == wanted
 
 
-def test_all_conflicts_about_a_concept_are_those_that_are_decided_too(operator: Client) -> None:
-    configure(quota_conflicts_per_hour=1_000, conflict_members_max=1_000)
+def test_all_conflicts_about_a_concept_are_those_that_are_decided_too(
+    operator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(quota_conflicts_per_hour=1_000)
+    monkeypatch.setattr(quotas, "CONFLICT_MEMBERS_MAX", 1_000)
     for i in range(CONFLICTS_MAX + 2):
         say("thing", f"parent{i}")
     dismiss(Claim.objects.latest("pk").pk, Actor("hermione", Source.OPERATOR), "")

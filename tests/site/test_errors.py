@@ -76,7 +76,7 @@ def test_the_address_of_a_form_leads_to_the_page_above_it(operator: Client, addr
     [
         "proxy/recollectionevent/live/?agent=%00",
         "memory/edge/?source__exact=%00",
-        "memory/config/%00/change/",
+        "memory/config/%00/history/",
         "nowhere/",
     ],
 )

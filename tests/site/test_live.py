@@ -290,4 +290,4 @@ def test_the_page_says_that_the_text_of_prompts_is_kept_and_where_to_turn_that_o
     assert off is not None
     assert on is not None
     assert (off[1], on[1]) == ("hidden", None)
-    assert 'href="/admin/memory/config/live_prompt_text/change/"' in page
+    assert 'href="/admin/memory/config/#live_prompt_text"' in page

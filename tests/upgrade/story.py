@@ -95,15 +95,21 @@ def set_up(home: Instance, admin: Any, llm: LlmServer) -> None:
         "auth/user/add/", username="viola", usable_password="true", password1="Home-of-today", password2="Home-of-today"
     )
     for key, value in SETTINGS.items():
-        admin.post(f"memory/config/{admin.find('Config', key=key)}/change/", value=value)
+        change_setting(admin, key, value)
+
+
+def change_setting(admin: Any, key: str, value: str) -> None:
+    from memory.models import Config
+
+    shown = Config.objects.get(key=key).value
+    admin.post("memory/config/", **{f"shown-{key}": shown, key: value})
 
 
 SETTINGS = {
     "saliency_write_threshold": "0.9", "resolution_schedule": "30 4 * * 0", "llm_daily_calls": "500",
     "llm_timeout_s": "5", "recollection_confidence_floor": "0.5", "recollection_max_tokens": "400",
-    "recollection_style_by_model": "qwen*=compact", "zero_hit_max": "2", "quota_facts_per_hour": "5000",
-    "quota_conflicts_per_hour": "1000", "quota_memories_per_hour": "1000", "quota_candidates_per_hour": "1000",
-    "quota_gutask_per_hour": "5000", "episode_days": "36500", "backups_kept": "5", "live_prompt_text": "on",
+    "zero_hit_max": "2", "quota_facts_per_hour": "5000", "quota_conflicts_per_hour": "1000", "episode_days": "36500",
+    "backups_kept": "5", "live_prompt_text": "on",
 }  # fmt: skip
 
 
@@ -321,7 +327,7 @@ def spend_night(home: Instance, admin: Any) -> None:
     home.say("hermes", "Maple-api runs on tyr-2.")
     home.settle()
     home.post(OPERATOR, f"/resolve/runs/{run_resolver(home)}/undo")
-    admin.post(f"memory/config/{admin.find('Config', key='resolution_mode')}/change/", value="propose")
+    change_setting(admin, "resolution_mode", "propose")
     for concept in ("nutmeg", "oak"):
         home.teach("zero", f"{concept} -ispart tyr-1 in context of runs-on")
         conflict = home.teach("hermes", f"{concept} -ispart tyr-2 in context of runs-on")["conflict_id"]
@@ -357,12 +363,11 @@ def go_in_circles(home: Instance) -> None:
 
 def talk(home: Instance, admin: Any) -> None:
     """Prompts that are given blocks in different places, of conversations that go on."""
-    placement = admin.find("Config", key="recollection_placement")
     for value, agent, more in (
         ("tail", "zero", {}), ("system", "webui", ANN), ("head_of_last", "webui", BEN),
         ("append_only", "hermes", {"X_Festinger_Project": "p05"}),
     ):  # fmt: skip
-        admin.post(f"memory/config/{placement}/change/", value=value)
+        change_setting(admin, "recollection_placement", value)
         home.post(OPERATOR, "/reload")
         turns: list[tuple[str, str]] = []
         for text in ("What is gnommoweb?", "Where does kvasir run, and what do I prefer?", "Tell me about pensieve."):

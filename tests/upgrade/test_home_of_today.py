@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -35,13 +36,18 @@ ALLOWED: Final[dict[str, str]] = {
         (f"rows of {table}" for table in ("auth_permission", "auth_group_permissions", "django_content_type")),
         "A new table brings permissions.",
     ),
-    "rows of config": "The profile has a setting.",
+    "rows of config": "Configuration: one of the 29 settings",
+    "rows of asked_search": "Searches on request are not counted any more.",
     "rows of run": "Upgrade: memories that rules made from prose become candidates, in a run",
     "runs": "Upgrade: the same",
 }
 # Settings that an upgrade adds, or gives another value that stands for the same.
 SETTINGS: Final = {"recollection_placement": "tail", "recollection_max_profile_tokens": "150"}
-RECORDED["settings"] = sorted([*pair] for pair in (dict(RECORDED["settings"]) | SETTINGS).items())
+# Settings that are constants now; what an operator had changed of them stays, to be told.
+FIXED: Final = import_module("memory.migrations.0021_fixed_limits").DEFAULTS
+RECORDED["settings"] = sorted(
+    [*pair] for pair in (dict(RECORDED["settings"]) | SETTINGS).items() if pair not in FIXED.items()
+)
 # Memories that rules had made, and the sentences that they become.
 REWRITTEN: Final = {
     "The team decided to use Kafka as the event bus.": "We decided to use Kafka as the event bus.",

@@ -7,6 +7,7 @@ from memory.domain.types import SoasRow
 HOUR = 3600.0
 DAY = 24 * HOUR
 
+HALF_LIFE = 14 * DAY  # of a concept's priority while nobody names it
 # A word that was met once and is not used is forgotten after so long.
 FORGOTTEN_AFTER_DAYS = 90
 
@@ -23,11 +24,10 @@ def is_salient(row: SoasRow, threshold: float) -> bool:
     return not row.is_muted and (row.saliency >= threshold or row.novelty >= threshold)
 
 
-def priority(row: SoasRow, now: float, half_life: float) -> float:
-    """Return the larger of saliency and novelty, halved for every ``half_life`` seconds since the concept was last
-    seen."""
+def priority(row: SoasRow, now: float) -> float:
+    """Return the larger of saliency and novelty, halved for every HALF_LIFE since the concept was last seen."""
     age = 0.0 if row.last_seen is None else max(0.0, now - row.last_seen)
-    return float(max(row.saliency, row.novelty) * 0.5 ** (age / half_life))
+    return float(max(row.saliency, row.novelty) * 0.5 ** (age / HALF_LIFE))
 
 
 def may_ask(row: SoasRow, now: float) -> bool:

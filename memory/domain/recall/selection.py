@@ -23,8 +23,10 @@ from memory.domain.recall.rendering import (
 )
 from memory.domain.types import EdgeRow, Place, SoasRow
 
+CONCEPTS_MAX: Final = 8  # with facts, in one block
 FACTS_MAX: Final = 8  # about one concept
 SLOT_MAX: Final = 4  # of these from one slot that holds many, if the concept has other facts
+EXEMPT: Final = frozenset({"gutask", "operator"})  # sources of facts that are recalled however old
 CONCEPT_SHARE: Final = 1 / 3  # of the room for facts, if other concepts have facts to show
 
 Show = Callable[[EdgeRow], ShownFact]
@@ -71,11 +73,10 @@ class Selection:
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Limits of recall: edges of at least the confidence ``floor``, confirmed since ``cutoff`` (seconds since the
-    epoch) unless their source is ``exempt``, and none that the prompt takes back (``retracted``)."""
+    epoch) unless their source is EXEMPT, and none that the prompt takes back (``retracted``)."""
 
     floor: float
     cutoff: float
-    exempt: frozenset[str]
     retracted: Container[Place] = ()
 
 
@@ -83,7 +84,7 @@ def is_in_force(edge: EdgeRow, bounds: Bounds) -> bool:
     """True if the canonical recollection query returns the edge; one without a time counts as just confirmed."""
     return (
         edge.confidence >= bounds.floor
-        and (edge.last_confirmed is None or edge.last_confirmed >= bounds.cutoff or edge.source in bounds.exempt)
+        and (edge.last_confirmed is None or edge.last_confirmed >= bounds.cutoff or edge.source in EXEMPT)
         and not edge.is_root
         and edge.place not in bounds.retracted
     )
@@ -141,14 +142,13 @@ def select(
     *,
     show: Show,
     style: Style,
-    max_concepts: int,
     max_questions: int,
     max_characters: int,
 ) -> Selection:
     """Select facts first, then questions with the remaining budget."""
     selection = Selection()
     room = max_characters - block_length([])
-    room = _choose_facts(selection, by_priority(known), show, style, max_concepts, room)
+    room = _choose_facts(selection, by_priority(known), show, style, room)
     _choose_questions(selection, by_priority(unknown), max_questions, room)
     return selection
 
@@ -158,12 +158,12 @@ def by_priority(candidates: Sequence[SalientConcept]) -> list[SalientConcept]:
 
 
 def _choose_facts(
-    selection: Selection, candidates: Sequence[SalientConcept], show: Show, style: Style, max_concepts: int, room: int
+    selection: Selection, candidates: Sequence[SalientConcept], show: Show, style: Style, room: int
 ) -> int:
     chosen: list[tuple[int, list[ShownFact], str]] = []
     share = room if len(candidates) == 1 else int(room * CONCEPT_SHARE)
     for candidate in candidates:
-        if len(chosen) == max_concepts:
+        if len(chosen) == CONCEPTS_MAX:
             selection.reasons[candidate.token] = "too many concepts"
             continue
         facts = _show_in_order(candidate.edges, show)

@@ -23,6 +23,7 @@ from memory.semantic.vectors.calibration import BUILTIN_NOISE, measure_noise
 
 logger = logging.getLogger(__name__)
 
+EPISODES_MAX: Final = 200_000  # the newest have vectors; older ones are found by their words only
 BATCH: Final = 64
 LEASE_S: Final = 120.0  # longer than one request may take
 REQUEST_S: Final = 60.0
@@ -202,9 +203,8 @@ def calibrate(embedder: Embedder) -> bool:
 
 def oldest_embedded() -> int:
     """Return the id up to which episodes are not embedded, since there are enough newer ones."""
-    most = Config.tuning().vector_episodes_max
     ids = Episode.objects.order_by("-id").values_list("id", flat=True)
-    return next(iter(ids[most : most + 1]), 0)
+    return next(iter(ids[EPISODES_MAX : EPISODES_MAX + 1]), 0)
 
 
 def prune_vectors() -> int:

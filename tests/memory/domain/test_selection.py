@@ -21,7 +21,16 @@ from memory.domain.recall.rendering import (
     render_questions,
 )
 from memory.domain.recall.saliency import DAY, priority, saliency
-from memory.domain.recall.selection import FACTS_MAX, SLOT_MAX, SalientConcept, Selection, put_in_order, rank, select
+from memory.domain.recall.selection import (
+    CONCEPTS_MAX,
+    FACTS_MAX,
+    SLOT_MAX,
+    SalientConcept,
+    Selection,
+    put_in_order,
+    rank,
+    select,
+)
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import EdgeRow, SoasRow
 from tests.prompts import facts_in
@@ -54,7 +63,6 @@ def candidates(draw: st.DrawFn, *, known: bool) -> list[SalientConcept]:
     candidates(known=False),
     st.lists(tokens, min_size=11, max_size=11),
     st.integers(0, 9),
-    st.integers(0, 9),
     st.integers(0, 3000),
     st.booleans(),
     st.sampled_from(["compact", "sentences"]),
@@ -63,7 +71,6 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
     known: list[SalientConcept],
     unknown: list[SalientConcept],
     parents: list[str],
-    max_concepts: int,
     max_questions: int,
     max_characters: int,
     disputed: bool,
@@ -76,7 +83,6 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
             known[edge.concept_id].token, f"d{edge.dim_id}", parents[edge.parent_id - 200], disputed, is_isa=False
         ),
         style=style,
-        max_concepts=max_concepts,
         max_questions=max_questions,
         max_characters=max_characters,
     )
@@ -91,7 +97,7 @@ def test_a_block_keeps_its_budget_its_limits_and_its_alphabet(
         told = [f"{fact.concept} is in {fact.parent} ({fact.dimension}){end}" for fact in block.facts]
         assert "\n".join(selection.lines).splitlines() == told
     assert list(block.questions) == re.findall(r"^\? (\S+): no recollection", text, re.MULTILINE)
-    assert len(selection.lines) <= max_concepts
+    assert len(selection.lines) <= CONCEPTS_MAX
     share = (max_characters - block_length([])) // (3 if len(known) > 1 else 1)
     assert all(len(line) <= share or line.count("[") == 1 or line.count("\n") == 0 for line in selection.lines)
     assert len(selection.asked) <= max_questions
@@ -125,7 +131,7 @@ def chosen(known: list[SalientConcept], **limits: int) -> Selection:
         [],
         show=show,
         style="compact",
-        **({"max_concepts": 8, "max_questions": 3, "max_characters": 1400} | limits),
+        **({"max_questions": 3, "max_characters": 1400} | limits),
     )
 
 
@@ -248,6 +254,6 @@ def test_saliency_is_the_logarithm_of_the_encounters() -> None:
 def test_priority_is_halved_for_every_half_life_out_of_sight() -> None:
     row = SoasRow(1, saliency=2.0, novelty=1.0, last_seen=0.0)
 
-    assert priority(row, 14 * DAY, 14 * DAY) == 1.0
-    assert priority(row, 28 * DAY, 14 * DAY) == 0.5
-    assert priority(SoasRow(1, novelty=1.0), 28 * DAY, 14 * DAY) == 1.0
+    assert priority(row, 14 * DAY) == 1.0
+    assert priority(row, 28 * DAY) == 0.5
+    assert priority(SoasRow(1, novelty=1.0), 28 * DAY) == 1.0

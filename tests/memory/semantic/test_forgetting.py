@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from memory.domain.timing import undate
 from memory.models import (
-    AskedSearch,
     Episode,
     ExtractionMark,
     ForgottenEpisode,
@@ -77,7 +76,6 @@ def test_a_memory_goes_with_all_that_it_was_made_of() -> None:
     MemoryHistory.objects.create(memory=lone, action="create", after={"text": lone.text}, actor="ann")
     for scope in (ANN, ZERO):
         agent, person = scope.speaker
-        AskedSearch.objects.create(agent=agent, person=person, found=1)
         ExtractionMark.objects.create(agent=agent, person=person, episode=gone.pk)
         PromptOpening.objects.create(agent=agent, person=person, digest=b"x" * 16, text="Tag this chat:", seen=[])
         HeardMessage.objects.create(
@@ -96,7 +94,7 @@ def test_a_memory_goes_with_all_that_it_was_made_of() -> None:
     assert supported.evidence_count == 1
     assert list(MemoryLineage.objects.values_list("row", flat=True)) == [stays.pk]
     assert not MemoryHistory.objects.exists()
-    assert [model.objects.get().agent for model in (AskedSearch, ExtractionMark, PromptOpening)] == ["zero"] * 3
+    assert [model.objects.get().agent for model in (ExtractionMark, PromptOpening)] == ["zero"] * 2
     assert (HeardMessage.objects.get().speaker, Candidate.objects.get().for_speaker) == ("zero", "zero")
 
 

@@ -93,23 +93,21 @@ def test_what_is_kept_survives_and_the_same_seed_leaves_the_same(
 ) -> None:
     rows = {StoryRow("memory", number) for number in kept}
 
-    left = forgetting.choose(aged, rows, curve=forgetting.Curve(), seed=seed)
+    left = forgetting.choose(aged, rows, seed=seed)
 
     assert rows <= left <= {*aged, *rows}
-    assert left == forgetting.choose(dict(reversed(aged.items())), rows, curve=forgetting.Curve(), seed=seed)
+    assert left == forgetting.choose(dict(reversed(aged.items())), rows, seed=seed)
     assert {row for row, (_, conflicts) in aged.items() if conflicts > 3} <= left
 
 
 def test_a_share_survives_by_age_and_twice_as_much_for_each_conflict() -> None:
-    curve = forgetting.Curve()
-
-    assert [curve.survival(timedelta(hours=hours), 0) for hours in (1, 24, 168, 169)] == [0.3, 0.15, 0.15, 0.075]
-    assert [curve.survival(timedelta(days=30), flags) for flags in (1, 2, 3, 4, 99)] == [0.15, 0.3, 0.6, 1.0, 1.0]
+    assert [forgetting.survival(timedelta(hours=hours), 0) for hours in (1, 24, 168, 169)] == [0.3, 0.15, 0.15, 0.075]
+    assert [forgetting.survival(timedelta(days=30), flags) for flags in (1, 2, 3, 4, 99)] == [0.15, 0.3, 0.6, 1.0, 1.0]
     for age, share in ((timedelta(0), 0.3), (timedelta(days=3), 0.15), (timedelta(days=30), 0.075)):
         many = {StoryRow("memory", number): (age, 0) for number in range(5_000)}
-        assert len(forgetting.choose(many, (), curve=curve, seed="1")) / 5_000 == pytest.approx(share, abs=0.02)
+        assert len(forgetting.choose(many, (), seed="1")) / 5_000 == pytest.approx(share, abs=0.02)
     aged = {StoryRow("memory", number): (timedelta(0), 9) for number in range(3_000)}
-    assert len(forgetting.choose(aged, (), curve=curve, seed="1")) == forgetting.LINES_MAX
+    assert len(forgetting.choose(aged, (), seed="1")) == forgetting.LINES_MAX
 
 
 def test_rows_have_ids_of_their_own_and_what_was_replaced_says_so() -> None:
