@@ -1,18 +1,14 @@
 """Tells whether a cue says more about the subject of the statement before it: `that belongs to Z`, `and runs on Q`."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
-from memory.domain.cues.matches import Topic
-from memory.domain.cues.naming import is_distinctive
-from memory.domain.cues.noun_phrases import Passage, Vocabulary
 from memory.domain.cues.parents import Parent
 from memory.domain.cues.patterns import CONTINUING, ELLIPTICAL, FINITE, OPERATORS, PLACES, USING, Cue, Form
-from memory.domain.language.english import names, nouns, verbs
+from memory.domain.language.english import verbs
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
 _ADVERBS: Final = rf"(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))*"
@@ -105,23 +101,3 @@ def _goes_on(written: str, spoken: str) -> bool:
         return False
     between = written.rpartition(",")[0] or written
     return _ITSELF.search(between.lower()) is not None or between == between.lower()
-
-
-def find_topic(passage: Passage, last: Last | None, vocabulary: Vocabulary) -> Topic | None:
-    """Return what `It` would stand for in the next sentence; None unless that is clear: `Kvasir is our search
-    service.`"""
-    if last is None or last.is_denied or len(last.subjects) != 1:
-        return None
-    of_whom = last.parent.context  # `a client of Odin`: that may be meant, too
-    if of_whom and nouns.ORGANISATIONS.isdisjoint(of_whom.split("_")):
-        return None
-    subject = last.subjects[0]
-    if not last.parent.form.is_isa or last.is_apposition:
-        return None
-    before = passage.tokens[: bisect_left(passage.starts, subject.start)]
-    after = passage.tokens[bisect_left(passage.starts, last.end) :]
-    if any(is_distinctive(passage, token, vocabulary) and token.text not in names.OPENERS for token in before):
-        return None
-    if any(is_distinctive(passage, token, vocabulary) for token in after):
-        return None
-    return Topic(subject.concept, subject.start, last.end, runs_only=bool(of_whom))

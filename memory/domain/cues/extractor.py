@@ -10,12 +10,11 @@ from typing import Final, NamedTuple
 from memory.domain.authorship.parts import find_voices, find_voices_at_once, voice_of
 from memory.domain.authorship.voice import Voice
 from memory.domain.channels import OTHERS, READ_TRUST, channel_in
-from memory.domain.cues.matches import CueMatch, Topic
+from memory.domain.cues.matches import CueMatch
 from memory.domain.cues.modality import SentenceContext, SpeechAct
 from memory.domain.cues.noun_phrases import Vocabulary
-from memory.domain.cues.patterns import OPENING, OPERATORS, SUBJECT_BEHIND, Cue, Form, find_forms
+from memory.domain.cues.patterns import OPERATORS, SUBJECT_BEHIND, Cue, Form, find_forms
 from memory.domain.cues.sentence_reader import read_sentence
-from memory.domain.cues.tables import iter_table_facts, may_have_facts
 from memory.domain.language.english import nouns, verbs
 from memory.domain.text.function_words import CLOSED_CLASS, is_closed_class
 from memory.domain.text.machine_output import OutputFinder
@@ -34,17 +33,8 @@ _PLURAL_AHEAD: Final = re.compile(
     r"(?:[ *_\"'`\x10]+[\w.+/&'-]+){0,5}?[ *_\"'`\x10]+[\w-]*(?:s|people|men|mice|children)\b"
 )
 _SET_OFF_MAX: Final = 60  # characters between two commas
-_TOPIC_MAX: Final = 300  # characters from a cue to that of the next sentence
-_SENTENCE_OPENS: Final = re.compile(r"[.!)] +\Z")
-_PRONOUN_OPENS: Final = re.compile(rf"[.!)] +(?:It|He|She)(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))? \Z")
-_LONE_SUBJECT: Final = re.compile(
-    r"\W*(?:(?:The|Our|My) )?(\w[\w-]*(?: [A-Z][\w-]*)*)(?: [^\sA-Z][^\s]*){1,20}[.!] *\Z"
-)
-_SENTENCE_ENDS: Final = ".!?\n"
-_ANTECEDENT_MAX: Final = 220  # characters
-_PRONOUN_MAX: Final = 30  # with an adverb
 _MARKED_NAME: Final = re.compile(r"`([\w.-]{2,64})`")
-_BY_WHAT_FOLLOWS: Final = {Form.MOVED: "from", Form.RENAMED: " to ", Form.ROLE: ""}  # a known name follows
+_BY_WHAT_FOLLOWS: Final = {Form.MOVED: "from", Form.RENAMED: " to "}  # a known name follows
 # Another subject may still be found before the others.
 _NO_SUBJECTS: Final = CLOSED_CLASS - verbs.NEUTRAL_ADVERBS - {"which", "who"}
 _BESIDE: Final = " *_\"'\u2019\u201d`\x10"
@@ -81,14 +71,7 @@ def find_possible_cues(text: str, vocabulary: Vocabulary) -> PossibleCues:
     cues = find_forms(text)
     # Names that are marked anywhere in the text may be ordinary words.
     marked = {name.lower() for name in _MARKED_NAME.findall(text)} if "`" in text else set[str]()
-    has_pronoun = " It " in text or " He " in text or " She " in text
-    hopeful = set[int]()
-    for cue in cues:
-        if _may_have_subject(text, cue, vocabulary, marked) or (
-            has_pronoun and _find_antecedent(text, cue, vocabulary) is not None
-        ):
-            hopeful.add(cue.start)
-    return PossibleCues(cues, hopeful)
+    return PossibleCues(cues, {cue.start for cue in cues if _may_have_subject(text, cue, vocabulary, marked)})
 
 
 def iter_cues(
@@ -104,16 +87,14 @@ def iter_cues(
     possible cues, if the caller has found them already."""
     # Most texts have no cue with a subject, and masking costs more than the search: so the search comes first.
     forms, hopeful = possible or find_possible_cues(text, vocabulary)
-    has_table = ("-|" in text or "- |" in text) and may_have_facts(text)
-    if not hopeful and not has_table:
+    if not hopeful:
         return
-    hopeful = {*hopeful, *_find_referring(text, forms, hopeful)}
     prose = mask(text)
     if prose is not text:
         forms = [cue for cue in forms if MASK not in prose[cue.start : cue.end + 1]]
     known = _Acquainted(vocabulary)
     voices = None
-    for match in _read_prose(prose, forms, hopeful, known, has_table, characters_max, as_typed):
+    for match in _read_prose(prose, forms, hopeful, known, characters_max, as_typed):
         if voices is None:  # computed only once something was found, which is rare
             voices = find_voices(text) if characters_max is None else find_voices_at_once(text)
         voice = voice_of(voices, match.start, match.end)
@@ -133,42 +114,22 @@ def _read_prose(
     forms: list[Cue],
     hopeful: set[int],
     vocabulary: Vocabulary,
-    has_table: bool,
     characters_max: int | None,
     as_typed: bool,
 ) -> Iterator[CueMatch]:
-    """Yield what sentences and tables state, in order, whoever says it."""
-    names_inside, characters, at = NamesInside(prose), 0, 0
-    topic = Topic("", 0, -1)
+    """Yield what sentences state, in order, whoever says it."""
+    names_inside, characters = NamesInside(prose), 0
     for start, sentence, cues in _find_assertions(prose, forms, hopeful):
         characters += len(sentence)
         if characters_max is not None and characters > characters_max:
             return
-        if has_table:
-            yield from iter_table_facts(prose, vocabulary, at, start)
-            at = start
         hopeful_here = {cue.start for cue in cues if cue.start + start in hopeful}
         end = start + len(sentence)
-        is_next = bool(topic.concept) and topic.end <= start and not prose[topic.end : start].strip(" ")
-        around = SentenceContext(
-            prose[max(0, start - _GLANCE) : start],
-            prose[end : end + _GLANCE],
-            topic.concept if is_next else "",
-            is_next and topic.runs_only,
-        )
-        if not is_next and (found := _find_antecedent(prose, cues[0].shift(start), vocabulary)) is not None:
-            topic, around = found, around._replace(topic=found.concept)
-        before, topic = topic, Topic("", 0, -1)
+        around = SentenceContext(prose[max(0, start - _GLANCE) : start], prose[end : end + _GLANCE])
         for match in read_sentence(
             sentence, cues, hopeful_here, vocabulary, names_inside, around=around, as_typed=as_typed
         ):
-            if isinstance(match, Topic):
-                topic = replace(match, start=start + match.start, end=end)
-            else:
-                first = before.start if match.is_referring else start + match.start
-                yield replace(match, start=first, end=start + match.end)
-    if has_table:
-        yield from iter_table_facts(prose, vocabulary, at, len(prose))
+            yield replace(match, start=start + match.start, end=start + match.end)
 
 
 class _Acquainted:
@@ -191,46 +152,12 @@ def has_name_near_cue(text: str, names: Collection[str], cues: Iterable[Cue]) ->
     parts = [[part[:-1] if len(part) > 3 else part for part in name.split("_")] for name in names]
     for cue in cues:
         around = text[max(0, cue.start - _GLANCE) : cue.start]
-        if cue.form in SUBJECT_BEHIND or cue.form is Form.OWNS:
+        if cue.form in SUBJECT_BEHIND:
             around += text[cue.end : cue.end + _GLANCE]
         spelled = unicodedata.normalize("NFKC", normalise(around).text.lower())
         if any(all(part in spelled for part in of_name) for of_name in parts):
             return True
     return False
-
-
-def _find_referring(text: str, forms: list[Cue], hopeful: set[int]) -> Iterator[int]:
-    """Yield the cues after a pronoun, or of a verb, that begins a sentence shortly after a hopeful cue."""
-    last = -_TOPIC_MAX
-    for cue in forms:
-        if cue.start in hopeful:
-            last = cue.start
-        elif cue.start - last < _TOPIC_MAX:
-            head = text[max(0, cue.start - _GLANCE) : cue.start]
-            is_first = cue.is_pronominal or (cue.form in OPENING and text[cue.start].isupper())
-            if (_SENTENCE_OPENS if is_first else _PRONOUN_OPENS).search(head):
-                yield cue.start
-
-
-def _find_antecedent(text: str, cue: Cue, vocabulary: Vocabulary) -> Topic | None:
-    """Return what `It` before a cue stands for if the previous sentence states nothing: the known thing that it begins
-    with, provided it names no other: `Kvasir was sold. It belongs to Team Blue`."""
-    if cue.form.is_isa:
-        return None
-    # A text has many cues: first look for what nearly all of them lack.
-    tail = text[max(0, cue.start - _PRONOUN_MAX) : cue.start]
-    pronoun = max(tail.rfind(" It "), tail.rfind(" He "), tail.rfind(" She "))
-    if pronoun < 0 or any(word not in verbs.NEUTRAL_ADVERBS for word in tail[pronoun:].split()[1:]):
-        return None
-    end = cue.start - len(tail) + pronoun
-    before = text[max(0, end - _ANTECEDENT_MAX) : end].rstrip(" ")
-    start = max(before.rfind(mark, 0, len(before) - 1) for mark in _SENTENCE_ENDS) + 1
-    found = _LONE_SUBJECT.match(before, start)
-    concept = found[1].lower().replace(" ", "_") if found is not None else ""
-    if found is None or not vocabulary.is_concept(concept):
-        return None
-    offset = max(0, end - _ANTECEDENT_MAX)
-    return Topic(concept, offset + found.start(1), offset + found.end())
 
 
 def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterator[tuple[int, str, list[Cue]]]:

@@ -31,7 +31,6 @@ _REVOCATION: Final = re.compile(rf"(?<!\w)(?:{english.REVOCATIONS})(?!\w)")
 _HEDGE: Final = re.compile(rf"\b(?:{english.HEDGES})\b")
 _HEARSAY: Final = re.compile(rf"\b{english.HEARSAY}\b")
 _HEDGE_AFTER: Final = re.compile(rf"(?<!\w)(?:{english.HEDGES_AFTER})(?!\w)")
-_NO_FACTS: Final = re.compile(rf"\b(?:{english.NO_FACTS})\b|\?")
 _NEXT_CLAUSE: Final = re.compile(r"[*_\"'\u201d\x10]*, (?!(?:and|that|which|who)\b)")
 _SAID: Final = re.compile(r"\b(?:i|we) (?:said|told you|wrote|claimed|mentioned)\b")
 _CORRECTION: Final = re.compile(
@@ -51,19 +50,11 @@ _DIRECTLY: Final = re.compile(r"(?: (?:the|our|my|your))?(?: [\w-]{1,30})?[\s*_\
 _DIRECTLY_MAX: Final = 48  # characters
 
 
-def tells_of_no_fact(words: str) -> bool:
-    """True if the words before a table or list announce plans, doubts or examples."""
-    small = words.lower().replace("\u2019", "'")
-    return any(pattern.search(small) for pattern in (_DOUBT, _CONDITION, _NO_FACTS))
-
-
 class SentenceContext(NamedTuple):
     """The text around a sentence."""
 
     before: str = ""  # a piece of the text
     after: str = ""
-    topic: str = ""  # the referent of `It` at its beginning
-    runs_only: bool = False  # only if the sentence tells of a program
 
 
 ALONE: Final = SentenceContext()

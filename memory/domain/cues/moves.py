@@ -10,7 +10,7 @@ from typing import Final
 from memory.domain.cues.clauses import Subject
 from memory.domain.cues.continuations import Last
 from memory.domain.cues.modality import Modality, SpeechAct
-from memory.domain.cues.naming import is_distinctive, is_name_called, is_role
+from memory.domain.cues.naming import is_distinctive, is_name_called
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent
 from memory.domain.cues.patterns import Cue, Form
@@ -59,12 +59,11 @@ class Move:
 def read_called(
     passage: Passage, cue: Cue, following: Collection[Cue], barrier: int, allowed: int, vocabulary: Vocabulary
 ) -> Named | None:
-    """Return what is called by the name after the cue, or who is in the role before it; None if the text does not say
-    that it exists, or if it describes programs. It begins after the ``barrier``, or at ``allowed``."""
+    """Return what is called by the name after the cue,; None if the text does not say that it exists, or if it
+    describes programs. It begins after the ``barrier``, or at ``allowed``."""
     last = bisect_left(passage.starts, cue.start) - 1
-    has_role = cue.form is Form.ROLE
-    is_stated = has_role or (last > 0 and passage.tokens[last].text == "is")  # `our tavern is called The Raven`
-    last -= is_stated and not has_role
+    is_stated = last > 0 and passage.tokens[last].text == "is"  # `our tavern is called The Raven`
+    last -= is_stated
     index = last
     while index > max(-1, last - _UNITS_MAX) and not is_closed_class(passage.tokens[index].text):
         index -= 1
@@ -86,13 +85,10 @@ def read_called(
     if parent is None or name is None or name.is_numbered:
         return None
     named = [token for token in name.tokens if token.text not in names.TITLES]
-    if len(named) != 1 or (has_role and (not is_role(phrase.head) or name.determiner)):
+    if len(named) != 1:
         return None
-    is_others = passage.tokens[index].text not in _OWN
-    if has_role and is_others and phrase.head not in nouns.PROFESSIONS:
-        return None  # whose director or successor it is would be lost
     is_code = phrase.head in nouns.CODE_NOUNS or phrase.head in nouns.CALLED_CODE_NOUNS
-    if (is_code and not has_role) or name.head == parent.token:
+    if is_code or name.head == parent.token:
         return None
     if is_stated and not is_distinctive(passage, named[0], vocabulary):
         return None
@@ -217,7 +213,7 @@ def read_names(
     pair = first.concept, second.concept
     if len(set(pair)) == 1 or not any(map(vocabulary.is_concept, pair)):
         return None
-    is_other_first = cue.form is Form.RENAMED or cue.adverb == "now" or cue.form is Form.IS_SHORT or "short" in words
+    is_other_first = cue.form is Form.RENAMED or cue.adverb == "now"
     other, own = pair if is_other_first else (second.concept, first.concept)
     kind = SpeechAct.CHANGES if cue.form is Form.RENAMED or cue.adverb == "now" else SpeechAct.STATES
     return Named(other, own, NAMES, False, min(first.start, cue.start), second.end), kind

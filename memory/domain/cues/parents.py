@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.domain.cues.clauses import Subject
-from memory.domain.cues.naming import is_distinctive, is_marked, is_name_called, is_ordinary_acronym, tells_kind
+from memory.domain.cues.naming import is_distinctive, is_marked, is_name_called, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import (
     Passage,
     Phrase,
@@ -66,9 +66,6 @@ def read_parent(
     """Return what the phrase after a cue says; None if there is none, or nothing that can be a parent."""
     stops = find_stops(cue, following)
     form, phrase = cue.form, read_phrase(passage, cue.end, stops)
-    is_others = passage.text[cue.start : cue.end].endswith((" its", " their", " his", " her"))
-    if form is Form.IS_OUR and is_others and phrase is not None and len(phrase.tokens) == 1:
-        return None  # whose it is remains unsaid: `is its successor`
     after = next(iter(following), None)
     is_spelled_out = after is not None and phrase is not None and after.start == phrase.next_start
     if is_spelled_out and after is not None and form is Form.IS_A and after.form in _SPELLED_OUT:
@@ -79,7 +76,7 @@ def read_parent(
         phrase,
         stops,
         vocabulary,
-        is_plural_form=form.is_isa and (cue.is_plural or form is Form.IS_ONE_OF),
+        is_plural_form=form.is_isa and cue.is_plural,
         as_typed=as_typed,
     )
 
@@ -136,9 +133,7 @@ def make_parent(
     # Only the speaker knows whose it is, not the shared graph: that is remembered for them.
     if form.is_isa and not context and not as_typed and phrase.head in memory_phrases.RELATIVES:
         return None
-    if form is Form.IS_THE and not context and not tells_kind(phrase):
-        return None
-    if form is Form.LISTED_ROLE and (phrase.determiner or phrase.head not in nouns.PROFESSIONS | nouns.ROLES):
+    if form is Form.IS_THE and not context:
         return None
     token = _compose_language(passage, phrase) if form is Form.IS_WRITTEN else ""
     token = token or _compose_parent(

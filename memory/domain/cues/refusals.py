@@ -14,7 +14,7 @@ from memory.domain.text.sentences import MASK, SentenceFinder, mask
 
 SENTENCE_MAX: Final = 300  # characters that are shown
 # Commas and `are` are mostly no statements at all: nobody asks why.
-_UNTELLING: Final = frozenset({Form.APPOSITION, Form.ARE, Form.CALLED, Form.LISTED, Form.MOVED, Form.ROLE})
+_UNTELLING: Final = frozenset({Form.APPOSITION, Form.ARE, Form.CALLED, Form.MOVED})
 
 
 class Refusal(NamedTuple):

@@ -9,24 +9,19 @@ from memory.domain.cues.clauses import Clause, Subject, belongs_to_noun, governs
 from memory.domain.cues.modality import CLAUSE_BREAK
 from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked, is_ordinary_noun
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, is_plural
-from memory.domain.cues.patterns import IN_LISTS, OPERATORS, Cue, Form
+from memory.domain.cues.patterns import OPERATORS, Cue, Form
 from memory.domain.language.english import names, nouns, verbs
 from memory.domain.text.function_words import DETERMINERS, POSSESSIVES, is_closed_class
 from memory.domain.text.tokenizer import Token
 
 # An apposition ends with punctuation, or continues with a description; `Bruno, a cat and a dog` is a list.
 _APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
-_LISTED_END: Final = re.compile(
-    r"[*_\"'\u2019\u201d\x10]*(?:\s*\Z|[.,;!]|\s*\(|\s+(?:that|which|who)\b"
-    r"|\s+(?:in|from|for|by|with|on|at|of|to)\b(?!.*\b(?:is|are|was|were|has|have|had|can|could|will|would|may|might|now)\b))"
-)
 _DESCRIBED_BY: Final = frozenset({"in", "from", "for", "by", "with", "that", "which", "who", "on", "at", "of"})
 _VERB_AFTER: Final = re.compile(
     rf"\s+(?:(?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}) )?"
     r"(?:is|are|was|were|has|have|had|does|did|do|can|could|will|would|should|must|may|might|isn't|[a-z]+ed|[a-z]+s)\b"
     r"(?! of\b)"
 )
-_CAMEL: Final = re.compile(r"[a-z][A-Z]")
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d\x10]*\Z")
 _COMMA: Final = re.compile(r"[*_\"'\u201d\x10]*,\s[\s*_\"'\u201c\x10]*\Z")
 _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linear
@@ -95,19 +90,6 @@ def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabu
     if is_second and passage.text[cue.start] == "," and passage.word_at(cue.start) in ("a", "an"):
         return []  # `a dog, Bruno, a cat`: a list
     return [clause.subject]
-
-
-def read_listed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Subject]:
-    """Return the name that a line begins with: `- kvasir: a Go service`."""
-    index = bisect_left(passage.starts, cue.start) - 1
-    if index < 0 or any(token.text not in DETERMINERS | names.TITLES for token in passage.tokens[:index]):
-        return []
-    name = passage.tokens[index]
-    written = passage.text[name.start : name.end]
-    is_acronym = written.isupper() and written.isalpha() and not is_marked(passage, name)
-    if passage.text[name.end : cue.start].strip(_MARKS) or is_acronym or name.text in names.OPENERS:
-        return []
-    return [Subject(name.text, name.start, name.end)] if is_distinctive(passage, name, vocabulary) else []
 
 
 def _is_spelled_as_name(passage: Passage, cue: Cue, clause: Clause, vocabulary: Vocabulary) -> bool:
@@ -258,8 +240,6 @@ def _find_name_before_noun(noun: Token, passage: Passage, tokens: list[Token], v
 def ends_apposition(passage: Passage, cue: Cue, phrase: Phrase, end: int, clause_start: int) -> bool:
     """True if an apposition ends where its phrase does, and is not an item of a list."""
     text = passage.text
-    if cue.form in IN_LISTS:
-        return _CAMEL.search(text, phrase.start, end) is None and _LISTED_END.match(text, end) is not None
     closing = _APPOSED_END.match(text, end)
     if text[cue.start] == "(":
         is_followed = phrase.next_word in _DESCRIBED_BY or closing is not None

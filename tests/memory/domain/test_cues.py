@@ -394,8 +394,6 @@ def told(text, **known):
         ("kvasir isn't a worker, it's a repo", "-kvasir worker [type]; >kvasir repo [type]"),
         ("kvasir moved from tyr-1 to tyr-2", "-kvasir tyr-1 [runs-on]; >kvasir tyr-2 [runs-on]"),
         ("we moved kvasir from tyr-1 to tyr-2", "-kvasir tyr-1 [runs-on]; >kvasir tyr-2 [runs-on]"),
-        ("kvasir is a relay. It runs on tyr and it is written in Rust.", "kvasir relay [type]; kvasir tyr [runs-on]; "
-         "kvasir rust [tech]"),
         ("kvasir is a relay, it uses Redis; it runs on tyr", "kvasir relay [type]; kvasir redis [uses]; "
          "kvasir tyr [runs-on]"),
         ("kvasir runs on tyr, and it is written in Rust", "kvasir tyr [runs-on]; kvasir rust [tech]"),
