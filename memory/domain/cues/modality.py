@@ -42,9 +42,6 @@ _TAKEN_BACK: Final = re.compile(rf"\W*(?:{english.TAKEN_BACK})(?!\w)")
 _RETRACTION: Final = re.compile(
     rf"(?:^\W*|[,;:.!\u2013\u2014] ?|\s-\s|\b(?:{english.BEFORE_RETRACTIONS}),? )(?:{english.RETRACTIONS})(?!\w)"
 )
-_INSTEAD: Final = re.compile(
-    r"[*_\"'\u201d\x10]*[,;]?(?: but| and)? (?:it|s?he|they)(?:'s|'re| is| are| runs| belongs)\b"
-)
 # `that the tool flarn`: what may come between the words that take a statement back and its subject.
 _DIRECTLY: Final = re.compile(r"(?: (?:the|our|my|your))?(?: [\w-]{1,30})?[\s*_\"'\u201c\x10:]*")
 _DIRECTLY_MAX: Final = 48  # characters
@@ -136,10 +133,6 @@ class Modality:
         if self._has_been_said(start, end):
             return True
         return bisect_left(self._conditions, clause) != bisect_left(self._conditions, end)
-
-    def is_misspoken(self, start: int, end: int) -> bool:
-        """True if a statement there is called a mistake: `I said S, it's actually T`."""
-        return self._has_been_said(start, end) and _INSTEAD.match(self._small, end) is not None
 
     def _has_been_said(self, start: int, end: int) -> bool:
         """True for `Let me correct this: I said that S`."""

@@ -12,7 +12,7 @@ from memory.domain.cues.continuations import Last
 from memory.domain.cues.modality import Modality, SpeechAct
 from memory.domain.cues.naming import is_distinctive, is_name_called
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, read_phrase
-from memory.domain.cues.parents import Parent, find_stops, make_parent
+from memory.domain.cues.parents import find_stops, make_parent
 from memory.domain.cues.patterns import Cue, Form
 from memory.domain.cues.subjects import read_apposed, read_subjects
 from memory.domain.language.english import names, nouns
@@ -47,13 +47,6 @@ class Named:
     start: int
     end: int
     said: Last | None = None  # the rest of the sentence may say more about it
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    origin: Named
-    destination: Named
-    arrived: Parent  # the destination, as a phrase
 
 
 def read_called(
@@ -95,7 +88,7 @@ def read_called(
     if passage.text[name.end : name.end + 1] in _PATTERN or not is_name_called(passage, named[0], vocabulary):
         return None
     subject = Subject(name.head, named[0].start, name.end)
-    said = Last([subject], parent, is_apposition=False, is_denied=False, end=name.end)
+    said = Last([subject], parent, is_denied=False, end=name.end)
     return Named(name.head, parent.token, TYPE, True, phrase.start, name.end, said)
 
 
@@ -128,8 +121,8 @@ def read_move(
     barrier: int,
     modality: Modality,
     vocabulary: Vocabulary,
-) -> Move | None:
-    """Return from where to where something was moved; None unless both are given, and the dimension is clear."""
+) -> Collection[Named]:
+    """Return from where to where something was moved; nothing unless both are given, and the dimension is clear."""
     stops = find_stops(cue, following)
     if passage.text[: cue.end].endswith("from"):
         subject = _read_moved(passage, cue, barrier, modality, vocabulary)
@@ -139,22 +132,21 @@ def read_move(
     origin = read_phrase(passage, at, stops) if subject is not None else None
     destination = read_phrase(passage, origin.next_end, stops) if origin and origin.next_word == "to" else None
     if subject is None or origin is None or destination is None:
-        return None
+        return ()
     parents = [make_parent(passage, Form.MOVED, phrase, stops, vocabulary) for phrase in (origin, destination)]
     source, target = (parent.token if parent is not None else "" for parent in parents)
-    arrived = parents[1]
-    if not source or arrived is None or len({subject.concept, source, target}) < 3:
-        return None
+    if not source or not target or len({subject.concept, source, target}) < 3:
+        return ()
     words = [
         word for phrase in (origin, destination) for token in phrase.tokens for word in token.parts or (token.text,)
     ]
     is_machine = any(map(_MARK.search, words)) or any(map(str.isdigit, f"{source}{target}"))
     dimension = vocabulary.find_dimension(subject.concept, source) or (Form.MOVED.dimension if is_machine else "")
     if not dimension or dimension in (subject.concept, source, target):
-        return None
+        return ()
     start = min(subject.start, cue.start)
     first = Named(subject.concept, source, dimension, dimension == TYPE, start, origin.end)
-    return Move(first, replace(first, parent=target, end=destination.end), arrived)
+    return first, replace(first, parent=target, end=destination.end)
 
 
 def _read_moved(passage: Passage, cue: Cue, barrier: int, modality: Modality, vocabulary: Vocabulary) -> Subject | None:
@@ -226,7 +218,7 @@ def _read_called(
     if cue.form is Form.RENAMED:
         return _read_moved(passage, cue, barrier, modality, vocabulary)
     if cue.form is Form.ALIASED:
-        subjects = read_apposed(passage, cue, barrier=barrier, vocabulary=vocabulary)
+        subjects = read_apposed(passage, cue, vocabulary)
     else:
         clause_start = modality.clause_start(cue.start)
         subjects = read_subjects(

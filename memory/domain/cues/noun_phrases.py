@@ -67,11 +67,6 @@ class Passage:
         index = bisect_left(self.starts, position)
         return self.tokens[index].text if index < len(self.tokens) else ""
 
-    def word_before(self, position: int) -> str:
-        """Return the last token that begins before a position; "" if there is none."""
-        index = bisect_left(self.starts, position)
-        return self.tokens[index - 1].text if index else ""
-
     def word_after(self, index: int) -> str:
         """Return the token after this one if only white space is between them; otherwise ""."""
         if index + 1 >= len(self.tokens) or self.gap_before(index + 1).strip():

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from memory.domain.cues.clauses import Subject
 from memory.domain.cues.naming import is_distinctive, is_marked, is_name_called, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import (
     Passage,
@@ -57,7 +56,6 @@ class Parent:
     phrase: Phrase
     end: int  # end of the last word that was used
     context: str = ""  # what it is `of`
-    name: Subject | None = None  # the parent's own name, if it has one: `merak-1, which is a Proxmox host`
 
 
 def read_parent(
@@ -141,9 +139,7 @@ def make_parent(
     )
     if not token:
         return None
-    has_name = len(phrase.tokens) == 1 and is_distinctive(passage, phrase.tokens[0], vocabulary)
-    name = Subject(token, phrase.start, phrase.end) if has_name else None
-    return Parent(token, context or form.dimension, form, phrase, end, context, name)
+    return Parent(token, context or form.dimension, form, phrase, end, context)
 
 
 def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabulary, is_plural_form: bool) -> bool:

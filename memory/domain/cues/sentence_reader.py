@@ -43,7 +43,6 @@ _CONTRAST: Final = re.compile(
 )
 _ARTICLE: Final = re.compile(r"an? ")
 _PREPOSITION: Final = re.compile(r"(?:on|in|by|with|to|at) |(?=[A-Z\d`]|[a-z]+[-_.]?\d)")
-_PRONOUNS: Final = frozenset({"it", "he", "she"})
 _INSTEAD_OF: Final = re.compile(r"[*_\"'\u201d\x10]*,?(?: now)? instead of ")
 _FOR_NOW: Final = re.compile(r"[*_\"'\u201d\x10]* for now\b")
 _NOW: Final = re.compile(r"\bnow\b")
@@ -54,17 +53,15 @@ _ACTUALLY: Final = re.compile(r"\bactually\b")
 def read_sentence(
     sentence: str,
     cues: list[Cue],
-    hopeful: set[int],
     vocabulary: Vocabulary,
     names_inside: NamesInside,
     *,
     around: SentenceContext = ALONE,
     as_typed: bool = False,
 ) -> Iterator[CueMatch]:
-    """Yield what a sentence states, cue by cue. ``hopeful``: the positions of the cues that
-    may have a subject; other cues count only if they continue one of these."""
+    """Yield what a sentence states, cue by cue."""
     modality = Modality(sentence, cues, around)
-    if all(map(modality.is_doubted, hopeful)):
+    if all(modality.is_doubted(cue.start) for cue in cues):
         return
     reader = _SentenceReader(read_passage(sentence, cues, vocabulary, names_inside), modality, vocabulary, as_typed)
     for index, cue in enumerate(cues):
@@ -72,7 +69,7 @@ def read_sentence(
             continue
         if modality.is_doubted(cue.start):
             continue
-        found = reader.read(cue, cues[index + 1 : index + 1 + _CUES_AHEAD], is_hopeful=cue.start in hopeful)
+        found = reader.read(cue, cues[index + 1 : index + 1 + _CUES_AHEAD])
         if cue.is_denied and not found:  # a negation like any other
             modality.add_doubt(cue.start)
         yield from found
@@ -87,13 +84,12 @@ class _SentenceReader:
         self._as_typed = as_typed
         self._last: Last | None = None
         self._tells_of_code = False
-        self._misspoken_end = 0  # end of what the speaker calls their own mistake
 
-    def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
+    def read(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:
         if cue.form in SUBJECT_BEHIND:
-            return self._read_named(cue, following) if is_hopeful else []
+            return self._read_named(cue, following)
         continued = continued_subjects(self._passage.text, self._last, cue)
-        if not continued and (not is_hopeful or cue.is_pronominal or cue.form in CONTINUING):
+        if not continued and (cue.is_pronominal or cue.form in CONTINUING):
             return []
         parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
         if parent is None:
@@ -108,21 +104,17 @@ class _SentenceReader:
         if any(not self._fits(subject, cue, parent) for subject in subjects):
             return []
         instead_of = self._last.parent.token if continued and self._last is not None and self._last.is_denied else ""
-        is_misspoken = self._modality.is_misspoken(subjects[0].start, parent.end)
-        self._misspoken_end = parent.end if is_misspoken else self._misspoken_end
-        is_denied = cue.is_denied or is_misspoken or self._modality.is_taken_back(subjects[0].start)
+        is_denied = cue.is_denied or self._modality.is_taken_back(subjects[0].start)
         stops = find_stops(cue, following)
         parents = read_list(self._passage, parent, stops, self._vocabulary, as_typed=self._as_typed)
         self.barrier = parents[-1].end
-        has_pronoun = cue.is_pronominal or self._passage.word_before(cue.start) in _PRONOUNS
-        self._last = Last(subjects, parent, cue.form is Form.APPOSITION, is_denied, self.barrier, has_pronoun)
+        self._last = Last(subjects, parent, is_denied, self.barrier)
         start = cue.start if continued else subjects[0].start
         return [match for one in parents for match in self._state(subjects, cue, one, start, stops, instead_of)]
 
     def _find_subjects(self, cue: Cue, parent: Parent) -> list[Subject]:
         if cue.form is Form.APPOSITION:
-            kind = parent.phrase.head
-            return read_apposed(self._passage, cue, barrier=self.barrier, vocabulary=self._vocabulary, kind=kind)
+            return read_apposed(self._passage, cue, self._vocabulary)
         return read_subjects(
             self._passage,
             cue,
@@ -130,14 +122,10 @@ class _SentenceReader:
             barrier=self.barrier,
             allows_initial=parent.form is Form.IS_KIND_OF or bool(parent.context),
             vocabulary=self._vocabulary,
-            kind=parent.phrase.head,
         )
 
     def _is_asserted(self, subject: Subject, cue: Cue, parent: Parent) -> bool:
-        if self._modality.is_misspoken(subject.start, parent.end):
-            return True
-        start = cue.start if self._misspoken_end else min(subject.start, cue.start)
-        is_conditional = self._modality.is_conditional(start, cue.start)
+        is_conditional = self._modality.is_conditional(min(subject.start, cue.start), cue.start)
         if is_conditional or self._modality.is_revoked(parent.end):
             return False
         # A mere belief that it is not so takes nothing back; `not yet`, `not in Go alone` deny nothing.
@@ -173,7 +161,7 @@ class _SentenceReader:
             if other is not None:
                 found += [self._make(subject, other, start, SpeechAct.CHANGES, parent.token) for subject in subjects]
                 self.barrier = other.end
-                self._last = Last(subjects, other, False, False, other.end)
+                self._last = Last(subjects, other, is_denied=False, end=other.end)
         replaced = _INSTEAD_OF.match(text, parent.end) if parent.form in USING and not cue.is_denied else None
         if replaced is not None:  # otherwise both would be used
             phrase = read_phrase(self._passage, replaced.end(), stops)
@@ -193,8 +181,7 @@ class _SentenceReader:
 
     def _find_kind(self, subject: Subject, cue: Cue, parent: Parent, *, is_instead: bool) -> SpeechAct:
         between = self._passage.text[subject.end : cue.start].lower() if subject.end < cue.start else ""
-        is_back = self._modality.is_taken_back(subject.start) or self._modality.is_misspoken(subject.start, parent.end)
-        if cue.is_denied or (is_back and not is_instead):
+        if cue.is_denied or (self._modality.is_taken_back(subject.start) and not is_instead):
             return SpeechAct.RETRACTS
         before = self._passage.text[max(0, subject.start - _ADVERBIAL_MAX) : subject.start].lower()
         if (
@@ -243,7 +230,6 @@ class _SentenceReader:
 
     def _read_named(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:
         """Read the forms whose subject may come after the cue, and those of two names."""
-        move = None
         if cue.form is Form.CALLED:
             allowed = self._last.parent.phrase.start if self._last is not None else -1
             named = read_called(self._passage, cue, following, self.barrier, allowed, self._vocabulary)
@@ -253,10 +239,8 @@ class _SentenceReader:
             names = read_names(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
             pairs = [names] if names is not None else []
         else:
-            move = read_move(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
-            pairs = (
-                [(move.origin, SpeechAct.RETRACTS), (move.destination, SpeechAct.CHANGES)] if move is not None else []
-            )
+            moved = read_move(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
+            pairs = list(zip(moved, (SpeechAct.RETRACTS, SpeechAct.CHANGES), strict=False))
         found = []
         for statement, kind in pairs:
             start, end = statement.start, statement.end
@@ -269,8 +253,5 @@ class _SentenceReader:
             triple = (statement.subject, statement.parent, statement.dimension, statement.is_isa)
             found.append(CueMatch(*triple, confidence, start, end, kind=kind, is_hedged=is_hedged))
             self.barrier = max(self.barrier, end)
-            self._last = statement.said or self._last
-        if move is not None and found:
-            subject = Subject(move.origin.subject, move.origin.start, move.origin.start)
-            self._last = Last([subject], move.arrived, False, False, self.barrier)
+            self._last = statement.said
         return found

@@ -7,11 +7,11 @@ from typing import Final
 
 from memory.domain.cues.clauses import Clause, Subject, belongs_to_noun, governs_cue, is_kind, is_no_name
 from memory.domain.cues.modality import CLAUSE_BREAK
-from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked, is_ordinary_noun
+from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, is_plural
-from memory.domain.cues.patterns import OPERATORS, Cue, Form
+from memory.domain.cues.patterns import OPERATORS, Cue
 from memory.domain.language.english import names, nouns, verbs
-from memory.domain.text.function_words import DETERMINERS, POSSESSIVES, is_closed_class
+from memory.domain.text.function_words import DETERMINERS, is_closed_class
 from memory.domain.text.tokenizer import Token
 
 # An apposition ends with punctuation, or continues with a description; `Bruno, a cat and a dog` is a list.
@@ -28,9 +28,6 @@ _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linea
 _CLAUSE_MAX: Final = 400  # characters, for the same reason
 _LIST_MAX: Final = 96  # characters of a list of subjects
 _MARKS: Final = " *_\"'\u201c\u201d\x10"
-_SET_OFF: Final = {")": "(", ",": ","}
-_NOUN_MAX: Final = 5  # words of a noun beside a name
-_DEFINITE: Final = POSSESSIVES | {"the"}
 _JOINED: Final = (["and"], ["but"], ["so"], ["while"], ["yet"])
 
 
@@ -42,21 +39,15 @@ def read_subjects(
     barrier: int,
     allows_initial: bool,
     vocabulary: Vocabulary,
-    kind: str = "",
 ) -> list[Subject]:
     """Return the subjects of a cue, in order: one, or those of a list if the cue is in the plural; none if there are
     none, or none that are distinctive. They come after `barrier`, the end of the last match. `allows_initial` also
     takes an ordinary word that has its capital only because it begins the sentence."""
     if cue.is_plural:
         return _read_list(passage, cue, barrier, vocabulary)
-    set_off = _read_set_off(passage, cue, vocabulary)
-    if set_off is not None:
-        return [set_off] if set_off.start >= barrier else []
     tokens = _tokens_before(passage, cue, max(clause_start, barrier))
     if not tokens:
         return []
-    if tokens[-1].text in ("which", "who"):
-        return _read_antecedent(passage, tokens[-1], barrier, vocabulary, kind)
     takes_any = cue.form in OPERATORS
     clause = _find_name(
         passage, tokens, vocabulary, takes_any=takes_any, takes_initial=allows_initial and clause_start == 0
@@ -71,10 +62,9 @@ def read_subjects(
     return [clause.subject] if governs_cue(clause, cue, vocabulary) else []
 
 
-def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabulary, kind: str = "") -> list[Subject]:
-    """Return the name directly before a mark, if the phrase after the mark says what ``kind`` of thing it is: `Kvasir,
-    our search service,`."""
-    start = _clause_start(passage, cue.start, barrier)
+def read_apposed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Subject]:
+    """Return the name directly before a mark: `Kvasir, our search service,`."""
+    start = _clause_start(passage, cue.start, 0)
     tokens = _tokens_before(passage, cue, start)
     clause = _find_name(passage, tokens, vocabulary, takes_any=False, takes_initial=False) if tokens else None
     if clause is None or not _is_spelled_as_name(passage, cue, clause, vocabulary):
@@ -83,7 +73,7 @@ def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabu
         is_no_name(clause)
         or (passage.text[cue.start] == "," and clause.lead[-1:] in (["or"], ["and"]))
         or is_kind(clause, cue, vocabulary)
-        or (kind not in nouns.SETTLEMENTS and belongs_to_noun(clause.lead))
+        or belongs_to_noun(clause.lead)
     ):
         return []
     is_second = passage.text[:start].rstrip().endswith(",") and not clause.lead
@@ -97,7 +87,7 @@ def _is_spelled_as_name(passage: Passage, cue: Cue, clause: Clause, vocabulary: 
     name = clause.name
     if name.is_capitalised or clause.is_marked or vocabulary.is_concept(name.text) or not name.text.isalpha():
         return True
-    return clause.lead in ([], ["and"]) or passage.word_at(cue.start) in ("our", "my", "which")
+    return clause.lead in ([], ["and"]) or passage.word_at(cue.start) in ("our", "my")
 
 
 def _clause_start(passage: Passage, position: int, barrier: int) -> int:
@@ -105,48 +95,6 @@ def _clause_start(passage: Passage, position: int, barrier: int) -> int:
     first = max(barrier, position - _CLAUSE_MAX)
     breaks = [found.end() for found in CLAUSE_BREAK.finditer(passage.text, first, position)]
     return breaks[-1] if breaks else first
-
-
-def _read_antecedent(passage: Passage, which: Token, barrier: int, vocabulary: Vocabulary, kind: str) -> list[Subject]:
-    """Return what `which` stands for: the name directly before the comma; `who` needs no comma."""
-    before = passage.text[: which.start].rstrip()
-    has_comma = before.endswith(",")
-    if not (has_comma or which.text == "who"):
-        return []
-    gap = Cue(Form.APPOSITION, len(before) - has_comma, len(before))
-    return read_apposed(passage, gap, barrier=barrier, vocabulary=vocabulary, kind=kind)
-
-
-def _read_set_off(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> Subject | None:
-    """Return the name beside an ordinary noun, one of them set off: `the worker (feedbridge) is a`, `the signing
-    service, sealwax, is a`, `sealwax, the signing service, is a`."""
-    last = bisect_left(passage.starts, cue.start) - 1
-    closing = passage.text[passage.tokens[last].end : cue.start].strip(_MARKS) if last > 1 else ""
-    if closing not in _SET_OFF:
-        return None
-    opening = last
-    while opening > max(0, last - _NOUN_MAX) and not passage.gap_before(opening).strip(_MARKS):
-        opening -= 1
-    if passage.gap_before(opening).strip(_MARKS) != _SET_OFF[closing] or not opening:
-        return None
-    before = passage.tokens[max(0, opening - _NOUN_MAX) : opening]
-    inside = passage.tokens[opening : last + 1]
-    first = inside[1] if inside[0].text == "the" and len(inside) == 2 else inside[0]  # `our ship, the Widow, is a`
-    for name, noun_phrase in ((first, before), (before[-1], inside)):
-        if name is first and first is not inside[-1]:
-            continue
-        determiner = next((token.text for token in reversed(noun_phrase) if is_closed_class(token.text)), "")
-        noun = noun_phrase[-1]
-        if determiner not in _DEFINITE or noun.is_capitalised or not is_ordinary_noun(noun.text, vocabulary):
-            continue
-        is_acronym = passage.text[name.start : name.end].isupper()
-        if is_acronym or is_closed_class(name.text) or not is_distinctive(passage, name, vocabulary):
-            continue
-        opens_clause = opening == 1 or passage.gap_before(opening - 1).strip(_MARKS) != ""
-        if name is before[-1] and (closing != "," or noun_phrase[0].text not in _DEFINITE or not opens_clause):
-            continue
-        return Subject(name.text, name.start, name.end)
-    return None
 
 
 def _read_list(passage: Passage, cue: Cue, barrier: int, vocabulary: Vocabulary) -> list[Subject]:

@@ -127,11 +127,6 @@ PLACE_NOUNS = split_words(
     "tavern temple terminal theater theatre tower town university valley venue villa village ward warehouse workshop "
     "yard zoo"
 )
-# Said only of the place itself: `in Low Tarn, which is a village`, but not `in Oslo, a small flat`.
-SETTLEMENTS = split_words(
-    "bar cafe city country county district hamlet hotel inn island mountain neighborhood neighbourhood province pub "
-    "region restaurant suburb tavern town valley village"
-)
 # Being maintained by one of these says nothing about the owner.
 NO_OWNERS = split_words("community crowd everybody everyone hand nobody one people public script volunteer")
 # Occupations: nouns, whatever their endings: `a cleaner`.
