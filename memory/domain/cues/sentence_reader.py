@@ -231,8 +231,7 @@ class _SentenceReader:
     def _read_named(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:
         """Read the forms whose subject may come after the cue, and those of two names."""
         if cue.form is Form.CALLED:
-            allowed = self._last.parent.phrase.start if self._last is not None else -1
-            named = read_called(self._passage, cue, following, self.barrier, allowed, self._vocabulary)
+            named = read_called(self._passage, cue, following, self.barrier, self._vocabulary)
             kind = SpeechAct.CHANGES if cue.adverb == "now" else SpeechAct.STATES
             pairs = [(named, kind)] if named is not None else []
         elif cue.form in NAMING:
@@ -253,5 +252,4 @@ class _SentenceReader:
             triple = (statement.subject, statement.parent, statement.dimension, statement.is_isa)
             found.append(CueMatch(*triple, confidence, start, end, kind=kind, is_hedged=is_hedged))
             self.barrier = max(self.barrier, end)
-            self._last = statement.said
         return found
