@@ -63,15 +63,6 @@ def is_marked_at(passage: Passage, end: int) -> bool:
     return passage.text[end : end + 1] == NAME_MARK
 
 
-def is_gerund(word: str, vocabulary: Vocabulary) -> bool:
-    """True if a word is a verb of the dictionary in -ing: `bounding`, but not `lapwing`."""
-    if not word.endswith("ing") or len(word) < 5:
-        return False
-    stem = word[:-3]
-    doubled = stem[:-1] if stem[-1] == stem[-2] else stem
-    return any(map(vocabulary.is_common, (stem, f"{stem}e", doubled)))
-
-
 def is_name_called(passage: Passage, name: Token, vocabulary: Vocabulary) -> bool:
     """True if a word after `called` is a name: any word that ends its phrase is, unless it is an adjective or
     adverb."""

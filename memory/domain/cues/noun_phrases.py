@@ -191,22 +191,11 @@ def is_descriptive(token: Token) -> bool:
         return word[0].isdigit() or is_adjective(word)
     if len(word) > 4 and word.endswith("ly"):
         return word not in adjectives.NOUNS_LIKE_ADJECTIVES
-    if _stem_of_comparative(word) in adjectives.DESCRIPTIVE:
-        return True
     return is_participle(word) and not word.endswith("ing")
 
 
-def _stem_of_comparative(word: str) -> str:
-    """Return `rich` for `richer` and `richest`; any other word unchanged."""
-    stem = word.removesuffix("est") if word.endswith("est") else word.removesuffix("er")
-    if stem != word and stem.endswith("i"):
-        return f"{stem[:-1]}y"
-    return stem[:-1] if stem != word and stem[-2:-1] == stem[-1:] else stem  # `bigger`
-
-
 def is_adjective(word: str) -> bool:
-    stem = _stem_of_comparative(word)
-    if word in adjectives.ADJECTIVES or (stem != word and stem in adjectives.DESCRIPTIVE):
+    if word in adjectives.ADJECTIVES:
         return True
     _, hyphen, tail = word.rpartition("-")
     if hyphen:

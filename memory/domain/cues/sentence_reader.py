@@ -21,10 +21,8 @@ from memory.domain.cues.patterns import (
     Form,
 )
 from memory.domain.cues.subjects import ends_apposition, read_apposed, read_subjects
-from memory.domain.language.english.changing import FROM_NOW_ON
 from memory.domain.text.tokenizer import NamesInside
 
-_ADVERBIAL_MAX: Final = 24  # characters of `from now on`
 _CUES_AHEAD: Final = 8  # no more than these fit within one phrase
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
@@ -43,10 +41,7 @@ _CONTRAST: Final = re.compile(
 )
 _ARTICLE: Final = re.compile(r"an? ")
 _PREPOSITION: Final = re.compile(r"(?:on|in|by|with|to|at) |(?=[A-Z\d`]|[a-z]+[-_.]?\d)")
-_INSTEAD_OF: Final = re.compile(r"[*_\"'\u201d\x10]*,?(?: now)? instead of ")
-_FOR_NOW: Final = re.compile(r"[*_\"'\u201d\x10]* for now\b")
 _NOW: Final = re.compile(r"\bnow\b")
-_FROM_NOW_ON: Final = re.compile(rf"\b{FROM_NOW_ON}\W*\Z")
 _ACTUALLY: Final = re.compile(r"\bactually\b")
 
 
@@ -94,9 +89,7 @@ class _SentenceReader:
         parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
         if parent is None:
             return []
-        if cue.form is Form.APPOSITION and not ends_apposition(
-            self._passage, cue, parent.phrase, parent.end, self._modality.clause_start(cue.start)
-        ):
+        if cue.form is Form.APPOSITION and not ends_apposition(self._passage.text, parent.phrase):
             return []
         subjects = continued or self._find_subjects(cue, parent)
         if not subjects or not self._is_asserted(subjects[0], cue, parent):
@@ -162,13 +155,6 @@ class _SentenceReader:
                 found += [self._make(subject, other, start, SpeechAct.CHANGES, parent.token) for subject in subjects]
                 self.barrier = other.end
                 self._last = Last(subjects, other, is_denied=False, end=other.end)
-        replaced = _INSTEAD_OF.match(text, parent.end) if parent.form in USING and not cue.is_denied else None
-        if replaced is not None:  # otherwise both would be used
-            phrase = read_phrase(self._passage, replaced.end(), stops)
-            former = make_parent(self._passage, parent.form, phrase, stops, self._vocabulary, as_typed=self._as_typed)
-            if former is not None and former.token != parent.token:
-                found += [self._make(subject, former, start, SpeechAct.RETRACTS) for subject in subjects]
-                self.barrier = former.end
         return found
 
     def _read_other(self, contrast: re.Match[str], parent: Parent, stops: set[int]) -> Parent | None:
@@ -183,15 +169,7 @@ class _SentenceReader:
         between = self._passage.text[subject.end : cue.start].lower() if subject.end < cue.start else ""
         if cue.is_denied or (self._modality.is_taken_back(subject.start) and not is_instead):
             return SpeechAct.RETRACTS
-        before = self._passage.text[max(0, subject.start - _ADVERBIAL_MAX) : subject.start].lower()
-        if (
-            is_instead
-            or _FROM_NOW_ON.search(before)
-            or cue.adverb == "now"
-            or parent.phrase.next_word == "now"
-            or _FOR_NOW.match(self._passage.text, parent.end)
-            or _NOW.search(between)
-        ):
+        if is_instead or cue.adverb == "now" or parent.phrase.next_word == "now" or _NOW.search(between):
             return SpeechAct.CHANGES
         is_corrected = cue.adverb == "actually" or _ACTUALLY.search(between) or self._is_contrasted(parent)
         if is_corrected or self._modality.is_correction():

@@ -7,21 +7,16 @@ from typing import Final
 
 from memory.domain.cues.clauses import Clause, Subject, belongs_to_noun, governs_cue, is_kind, is_no_name
 from memory.domain.cues.modality import CLAUSE_BREAK
-from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked
+from memory.domain.cues.naming import is_distinctive, is_marked
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, is_plural
 from memory.domain.cues.patterns import OPERATORS, Cue
 from memory.domain.language.english import names, nouns, verbs
-from memory.domain.text.function_words import DETERMINERS, is_closed_class
+from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.tokenizer import Token
 
 # An apposition ends with punctuation, or continues with a description; `Bruno, a cat and a dog` is a list.
 _APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
 _DESCRIBED_BY: Final = frozenset({"in", "from", "for", "by", "with", "that", "which", "who", "on", "at", "of"})
-_VERB_AFTER: Final = re.compile(
-    rf"\s+(?:(?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}) )?"
-    r"(?:is|are|was|were|has|have|had|does|did|do|can|could|will|would|should|must|may|might|isn't|[a-z]+ed|[a-z]+s)\b"
-    r"(?! of\b)"
-)
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d\x10]*\Z")
 _COMMA: Final = re.compile(r"[*_\"'\u201d\x10]*,\s[\s*_\"'\u201c\x10]*\Z")
 _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linear
@@ -67,10 +62,9 @@ def read_apposed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Sub
     start = _clause_start(passage, cue.start, 0)
     tokens = _tokens_before(passage, cue, start)
     clause = _find_name(passage, tokens, vocabulary, takes_any=False, takes_initial=False) if tokens else None
-    if clause is None or not _is_spelled_as_name(passage, cue, clause, vocabulary):
-        return []
     if (
-        is_no_name(clause)
+        clause is None
+        or is_no_name(clause)
         or (passage.text[cue.start] == "," and clause.lead[-1:] in (["or"], ["and"]))
         or is_kind(clause, cue, vocabulary)
         or belongs_to_noun(clause.lead)
@@ -80,14 +74,6 @@ def read_apposed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Sub
     if is_second and passage.text[cue.start] == "," and passage.word_at(cue.start) in ("a", "an"):
         return []  # `a dog, Bruno, a cat`: a list
     return [clause.subject]
-
-
-def _is_spelled_as_name(passage: Passage, cue: Cue, clause: Clause, vocabulary: Vocabulary) -> bool:
-    """True if a name is written as one, which is required if only a comma introduces what it is; `our` says more."""
-    name = clause.name
-    if name.is_capitalised or clause.is_marked or vocabulary.is_concept(name.text) or not name.text.isalpha():
-        return True
-    return clause.lead in ([], ["and"]) or passage.word_at(cue.start) in ("our", "my")
 
 
 def _clause_start(passage: Passage, position: int, barrier: int) -> int:
@@ -105,16 +91,15 @@ def _read_list(passage: Passage, cue: Cue, barrier: int, vocabulary: Vocabulary)
     last = bisect_left(passage.starts, beside[-1].start)
     first_allowed = last - len(beside) + 1
     indices = [last]
-    index = _skip_article(passage, last - 1)
+    index = last - 1
     if index < first_allowed or passage.tokens[index].text != "and":
         return []
     index -= 1
     while index >= first_allowed and cue.start - passage.tokens[index].start <= _LIST_MAX:
         indices.insert(0, index)
-        before = _skip_article(passage, index - 1)
-        if not _COMMA.match(passage.gap_before(before + 1)):
+        if not _COMMA.match(passage.gap_before(index)):
             break
-        index = before
+        index -= 1
     gaps = [passage.gap_before(index) for index in range(indices[0] + 1, last + 1)]
     named = [passage.tokens[index] for index in indices]
     while named and not _is_listed(passage, named[0], vocabulary):
@@ -131,11 +116,6 @@ def _read_list(passage: Passage, cue: Cue, barrier: int, vocabulary: Vocabulary)
     if not governs_cue(clause, cue, vocabulary):
         return []
     return [Subject(token.text, token.start, token.end) for token in named]
-
-
-def _skip_article(passage: Passage, index: int) -> int:
-    """Return the index before an article; any other index unchanged."""
-    return index - 1 if index >= 0 and passage.tokens[index].text == "the" else index
 
 
 def _is_listed(passage: Passage, token: Token, vocabulary: Vocabulary) -> bool:
@@ -180,28 +160,11 @@ def _find_name_before_noun(noun: Token, passage: Passage, tokens: list[Token], v
     name = tokens[-2]
     if passage.text[name.end : noun.start].strip(" *_\"'\x10") or is_closed_class(name.text):
         return None
-    if name.text in names.PLACE_OPENERS or (not name.is_capitalised and is_gerund(name.text, vocabulary)):
-        return None  # `the Berlin office`, `the bounding set`
+    if name.text in names.PLACE_OPENERS:  # `the Berlin office`
+        return None
     return Clause.of(passage, tokens, len(tokens) - 2) if is_distinctive(passage, name, vocabulary) else None
 
 
-def ends_apposition(passage: Passage, cue: Cue, phrase: Phrase, end: int, clause_start: int) -> bool:
+def ends_apposition(text: str, phrase: Phrase) -> bool:
     """True if an apposition ends where its phrase does, and is not an item of a list."""
-    text = passage.text
-    closing = _APPOSED_END.match(text, end)
-    if text[cue.start] == "(":
-        is_followed = phrase.next_word in _DESCRIBED_BY or closing is not None
-        return text.find(")", end, end + 200) >= 0 and is_followed
-    is_described = phrase.next_word in ("in", "from", "with", "that", "which", "who")
-    if is_described or closing is None or passage.word_at(cue.start) not in ("a", "an"):
-        return is_described or closing is not None
-    # `Kubernetes, a registry, upgrades of Postgres` is a list: a sentence has a verb, after or before.
-    if text[end : closing.end()].strip(_MARKS) == "," and _VERB_AFTER.match(text, closing.end()):
-        return True
-    first = bisect_left(passage.starts, clause_start)
-    before = passage.tokens[first : bisect_left(passage.starts, cue.start)]
-    opens = text[:clause_start].rstrip()[-1:] in ("", ":")
-    if opens and text[end : closing.end()].strip(_MARKS) != "," and all(token.is_capitalised for token in before):
-        return True  # `New character: Widow Amberley, an apothecary.`
-    words = [token.text for token in before]
-    return any(is_closed_class(word) and word not in DETERMINERS for word in words)
+    return phrase.next_word in _DESCRIBED_BY or _APPOSED_END.match(text, phrase.end) is not None

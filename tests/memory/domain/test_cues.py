@@ -426,7 +426,6 @@ def test_what_is_said_and_how(text, expected):
         "`size` is an integer", "`kvasir.run()` is a worker",
         "iPhone 15 Pro is a worker", "kvasir is a bigger one", "Bob claims kvasir is a worker",
         "kvasir is a worker, though that may change", "kvasirs owned by Docker", "KVASIR Type of the box",
-        "the zorbing set is a worker",
     ],
 )  # fmt: skip
 def test_what_is_neither_stated_nor_taken_back(text):

@@ -66,7 +66,7 @@ DESCRIPTIVE = split_words(
     "terrific thick thin third tidy tight tiny top total tough tricky trivial true trusted trusty typical ugly "
     "ultimate unified unique unsafe unusual upcoming updated urgent useful useless usual valid valuable various vast "
     "very vital warm weak weird well-known whole wide widespread willing wonderful working worse worst worth worthy "
-    "wrong young younger youngest"
+    "wrong young younger youngest bigger stronger"
 )
 # Nouns of qualities and acts, however rare: `portability is a concern`.
 ABSTRACT_ENDINGS = ("ability", "ibility", "ization", "isation", "ation", "ition", "iness", "ivity", "icity", "ality")

@@ -129,19 +129,6 @@ PLACE_NOUNS = split_words(
 )
 # Being maintained by one of these says nothing about the owner.
 NO_OWNERS = split_words("community crowd everybody everyone hand nobody one people public script volunteer")
-# Occupations: nouns, whatever their endings: `a cleaner`.
-PROFESSIONS = split_words(
-    "accountant analyst apothecary architect attorney auditor babysitter baker barber barista bartender bassist "
-    "beekeeper biologist blacksmith bookkeeper brewer bricklayer butcher caretaker carpenter cellist chef chemist "
-    "cleaner coach comedian composer conductor dancer dba dentist designer developer drummer economist electrician "
-    "engineer farmer firefighter fisherman florist freelancer gardener geologist goalkeeper guitarist hairdresser "
-    "historian hydrologist illustrator intern janitor jeweller joiner journalist lawyer librarian lifeguard "
-    "locksmith mason mechanic midwife musician nanny novelist nurse optician orthodontist paediatrician painter "
-    "paralegal paramedic pediatrician pharmacist photographer physicist physiotherapist pianist plumber poet "
-    "postdoc professor programmer psychiatrist psychologist receptionist roofer sailor sculptor singer smuggler "
-    "sociologist sre statistician student surgeon surveyor sysadmin tailor teacher technician therapist trainee "
-    "translator vet veterinarian violinist waiter waitress welder"
-)
 # These come before the name of what something runs on: `the host tyr`.
 HOST_NOUNS = split_words("account box cluster host instance laptop machine node pi project server vm vps workstation")
 # They end in -s and are singular.
