@@ -1,6 +1,8 @@
 """Reads the explicit statements in prose: "gnommoweb is a repo of Glitch University"."""
 
+import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -23,6 +25,7 @@ from memory.domain.text.unicode import normalise
 
 __all__ = ["CueMatch", "SpeechAct", "Vocabulary", "find_cues", "has_name_near_cue", "iter_cues"]
 
+_LINE_BREAK: Final = re.compile("\n")
 _GLANCE: Final = 100  # characters; three words are hardly longer
 _MARKS: Final = "*_\"'\u2019\u201d`\x10()"
 _WORDS_BEFORE: Final = 3  # the name, a noun and an adverb: `the kvasir service now`
@@ -111,29 +114,18 @@ def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterato
     """Yield the sentences with hopeful cues that are not questions: where each begins, its text, its cues relative to
     that."""
     output = OutputFinder(prose)
-    for line_start, line_end, cues in _find_lines(prose, forms):
-        if all(cue.start not in hopeful for cue in cues) or output.is_output(line_start, line_end):
+    breaks = [-1, *(found.start() for found in _LINE_BREAK.finditer(prose)), len(prose)]
+    for number, cues in groupby(forms, key=lambda cue: bisect_left(breaks, cue.start)):
+        line_start, line_end = breaks[number - 1] + 1, breaks[number]
+        members = list(cues)
+        if all(cue.start not in hopeful for cue in members) or output.is_output(line_start, line_end):
             continue
         line = SentenceFinder(prose[line_start:line_end])
-        for sentence, within in groupby(cues, key=lambda cue: line.sentence_at(cue.start - line_start)):
-            members = list(within)
-            if not sentence.is_question and any(cue.start in hopeful for cue in members):
+        for sentence, within in groupby(members, key=lambda cue: line.sentence_at(cue.start - line_start)):
+            found = list(within)
+            if not sentence.is_question and any(cue.start in hopeful for cue in found):
                 start = line_start + sentence.start
-                yield start, prose[start : line_start + sentence.end], [cue.shift(-start) for cue in members]
-
-
-def _find_lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]:
-    """Yield the lines with cues: start, end, cues."""
-    start, end, cues = 0, -1, list[Cue]()
-    for cue in forms:
-        if cue.start >= end:
-            if cues:
-                yield start, end, cues
-            start, end, cues = prose.rfind("\n", 0, cue.start) + 1, prose.find("\n", cue.start), []
-            end = len(prose) if end < 0 else end
-        cues.append(cue)
-    if cues:
-        yield start, end, cues
+                yield start, prose[start : line_start + sentence.end], [cue.shift(-start) for cue in found]
 
 
 def _may_have_subject(text: str, cue: Cue, vocabulary: Vocabulary) -> bool:

@@ -3,7 +3,7 @@ and two names of one thing (`we renamed kvasir to ran`)."""
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -43,36 +43,37 @@ class Named:
     is_isa: bool
     start: int
     end: int
+    kind: SpeechAct = SpeechAct.STATES
 
 
 def read_called(
     passage: Passage, cue: Cue, following: Collection[Cue], barrier: int, vocabulary: Vocabulary
-) -> Named | None:
-    """Return what is called by the name after the cue; None if the text does not say that it exists, or if it describes
-    programs. It begins after the ``barrier``."""
+) -> Sequence[Named]:
+    """Return what is called by the name after the cue; nothing if the text does not say that it exists, or if it
+    describes programs. It begins after the ``barrier``."""
     last = bisect_left(passage.starts, cue.start) - 1
     is_stated = last > 0 and passage.tokens[last].text == "is"  # `our tavern is called The Raven`
     index = last = last - is_stated
     while index > max(-1, last - _UNITS_MAX) and not is_closed_class(passage.tokens[index].text):
         index -= 1
     if index in (-1, last) or not _exists(passage, index, is_stated=is_stated):
-        return None
+        return ()
     stops = find_stops(cue, following)
     phrase = read_phrase(passage, passage.tokens[index + 1].start, {*stops, cue.start})
     if phrase is None or phrase.end != passage.tokens[last].end or phrase.start < barrier:
-        return None
+        return ()
     parent = make_parent(passage, Form.CALLED, phrase, stops, vocabulary)
     name = read_phrase(passage, cue.end, stops)
     if parent is None or name is None or name.is_numbered or name.head == parent.token:
-        return None
+        return ()
     named = [token for token in name.tokens if token.text not in names.TITLES]
     is_code = phrase.head in nouns.CODE_NOUNS or phrase.head in nouns.CALLED_CODE_NOUNS
     if len(named) != 1 or is_code or passage.text[name.end : name.end + 1] in _PATTERN:
-        return None
+        return ()
     is_name = is_distinctive if is_stated else is_name_called
     if not is_name(passage, named[0], vocabulary):
-        return None
-    return Named(name.head, parent.token, TYPE, True, phrase.start, name.end)
+        return ()
+    return [Named(name.head, parent.token, TYPE, True, phrase.start, name.end)]
 
 
 def _exists(passage: Passage, index: int, *, is_stated: bool) -> bool:
@@ -92,7 +93,7 @@ def read_move(
     barrier: int,
     modality: Modality,
     vocabulary: Vocabulary,
-) -> Collection[Named]:
+) -> Sequence[Named]:
     """Return from where to where something was moved; nothing unless both are given, and the dimension is clear."""
     stops = find_stops(cue, following)
     if passage.text[: cue.end].endswith("from"):
@@ -116,8 +117,8 @@ def read_move(
     if not dimension or dimension in (subject.concept, source, target):
         return ()
     start = min(subject.start, cue.start)
-    first = Named(subject.concept, source, dimension, dimension == TYPE, start, origin.end)
-    return first, replace(first, parent=target, end=destination.end)
+    first = Named(subject.concept, source, dimension, dimension == TYPE, start, origin.end, SpeechAct.RETRACTS)
+    return first, replace(first, parent=target, end=destination.end, kind=SpeechAct.CHANGES)
 
 
 def _read_moved(passage: Passage, cue: Cue, barrier: int, modality: Modality, vocabulary: Vocabulary) -> Subject | None:
@@ -153,9 +154,9 @@ def read_names(
     barrier: int,
     modality: Modality,
     vocabulary: Vocabulary,
-) -> tuple[Named, SpeechAct] | None:
-    """Return two names of one thing, with the concept's own as the parent; None unless something is known about one of
-    them. A change says that the name holds from now on."""
+) -> Sequence[Named]:
+    """Return two names of one thing, with the concept's own as the parent; nothing unless something is known about one
+    of them. A change says that the name holds from now on."""
     stops, at = find_stops(cue, following), cue.end
     first: Subject | None
     if cue.form is Form.ALIASED:
@@ -167,13 +168,13 @@ def read_names(
     phrase = read_phrase(passage, at, stops) if first is not None and not cue.is_denied else None
     second = _read_name(passage, phrase, vocabulary)
     if first is None or phrase is None or second is None or phrase.determiner in (*_INDEFINITE, *_OWN):
-        return None
+        return ()
     if first.concept == second.concept or not any(map(vocabulary.is_concept, (first.concept, second.concept))):
-        return None
+        return ()
     is_new = cue.form is Form.RENAMED or cue.adverb == "now"
     own, other = (second, first) if is_new else (first, second)
     kind = SpeechAct.CHANGES if is_new else SpeechAct.STATES
-    return Named(other.concept, own.concept, NAMES, False, min(first.start, cue.start), second.end), kind
+    return [Named(other.concept, own.concept, NAMES, False, min(first.start, cue.start), second.end, kind)]
 
 
 def _read_name(passage: Passage, phrase: Phrase | None, vocabulary: Vocabulary) -> Subject | None:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from memory.domain.cues.patterns import OPERATORS, Cue
 from memory.domain.language.english import adjectives, names, nouns, verbs
-from memory.domain.text.function_words import ARTICLES, POSSESSIVES, PREPOSITIONS, is_closed_class, split_words
+from memory.domain.text.function_words import ARTICLES, POSSESSIVES, is_closed_class, split_words
 from memory.domain.text.tokenizer import NamesInside, Token, tokenise
 
 MAX_UNITS: Final = 4
@@ -47,6 +47,22 @@ class Vocabulary(Protocol):
     def find_dimension(self, concept: str, parent: str) -> str | None:
         """Return the dimension in which the concept is in this parent; if ``parent`` is empty, that of the only fact
         that says what the concept is. None if there is no such fact."""
+
+
+class AnyName:
+    """A vocabulary in which each word may be the name of something."""
+
+    def is_common(self, token: str) -> bool:
+        return False
+
+    def is_concept(self, token: str) -> bool:
+        return True
+
+    def is_place(self, token: str) -> bool:
+        return True
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +302,7 @@ def _governs(passage: Passage, index: int) -> bool:
         return False
     if word in verbs.CLOSING_ADVERBS or word in verbs.TRANSITIVE_PARTICIPLES:
         return True
-    if word in verbs.UNCHANGED_PARTICIPLES:  # `a system run in a container`, but `a test run`
-        return passage.word_after(index) in PREPOSITIONS
     following = passage.word_after(index)
-    if word in names.DIRECTIONS and following == "of":
-        return True
     if len(word) > 4 and word.endswith("ly") and word not in adjectives.LY_NOUNS:
         return not following or is_closed_class(following)
     if not is_participle(word):

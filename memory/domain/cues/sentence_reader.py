@@ -11,15 +11,7 @@ from memory.domain.cues.modality import ALONE, Modality, SentenceContext, Speech
 from memory.domain.cues.moves import read_called, read_move, read_names
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent, read_list, read_parent
-from memory.domain.cues.patterns import (
-    CONTINUING,
-    NAMING,
-    SUBJECT_BEHIND,
-    USING,
-    VERB,
-    Cue,
-    Form,
-)
+from memory.domain.cues.patterns import CONTINUING, NAMING, SUBJECT_BEHIND, USING, VERB, Cue, Form
 from memory.domain.cues.subjects import ends_apposition, read_apposed, read_subjects
 from memory.domain.text.tokenizer import NamesInside
 
@@ -30,7 +22,7 @@ _WEAKENING: Final = frozenset({"yet", "per", "alone", "only", "just", "solely", 
 # `not a service but a repo`, `no longer owned by Anna but by Bob`.
 _BUT: Final = re.compile(
     r",?\s+but (?:now |rather |instead )?(?:(?:is|are|runs|belongs|owned|hosted) )?"
-    r"(?P<word>by|on|in|to|at|of|an?|our|my|the)\b"
+    r"(?:by|on|in|to|at|of|an?|our|my|the)\b"
 )
 # `no longer uses SQLite but Postgres`
 _BUT_USES: Final = re.compile(r"(?: any ?more| any longer)?,? but (?:(?:now|rather|instead|only) )?(?:uses )?")
@@ -159,9 +151,7 @@ class _SentenceReader:
 
     def _read_other(self, contrast: re.Match[str], parent: Parent, stops: set[int]) -> Parent | None:
         """Read what comes after `but`."""
-        phrase = read_phrase(self._passage, contrast.start("word") if parent.form.is_isa else contrast.end(), stops)
-        if phrase is None and parent.form.is_isa:
-            phrase = read_phrase(self._passage, contrast.end(), stops)
+        phrase = read_phrase(self._passage, contrast.end(), stops)
         other = make_parent(self._passage, parent.form, phrase, stops, self._vocabulary, as_typed=self._as_typed)
         return other if other is not None and other.token != parent.token else None
 
@@ -210,17 +200,12 @@ class _SentenceReader:
         """Read the forms whose subject may come after the cue, and those of two names."""
         if cue.form is Form.CALLED:
             named = read_called(self._passage, cue, following, self.barrier, self._vocabulary)
-            kind = SpeechAct.CHANGES if cue.adverb == "now" else SpeechAct.STATES
-            pairs = [(named, kind)] if named is not None else []
-        elif cue.form in NAMING:
-            names = read_names(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
-            pairs = [names] if names is not None else []
         else:
-            moved = read_move(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
-            pairs = list(zip(moved, (SpeechAct.RETRACTS, SpeechAct.CHANGES), strict=False))
+            read = read_names if cue.form in NAMING else read_move
+            named = read(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
         found = []
-        for statement, kind in pairs:
-            start, end = statement.start, statement.end
+        for statement in named:
+            start, end, kind = statement.start, statement.end, statement.kind
             if self._modality.is_conditional(start, cue.start) or self._modality.is_revoked(end):
                 return []
             is_hedged = self._modality.is_hedged(start, end)

@@ -3,6 +3,7 @@ names of a list."""
 
 import re
 from bisect import bisect_left
+from itertools import pairwise
 from typing import Final
 
 from memory.domain.cues.clauses import Clause, Subject, belongs_to_noun, governs_cue, is_kind, is_no_name
@@ -21,7 +22,6 @@ _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d\x10]*\Z")
 _COMMA: Final = re.compile(r"[*_\"'\u201d\x10]*,\s[\s*_\"'\u201c\x10]*\Z")
 _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linear
 _CLAUSE_MAX: Final = 400  # characters, for the same reason
-_LIST_MAX: Final = 96  # characters of a list of subjects
 _MARKS: Final = " *_\"'\u201c\u201d\x10"
 _JOINED: Final = (["and"], ["but"], ["so"], ["while"], ["yet"])
 
@@ -86,32 +86,19 @@ def _clause_start(passage: Passage, position: int, barrier: int) -> int:
 def _read_list(passage: Passage, cue: Cue, barrier: int, vocabulary: Vocabulary) -> list[Subject]:
     """Return the names of `A, B and C` directly before a cue."""
     beside = _tokens_before(passage, cue, barrier)
-    if len(beside) < 3:
+    gaps = [passage.text[one.end : other.start] for one, other in pairwise(beside)]
+    if len(beside) < 3 or beside[-2].text != "and" or any(gap.strip(f"{_MARKS},") for gap in gaps[-2:]):
         return []
-    last = bisect_left(passage.starts, beside[-1].start)
-    first_allowed = last - len(beside) + 1
-    indices = [last]
-    index = last - 1
-    if index < first_allowed or passage.tokens[index].text != "and":
+    first = len(beside) - 3
+    while first and _COMMA.match(gaps[first - 1]):
+        first -= 1
+    while first < len(beside) - 2 and not _is_listed(passage, beside[first], vocabulary):
+        first += 1  # `in short, kvasir and odin are`
+    named = [*beside[first:-2], beside[-1]]
+    if len(named) < 2 or not all(_is_listed(passage, token, vocabulary) for token in named):
         return []
-    index -= 1
-    while index >= first_allowed and cue.start - passage.tokens[index].start <= _LIST_MAX:
-        indices.insert(0, index)
-        if not _COMMA.match(passage.gap_before(index)):
-            break
-        index -= 1
-    gaps = [passage.gap_before(index) for index in range(indices[0] + 1, last + 1)]
-    named = [passage.tokens[index] for index in indices]
-    while named and not _is_listed(passage, named[0], vocabulary):
-        named.pop(0)  # `in short, kvasir and odin are`
-    if len(named) < 2 or any(gap.strip(" *_,\"'\x10") for gap in gaps):
-        return []
-    if not all(_is_listed(passage, token, vocabulary) for token in named):
-        return []
-    first = bisect_left(passage.starts, named[0].start)
     start = _clause_start(passage, named[0].start, barrier)
-    lead_at = bisect_left(passage.starts, start, max(first_allowed, 0), first)
-    lead = [token for token in passage.tokens[lead_at:first] if token.text != "both"]
+    lead = [token for token in beside[:first] if token.start >= start and token.text != "both"]
     clause = Clause.of(passage, [*lead, named[0]], len(lead))
     if not governs_cue(clause, cue, vocabulary):
         return []

@@ -201,8 +201,8 @@ def test_output_reaches_to_the_end_of_its_paragraph():
     assert [output.is_output(*line) for line in lines] == [False, True, True, False]
 
 
-def test_what_is_not_read_from_programs_is_explained(dictionary):
-    [refusal] = find_refusals("ValueError: mimir is a worm", (), dictionary)
+def test_what_is_not_read_from_programs_is_explained():
+    [refusal] = find_refusals("ValueError: mimir is a worm", ())
 
     assert refusal.why == "a program printed it, or it stands below such a line"
 

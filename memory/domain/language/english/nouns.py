@@ -139,33 +139,12 @@ S_SINGULARS = split_words(
     "progress rails redis saas sales series sms species status thesis tls us virus windows xbox zfs"
 )
 
-IRREGULAR_PLURALS = {
-    "analyses": "analysis",
-    "aliases": "alias",
-    "buses": "bus",
-    "calves": "calf",
-    "caches": "cache",
-    "canvases": "canvas",
-    "children": "child",
-    "databases": "database",
-    "gases": "gas",
-    "geese": "goose",
-    "halves": "half",
-    "hypotheses": "hypothesis",
-    "indices": "index",
-    "knives": "knife",
-    "leaves": "leaf",
-    "lives": "life",
-    "matrices": "matrix",
-    "men": "man",
-    "mice": "mouse",
-    "movies": "movie",
-    "people": "person",
-    "shelves": "shelf",
-    "statuses": "status",
-    "vertices": "vertex",
-    "viruses": "virus",
-    "wives": "wife",
-    "wolves": "wolf",
-    "women": "woman",
-}
+IRREGULAR_PLURALS = dict(
+    pair.split("/")
+    for pair in split_words(
+        "analyses/analysis aliases/alias buses/bus calves/calf caches/cache canvases/canvas children/child "
+        "databases/database gases/gas geese/goose halves/half hypotheses/hypothesis indices/index knives/knife "
+        "leaves/leaf lives/life matrices/matrix men/man mice/mouse movies/movie people/person shelves/shelf "
+        "statuses/status vertices/vertex viruses/virus wives/wife wolves/wolf women/woman"
+    )
+)
