@@ -36,8 +36,8 @@ READERS: Final = (
     "memory.domain.cues.extractor", "memory.domain.cues.modality", "memory.domain.cues.moves",
     "memory.domain.cues.naming", "memory.domain.cues.noun_phrases", "memory.domain.cues.parents",
     "memory.domain.cues.patterns", "memory.domain.cues.sentence_reader", "memory.domain.cues.subjects",
-    "memory.domain.cues.tables", "memory.semantic.domain.consolidation", "memory.semantic.domain.explicit",
-    "memory.semantic.domain.slots", "resolution.domain.tiers",
+    "memory.semantic.domain.consolidation", "memory.semantic.domain.explicit", "memory.semantic.domain.slots",
+    "resolution.domain.tiers",
 )  # fmt: skip
 MEASURES: Final = (
     "benchmarks.cues",

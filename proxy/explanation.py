@@ -210,7 +210,7 @@ def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> E
         untold=tuple(
             (refusal.sentence, refusal.why)
             for lesson in run.lessons
-            for refusal in find_refusals(lesson.heard.text, lesson.message.read.triples, cache)
+            for refusal in find_refusals(lesson.heard.text, lesson.message.read.triples)
         ),
     )
 

@@ -13,17 +13,13 @@ from memory import bounds, known_words
 from memory.cache.state import Cache
 from memory.domain.authorship.envelopes import remove_client_parts, shows_tools, unwrap
 from memory.domain.channels import OTHERS
-from memory.domain.cues.extractor import (
-    CueMatch,
-    PossibleCues,
-    find_possible_cues,
-    has_name_near_cue,
-    iter_cues,
-)
+from memory.domain.cues.extractor import CueMatch, has_name_near_cue, iter_cues
 from memory.domain.cues.noun_phrases import opens_sentence
+from memory.domain.cues.patterns import find_forms
 from memory.domain.forgetting import ForgetRequest, cut_requests, find_requests
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.secrets.redaction import MARK, blank_secrets
+from memory.domain.text.sentences import blank_signs
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
@@ -210,9 +206,8 @@ class Reader:
         concepts = [name for name in reading.names if self.cache.is_concept(name)]
         if concepts:
             text = said.text[:CUE_TEXT_MAX]
-            possible = find_possible_cues(text, self.cache)
-            if not possible.hopeful or has_name_near_cue(text, concepts, possible.hopes):
-                _read_statements(self.cache, reading, text, CUE_SENTENCES_MAX, possible)
+            if has_name_near_cue(text, concepts, find_forms(blank_signs(text))):
+                _read_statements(self.cache, reading, text, CUE_SENTENCES_MAX)
             else:
                 reading.unstated = frozenset(concepts)
         return self._remember(key, reading)
@@ -306,13 +301,9 @@ def find_hidden(readings: Sequence[Reading], names: Set[str]) -> set[str]:
     return hidden - shown
 
 
-def _read_statements(
-    cache: Cache, reading: Reading, text: str, sentences_max: int, possible: PossibleCues | None = None
-) -> None:
-    """Read the statements. ``sentences_max``: characters of the sentences that are read; ``possible``: the cues of the
-    text, if known."""
-    found = iter_cues(text, reading.role, vocabulary=cache, characters_max=sentences_max, possible=possible)
-    reading.triples = tuple(found)
+def _read_statements(cache: Cache, reading: Reading, text: str, sentences_max: int) -> None:
+    """Read the statements. ``sentences_max``: characters of the sentences that are read."""
+    reading.triples = tuple(iter_cues(text, reading.role, vocabulary=cache, characters_max=sentences_max))
 
 
 def digest_message(message: Message) -> bytes:

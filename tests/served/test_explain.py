@@ -123,9 +123,7 @@ def test_it_answers_a_batch_line_by_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert first == {
         "tokens": ["frumious", "is", "a", "monorepo"],
         "cues": [
-            triple
-            | {"confidence": 0.8, "span": [0, 22], "channel": "user"}
-            | {"kind": "states", "is_hedged": False, "is_referring": False}
+            triple | {"confidence": 0.8, "span": [0, 22], "channel": "user"} | {"kind": "states", "is_hedged": False}
         ],
     }
     assert second == {"tokens": ["is", "it"], "cues": []}

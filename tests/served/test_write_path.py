@@ -142,12 +142,10 @@ def test_what_a_prompt_says_is_a_row_soon_and_a_worker_is_woken(own: OwnPostgres
     assert heard(own, "zorblat") == []
 
 
-def test_lists_tables_and_pronouns_teach_and_a_pasted_traceback_does_not(own: OwnPostgres, start: Start) -> None:
+def test_a_sentence_teaches_and_a_pasted_traceback_does_not(own: OwnPostgres, start: Start) -> None:
     server = start()
     said = (
-        "Dump of what I know.\n\n- zwacko-api: a Go service\n\n"
-        "| app | owner |\n|---|---|\n| zwacko-ui | Team Blorp |\n\n"
-        "Zwackodb is our main index. It runs on zwacko-7.\n\n"
+        "Dump of what I know.\n\nZwackodb is our main index and runs on zwacko-7.\n\n"
         "ValueError: zwackoworm is a worm\nzwackoport is a port\n\nWhat now?"
     )
 
@@ -157,12 +155,10 @@ def test_lists_tables_and_pronouns_teach_and_a_pasted_traceback_does_not(own: Ow
 
     rows = own.run("SELECT concept, dimension, parent, evidence FROM observation ORDER BY concept, dimension")
     assert [row[:3] for row in rows] == [
-        ("zwacko-api", "type", "go_service"),
-        ("zwacko-ui", "owned-by", "team_blorp"),
         ("zwackodb", "runs-on", "zwacko-7"),
         ("zwackodb", "type", "index"),
     ]
-    assert rows[2][3] == "Zwackodb is our main index. It runs on zwacko-7."
+    assert rows[0][3] == "Zwackodb is our main index and runs on zwacko-7."
 
 
 def test_a_history_resent_after_a_restart_brings_no_row_twice(own: OwnPostgres, start: Start) -> None:

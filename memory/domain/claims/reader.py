@@ -15,7 +15,7 @@ from memory.domain.claims.claim import Claim, list_numbers
 from memory.domain.claims.oppositions import count_negations
 from memory.domain.claims.stems import words_of
 from memory.domain.cues.extractor import SpeechAct, find_cues
-from memory.domain.cues.noun_phrases import is_adjective, is_participle, is_plural
+from memory.domain.cues.noun_phrases import AnyName, is_adjective, is_participle, is_plural
 from memory.domain.language.english import claims as english
 from memory.domain.language.english.memory_phrases import DECIDED
 from memory.domain.language.lexicon import load_words
@@ -97,7 +97,7 @@ def _find_state(text: str) -> re.Match[str] | None:
 
 
 def _read_names(text: str) -> Iterator[Claim]:
-    for match in find_cues(text, vocabulary=_AnyName()):
+    for match in find_cues(text, vocabulary=AnyName()):  # names that no fact is about match none otherwise
         is_plain = match.kind is not SpeechAct.RETRACTS and not match.is_hedged and match.channel is Channel.USER
         is_part = text[match.start].islower() and _OF_A_PHRASE.search(text, 0, match.start) is not None
         if is_plain and match.dimension not in MANY and not is_part:
@@ -156,20 +156,3 @@ def _is_subject(phrase: str) -> bool:
     head = next((at for at, word in enumerate(words) if at and word in english.JOINING), len(words))
     is_named = 0 < len(named) <= SUBJECT_WORDS_MAX and not any(map(is_closed_class, named))
     return is_named and english.POINTING.isdisjoint(named) and words[head - 1] not in load_words("transient")
-
-
-class _AnyName:
-    """A vocabulary in which each word may be the name of something: names that no fact is about match none
-    otherwise."""
-
-    def is_common(self, token: str) -> bool:
-        return False
-
-    def is_concept(self, token: str) -> bool:
-        return True
-
-    def is_place(self, token: str) -> bool:
-        return True
-
-    def find_dimension(self, concept: str, parent: str) -> str | None:
-        return None

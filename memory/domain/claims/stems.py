@@ -9,13 +9,11 @@ from typing import Final
 
 from memory.domain.cues.noun_phrases import is_plural, singular_of
 from memory.domain.language.english import verbs
-from memory.domain.text.function_words import ARTICLES, is_closed_class
+from memory.domain.text.function_words import is_closed_class
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:\+\+|#)?")
 _VOWEL: Final = re.compile(r"[aeiouy]")
 _STEM_MIN: Final = 3  # letters
-_FORMS: Final = {"be": "am are been being is was were", "have": "had has having", "do": "did does doing done"}
-_BASES: Final = {form: base for base, forms in _FORMS.items() for form in forms.split()}
 
 
 @lru_cache(maxsize=8192)
@@ -45,14 +43,3 @@ def words_of(text: str) -> list[str]:
 def content_stems(text: str) -> list[str]:
     """Return the stems of the content words, in order."""
     return [stem(word) for word in words_of(text) if not is_closed_class(word)]
-
-
-def have_same_words(one: str, other: str) -> bool:
-    """True if the texts have the same words in the same order, but for inflection and articles. Function words matter:
-    `on` and `off`."""
-    return _bases_of(one) == _bases_of(other)
-
-
-def _bases_of(text: str) -> list[str]:
-    words = (_BASES.get(word, word) for word in words_of(text) if word not in ARTICLES)
-    return [word if is_closed_class(word) else stem(word) for word in words]

@@ -150,17 +150,11 @@ def is_kind(clause: Clause, cue: Cue, vocabulary: Vocabulary) -> bool:
         if word in DETERMINERS and word != _COMPLEMENTIZER:
             if clause.names_a_noun or (clause.is_acronym and is_adjacent and word == "the"):
                 return clause.is_acronym and not vocabulary.is_concept(clause.name.text)
-            return (is_adjacent or _follows_acronym(clause)) and _is_word(clause, vocabulary)
+            return is_adjacent and _is_word(clause, vocabulary)
         if is_closed_class(word):
             break
         is_adjacent = is_adjacent and (is_adjective(word) or is_participle(word))
     return clause.names_a_noun and (cue.form.is_isa or clause.is_acronym)
-
-
-def _follows_acronym(clause: Clause) -> bool:
-    """True for `the PV inverter`."""
-    end = clause.lead_end
-    return len(clause.lead[-1]) > 1 and clause.text[end - len(clause.lead[-1]) : end].isupper()
 
 
 def _is_word(clause: Clause, vocabulary: Vocabulary) -> bool:

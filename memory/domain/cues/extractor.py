@@ -2,52 +2,33 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Set
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final
 
 from memory.domain.authorship.parts import find_voices, find_voices_at_once, voice_of
 from memory.domain.authorship.voice import Voice
-from memory.domain.channels import OTHERS, READ_TRUST, channel_in
-from memory.domain.cues.matches import CueMatch, Topic
+from memory.domain.channels import READ_TRUST, channel_in
+from memory.domain.cues.matches import CueMatch
 from memory.domain.cues.modality import SentenceContext, SpeechAct
 from memory.domain.cues.noun_phrases import Vocabulary
-from memory.domain.cues.patterns import OPENING, OPERATORS, SUBJECT_BEHIND, Cue, Form, find_forms
+from memory.domain.cues.patterns import OPERATORS, SUBJECT_BEHIND, Cue, find_forms
 from memory.domain.cues.sentence_reader import read_sentence
-from memory.domain.cues.tables import iter_table_facts, may_have_facts
-from memory.domain.language.english import nouns, verbs
-from memory.domain.text.function_words import CLOSED_CLASS, is_closed_class
+from memory.domain.language.english import verbs
+from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.sentences import MASK, SentenceFinder, blank_signs, mask
 from memory.domain.text.tokenizer import NamesInside
 from memory.domain.text.unicode import normalise
-from memory.domain.types import NAMES
 
-__all__ = [
-    "CueMatch", "PossibleCues", "SpeechAct", "Vocabulary", "find_cues", "find_possible_cues",
-    "has_name_near_cue", "iter_cues",
-]  # fmt: skip
+__all__ = ["CueMatch", "SpeechAct", "Vocabulary", "find_cues", "has_name_near_cue", "iter_cues"]
 
+_LINE_BREAK: Final = re.compile("\n")
 _GLANCE: Final = 100  # characters; three words are hardly longer
-_PLURAL_AHEAD: Final = re.compile(
-    r"(?:[ *_\"'`\x10]+[\w.+/&'-]+){0,5}?[ *_\"'`\x10]+[\w-]*(?:s|people|men|mice|children)\b"
-)
-_SET_OFF_MAX: Final = 60  # characters between two commas
-_TOPIC_MAX: Final = 300  # characters from a cue to that of the next sentence
-_SENTENCE_OPENS: Final = re.compile(r"[.!)] +\Z")
-_PRONOUN_OPENS: Final = re.compile(rf"[.!)] +(?:It|He|She)(?: (?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}))? \Z")
-_LONE_SUBJECT: Final = re.compile(
-    r"\W*(?:(?:The|Our|My) )?(\w[\w-]*(?: [A-Z][\w-]*)*)(?: [^\sA-Z][^\s]*){1,20}[.!] *\Z"
-)
-_SENTENCE_ENDS: Final = ".!?\n"
-_ANTECEDENT_MAX: Final = 220  # characters
-_PRONOUN_MAX: Final = 30  # with an adverb
-_MARKED_NAME: Final = re.compile(r"`([\w.-]{2,64})`")
-_BY_WHAT_FOLLOWS: Final = {Form.MOVED: "from", Form.RENAMED: " to ", Form.ROLE: ""}  # a known name follows
-# Another subject may still be found before the others.
-_NO_SUBJECTS: Final = CLOSED_CLASS - verbs.NEUTRAL_ADVERBS - {"which", "who"}
-_BESIDE: Final = " *_\"'\u2019\u201d`\x10"
+_MARKS: Final = "*_\"'\u2019\u201d`\x10()"
+_WORDS_BEFORE: Final = 3  # the name, a noun and an adverb: `the kvasir service now`
 
 
 def find_cues(
@@ -65,32 +46,6 @@ def find_cues(
     return list(iter_cues(text, role, vocabulary=vocabulary, characters_max=characters_max, as_typed=as_typed))
 
 
-class PossibleCues(NamedTuple):
-    """The cues of a text, before its sentences are read; ``hopeful``: the starts of those that may have a subject."""
-
-    cues: list[Cue]
-    hopeful: set[int]
-
-    @property
-    def hopes(self) -> Iterator[Cue]:
-        return (cue for cue in self.cues if cue.start in self.hopeful)
-
-
-def find_possible_cues(text: str, vocabulary: Vocabulary) -> PossibleCues:
-    text = blank_signs(text)
-    cues = find_forms(text)
-    # Names that are marked anywhere in the text may be ordinary words.
-    marked = {name.lower() for name in _MARKED_NAME.findall(text)} if "`" in text else set[str]()
-    has_pronoun = " It " in text or " He " in text or " She " in text
-    hopeful = set[int]()
-    for cue in cues:
-        if _may_have_subject(text, cue, vocabulary, marked) or (
-            has_pronoun and _find_antecedent(text, cue, vocabulary) is not None
-        ):
-            hopeful.add(cue.start)
-    return PossibleCues(cues, hopeful)
-
-
 def iter_cues(
     text: str,
     role: str = "user",
@@ -98,32 +53,25 @@ def iter_cues(
     vocabulary: Vocabulary,
     characters_max: int | None = None,
     as_typed: bool = False,
-    possible: PossibleCues | None = None,
 ) -> Iterator[CueMatch]:
-    """Yield the statements of a text as they are found, for callers that need only the first ones. ``possible``: the
-    possible cues, if the caller has found them already."""
+    """Yield the statements of a text as they are found, for callers that need only the first ones."""
     # Most texts have no cue with a subject, and masking costs more than the search: so the search comes first.
-    forms, hopeful = possible or find_possible_cues(text, vocabulary)
-    has_table = ("-|" in text or "- |" in text) and may_have_facts(text)
-    if not hopeful and not has_table:
+    clear = blank_signs(text)
+    forms = find_forms(clear)
+    hopeful = {cue.start for cue in forms if _may_have_subject(clear, cue, vocabulary)}
+    if not hopeful:
         return
-    hopeful = {*hopeful, *_find_referring(text, forms, hopeful)}
     prose = mask(text)
     if prose is not text:
         forms = [cue for cue in forms if MASK not in prose[cue.start : cue.end + 1]]
-    known = _Acquainted(vocabulary)
     voices = None
-    for match in _read_prose(prose, forms, hopeful, known, has_table, characters_max, as_typed):
+    for match in _read_prose(prose, forms, hopeful, vocabulary, characters_max, as_typed):
         if voices is None:  # computed only once something was found, which is rare
             voices = find_voices(text) if characters_max is None else find_voices_at_once(text)
         voice = voice_of(voices, match.start, match.end)
         if voice is Voice.NOBODYS:
             continue
         via = channel_in(voice, role)
-        if via not in OTHERS and not match.is_hedged:
-            known.concepts.add(match.subject)
-            if match.dimension == NAMES:
-                known.concepts.add(match.parent)
         confidence, written = round(match.confidence * READ_TRUST[via], 4), text[match.start : match.end]
         yield replace(match, confidence=confidence, channel=via, written=written)
 
@@ -133,56 +81,19 @@ def _read_prose(
     forms: list[Cue],
     hopeful: set[int],
     vocabulary: Vocabulary,
-    has_table: bool,
     characters_max: int | None,
     as_typed: bool,
 ) -> Iterator[CueMatch]:
-    """Yield what sentences and tables state, in order, whoever says it."""
-    names_inside, characters, at = NamesInside(prose), 0, 0
-    topic = Topic("", 0, -1)
+    """Yield what sentences state, in order, whoever says it."""
+    names_inside, characters = NamesInside(prose), 0
     for start, sentence, cues in _find_assertions(prose, forms, hopeful):
         characters += len(sentence)
         if characters_max is not None and characters > characters_max:
             return
-        if has_table:
-            yield from iter_table_facts(prose, vocabulary, at, start)
-            at = start
-        hopeful_here = {cue.start for cue in cues if cue.start + start in hopeful}
         end = start + len(sentence)
-        is_next = bool(topic.concept) and topic.end <= start and not prose[topic.end : start].strip(" ")
-        around = SentenceContext(
-            prose[max(0, start - _GLANCE) : start],
-            prose[end : end + _GLANCE],
-            topic.concept if is_next else "",
-            is_next and topic.runs_only,
-        )
-        if not is_next and (found := _find_antecedent(prose, cues[0].shift(start), vocabulary)) is not None:
-            topic, around = found, around._replace(topic=found.concept)
-        before, topic = topic, Topic("", 0, -1)
-        for match in read_sentence(
-            sentence, cues, hopeful_here, vocabulary, names_inside, around=around, as_typed=as_typed
-        ):
-            if isinstance(match, Topic):
-                topic = replace(match, start=start + match.start, end=end)
-            else:
-                first = before.start if match.is_referring else start + match.start
-                yield replace(match, start=first, end=start + match.end)
-    if has_table:
-        yield from iter_table_facts(prose, vocabulary, at, len(prose))
-
-
-class _Acquainted:
-    """The vocabulary, extended by the concepts that the text itself has stated something about."""
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self.concepts = set[str]()
-        self.is_common = vocabulary.is_common
-        self.is_place = vocabulary.is_place
-        self.find_dimension = vocabulary.find_dimension
-
-    def is_concept(self, token: str) -> bool:
-        return token in self.concepts or self._vocabulary.is_concept(token)
+        around = SentenceContext(prose[max(0, start - _GLANCE) : start], prose[end : end + _GLANCE])
+        for match in read_sentence(sentence, cues, vocabulary, names_inside, around=around, as_typed=as_typed):
+            yield replace(match, start=start + match.start, end=start + match.end)
 
 
 def has_name_near_cue(text: str, names: Collection[str], cues: Iterable[Cue]) -> bool:
@@ -191,7 +102,7 @@ def has_name_near_cue(text: str, names: Collection[str], cues: Iterable[Cue]) ->
     parts = [[part[:-1] if len(part) > 3 else part for part in name.split("_")] for name in names]
     for cue in cues:
         around = text[max(0, cue.start - _GLANCE) : cue.start]
-        if cue.form in SUBJECT_BEHIND or cue.form is Form.OWNS:
+        if cue.form in SUBJECT_BEHIND:
             around += text[cue.end : cue.end + _GLANCE]
         spelled = unicodedata.normalize("NFKC", normalise(around).text.lower())
         if any(all(part in spelled for part in of_name) for of_name in parts):
@@ -199,107 +110,38 @@ def has_name_near_cue(text: str, names: Collection[str], cues: Iterable[Cue]) ->
     return False
 
 
-def _find_referring(text: str, forms: list[Cue], hopeful: set[int]) -> Iterator[int]:
-    """Yield the cues after a pronoun, or of a verb, that begins a sentence shortly after a hopeful cue."""
-    last = -_TOPIC_MAX
-    for cue in forms:
-        if cue.start in hopeful:
-            last = cue.start
-        elif cue.start - last < _TOPIC_MAX:
-            head = text[max(0, cue.start - _GLANCE) : cue.start]
-            is_first = cue.is_pronominal or (cue.form in OPENING and text[cue.start].isupper())
-            if (_SENTENCE_OPENS if is_first else _PRONOUN_OPENS).search(head):
-                yield cue.start
-
-
-def _find_antecedent(text: str, cue: Cue, vocabulary: Vocabulary) -> Topic | None:
-    """Return what `It` before a cue stands for if the previous sentence states nothing: the known thing that it begins
-    with, provided it names no other: `Kvasir was sold. It belongs to Team Blue`."""
-    if cue.form.is_isa:
-        return None
-    # A text has many cues: first look for what nearly all of them lack.
-    tail = text[max(0, cue.start - _PRONOUN_MAX) : cue.start]
-    pronoun = max(tail.rfind(" It "), tail.rfind(" He "), tail.rfind(" She "))
-    if pronoun < 0 or any(word not in verbs.NEUTRAL_ADVERBS for word in tail[pronoun:].split()[1:]):
-        return None
-    end = cue.start - len(tail) + pronoun
-    before = text[max(0, end - _ANTECEDENT_MAX) : end].rstrip(" ")
-    start = max(before.rfind(mark, 0, len(before) - 1) for mark in _SENTENCE_ENDS) + 1
-    found = _LONE_SUBJECT.match(before, start)
-    concept = found[1].lower().replace(" ", "_") if found is not None else ""
-    if found is None or not vocabulary.is_concept(concept):
-        return None
-    offset = max(0, end - _ANTECEDENT_MAX)
-    return Topic(concept, offset + found.start(1), offset + found.end())
-
-
 def _find_assertions(prose: str, forms: list[Cue], hopeful: set[int]) -> Iterator[tuple[int, str, list[Cue]]]:
     """Yield the sentences with hopeful cues that are not questions: where each begins, its text, its cues relative to
     that."""
     output = OutputFinder(prose)
-    for line_start, line_end, cues in _find_lines(prose, forms):
-        if all(cue.start not in hopeful for cue in cues) or output.is_output(line_start, line_end):
+    breaks = [-1, *(found.start() for found in _LINE_BREAK.finditer(prose)), len(prose)]
+    for number, cues in groupby(forms, key=lambda cue: bisect_left(breaks, cue.start)):
+        line_start, line_end = breaks[number - 1] + 1, breaks[number]
+        members = list(cues)
+        if all(cue.start not in hopeful for cue in members) or output.is_output(line_start, line_end):
             continue
         line = SentenceFinder(prose[line_start:line_end])
-        for sentence, within in groupby(cues, key=lambda cue: line.sentence_at(cue.start - line_start)):
-            members = list(within)
-            if not sentence.is_question and any(cue.start in hopeful for cue in members):
+        for sentence, within in groupby(members, key=lambda cue: line.sentence_at(cue.start - line_start)):
+            found = list(within)
+            if not sentence.is_question and any(cue.start in hopeful for cue in found):
                 start = line_start + sentence.start
-                yield start, prose[start : line_start + sentence.end], [cue.shift(-start) for cue in members]
+                yield start, prose[start : line_start + sentence.end], [cue.shift(-start) for cue in found]
 
 
-def _find_lines(prose: str, forms: list[Cue]) -> Iterator[tuple[int, int, list[Cue]]]:
-    """Yield the lines with cues: start, end, cues."""
-    start, end, cues = 0, -1, list[Cue]()
-    for cue in forms:
-        if cue.start >= end:
-            if cues:
-                yield start, end, cues
-            start, end, cues = prose.rfind("\n", 0, cue.start) + 1, prose.find("\n", cue.start), []
-            end = len(prose) if end < 0 else end
-        cues.append(cue)
-    if cues:
-        yield start, end, cues
-
-
-def _may_have_subject(sentence: str, cue: Cue, vocabulary: Vocabulary, marked: Set[str]) -> bool:
-    """False if the words before a cue rule out a subject; most cues follow a pronoun or an ordinary noun."""
+def _may_have_subject(text: str, cue: Cue, vocabulary: Vocabulary) -> bool:
+    """False if a function word or only ordinary words are before a cue, as nearly always."""
     # Checked before the sentence is read, which costs a hundred times as much.
-    form, start = cue.form, cue.start
-    if form in _BY_WHAT_FOLLOWS:
-        return _BY_WHAT_FOLLOWS[form] in sentence[start : cue.end + _GLANCE]
-    head = sentence[max(0, start - _GLANCE) : start].rstrip(_BESIDE)
-    if not head[-1:].isalnum():
-        if head.endswith(","):  # `the worker, feedbridge, is a`, `feedbridge, the worker, is a`
-            return head.count(",", max(0, len(head) - _SET_OFF_MAX)) > 1
-        head = head[:-1].rstrip(_BESIDE) if head.endswith(")") else ""  # `the worker (feedbridge) is a`
-        if not head[-1:].isalnum():
-            return False
-    before = head.rsplit(None, 3)[-3:]
-    last = before[-1].lower()
-    if last in _NO_SUBJECTS and form is not Form.CALLED:  # nearly always, unless it is an ordinary word
-        return False
-    if form is Form.CALLED:
-        last = before[-2].lower() if last == "is" and len(before) > 1 else last
-        return last not in nouns.CODE_NOUNS and last not in nouns.CALLED_CODE_NOUNS and not is_closed_class(last)
-    if form is Form.ARE and _PLURAL_AHEAD.match(sentence, cue.end) is None:
-        return False
-    if last in ("which", "who"):
-        is_parted = len(before) > 1 and (before[-2].endswith(",") or last == "who")
-        return is_parted and not _is_ordinary(before[-2].removesuffix(","), vocabulary)
-    while last in verbs.NEUTRAL_ADVERBS and len(before) > 1:
-        before.pop()
-        last = before[-1].lower()
-    if is_closed_class(last):
-        return False
-    if marked and not marked.isdisjoint(word.lower() for word in before[-2:]):
+    if cue.form in SUBJECT_BEHIND or cue.form in OPERATORS:
         return True
-    return form in OPERATORS or not all(_is_ordinary(word, vocabulary) for word in before[-2:])
+    before = [word.strip(_MARKS) for word in text[max(0, cue.start - _GLANCE) : cue.start].split()[-_WORDS_BEFORE:]]
+    while before[1:] and before[-1] in verbs.NEUTRAL_ADVERBS:
+        before.pop()
+    if not before or is_closed_class(before[-1].lower()):
+        return False
+    return "`" in text or not all(_is_ordinary(word, vocabulary) for word in before)
 
 
 def _is_ordinary(word: str, vocabulary: Vocabulary) -> bool:
-    if not word.isalpha():
-        return word.endswith((",", ";", ":", ".", ")"))  # then it is not part of the phrase
     if is_closed_class(word.lower()):
         return True
     return word.islower() and vocabulary.is_common(word) and not vocabulary.is_concept(word)

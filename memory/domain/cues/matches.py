@@ -25,7 +25,6 @@ class CueMatch:
     channel: Channel = Channel.USER
     kind: SpeechAct = SpeechAct.STATES
     is_hedged: bool = False  # believed or passed on: its confidence is lower
-    is_referring: bool = False  # its subject is a pronoun whose name is in the previous sentence
     written: str = field(default="", compare=False)  # `source[start:end]`
 
 
@@ -35,13 +34,3 @@ def describe_match(match: CueMatch) -> dict[str, Any]:
     del described["written"]
     span = [described.pop("start"), described.pop("end")]
     return described | {"span": span}
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """The one thing that a sentence is about, and where it is mentioned."""
-
-    concept: str
-    start: int
-    end: int
-    runs_only: bool = False  # clear only if the next sentence tells of a program

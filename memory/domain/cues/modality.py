@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left, bisect_right, insort
 from enum import StrEnum
 from functools import cached_property
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from memory.domain.cues.patterns import Cue
@@ -31,8 +32,8 @@ _REVOCATION: Final = re.compile(rf"(?<!\w)(?:{english.REVOCATIONS})(?!\w)")
 _HEDGE: Final = re.compile(rf"\b(?:{english.HEDGES})\b")
 _HEARSAY: Final = re.compile(rf"\b{english.HEARSAY}\b")
 _HEDGE_AFTER: Final = re.compile(rf"(?<!\w)(?:{english.HEDGES_AFTER})(?!\w)")
-_NO_FACTS: Final = re.compile(rf"\b(?:{english.NO_FACTS})\b|\?")
 _NEXT_CLAUSE: Final = re.compile(r"[*_\"'\u201d\x10]*, (?!(?:and|that|which|who)\b)")
+_SEMICOLON: Final = re.compile(";")
 _SAID: Final = re.compile(r"\b(?:i|we) (?:said|told you|wrote|claimed|mentioned)\b")
 _CORRECTION: Final = re.compile(
     rf"\W*(?:(?:{english.BEFORE_CORRECTIONS})\b[,\s]+)*(?:{english.CORRECTIONS})(?!\w)(?! (?:that|if|for|about|to)\b)"
@@ -43,18 +44,9 @@ _TAKEN_BACK: Final = re.compile(rf"\W*(?:{english.TAKEN_BACK})(?!\w)")
 _RETRACTION: Final = re.compile(
     rf"(?:^\W*|[,;:.!\u2013\u2014] ?|\s-\s|\b(?:{english.BEFORE_RETRACTIONS}),? )(?:{english.RETRACTIONS})(?!\w)"
 )
-_INSTEAD: Final = re.compile(
-    r"[*_\"'\u201d\x10]*[,;]?(?: but| and)? (?:it|s?he|they)(?:'s|'re| is| are| runs| belongs)\b"
-)
 # `that the tool flarn`: what may come between the words that take a statement back and its subject.
 _DIRECTLY: Final = re.compile(r"(?: (?:the|our|my|your))?(?: [\w-]{1,30})?[\s*_\"'\u201c\x10:]*")
 _DIRECTLY_MAX: Final = 48  # characters
-
-
-def tells_of_no_fact(words: str) -> bool:
-    """True if the words before a table or list announce plans, doubts or examples."""
-    small = words.lower().replace("\u2019", "'")
-    return any(pattern.search(small) for pattern in (_DOUBT, _CONDITION, _NO_FACTS))
 
 
 class SentenceContext(NamedTuple):
@@ -62,8 +54,6 @@ class SentenceContext(NamedTuple):
 
     before: str = ""  # a piece of the text
     after: str = ""
-    topic: str = ""  # the referent of `It` at its beginning
-    runs_only: bool = False  # only if the sentence tells of a program
 
 
 ALONE: Final = SentenceContext()
@@ -77,6 +67,7 @@ class Modality:
         self._small = small if len(small) == len(sentence) else sentence
         self._cues = cues
         self._around = around
+        self._found: dict[re.Pattern[str], list[int]] = {}
 
     @cached_property
     def _breaks(self) -> list[int]:
@@ -93,36 +84,16 @@ class Modality:
 
     @cached_property
     def _doubts(self) -> list[int]:
-        return self._find(_DOUBT)
+        return self._find_harmful(_DOUBT)
 
     @cached_property
     def _conditions(self) -> list[int]:
-        return self._find(_CONDITION)
-
-    @cached_property
-    def _revocations(self) -> list[int]:
-        return [found.start() for found in _REVOCATION.finditer(self._small)]
+        return self._find_harmful(_CONDITION)
 
     @cached_property
     def _hedges(self) -> list[int]:
         hearsay = (found for found in _HEARSAY.finditer(self._small) if found[1] not in english.OWN_VOICES)
         return sorted([found.end() for found in (*_HEDGE.finditer(self._small), *hearsay)])
-
-    @cached_property
-    def _hedges_after(self) -> list[int]:
-        return [found.start() for found in _HEDGE_AFTER.finditer(self._small)]
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [cue.start for cue in self._cues]
-
-    @cached_property
-    def _said(self) -> list[int]:
-        return [found.start() for found in _SAID.finditer(self._small)]
-
-    @cached_property
-    def _semicolons(self) -> list[int]:
-        return [position for position, character in enumerate(self._small) if character == ";"]
 
     def clause_start(self, position: int) -> int:
         before = bisect_right(self._breaks, position)
@@ -131,9 +102,7 @@ class Modality:
     def is_doubted(self, position: int) -> bool:
         """True if a doubt comes anywhere before the position, with no semicolon in between."""
         before = bisect_left(self._doubts, position)
-        if not before:
-            return False
-        return bisect_left(self._semicolons, self._doubts[before - 1]) == bisect_left(self._semicolons, position)
+        return bool(before) and self._is_in_one_part(self._doubts[before - 1], position)
 
     def add_doubt(self, position: int) -> None:
         """Count a negation that takes nothing back as a doubt of what follows."""
@@ -146,29 +115,27 @@ class Modality:
             return True
         return bisect_left(self._conditions, clause) != bisect_left(self._conditions, end)
 
-    def is_misspoken(self, start: int, end: int) -> bool:
-        """True if a statement there is called a mistake: `I said S, it's actually T`."""
-        return self._has_been_said(start, end) and _INSTEAD.match(self._small, end) is not None
-
     def _has_been_said(self, start: int, end: int) -> bool:
         """True for `Let me correct this: I said that S`."""
-        is_said = bool(self._said) and self.clause_start(start) <= self._said[-1] < start
+        said = self._find(_SAID)
+        is_said = bool(said) and self.clause_start(start) <= said[-1] < start
         return is_said and (self.is_correction() or "actually " in self._small[end:])
 
     def is_revoked(self, end: int) -> bool:
         """True if what follows doubts or revokes a statement that ends there."""
-        return self._follows(self._revocations, end) or _TAKEN_BACK.match(self._around.after.lower()) is not None
+        return self._follows(self._find(_REVOCATION), end) or _TAKEN_BACK.match(self._around.after.lower()) is not None
 
     def is_hedged(self, start: int, end: int) -> bool:
         """True if a statement there is only believed or passed on."""
         if self._hedges and self._hedges[0] < start:
             return True
-        if not self._follows(self._hedges_after, end):
+        hedges = self._find(_HEDGE_AFTER)
+        if not self._follows(hedges, end):
             return False
         # `A is an X, B belongs to Y I think`: this applies only to B.
-        hedge = self._hedges_after[bisect_left(self._hedges_after, end)]
-        after = bisect_left(self._starts, end)
-        is_other = after < len(self._starts) and self._starts[after] < hedge
+        hedge = hedges[bisect_left(hedges, end)]
+        after = bisect_left(self._cues, end, key=attrgetter("start"))
+        is_other = after < len(self._cues) and self._cues[after].start < hedge
         return not (is_other and _NEXT_CLAUSE.match(self._small, end) is not None)
 
     def is_taken_back(self, start: int) -> bool:
@@ -184,16 +151,23 @@ class Modality:
         )
 
     def _find(self, pattern: re.Pattern[str]) -> list[int]:
-        found = [match.start() for match in pattern.finditer(self._small)]
-        return [position for position in found if not self._is_harmless(position)] if found else found
+        if pattern not in self._found:
+            self._found[pattern] = [found.start() for found in pattern.finditer(self._small)]
+        return self._found[pattern]
+
+    def _find_harmful(self, pattern: re.Pattern[str]) -> list[int]:
+        return [position for position in self._find(pattern) if not self._is_harmless(position)]
 
     def _is_harmless(self, position: int) -> bool:
         before = bisect_right(self._harmless, (position, len(self._small) + 1))
         return bool(before) and position < self._harmless[before - 1][1]
 
+    def _is_in_one_part(self, position: int, other: int) -> bool:
+        """True if there is no semicolon between two positions."""
+        semicolons = self._find(_SEMICOLON)
+        return bisect_left(semicolons, position) == bisect_left(semicolons, other)
+
     def _follows(self, positions: list[int], end: int) -> bool:
         """True if one of the positions comes after ``end`` and before the next semicolon."""
         after = bisect_left(positions, end)
-        if after == len(positions):
-            return False
-        return bisect_left(self._semicolons, end) == bisect_left(self._semicolons, positions[after])
+        return after < len(positions) and self._is_in_one_part(end, positions[after])

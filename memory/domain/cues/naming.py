@@ -4,10 +4,8 @@ from typing import Final
 
 from memory.domain.cues.noun_phrases import (
     Passage,
-    Phrase,
     Vocabulary,
     is_adjective,
-    is_descriptive,
     is_plural,
     singular_of,
 )
@@ -65,40 +63,9 @@ def is_marked_at(passage: Passage, end: int) -> bool:
     return passage.text[end : end + 1] == NAME_MARK
 
 
-def is_gerund(word: str, vocabulary: Vocabulary) -> bool:
-    """True if a word is a verb of the dictionary in -ing: `bounding`, but not `lapwing`."""
-    if not word.endswith("ing") or len(word) < 5:
-        return False
-    stem = word[:-3]
-    doubled = stem[:-1] if stem[-1] == stem[-2] else stem
-    return any(map(vocabulary.is_common, (stem, f"{stem}e", doubled)))
-
-
 def is_name_called(passage: Passage, name: Token, vocabulary: Vocabulary) -> bool:
     """True if a word after `called` is a name: any word that ends its phrase is, unless it is an adjective or
     adverb."""
     if is_distinctive(passage, name, vocabulary):
         return True
     return not is_adjective(name.text) and name.text not in verbs.CLOSING_ADVERBS and not name.text.endswith("ly")
-
-
-def is_role(noun: str) -> bool:
-    """True if the noun describes people: their relation to us is then what they are."""
-    if noun in nouns.ROLES or noun in nouns.PROFESSIONS:
-        return True
-    return len(noun) > 4 and noun.endswith(nouns.ROLE_ENDINGS) and noun not in nouns.NO_ROLES
-
-
-def tells_kind(phrase: Phrase) -> bool:
-    """True if `the` before the phrase introduces what something is, not its relation to others: `the paging
-    network`."""
-    head = phrase.tokens[-1]
-    if head.text in nouns.PROFESSIONS:
-        return True
-    if head.is_capitalised or is_plural(head.text):
-        return False
-    before = [token for token in phrase.tokens[:-1] if not is_descriptive(token)]
-    is_whole = len(before) == len(phrase.tokens) - 1 > 0 and not any(
-        is_adjective(token.text) and not token.is_capitalised for token in before
-    )
-    return is_whole and (is_role(head.text) or head.text in nouns.TELLING)

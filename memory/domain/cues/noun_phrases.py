@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from memory.domain.cues.patterns import OPERATORS, Cue
 from memory.domain.language.english import adjectives, names, nouns, verbs
-from memory.domain.text.function_words import ARTICLES, POSSESSIVES, PREPOSITIONS, is_closed_class, split_words
+from memory.domain.text.function_words import ARTICLES, POSSESSIVES, is_closed_class, split_words
 from memory.domain.text.tokenizer import NamesInside, Token, tokenise
 
 MAX_UNITS: Final = 4
@@ -49,6 +49,22 @@ class Vocabulary(Protocol):
         that says what the concept is. None if there is no such fact."""
 
 
+class AnyName:
+    """A vocabulary in which each word may be the name of something."""
+
+    def is_common(self, token: str) -> bool:
+        return False
+
+    def is_concept(self, token: str) -> bool:
+        return True
+
+    def is_place(self, token: str) -> bool:
+        return True
+
+    def find_dimension(self, concept: str, parent: str) -> str | None:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A sentence with its tokens in order; `starts` are their first characters, for bisection."""
@@ -66,11 +82,6 @@ class Passage:
         """Return the first token at or after a position; "" if there is none."""
         index = bisect_left(self.starts, position)
         return self.tokens[index].text if index < len(self.tokens) else ""
-
-    def word_before(self, position: int) -> str:
-        """Return the last token that begins before a position; "" if there is none."""
-        index = bisect_left(self.starts, position)
-        return self.tokens[index - 1].text if index else ""
 
     def word_after(self, index: int) -> str:
         """Return the token after this one if only white space is between them; otherwise ""."""
@@ -196,22 +207,11 @@ def is_descriptive(token: Token) -> bool:
         return word[0].isdigit() or is_adjective(word)
     if len(word) > 4 and word.endswith("ly"):
         return word not in adjectives.NOUNS_LIKE_ADJECTIVES
-    if _stem_of_comparative(word) in adjectives.DESCRIPTIVE:
-        return True
     return is_participle(word) and not word.endswith("ing")
 
 
-def _stem_of_comparative(word: str) -> str:
-    """Return `rich` for `richer` and `richest`; any other word unchanged."""
-    stem = word.removesuffix("est") if word.endswith("est") else word.removesuffix("er")
-    if stem != word and stem.endswith("i"):
-        return f"{stem[:-1]}y"
-    return stem[:-1] if stem != word and stem[-2:-1] == stem[-1:] else stem  # `bigger`
-
-
 def is_adjective(word: str) -> bool:
-    stem = _stem_of_comparative(word)
-    if word in adjectives.ADJECTIVES or (stem != word and stem in adjectives.DESCRIPTIVE):
+    if word in adjectives.ADJECTIVES:
         return True
     _, hyphen, tail = word.rpartition("-")
     if hyphen:
@@ -302,11 +302,7 @@ def _governs(passage: Passage, index: int) -> bool:
         return False
     if word in verbs.CLOSING_ADVERBS or word in verbs.TRANSITIVE_PARTICIPLES:
         return True
-    if word in verbs.UNCHANGED_PARTICIPLES:  # `a system run in a container`, but `a test run`
-        return passage.word_after(index) in PREPOSITIONS
     following = passage.word_after(index)
-    if word in names.DIRECTIONS and following == "of":
-        return True
     if len(word) > 4 and word.endswith("ly") and word not in adjectives.LY_NOUNS:
         return not following or is_closed_class(following)
     if not is_participle(word):

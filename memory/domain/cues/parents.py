@@ -7,8 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from memory.domain.cues.clauses import Subject
-from memory.domain.cues.naming import is_distinctive, is_marked, is_name_called, is_ordinary_acronym, tells_kind
+from memory.domain.cues.naming import is_distinctive, is_marked, is_name_called, is_ordinary_acronym
 from memory.domain.cues.noun_phrases import (
     Passage,
     Phrase,
@@ -38,7 +37,6 @@ _AFTER_NOUN: Final = re.compile(r"[*_\x10]*(?:[.;!)]|\s*\Z|\s+(?:of|in|for|from|
 _ADJECTIVES_AHEAD: Final = re.compile(r",(?! (?:it|s?he|they|we|i|and|but|which|who|now|since|so)\b)", re.IGNORECASE)
 _POSSESSIVE: Final = re.compile(r"['\u2019][sS]\s")
 _CORRECTED: Final = re.compile(r", (?:well|or rather|no|sorry)\b")  # `in PyTorch, well, in Python`
-_COUNTS: Final = re.compile(r"\d")
 _PARTS: Final = re.compile(r"[_\-.'@+]")  # one less than the words of a name
 _JOINT: Final = re.compile(r"[*_\"'\u201d\x10]*(?:,?\s+(?P<and>and)\s+|,\s+)")
 _LISTED_MAX: Final = 9  # names
@@ -57,7 +55,6 @@ class Parent:
     phrase: Phrase
     end: int  # end of the last word that was used
     context: str = ""  # what it is `of`
-    name: Subject | None = None  # the parent's own name, if it has one: `merak-1, which is a Proxmox host`
 
 
 def read_parent(
@@ -66,9 +63,6 @@ def read_parent(
     """Return what the phrase after a cue says; None if there is none, or nothing that can be a parent."""
     stops = find_stops(cue, following)
     form, phrase = cue.form, read_phrase(passage, cue.end, stops)
-    is_others = passage.text[cue.start : cue.end].endswith((" its", " their", " his", " her"))
-    if form is Form.IS_OUR and is_others and phrase is not None and len(phrase.tokens) == 1:
-        return None  # whose it is remains unsaid: `is its successor`
     after = next(iter(following), None)
     is_spelled_out = after is not None and phrase is not None and after.start == phrase.next_start
     if is_spelled_out and after is not None and form is Form.IS_A and after.form in _SPELLED_OUT:
@@ -79,7 +73,7 @@ def read_parent(
         phrase,
         stops,
         vocabulary,
-        is_plural_form=form.is_isa and (cue.is_plural or form is Form.IS_ONE_OF),
+        is_plural_form=form.is_isa and cue.is_plural,
         as_typed=as_typed,
     )
 
@@ -136,9 +130,7 @@ def make_parent(
     # Only the speaker knows whose it is, not the shared graph: that is remembered for them.
     if form.is_isa and not context and not as_typed and phrase.head in memory_phrases.RELATIVES:
         return None
-    if form is Form.IS_THE and not context and not tells_kind(phrase):
-        return None
-    if form is Form.LISTED_ROLE and (phrase.determiner or phrase.head not in nouns.PROFESSIONS | nouns.ROLES):
+    if form is Form.IS_THE and not context:
         return None
     token = _compose_language(passage, phrase) if form is Form.IS_WRITTEN else ""
     token = token or _compose_parent(
@@ -146,9 +138,7 @@ def make_parent(
     )
     if not token:
         return None
-    has_name = len(phrase.tokens) == 1 and is_distinctive(passage, phrase.tokens[0], vocabulary)
-    name = Subject(token, phrase.start, phrase.end) if has_name else None
-    return Parent(token, context or form.dimension, form, phrase, end, context, name)
+    return Parent(token, context or form.dimension, form, phrase, end, context)
 
 
 def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabulary, is_plural_form: bool) -> bool:
@@ -171,8 +161,7 @@ def _is_object(passage: Passage, phrase: Phrase, form: Form, vocabulary: Vocabul
         return False
     # The last word of a name of several words is not an adjective: "Privet Drive".
     is_name = not form.is_isa and last.is_capitalised  # `owned by Nordlive`
-    is_trade = head in nouns.PROFESSIONS  # `cleaner`
-    if is_adjective(head) and not (last.parts or is_name or is_trade or is_marked(passage, last)):
+    if is_adjective(head) and not (last.parts or is_name or is_marked(passage, last)):
         # Whatever ends a phrase after an article is a noun, unless it never is one: `a dwarf cleric of Moradin`.
         is_noun = form is Form.CALLED or (form is Form.IS_A and _AFTER_NOUN.match(passage.text, phrase.end) is not None)
         if not is_noun or head in adjectives.ADJECTIVES or is_descriptive(last):
@@ -251,11 +240,8 @@ def _compose_parent(
             break
         if has_name and not token.is_capitalised:  # `the Proxmox host merak-1`
             break
-        is_counted = index > 0 and _COUNTS.search(phrase.gaps[index - 1]) and not tokens[index - 1].is_capitalised
-        if is_counted or (not index and phrase.is_counting):  # `a small 5 port switch`
-            continue
-        counts = _COUNTS.search(gap) is not None  # `a tier 2 target`
-        if (counts and not token.is_capitalised) or is_descriptive(token) or _NOT_A_WORD.match(gap):
+        is_counted = not index and phrase.is_counting  # `a 5 port switch`
+        if is_counted or is_descriptive(token) or _NOT_A_WORD.match(gap):
             continue
         if len(_PARTS.findall("_".join([token.text, *kept]))) >= WORDS_MAX:
             break
@@ -265,11 +251,8 @@ def _compose_parent(
 
 def _is_own_name(passage: Passage, token: Token) -> bool:
     """True if a word is the name of one thing, also after a noun: `the host merak-1`, `our friend Anna`."""
-    if is_ordinary_acronym(token):
-        return False
     is_acronym = passage.text[token.start : token.end].isupper()
-    has_digit = any(character.isdigit() for character in token.text)
-    return has_digit or "_" in token.text or (token.is_capitalised and not is_acronym) or is_marked(passage, token)
+    return any(map(str.isdigit, token.text)) or (token.is_capitalised and not is_acronym) or is_marked(passage, token)
 
 
 def _is_named_host(tokens: tuple[Token, ...], vocabulary: Vocabulary) -> bool:
@@ -313,12 +296,11 @@ def _is_ordinary_compound(token: Token) -> bool:
 
 def _compose_language(passage: Passage, phrase: Phrase) -> str:
     """Return the programming language that something is written in; "" if it is not one, or unclear."""
-    token = phrase.tokens[0 if phrase.gaps and phrase.gaps[0] == "/" else -1]
-    is_known = token.text in names.PROGRAMMING_LANGUAGES
+    token = phrase.tokens[-1]
     if passage.text[token.end : token.end + 1] in ("+", "#") or token.text in names.HUMAN_LANGUAGES:
         return ""
-    is_written_as_name = (token.is_capitalised or is_marked(passage, token)) and len(token.text) > 1
-    return token.text if is_known or is_written_as_name else ""
+    is_written_as_name = token.is_capitalised or is_marked(passage, token)
+    return token.text if is_written_as_name or token.text in names.PROGRAMMING_LANGUAGES else ""
 
 
 def _is_named(passage: Passage, token: Token, vocabulary: Vocabulary) -> bool:

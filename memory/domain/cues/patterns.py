@@ -12,8 +12,7 @@ _OPERATOR, VERB, _ELLIPTICAL = 0.9, 0.8, 0.7
 
 
 _ALIASED: Final = (
-    "(?:(?:also|sometimes|formerly|previously|better) (?:called|named|known as|referred to as)"
-    r"|a\.?k\.?a\.?|short for)"
+    r"(?:(?:also|sometimes|formerly|previously|better) (?:called|named|known as|referred to as)|a\.?k\.?a\.?)"
 )
 
 
@@ -23,13 +22,11 @@ class Form(Enum):
 
     # Within a group, forms are in search order: a longer form comes before one that it begins with.
     # After `is` or `are`:
-    IS_SHORT = ("(?:short|another name|(?:an?|the) (?:alias|nickname|abbreviation)) (?:for|of)", NAMES, False, VERB)
     IS_KIND_OF = ("an? (?:kind|type|instance) of", "type", True, VERB)
     IS_PART_OF = ("(?:an? )?(?:part|member)s? of", "membership", False, VERB)
     IS_A = ("an?", "type", True, VERB)
-    IS_ONE_OF = ("one of (?:our|my)", "type", True, VERB)
-    IS_OUR = ("(?:our|my|its|their|his|her)", "type", True, VERB)
-    IS_THE = ("the", "type", True, VERB)  # only with `of Z`, or with a noun that tells the kind: `the paging network`
+    IS_OUR = ("(?:our|my)", "type", True, VERB)
+    IS_THE = ("the", "type", True, VERB)  # only with `of Z`
     IS_ALSO = ("(?:called|named|known as|referred to as)", NAMES, False, VERB)  # with `also` or `now`
     IS_OWNED_BY = ("(?:owned|maintained) by", "owned-by", False, VERB)
     IS_HOSTED = ("(?:hosted (?:by|on|at|with)|deployed (?:on|to)|running on)", "runs-on", False, VERB)
@@ -40,7 +37,6 @@ class Form(Enum):
     IS_BUILT = ("built (?:with|on(?: top of)?)", "uses", False, VERB)
     # Verbs:
     BELONGS_TO = ("belongs? to", "membership", False, VERB)
-    OWNS = ("(?:owns|maintains)", "owned-by", False, VERB)  # what is owned comes after the cue
     RUNS_ON = ("runs? on", "runs-on", False, VERB)
     USES = ("uses?", "uses", False, VERB)
     # Without a verb:
@@ -57,9 +53,6 @@ class Form(Enum):
     BUILT = ("built (?:with|on(?: top of)?)", "uses", False, _ELLIPTICAL)
     # `Kvasir, our search service,` and `Kvasir (a Go service)`: the mark belongs to the cue.
     APPOSITION = (r", (?:our|my|an?)|\((?:our|my|an?)", "type", True, _ELLIPTICAL)
-    # `- kvasir: a Go service`, `- odin - our portal`: at the beginning of a line.
-    LISTED = (r": (?:our|my|an?)|[-\u2013\u2014] (?:our|my|an?)", "type", True, _ELLIPTICAL)
-    LISTED_ROLE = (":", "type", True, _ELLIPTICAL)  # `- Ada: tech lead`, of people
     # The object comes before it, the subject after: `a VM called zwiebel`.
     CALLED = (
         "(?:called|named|dubbed|codenamed|nicknamed)"
@@ -69,8 +62,6 @@ class Form(Enum):
         True,
         _ELLIPTICAL,
     )
-    # The same for people: `our vet is Dr. Sutter`.
-    ROLE = (r"is(?: now)?", "type", True, VERB)
     # `moved from P to Q`; without `from` the moved thing comes after: `we moved kvasir from P to Q`.
     MOVED = ("(?:moved|migrated|relocated|transferred)(?: from)?", "runs-on", False, VERB)
     # `Kvasir, also known as Ran,` and `Kvasir (aka Ran)`: the mark belongs to the cue.
@@ -89,25 +80,20 @@ class Form(Enum):
     __hash__ = object.__hash__  # Enum's own is in Python: it takes longer than everything else in a set look-up
 
 
-NAMING: Final = frozenset({Form.IS_ALSO, Form.IS_SHORT, Form.ALIASED, Form.RENAMED})
-SUBJECT_BEHIND: Final = NAMING | {Form.CALLED, Form.MOVED, Form.ROLE}
+NAMING: Final = frozenset({Form.IS_ALSO, Form.ALIASED, Form.RENAMED})
+SUBJECT_BEHIND: Final = NAMING | {Form.CALLED, Form.MOVED}
 OPERATORS: Final = frozenset({Form.OPERATOR_ISA, Form.OPERATOR_ISPART})
 # These occur where a verb is missing, as in notes; in a sentence with a verb they describe another noun.
 NOTES: Final = frozenset({Form.KIND_OF, Form.PART_OF})
 ELLIPTICAL: Final = NOTES | {Form.OWNED_BY, Form.HOSTED, Form.CONTAINED}
 CONTINUING: Final = frozenset({Form.LOCATED, Form.WRITTEN, Form.BUILT})  # only after a statement
-IN_LISTS: Final = frozenset({Form.LISTED, Form.LISTED_ROLE})
-APPOSED: Final = IN_LISTS | {Form.APPOSITION}
 FINITE: Final = frozenset({Form.RUNS_ON, Form.BELONGS_TO, Form.USES})
-# They begin a sentence about the subject of the one before it: `Uses Redis.`, `Written in Go.`
-OPENING: Final = FINITE | {Form.OWNED_BY, Form.HOSTED, Form.LOCATED, Form.WRITTEN, Form.BUILT}
 USING: Final = frozenset({Form.USES, Form.IS_BUILT, Form.BUILT})  # with names only, and with each name of a list
 PLACES: Final = frozenset({Form.RUNS_ON, Form.IS_HOSTED, Form.HOSTED})
-RUNNING: Final = PLACES | USING | {Form.IS_WRITTEN}  # said of programs, never of people
 _AFTER_COPULA: Final = [form for form in Form if form.name.startswith("IS_")]
-_VERBS: Final = [Form.BELONGS_TO, Form.OWNS, Form.RUNS_ON, Form.USES]
+_VERBS: Final = [Form.BELONGS_TO, Form.RUNS_ON, Form.USES]
 _OTHERS: Final = [
-    form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, *APPOSED, Form.ARE, Form.ALIASED, Form.ROLE)
+    form for form in Form if form not in (*_AFTER_COPULA, *_VERBS, Form.APPOSITION, Form.ARE, Form.ALIASED)
 ]
 
 # What may come between copula and object.
@@ -128,29 +114,18 @@ def _alternatives(forms: list[Form]) -> str:
 # occurs once, because all alternatives are tried at every word.
 _IS: Final = "(?:['\u2019]s|s(?= (?:an?|the|our|my) ))"  # in `it's`, which many write `its`
 _BEGINNING: Final = re.compile(
-    r" (?:i(?:s(?: (?:an? |the |our |my |its |their |his |her |one o|in |not |no l|part |member|owned|hosted|running o"
+    r" (?:i(?:s(?: (?:an? |the |our |my |in |not |no l|part |member|owned|hosted|running o"
     r"|maint|deploy|contai|locat|based|headq|writt|built|act|al|bas"
-    rf"|both |curr|essen|itself|just|now|offic|secret|simpl|still|short |anoth)|n['\u2019]?t|a |part)|t{_IS}"
+    rf"|both |curr|essen|itself|just|now|offic|secret|simpl|still)|n['\u2019]?t|a |part)|t{_IS}"
     r"|nstance o)"
     r"|are[ n]|b(?:elon|ased [ia]|uilt [wo])|c(?:alled|ontained|oden)"
     rf"|d(?:o(?:es)?(?: not|n['\u2019]t) (?:r|bel|use)|ubbed|eployed o)|h(?:osted|e{_IS}|eadq)|kind o|located [ia]"
-    r"|m(?:ember o|igr|oved|aintain(?:ed b|s ))|n(?:amed|ickn|o lon)|own(?:ed|s )|part o|r(?:uns? o|elo|enamed)"
+    r"|m(?:ember o|igr|oved|aintained b)|n(?:amed|ickn|o lon)|owned|part o|r(?:uns? o|elo|enamed)"
     rf"|she{_IS}|t(?:ype o|ransf)|uses? |writt)"
 )
 # The rarer mark comes first, not the space: the search jumps to it.
 _ARTICLE: Final = "(?:our|my|an?) "
 _APPOSED: Final = tuple(re.compile(rf"{mark}(?:{_ARTICLE}|(?P<aliased>{_ALIASED} ))") for mark in (", ", r"\("))
-_LISTED: Final = tuple(re.compile(f"{mark}{_ARTICLE}") for mark in (": ", "- ", "\u2013 ", "\u2014 "))
-# Runs on the text as it is written: a name follows.
-_ROLE: Final = re.compile(r" is( now)?(?= [*_\"'\u201c`]{0,2}[A-Z\u00c0-\u00de])")
-_OWN: Final = re.compile(r"(?:(?<!\w)(?:our|my|his|her|its|their)|\w['\u2019]s|s['\u2019])(?: [\w-]{2,20}){1,4}\Z")
-_ROLE_MAX: Final = 80  # characters
-_IN_ASCII: Final = 2  # the first two of _LISTED, with marks in ASCII
-_ROLE_LISTED: Final = re.compile(r"(?:\A|\n)[ \t]*(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+[^\s:][^\n:]{0,58}(: )(?=[^\W\d])")
-_HEAD: Final = re.compile(
-    r"(?:\A|\n)[ \t]*(?P<bullet>(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+)?(?P<name>[^\s:](?:[^\n:]{0,58}[^\s:])?)\Z"
-)
-_HEAD_MAX: Final = 72  # characters
 # The space in front is outside the cue.
 _CUE: Final = re.compile(
     rf" (?:(?:is|are|(?:it|s?he){_IS})(?P<denied>{_DENIAL})?(?: (?P<adverb>{_ADVERB}))?"
@@ -204,42 +179,13 @@ def find_forms(text: str) -> list[Cue]:
         if cue is not None:
             end = cue.end
             cues.append(cue)
-    count = len(cues)
-    listed = _LISTED[:_IN_ASCII] if small.isascii() else _LISTED
-    cues += [cue for pattern in listed for found in pattern.finditer(small) if (cue := _make_listed(small, found))]
-    if ": " in small:
-        taken = {cue.start for cue in cues}
-        roles = (found.start(1) for found in _ROLE_LISTED.finditer(small))
-        cues += [Cue(Form.LISTED_ROLE, start, start + 1) for start in roles if start not in taken]
     apposed = [
         Cue(Form.ALIASED if found["aliased"] else Form.APPOSITION, found.start(), found.end() - 1)
         for pattern in _APPOSED
         for found in pattern.finditer(small)
         if small[found.start()] == "," or small[found.start() - 1 : found.start()] == " "
     ]
-    apposed += [
-        Cue(Form.ROLE, found.start() + 1, found.end(), adverb="now" if found[1] else "")
-        for found in _ROLE.finditer(text)
-        # A noun of ours, or of something, ends there: `our vet`, `the band's drummer`.
-        if _OWN.search(small, max(0, found.start() - _ROLE_MAX), found.start())
-    ]
-    if len(cues) > count or apposed:
-        cues = sorted([*cues, *apposed], key=_START)
-    return cues
-
-
-def _make_listed(small: str, found: re.Match[str]) -> Cue | None:
-    """Make a cue of a colon or dash after the first word of a line; without a bullet only after what is not spelled as
-    a word."""
-    start = found.start()
-    if small[start] != ":":
-        if small[start - 1 : start] != " ":
-            return None
-        start -= 1
-    head = _HEAD.search(small, max(0, start - _HEAD_MAX), start)
-    if head is None or not (head["bullet"] or not head["name"].isalpha()) or head["name"].count(" ") > 2:
-        return None
-    return Cue(Form.LISTED, start + (small[start] == " "), found.end() - 1)
+    return sorted([*cues, *apposed], key=_START) if apposed else cues
 
 
 def _make_cue(text: str, small: str, match: re.Match[str]) -> Cue | None:

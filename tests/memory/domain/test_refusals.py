@@ -28,7 +28,7 @@ WORDS = Words()
 
 
 def refused(text: str) -> list[tuple[str, str]]:
-    return [tuple(one) for one in find_refusals(text, find_cues(text, vocabulary=WORDS), WORDS)]
+    return [tuple(one) for one in find_refusals(text, find_cues(text, vocabulary=WORDS))]
 
 
 @pytest.mark.parametrize(

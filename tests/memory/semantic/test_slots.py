@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.claims.oppositions import Opposition, find_opposition
-from memory.domain.claims.stems import have_same_words
 from memory.semantic.domain.slots import Slots, contradicts, find_slots, find_value, meet
 
 NOUNS = st.sampled_from(["rebase", "merge-commits", "tabs", "spaces", "coffee", "tea", "vim", "Python", "workflow"])
@@ -147,21 +146,6 @@ def test_slots_meet_mutually_and_do_not_depend_on_case_or_spaces(one: str, other
     assert meet(slots, others) == meet(others, slots)
     assert find_slots(f"  {one.upper()} ", "preference") == slots
     assert all(len(slot) <= 200 for slot in slots)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        ("The gate code room is upstairs.", "the gate code rooms were upstairs", True),
-        ("The user prefers tabs.", "Users prefer a tab", True),
-        ("The light is on.", "The light is off.", False),
-        ("The oven is hot.", "The oven is not hot.", False),
-        ("Tabs over spaces.", "Spaces over tabs.", False),
-        ("Port 8080 is open.", "Port 8081 is open.", False),
-    ],
-)
-def test_the_same_words_but_for_inflection(one: str, other: str, is_same: bool) -> None:
-    assert have_same_words(one, other) is is_same
 
 
 def test_what_both_only_come_before_is_no_meeting() -> None:

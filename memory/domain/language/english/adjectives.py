@@ -39,34 +39,27 @@ NOUNS_LIKE_ADJECTIVES = split_words(
 # Something with one of these is not so now.
 NO_MORE = split_words("former future alleged erstwhile onetime potential prospective would-be")
 
-# Adjectives of size, age, order, worth or generality: `an old mail relay` is a mail relay. Others tell kinds apart and
-# are kept: `a virtual machine`, `a legal entity`, `a nightly job`.
-DESCRIPTIVE = split_words(
-    "able actual additional advanced aging amazing ancient annoying artful awesome awful bad basic beloved best better "
-    "big biggest boring brand-new brief bright brilliant broad broken busy central certain charming cheap cheapest "
-    "cherished classic clean clear clever closest common complete complex considerable convenient cool correct crazy "
-    "critical crucial current cute damn dear decent dedicated different difficult dirty distinct dumb earlier early "
-    "easy efficient elegant enormous entire equivalent essential everyday exact excellent existing expensive "
-    "experimental external extra extraordinary failing fair faithful famous fancy fantastic fast faster fastest "
-    "favorite favourite few final fine first flaky flawed following foremost formal former free frequent fresh "
-    "friendly full funny further general generic gentle giant gigantic global good gorgeous great greater greatest "
-    "growing grown half half-baked handy happy hard heavy helpful high high-end higher horrible huge humble ideal "
-    "important impressive inexpensive inner innocent intelligent interesting internal joint key kind large larger "
-    "largest last late later latest lazy leading lean legacy lesser light lightweight likely little local long "
-    "long-standing long-term longer longest loose loud lovely low lower lucky magnificent main major massive mature "
-    "mere mid-size mighty mild mini minimal minor modern modest mysterious narrow nasty near neat necessary new newer "
-    "newest next nice noisy normal notable noteworthy notorious obscure obvious odd official old older oldest only "
-    "optimal optional ordinary original outer outright overall own particular perfect permanent plain poor popular "
-    "possible potential powerful precious present pretty previous prime principal proper proud pure quick quiet random "
-    "rare raw ready real recent redundant regular reliable remaining remarkable respective rich right robust rough "
-    "running sad safe same scary second secondary secret separate serious shared sharp shiny short significant silent "
-    "silly similar simple simpler simplest simplified single sizeable sleek slick slight slim slow slower small "
-    "smaller smallest smart smooth sole solid sophisticated special specific stable standard steady straightforward "
-    "strange strict strong stupid sub-optimal subtle sufficient super superb suspicious sweet tall temporary terrible "
-    "terrific thick thin third tidy tight tiny top total tough tricky trivial true trusted trusty typical ugly "
-    "ultimate unified unique unsafe unusual upcoming updated urgent useful useless usual valid valuable various vast "
-    "very vital warm weak weird well-known whole wide widespread willing wonderful working worse worst worth worthy "
-    "wrong young younger youngest"
+# They tell kinds apart and are kept, as those in none of these lists: `a remote host`, `a virtual machine`.
+_TELLING = split_words(
+    "cold compact custom dark deep default distributed drop-in embedded empty expert false hidden human idle interior "
+    "live mobile modular multiple native open private proprietary public red remote secure soft standalone static "
+    "transient transparent"
+)
+# Adjectives of size, age, order, worth or generality: `an old mail relay` is a mail relay.
+DESCRIPTIVE = (ADJECTIVES - _TELLING) | split_words(
+    "actual additional aging amazing ancient annoying artful awesome awful basic beloved bigger biggest boring "
+    "brilliant broken busy central certain charming cheapest cherished classic closest considerable crazy critical "
+    "crucial damn dear earlier enormous essential everyday existing expensive experimental external extraordinary "
+    "failing faithful fantastic fastest favorite favourite few flaky flawed following foremost formal former funny "
+    "further general gentle giant gigantic global gorgeous greater greatest growing grown half happy helpful high-end "
+    "horrible humble ideal impressive inexpensive innocent interesting internal joint key kind largest later leading "
+    "lesser likely local long-standing long-term longest lovely lucky magnificent main major massive mighty minimal "
+    "mysterious nasty near necessary newest normal notable noteworthy notorious obvious official oldest optional "
+    "original outright overall particular possible potential powerful precious present previous prime principal proud "
+    "real reliable remaining remarkable running same scary secret shared shiny silly simplest simplified sizeable "
+    "sleek slower smallest sole special specific stronger super superb suspicious terrible terrific top total tricky "
+    "trivial trusted trusty typical ultimate unusual upcoming updated useful useless valuable vital willing wonderful "
+    "working worth worthy younger youngest"
 )
 # Nouns of qualities and acts, however rare: `portability is a concern`.
 ABSTRACT_ENDINGS = ("ability", "ibility", "ization", "isation", "ation", "ition", "iness", "ivity", "icity", "ality")

@@ -140,8 +140,3 @@ RETRACTIONS = (
 BEFORE_RETRACTIONS = (
     r"please|you can|you may|can you|could you|and|so|now|then|just|also|let's|let us|kindly|pls|ok|okay|but"
 )
-# What the words before a table say if it states no facts.
-NO_FACTS = (
-    r"plans?|planned|target|future|proposals?|proposed|drafts?|goals?|options?|examples?|e\.g|old|former|before|previous"
-    r"|outdated|obsolete|legacy|template|idea|wish|todo|to-do|maybe|candidates?"
-)

@@ -179,7 +179,6 @@ HUMAN_LANGUAGES = split_words(
     "mandarin norwegian persian polish portuguese punjabi romanian russian sanskrit serbian slovak slovene slovenian "
     "spanish swahili swedish tamil telugu thai turkish ukrainian urdu vietnamese welsh yiddish"
 )
-DIRECTIONS = split_words("north south east west northeast northwest southeast southwest")
 NUMBER_WORDS = split_words(
     "couple double dozen eight eighteen eighth eighty eleven fifteen fifth fifty first five forty four fourteen fourth "
     "half hundred hundreds million nine nineteen ninety ninth one second seven seventeen seventh seventy six sixteen "

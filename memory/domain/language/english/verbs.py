@@ -26,8 +26,6 @@ IRREGULAR_PARTICIPLES = split_words(
     "told torn understood used worn woven written"
 )
 
-# These may be participles, and are taken for such before a preposition.
-UNCHANGED_PARTICIPLES = split_words("built cast cut hit hurt put read run set shut split spread")
 # Words in -ing that are nouns of their own: `-ing X is a` is then not a gerund with its object, and they may be heads.
 ING_NOUNS = split_words(
     "accounting anything banking billing binding blessing briefing bring building caching ceiling clearing clothing "
