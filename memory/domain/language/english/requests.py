@@ -55,7 +55,7 @@ COURTESIES = ASSENT | split_words(
 # What follows a greeting or thanks that says nothing more: `Thanks a lot, that helped me.`
 COURTEOUS = (
     r"(?:hi|hello|hey|good (?:morning|afternoon|evening|night)|thanks|thank you|thx|cheers|welcome)[\s,!.]+"
-    r"(?:for|that|this|it|you|dear|so much|a (?:lot|million|bunch)|very much|everyone|everybody|all|again|team|from"
+    r"(?:for|thats?|this|it|you|dear|so much|a (?:lot|million|bunch)|very much|everyone|everybody|all|again|team|from"
     r"|there)\b"
 )
 # Verbs that follow a subject, whatever it is.
