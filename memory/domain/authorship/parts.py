@@ -29,7 +29,7 @@ _ASKS_FOR_TEXT: Final = re.compile(
 )
 _ANNOUNCES: Final = re.compile(
     r"\b(?:send|paste|post|share|give|show)(?:ing)? you (?:an?|the|some|my|two|three)\b"
-    r".*\b(?:next|then|after|now|soon)\b"
+    r".*\b(?:next|then|after|now|soon|ready)\b"
 )
 _PARAGRAPH_ENDS: Final = re.compile(r"\n[ \t]*(?=\n|\Z)|\n(?=[ \t]*(?:[-*+•–]|\d{1,2}[.)]|\|)[ \t]*\S)")
 

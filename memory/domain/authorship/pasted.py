@@ -218,7 +218,7 @@ def _find_labelled(text: str, start: int, end: int, found: re.Match[str]) -> Ite
         if _NAMES_SOURCE.search(label) and not (is_mine or is_listed):
             begins = start + found.start("label") + max(found["label"].lower().rfind(label), 0)
             yield VoicedSpan(max(start, begins), len(text), Voice.QUOTED, "under the label of a text")
-        elif _OWN.isdisjoint(words) or _NAMES_SOURCE.search(label):
+        elif _OWN.isdisjoint(words) or words == ["note"] or _NAMES_SOURCE.search(label):
             yield VoicedSpan(end, len(text), Voice.UNSURE, "under a label")
     elif found["nick"] or (len(words) <= LABEL_WORDS_MAX and words and _OWN.isdisjoint(words)):
         yield VoicedSpan(start + found.end(), end, Voice.UNSURE, "behind a label")
