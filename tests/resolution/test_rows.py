@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from memory.domain.channels import Channel
-from memory.models import Config, GivenNote, LlmCall, Memory, Project, ProjectState
+from memory.models import GivenNote, LlmCall, Memory, Project, ProjectState
 from memory.semantic import store
 from memory.semantic.vectors import queue, schema
 from resolution.consolidation import doubts
@@ -200,7 +200,7 @@ def make_project() -> Project:
 
 
 def story_of(project: Project | None, *changed: StoryRow, seed: str = "") -> list[str]:
-    lines = reading.read_story(project, changed, now=timezone.now(), seed=seed, tuning=Config.tuning())
+    lines = reading.read_story(project, changed, now=timezone.now(), seed=seed)
     return [line.partition(" ")[2] for line in render_lines(name_lines(lines))]
 
 
