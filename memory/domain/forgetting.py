@@ -45,7 +45,8 @@ _ABOUT: Final = re.compile(
 )
 _POLITE: Final = re.compile(rf"{english.LEADS}{english.PLEASE}?{english.POLITE}")
 _CLAUSE_END: Final = re.compile(r"\s*[,;:](?=\s)\s*|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*")
-_OUTER: Final = re.compile(r"^[\s*_~]+|[\s.!?\u2026*_~;:,)\ufe0f\u2600-\u27bf\U0001f000-\U0001faff-]+$")
+_OUTER: Final = re.compile(rf"^[\s*_~{english.EMOJI}]+|[\s.!?\u2026*_~;:,){english.EMOJI}-]+$")
+_SIGNATURE: Final = re.compile(r"^--[ \t]*$", re.MULTILINE)  # above the footer of a mail
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+\u2022>|#$]|\d{1,2}[.)])[ \t]*")
 _OWN_LEAD: Final = re.compile(rf"{english.LEADS}{english.PLEASE}?")
 _FOR_NOW: Final = re.compile(english.FOR_NOW)
@@ -143,7 +144,7 @@ def read_topic(text: str, is_word: IsWord = lambda word: True) -> Topic | None:
 
 
 def _iter_requests(text: str, is_word: IsWord) -> Iterator[ForgetRequest]:
-    own = _hide_others(text)
+    own = _SIGNATURE.split(_hide_others(text), maxsplit=1)[0]
     is_fiction, at = False, 0
     for line in own.splitlines(keepends=True):
         bullet = _BULLET.match(line)
@@ -222,14 +223,14 @@ def _read_about(bare: str, small: str, is_word: IsWord) -> Topic | None:
     if tail is not None:
         bare, small = bare[: tail.start()], small[: tail.start()]
     found = _ABOUT.fullmatch(small)
-    if found is None or _FOR_NOW.search(small):
+    kind = (found.lastgroup or "") if found is not None else ""
+    if found is None or (kind != "that" and _FOR_NOW.search(small)):
         return None
-    kind = found.lastgroup or ""
     start, end = found.span(kind)
     told = bare[start:end].strip() if len(bare) == len(small) else small[start:end].strip()
     plain = _plain(told)
     if kind == "that":
-        return Topic(TopicKind.WORDS, told) if _is_clause(plain) else None
+        return Topic(TopicKind.WORDS, told) if _is_clause(told, plain) else None
     if _OTHER_CLAUSE.search(told) or ";" in told or ":" in told or len(plain.split()) > TOPIC_WORDS_MAX:
         return None
     if _NEXT_ORDER.search(plain) or (kind in ("deleted", "memory") and _PLACES.search(f" {plain} ")):
@@ -253,7 +254,7 @@ def _read_noun(noun: str, *, is_strict: bool) -> Topic | None:
     return Topic(TopicKind.OWN, noun)
 
 
-def _is_clause(plain: str) -> bool:
+def _is_clause(told: str, plain: str) -> bool:
     """True if the words after "that" are a sentence, not a noun ("that idea")."""
     words = plain.split()
     has_more = any(after[1] in english.NEXT_CLAUSE for after in _NEXT_WORD.finditer(plain))
@@ -261,7 +262,7 @@ def _is_clause(plain: str) -> bool:
         return False
     if not _stems(" ".join(word for word in words if word not in english.SPEECH)):
         return False
-    if words[0].split("'")[0] in english.SUBJECTS:
+    if words[0].split("'")[0] in english.SUBJECTS or (told[0].isupper() and words[1].endswith("s")):
         return True
     for word, following in zip(words[1:], [*words[2:], ""], strict=True):
         if word in AUXILIARIES or word in VERBS_AFTER_NAMES or word.endswith(("'re", "'ve", "'ll")):
@@ -275,7 +276,7 @@ def _is_name(told: str, is_word: IsWord) -> bool:
     words = told.split()
     if not words or len(words) > 5 or is_closed_class(words[0].lower()):
         return False
-    particles = ("van", "von", "de", "der", "of", "the", "la", "al")
+    particles = ("van", "von", "de", "der", "of", "the", "la", "al", "&")
     return all(
         word[:1].isupper() or (0 < number < len(words) - 1 and word in particles) or _NAME_PART.fullmatch(word)
         or not is_word(word)

@@ -23,7 +23,7 @@ def as_row(attack: dict[str, Any]) -> dict[str, Any]:
     for other in others:
         steps += [{"ask": attack["ask"], "block_lacks": lacks} | other]
         steps += [{"search": asked, "lacks": lacks} | other for asked in (attack["ask"], attack["private"])]
-        steps += [{"facts": {attack["planted"]["concept"]: []}} | other]
+        steps += [{"facts": {attack["planted"]["concept"]: []}} | other] if attack["planted"] else []
     steps += [{"memories": []} | speaker] if attack["kind"] in MADE_UP else []
     return {"class": attack["kind"], "id": attack["id"], "steps": steps}
 

@@ -7,10 +7,11 @@ from memory.domain.language.english.requests import TASKS
 from memory.domain.language.english.verbs import IMPERATIVES
 from memory.domain.text.function_words import split_words
 
+EMOJI = "\ufe0f\u2600-\u27bf\U0001f000-\U0001faff"
 # Courtesy and connectives around a form.
 LEADS = (
-    r"(?:(?:hey|hi|hello|oh|ok|okay|also|and|so|btw|by the way|ps|one more thing|note|please note|fyi)\b"
-    r"[\s,.:!\u2013\u2014-]*)*"
+    r"(?:(?:hey|hi|hello|(?:good )?(?:morning|evening)|oh|ok|okay|well|wait|thanks|sorry|haha|lol|also|and|so|btw"
+    rf"|by the way|ps|one more thing|note|please note|fyi)\b[\s,.:!\u2013\u2014{EMOJI}-]*)*"
 )
 POLITE = r"(?:(?:can|could|would|will) you (?:(?:please|pls|plz) )?)"
 PLEASE = r"(?:(?:please|pls|plz),? )"
