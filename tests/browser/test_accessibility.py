@@ -12,7 +12,7 @@ from tests.served.learning import Festinger
 
 PAGES = (
     "home", "desk", "conflict", "decided conflict", "conflict of layers", "question", "concepts", "concept", "merge",
-    "config", "setting", "live", "try", "transfer", "memories", "memory", "merge of memories", "search", "episodes",
+    "config", "live", "try", "transfer", "memories", "memory", "merge of memories", "search", "episodes",
     "episode", "projects", "project", "values", "value", "new value", "mirror", "facts", "observations", "candidates",
     "candidate",
 )  # fmt: skip

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from resolution.transfer.interchange import FORMAT, VERSION
 from tests.browser import world
 from tests.browser.people import Person
 from tests.served.learning import Festinger, headers_of
@@ -203,7 +204,7 @@ def test_memories_go_out_in_a_file_and_come_in_after_a_preview(
     assert not [each for each in lines if each.get("kind") == "episode"]
 
     new = {"kind": "memory", "agent": "kreacher", "text": "The user prefers a murtlap ointment."}
-    file.write_text("\n".join(map(json.dumps, ({"format": "festinger", "version": 1}, line, new))))
+    file.write_text("\n".join(map(json.dumps, ({"format": FORMAT, "version": VERSION}, line, new))))
     page.get_by_label("A file that was exported").set_input_files(file)
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("cell", name="becomes a conflict: both are disputed")).to_be_visible()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from resolution.transfer.interchange import FORMAT, VERSION
 from tests.browser.people import Person
 from tests.served.learning import Festinger
 
@@ -25,7 +26,7 @@ def hold(whole: Festinger) -> Iterator[Path]:
 
 def test_an_import_that_is_under_way_is_shown_until_it_ends(whole: Festinger, olga: Person, tmp_path: Path) -> None:
     sent = tmp_path / "graph.jsonl"
-    sent.write_text(f'{{"format":"festinger","version":1}}\n{FACT}\n')
+    sent.write_text(f'{{"format":"{FORMAT}","version":{VERSION}}}\n{FACT}\n')
     olga.opens("resolution_transfer")
     olga.page.get_by_label("A file that was exported").set_input_files(sent)
     olga.page.get_by_role("button", name="Preview").click()

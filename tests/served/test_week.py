@@ -88,7 +88,8 @@ def live_through(week: Festinger, mishaps: dict[int, Mishap], disk: SmallDisk | 
             mishaps[day](week)
     week.wait_settled()
     lines = map(orjson.loads, manage("export_graph", "--extent", "episodes", **environment).stdout.splitlines()[1:])
-    told = ({key: line[key] for key in sorted(TOLD & line.keys())} for line in lines)
+    told = [{key: line[key] for key in sorted(TOLD & line.keys())} for line in lines]
+    told += [{"kind": "conflict", "row": row} for row in week.queue()]
     return sorted((line for line in told if "marker" not in str(line)), key=str)
 
 
