@@ -198,8 +198,9 @@ class Festinger:
         """The messages that reached the model. Its answer repeats none of them: answers are learned from, too."""
         answer = self.proxies[proxy].chat(*said, headers=headers_of(agent))
         assert answer.status_code == 200, answer.text
-        received = reversed([request for request in self._upstream.requests() if request.path == "/api/chat"])
-        chats = (request.json().get("messages") for request in received)
+        # Requests whose bodies are still under way have none.
+        received = reversed([one for one in self._upstream.requests() if one.path == "/api/chat" and one.body])
+        chats = (one.json().get("messages") for one in received)
         return next(arrived for arrived in chats if arrived and said[-1][1] in arrived[-1]["content"])
 
     def teach(self, fact: str, *, agent: str = "dobby", proxy: int = 0) -> Any:

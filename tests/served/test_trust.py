@@ -21,7 +21,7 @@ Post = Callable[[Turns], None]
 
 @pytest.fixture(scope="module")
 def whole(durable: OwnPostgres, upstream: StandIn) -> Iterator[Festinger]:
-    with festinger(durable, "trust", upstream) as running:
+    with festinger(durable, "trust", upstream, DJANGO_SETTINGS_MODULE="tests.unbounded") as running:
         yield running
 
 
