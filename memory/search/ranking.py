@@ -144,8 +144,7 @@ def choose_for_prompt(results: Results, noise: Noise, query: str, now: float) ->
     texts = [each for each in ranked if each.found.kind != "fact" and each.likeness >= WEAK * least]
     if not texts or texts[0].likeness < least:
         return ForPrompt(facts, profile, changes)
-    telling = [each for each in texts if each.found.text]
-    lines = [each.found for each in telling] if telling and telling[0].likeness >= least else []
+    lines = [each.found for each in texts if each.found.text]
     if texts[0].next is not None and (follower := _tell_own(texts[0].next)) is not None:
         lines.insert(1 if texts[0].found.text else 0, follower)
     lines = list(drop_copies(_show_disputes_whole(lines)))
