@@ -41,10 +41,10 @@ from proxy.domain.formats.streams import AnswerListener, WholeWatch, listen
 from proxy.domain.json_text import Change, splice
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
+from proxy.domain.loops.tool_calls import without_thinking
 from proxy.domain.prefixes import Thread, count_answered, digest_words, opening_of
 from proxy.enrichment.beginnings import Beginnings
 from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.kept_answers import join_listeners, listen_whole
 from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
 from proxy.enrichment.placement import BlockPlacer, Placed, Standing
 from proxy.enrichment.prompt_search import RESENT, Lookup, PromptSearch, describe_given
@@ -60,6 +60,7 @@ CANNOT_ANSWER = "the agent has no tools, and has taught nothing so far"
 ASKED_NOT_TO = "the message asks not to be kept"
 WARM_UP = ("The Glitch University repo is a part of Agent Zero.", "Größe ist kein Cue. Gnommoweb is a repo of Zürich.")
 UNTOUCHED = "forwarded as they came"
+KEPT_MAX = 100_000  # characters of an answer that is kept: more than an episode has
 BOUNDS = {
     Excess.BYTES: bounds.define(Excess.BYTES, f"prompts of over {JSON_MAX_BYTES:,} bytes, {UNTOUCHED}"),
     Excess.VALUES: bounds.define(Excess.VALUES, f"prompts with too many values in their JSON, {UNTOUCHED}"),
@@ -340,10 +341,15 @@ class Enricher:
         if done.placed is not None and done.placed.version is not None and done.thread is not None:
             listeners.append(self._note_answer(done.thread, done.placed.version.at))
         watch = WholeWatch if done.prompt is not None and not done.prompt.is_stream else FORMATS[path].watch
-        hearers = [listen(watch(), listeners)] if listeners else []
+        hearers = [listen(watch().feed, listeners)] if listeners else []
         if done.keep is not None:
-            hearers.append(listen_whole(watch(), done.keep))
-        return join_listeners(hearers)
+            hearers.append(listen(watch().feed_content, [keep_whole(done.keep)]))
+
+        def hear(chunk: bytes) -> None:
+            for each in hearers:
+                each(chunk)
+
+        return hear if hearers else None
 
     def _note_answer(self, thread: Thread, at: float) -> AnswerListener:
         said = thread.begin_answer()
@@ -383,6 +389,21 @@ class Enricher:
         if changes:
             done.body = splice(done.body, changes)
         done.has_blocks = bool(edit.top or edit.tails)
+
+
+def keep_whole(keep: Callable[[str], None]) -> AnswerListener:
+    """Return a listener that hands over a whole answer at its end, without thoughts."""
+    said, length = list[str](), 0
+
+    def hear(text: str, is_over: bool) -> None:
+        nonlocal length
+        if text and length < KEPT_MAX:
+            said.append(text)
+            length += len(text)
+        if is_over and (answer := without_thinking("".join(said)).strip()):
+            keep(answer)
+
+    return hear
 
 
 def name_turn(

@@ -212,12 +212,13 @@ def _read_content(frame: bytes) -> str:
 AnswerListener = Callable[[str, bool], None]
 
 
-def listen(watch: AnswerWatch, listeners: Sequence[AnswerListener]) -> Callable[[bytes], None]:
-    """Return a listener for the chunks of one answer, then ``END``. It never raises."""
+def listen(read: Callable[[bytes], str], listeners: Sequence[AnswerListener]) -> Callable[[bytes], None]:
+    """Return a listener for the chunks of one answer, then ``END``. It never raises. ``read``: how a watch reads a
+    chunk, ``feed`` or ``feed_content``."""
 
     def hear(chunk: bytes) -> None:
         try:
-            text, is_over = watch.feed(chunk), chunk == END
+            text, is_over = read(chunk), chunk == END
             for listener in listeners if text or is_over else ():
                 listener(text, is_over)
         except Exception:
