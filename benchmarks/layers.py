@@ -1,5 +1,5 @@
-"""What it costs to find contradictions between project state, facts and memories: when something is written, and in
-the nightly sweep.
+"""Measures the cost of finding contradictions between project state, facts and memories: when something is written,
+and in the nightly sweep.
 
 ``python -m benchmarks.layers FACTS MEMORIES ROUNDS`` measures it in a process of its own, in the database of
 DATABASE_URL; prints JSON.

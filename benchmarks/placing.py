@@ -1,4 +1,4 @@
-"""How fast the two processes of one worker place what was said: statements that wait in ``observation``.
+"""Measures how fast the two processes of one worker place what was said: statements that wait in ``observation``.
 
 ``python -m benchmarks.placing`` is one such process: it says when it is ready, waits for a line, and settles all."""
 

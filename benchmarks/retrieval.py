@@ -1,4 +1,5 @@
-"""What of that which was said is found again: by who asks, by itself, the newest first, and nothing beside the point.
+"""Measures which of what was said is found again: by who asks, by itself, the newest first, and nothing beside the
+point.
 
 ``python -m benchmarks.retrieval`` measures it in a process of its own, in the database of DATABASE_URL; prints JSON.
 """

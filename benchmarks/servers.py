@@ -1,4 +1,4 @@
-"""What is measured, each a process of its own on a free port: Festinger as ``make run`` starts it, the bare
+"""Starts what is measured, each a process of its own on a free port: Festinger as ``make run`` starts it, the bare
 forwarder, and the mock model server behind both."""
 
 import http.client

@@ -1,6 +1,6 @@
-"""What a small model answers about what was told in another conversation: without Festinger, with facts, with facts and
-memories, by placement. Each thing is told in one message of an ordinary conversation, among a good deal that nobody
-asks for.
+"""Measures what a small model answers about what was told in another conversation: without Festinger, with facts,
+with facts and memories, by placement. Each thing is told in one message of an ordinary conversation, among a
+good deal that nobody asks for.
 
 ``python -m benchmarks.told`` does what the workers would, in the database of DATABASE_URL.
 """
@@ -151,7 +151,7 @@ def write_prompts(home: Path, tellings: Sequence[Telling]) -> dict[str, list[str
 
 
 async def send(asked: Sequence[list[dict[str, str]]], proxy: Server, mock: Server, name: str) -> list[str]:
-    """What becomes of each prompt. Each is a conversation of its own, by its model's name."""
+    """Return what becomes of each prompt. Each is a conversation of its own, by its model's name."""
     prompts = []
     with closing(await Connection.open(proxy.port)) as client, closing(await Connection.open(mock.port)) as witness:
         for number, messages in enumerate(asked):

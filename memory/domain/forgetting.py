@@ -223,14 +223,16 @@ def _read_about(bare: str, small: str, is_word: IsWord) -> Topic | None:
     if tail is not None:
         bare, small = bare[: tail.start()], small[: tail.start()]
     found = _ABOUT.fullmatch(small)
-    kind = (found.lastgroup or "") if found is not None else ""
-    if found is None or (kind != "that" and _FOR_NOW.search(small)):
+    if found is None:
+        return None
+    kind = found.lastgroup or ""
+    if kind != "that" and _FOR_NOW.search(small):
         return None
     start, end = found.span(kind)
     told = bare[start:end].strip() if len(bare) == len(small) else small[start:end].strip()
     plain = _plain(told)
     if kind == "that":
-        return Topic(TopicKind.WORDS, told) if _is_clause(told, plain) else None
+        return Topic(TopicKind.WORDS, told) if _is_clause(told) else None
     if _OTHER_CLAUSE.search(told) or ";" in told or ":" in told or len(plain.split()) > TOPIC_WORDS_MAX:
         return None
     if _NEXT_ORDER.search(plain) or (kind in ("deleted", "memory") and _PLACES.search(f" {plain} ")):
@@ -254,8 +256,9 @@ def _read_noun(noun: str, *, is_strict: bool) -> Topic | None:
     return Topic(TopicKind.OWN, noun)
 
 
-def _is_clause(told: str, plain: str) -> bool:
+def _is_clause(told: str) -> bool:
     """True if the words after "that" are a sentence, not a noun ("that idea")."""
+    plain = _plain(told)
     words = plain.split()
     has_more = any(after[1] in english.NEXT_CLAUSE for after in _NEXT_WORD.finditer(plain))
     if has_more or not 2 <= len(words) <= THAT_WORDS_MAX or words[0] == "you":

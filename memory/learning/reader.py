@@ -25,10 +25,10 @@ from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
 from memory.learning.speech import SILENCE, Speech, read_speech
 
-# Approximate bound on the readings that a process remembers.
 # New text of one request that is read; the rest is read when it is sent again.
 NEW_TEXT_MAX = 100_000  # characters
 NEW_TEXT_S = 0.05
+# Approximate bound on the readings that a process remembers.
 READINGS_MAX_BYTES = 64_000_000
 READING_BYTES = 600  # without its text, names and statements
 WORD_BYTES = 60  # of a name with its characters, besides its place in a set

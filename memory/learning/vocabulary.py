@@ -14,8 +14,8 @@ from memory.learning.extraction import NewMessage
 
 # New words per statement. Over 2,000 in a notification would make every process reload everything.
 WORDS_A_STATEMENT: Final = 1_500
-# Pruning (memory/graph/retention.py) brings the vocabulary down to its maximum every hour; until then it may be larger.
 NEW_WORDS_MAX: Final = 500  # in a message
+# Pruning (memory/graph/retention.py) brings the vocabulary down to its maximum every hour; until then it may be larger.
 ROOM_ABOVE: Final = 1.1  # times the maximum
 COUNTED_EVERY_S: Final = 60.0  # a million rows take Postgres a tenth of a second
 

@@ -179,9 +179,10 @@ def rank(results: Results, query: str, now: float, *, own_words: bool) -> list[C
                 continue
             text = each.found.own_text if own_words else each.found.text
             left = drop_ended(keep_statements(text) if own_words else text, each.found.said_at, results.ended)
-            shared = wanted & find_content_words(text)
-            if shared and shared.isdisjoint(find_content_words(left)):
-                left = ""  # what was alike is cut
+            if left != text:
+                shared = wanted & find_content_words(text)
+                if shared and shared.isdisjoint(find_content_words(left)):
+                    left = ""  # what was alike is cut
             if not (left or own_words):
                 continue
             each.found = each.found._replace(text=left, quoted=() if own_words else each.found.quoted)

@@ -90,9 +90,9 @@ def _is_order(sentence: str, small: str, words: list[str]) -> bool:
     verb = small[polite.end() :] if polite is not None else small
     if len(words) <= requests.FRAGMENT_WORDS and not requests.FRAGMENTS.isdisjoint(words):
         return True  # `Shorter please.`, `another one`
-    first = next(iter(_WORD.findall(verb)), "")
     if _SETTLED.match(sentence.strip()):
         return False
+    first = next(iter(_WORD.findall(verb)), "")
     return first in requests.TASKS and (polite is not None or not _FINITE.match(verb))
 
 
