@@ -220,6 +220,8 @@ def test_what_is_said_while_postgres_is_away_is_in_the_journal_and_learned_after
     server = start()
     said = say(server, word, range(5))
     assert eventually(lambda: len(heard(own, word)) == 5)
+    # A batch whose rows are there is written again, until its vectors are there, too.
+    assert eventually(lambda: health(server)["unwritten"] == 0)
 
     away(own)
     said += say(server, word, range(5, 10))
