@@ -58,9 +58,9 @@ def main() -> None:
 def measure_cost(rounds: int) -> tuple[Rows, "Encoder"]:
     from django.conf import settings
 
-    from memory.semantic.encoder.model_file import find_model, remove_model
+    from memory.semantic.encoder.model_file import find_model, remove_models
 
-    remove_model(settings.HOME)
+    remove_models(settings.HOME)
     start = time.perf_counter()
     find_model(settings.HOME)
     made_s = time.perf_counter() - start

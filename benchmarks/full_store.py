@@ -121,7 +121,7 @@ def ask_as(agents: Iterator[str], *, seed: int) -> Iterator[bytes]:
 
 
 def count_searches(proxy: Server) -> Counter[str]:
-    """By result, and ``compared`` of all of them."""
+    """By result."""
     connection = http.client.HTTPConnection(HOST, proxy.port)
     try:
         connection.request("GET", "/metrics")
@@ -133,8 +133,6 @@ def count_searches(proxy: Server) -> Counter[str]:
         for sample in family.samples:
             if sample.name == "festinger_searches_total":
                 found[sample.labels["result"]] += int(sample.value)
-            elif sample.name == "festinger_compared_searches_total":
-                found["compared"] += int(sample.value)
     return found
 
 
@@ -146,10 +144,8 @@ def row(name: str, own: Samples, direct: Samples, searches: Counter[str]) -> dic
     found["added p99 ms"] = median(mine - theirs for mine, theirs in zip(own.p99, direct.p99, strict=True))
     found["CPU ms"] = sum(own.cpu) / len(own.cpu)
     answered = searches["found"] + searches["nothing_found"]
-    asked = searches.total() - searches["compared"]
-    if asked and name != RESENT:
-        found["in time %"] = 100 * answered / asked
-        found["in process %"] = 100 * searches["compared"] / asked
+    if searches.total() and name != RESENT:
+        found["in time %"] = 100 * answered / searches.total()
     return found
 
 

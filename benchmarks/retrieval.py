@@ -158,9 +158,12 @@ def judge_asked(row: dict[str, list[bool]], number: int, asked: Asked, evidence:
 
 
 def find_unasked(number: int, prompt: str) -> Sequence[Any]:
-    from memory.search.service import search
+    from memory.search.ranking import choose_for_prompt
+    from memory.search.service import open_cursor, prepare
 
-    return search(scope_of(number), prompt, limit=FIRST, is_unasked=True)
+    with open_cursor() as cursor:
+        index, asked, _ = prepare(cursor, scope_of(number), prompt)
+    return choose_for_prompt(index, asked).lines
 
 
 def list_sources(found: Sequence[Any]) -> set[int]:

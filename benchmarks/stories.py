@@ -114,7 +114,7 @@ def find_near(lines: Sequence[StoryLine]) -> list[tuple[StoryLine, StoryLine]]:
         for at in range(len(told))
         for other in range(at + 1, len(told))
     }
-    least = BUILTIN_NOISE.at(NEAR)
+    least = BUILTIN_NOISE[builtin.current_name()].at(NEAR)
     return [(told[at], told[other]) for (at, other), product in cosine.items() if product >= least]
 
 

@@ -179,17 +179,12 @@ async def run_alone(cache: Cache, path: str, body: bytes, caller: Caller) -> Dry
         with suppress(LlmError):  # like a server, which then searches by words
             await asyncio.to_thread(builtin.load)
     rules = apply_overrides(read_file(settings.CONFIG_FILE), environment())
-    searcher = Searcher(settings.DATABASE_URL)
-    connecting = asyncio.create_task(searcher.run())
+    searcher = Searcher(settings.DATABASE_URL, cache)
     try:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(CONNECT_S):
-                while not searcher.is_connected:  # noqa: ASYNC110 - it tells nobody
-                    await asyncio.sleep(0.01)
+        await searcher.indexes.read_alone()
         return await run_dry(cache, lambda: rules.loops, searcher, path=path, body=body, caller=caller)
     finally:
-        connecting.cancel()
-        await asyncio.gather(connecting, return_exceptions=True)
+        searcher.indexes.close()
 
 
 def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> Explanation:

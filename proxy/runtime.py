@@ -16,7 +16,7 @@ from memory.learning.encounters import Encounters
 from memory.learning.outbox import Outbox
 from memory.learning.reader import Reader
 from memory.learning.wakeup import send_wakeup
-from memory.search.searcher import Searcher
+from memory.search.searcher import INDEXED, Searcher
 from memory.semantic.forgetting import FORGOTTEN
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
@@ -54,7 +54,7 @@ class Runtime:
         server = self.settings_file.rules.upstream
         self.upstream = Upstream(server.url, server.connect_timeout_s)
         self.projects = NamedProjects(self.cache, settings.DATABASE_URL)
-        self.searcher = Searcher(settings.DATABASE_URL)
+        self.searcher = Searcher(settings.DATABASE_URL, self.cache)
         wake = partial(send_wakeup, LEARN)
         self.outbox = Outbox(settings.DATABASE_URL, settings.JOURNAL, wake, self.searcher.find_made)
         self.encounters = Encounters(self.cache, self.outbox.add)
@@ -86,7 +86,9 @@ class Runtime:
         self.coherence.follow("injection", InjectionFollower(self.blocks))
         for kind in STANDING:  # after the injections, which show the notes
             self.coherence.follow(kind, NoteFollower(self.cache, self.blocks, kind))
-        self.coherence.follow("episode_vector", self.searcher.matrices)
+        for table, of in INDEXED.items():
+            self.coherence.follow(table, self.searcher.indexes.follower(of))
+        self.coherence.before_barriers(self.searcher.indexes.settle)
         self.coherence.subscribe(TRIPS, lambda told: guard.remember(read_trip(told)))
         self.settings_file.subscribe(self._follow)
         self._follow(self.settings_file.rules)

@@ -170,7 +170,7 @@ CREATE FUNCTION festinger_announce_memories() RETURNS trigger LANGUAGE plpgsql A
 BEGIN
     PERFORM festinger_announce('memory', (
         SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)
-        WHERE (new_rows.text, new_rows.status, new_rows.is_disputed, new_rows.project_id, new_rows.category, new_rows.agent, new_rows.person, new_rows.set_aside_at) IS DISTINCT FROM (old_rows.text, old_rows.status, old_rows.is_disputed, old_rows.project_id, old_rows.category, old_rows.agent, old_rows.person, old_rows.set_aside_at)));
+        WHERE (new_rows.text, new_rows.status, new_rows.is_disputed, new_rows.project_id, new_rows.category, new_rows.agent, new_rows.person, new_rows.set_aside_at, new_rows.confidence, new_rows.embedded_at, new_rows.said_at, new_rows.slot, new_rows.channel, new_rows.last_updated) IS DISTINCT FROM (old_rows.text, old_rows.status, old_rows.is_disputed, old_rows.project_id, old_rows.category, old_rows.agent, old_rows.person, old_rows.set_aside_at, old_rows.confidence, old_rows.embedded_at, old_rows.said_at, old_rows.slot, old_rows.channel, old_rows.last_updated)));
     RETURN NULL;
 END $$;
 
@@ -179,6 +179,13 @@ END $$;
 CREATE FUNCTION festinger_announce_episode() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM festinger_announce('episode', ARRAY[NEW.id::text]);
+    RETURN NULL;
+END $$;
+
+-- Announce new episodes as if their vectors had come: no prompt has shown them, so only the indexes read them.
+CREATE FUNCTION festinger_announce_new_episodes() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM festinger_announce('episode_vector', (SELECT array_agg(id::text) FROM new_rows));
     RETURN NULL;
 END $$;
 

@@ -2,6 +2,7 @@
 only those that changed."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from memory.cache.small_tables import (
 from memory.cache.state import Cache
 from memory.collector import pause_collector
 from memory.db.connections import Connection
+from memory.domain.recall.retelling import Ended
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 
 Cell = TypeVar("Cell")
@@ -70,6 +72,18 @@ QUEUE = """
 """
 NEWEST_FIRST = " ORDER BY number DESC NULLS LAST"
 DECIDED = "SELECT concept_id, dim_id, parent_id FROM decided_triple "
+ENDED = """
+    SELECT concept.id, concept.token, parent.token, extract(epoch FROM max(gone.at))::float8
+    FROM edge_history gone JOIN soas concept ON concept.id = gone.concept_id
+    JOIN soas parent ON parent.id = (gone.before ->> 'parent_id')::bigint
+    WHERE gone.action IN ('retire', 'supersede') AND {which}
+        AND NOT EXISTS (SELECT FROM urd WHERE urd.id = concept.id AND urd.parent_id = parent.id)
+    GROUP BY concept.id, parent.token
+"""
+ENDED_OF_NEWEST = "gone.id > (SELECT max(id) - 100000 FROM edge_history)"
+ENDED_OF = "gone.concept_id = ANY(%s)"
+LEXEMES = "SELECT lexeme, messages FROM english_lexeme"
+ENGLISH_MESSAGES = 1_000_000  # of which english_lexeme counts those that have a lexeme
 
 
 @dataclass(slots=True)
@@ -112,6 +126,9 @@ async def load_cache(cache: Cache, connection: Connection, touched: Touched | No
             decided = await read_decided(connection)
             for concept in (decided.keys() | cache.decided.keys()) - touched.decided_triple:
                 cache.put_decided(concept, decided.get(concept, set()))
+        cache.ended = await read_ended(connection, ENDED.format(which=ENDED_OF_NEWEST))
+        if not cache.rarity:
+            cache.rarity = weigh_lexemes(await all_rows(connection, LEXEMES))
         await _drop_words(cache, touched.soas)  # after the edges that they were part of
         # The small tables as they are now, not as they were when the load began.
         for table, read in SMALL.items():
@@ -250,6 +267,21 @@ async def read_decided(
     return by_concept
 
 
+async def read_ended(
+    connection: Connection, query: str, keys: Sequence[object] | None = None
+) -> dict[int, Sequence[Ended]]:
+    """Return by concept its facts that are superseded or retired."""
+    by_concept: dict[int, list[Ended]] = {}
+    for concept, *ended in await all_rows(connection, query, keys):
+        by_concept.setdefault(concept, []).append(Ended(*ended))
+    return dict(by_concept)
+
+
+def weigh_lexemes(rows: Iterable[TupleRow]) -> dict[str, float]:
+    """Return the weight of lexemes: the fewer messages have one, the larger."""
+    return {lexeme: math.log(1 + ENGLISH_MESSAGES / (messages + 0.5)) for lexeme, messages in rows}
+
+
 async def in_slices(items: list[Cell]) -> AsyncIterator[list[Cell]]:
     pace = Pace()
     for start in range(0, len(items), SWEPT_ROWS):
@@ -296,8 +328,11 @@ async def refresh_urd(cache: Cache, connection: Connection, ids: list[int]) -> N
     await read_missing_words(cache, connection, (word for row in rows for word in row[:3]))
     for row in rows:
         by_concept[row[0]].append(EdgeRow(*row))
+    ended = await read_ended(connection, ENDED.format(which=ENDED_OF), ids)
     for concept_id, edges in by_concept.items():
         cache.put_edges(concept_id, edges)
+        cache.ended.pop(concept_id, None)
+        cache.ended |= {concept_id: ended[concept_id]} if concept_id in ended else {}
 
 
 async def refresh_queue(cache: Cache, connection: Connection, ids: list[int]) -> None:

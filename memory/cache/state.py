@@ -14,6 +14,7 @@ from memory.cache.project_states import ProjectStates
 from memory.cache.recently_salient import RecentlySalient
 from memory.domain.forgetting import Topic
 from memory.domain.recall.notes import NoteKey, NoteState
+from memory.domain.recall.retelling import Ended
 from memory.domain.recall.saliency import is_salient, saliency
 from memory.domain.recall.selection import put_in_order
 from memory.domain.types import GEOGRAPHY, EdgeRow, Place, SoasRow, TripleIds
@@ -34,6 +35,9 @@ class Cache:
     spellings: dict[int, list[str]] = field(default_factory=dict)  # the aliases of a concept
     urd_by_concept: dict[int, list[EdgeRow]] = field(default_factory=dict)  # the strongest first
     urd_by_concept_dim: dict[Place, EdgeRow] = field(default_factory=dict)
+    children: dict[int, set[int]] = field(default_factory=dict)  # the concepts with facts that have this parent
+    ended: dict[int, Sequence[Ended]] = field(default_factory=dict)  # by concept: superseded and retired facts
+    rarity: Mapping[str, float] = field(default_factory=dict)  # of English lexemes: the weight of one in a query
     # By concept, by dimension: the parents that open claims name, the newest first.
     pending_conflicts: dict[int, Mapping[int, tuple[str, ...]]] = field(default_factory=dict)
     decided: dict[int, Set[TripleIds]] = field(default_factory=dict)  # by concept
@@ -214,11 +218,17 @@ class Cache:
         for edge in self.urd_by_concept.pop(concept_id, ()):
             del self.urd_by_concept_dim[edge.place]
             self._count_references(edge, -1)
+            if (children := self.children.get(edge.parent_id)) is not None:
+                children.discard(concept_id)
+                if not children:
+                    del self.children[edge.parent_id]
         if fresh := put_in_order(edges):
             self.urd_by_concept[concept_id] = fresh
         for edge in fresh:
             self.urd_by_concept_dim[edge.place] = edge
             self._count_references(edge, 1)
+            if not edge.is_root:
+                self.children.setdefault(edge.parent_id, set()).add(concept_id)
 
     def _count_references(self, edge: EdgeRow, change: int) -> None:
         for used in (edge.parent_id, edge.dim_id):
@@ -230,6 +240,11 @@ class Cache:
             self.places[edge.parent_id] += change
             if not self.places[edge.parent_id]:
                 del self.places[edge.parent_id]
+
+    def find_ended(self, names: Iterable[str]) -> list[Ended]:
+        """Return the superseded and retired facts about concepts of these names."""
+        rows = filter(None, map(self.soas_by_token.get, names))
+        return [each for row in rows for each in self.ended.get(row.id, ())]
 
     # --- what is disputed ---
 

@@ -103,15 +103,17 @@ class Coherence:
         self._dsn = dsn
         self._barriers: dict[str, asyncio.Event] = {}
         self._subscribers: dict[str, Callable[[str], None]] = {}
-        self._followers: dict[str, Follower] = {
-            "project_state": StatesFollower(cache),
-            "edge_candidate": OwnFactsFollower(cache),
+        self._settled: list[Callable[[], Awaitable[None]]] = []
+        self._followers: dict[str, list[Follower]] = {
+            "project_state": [StatesFollower(cache)],
+            "edge_candidate": [OwnFactsFollower(cache)],
         }
         self.tried = asyncio.Event()  # set when the first load has succeeded or failed
         self._loads_asked = 0
         self._loads_done = 0
         self._load_ended = asyncio.Condition()
         self._touched = Touched()
+        self._passing: set[asyncio.Task[None]] = set()  # the event loop keeps only weak references to tasks
 
     async def run(self) -> None:
         """Follow changes until cancelled."""
@@ -150,7 +152,11 @@ class Coherence:
 
     def follow(self, table: str, follower: Follower) -> None:
         """Keep the follower in step with a table whose changes are announced by triggers like the graph's."""
-        self._followers[table] = follower
+        self._followers.setdefault(table, []).append(follower)
+
+    def before_barriers(self, settle: Callable[[], Awaitable[None]]) -> None:
+        """Pass no barrier until this has returned: for what follows changes in a thread of its own."""
+        self._settled.append(settle)
 
     async def signal(self, name: str, what: str = "") -> None:
         """Send a signal to every process, if Postgres takes it within ``BARRIER_S`` seconds. ``what`` must be short."""
@@ -230,13 +236,14 @@ class Coherence:
                 logger.warning("coherence.unreadable", extra={"payload": payload[:100]})
         if changes.everything:
             await self._ask_load()
-        for table, follower in self._followers.items():  # what they read is no longer among the changes
-            keys = changes.keys.pop(table, set())
-            if table in changes.tables:
-                changes.tables.discard(table)
-                await follower.load(connection)
-            elif keys:
-                await follower.refresh(connection, sorted(keys))
+        for table, followers in self._followers.items():  # what they read is no longer among the changes
+            keys, is_whole = changes.keys.pop(table, set()), table in changes.tables
+            changes.tables.discard(table)
+            for follower in followers:
+                if is_whole:
+                    await follower.load(connection)
+                elif keys:
+                    await follower.refresh(connection, sorted(keys))
         self._touched.add(changes.keys, changes.tables)
         for table, changed in changes.keys.items():
             await REFRESH[table](self.cache, connection, sorted(changed))
@@ -247,9 +254,15 @@ class Coherence:
         for name, what in sorted(changes.signals):
             if name in self._subscribers:
                 self._subscribers[name](what)
-        for key in changes.barriers:
-            if (event := self._barriers.get(key)) is not None:
-                event.set()
+        if own := [event for key in changes.barriers if (event := self._barriers.get(key)) is not None]:
+            passing = asyncio.create_task(self._pass(own))
+            self._passing.add(passing)
+            passing.add_done_callback(self._passing.discard)
+
+    async def _pass(self, barriers: Collection[asyncio.Event]) -> None:
+        await asyncio.gather(*(settle() for settle in self._settled))
+        for barrier in barriers:
+            barrier.set()
 
     # --- loading ---
 
@@ -284,8 +297,9 @@ class Coherence:
         started = time.perf_counter()
         self._touched = Touched()
         async with open_connection(self._dsn, NAME) as connection:
-            for follower in self._followers.values():
-                await follower.load(connection)
+            for followers in self._followers.values():
+                for follower in followers:
+                    await follower.load(connection)
             await load_cache(self.cache, connection, self._touched)
         logger.info(
             "cache.loaded",

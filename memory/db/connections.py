@@ -44,6 +44,16 @@ async def open_connection(dsn: str, name: str) -> AsyncIterator[Connection]:
         await opened.close()
 
 
+def connect(dsn: str, name: str) -> psycopg.Connection[TupleRow]:
+    """Like ``open_connection``, for a thread of its own, which closes it."""
+    return psycopg.connect(
+        make_conninfo(dsn, **KEEPALIVES),
+        autocommit=True,
+        connect_timeout=CONNECT_S,
+        application_name=f"festinger {name}",
+    )
+
+
 def fetch_rows(query: str, arguments: Any = None) -> list[tuple[Any, ...]]:
     """Run a query over Django's connection."""
     with connection.cursor() as cursor:

@@ -14,6 +14,7 @@ from memory.domain.timing import undate
 from memory.models.messages import DIGEST_BYTES
 from memory.semantic.domain.episodes import ROLES, EpisodeText, compose_episode, write_places
 from memory.semantic.domain.scope import Scope, Speaker
+from memory.semantic.lexemes import fold
 
 NOBODY: Final = Scope(Speaker(""))
 OVERHEAD: Final = 500  # bytes of a waiting message, besides its text
@@ -127,8 +128,8 @@ def compose_row(heard: HeardMessage) -> dict[str, Any]:
             "quoted": write_places(episode.quoted),
             "unsure": write_places(episode.unsure),
             "is_fiction": heard.voice is Voice.FICTION or has_fiction(heard.text),
-            "own": episode.own,
-            "passed_on": episode.passed_on,
+            "own": fold(episode.own),
+            "passed_on": fold(episode.passed_on),
             "episode_at": heard.at if heard.is_live else undate(heard.at),
         }
     return row

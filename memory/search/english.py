@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from django.db import connection
 
+from memory.cache.loader import ENGLISH_MESSAGES
 from memory.models import EnglishLexeme
-from memory.search.statement import ENGLISH_MESSAGES
 
 MESSAGE_WORDS: Final = 12  # of a short message
 FLOOR: Final = 1e-6  # of all words; a rarer one counts as a name

@@ -1,80 +1,75 @@
-"""Decides what of the texts that were found is given, and in which order. Each constant was chosen on the weeks in
-``benchmarks/weeks`` and ``benchmarks/retrieval_weeks.txt``; docs/decisions/015-one-search.md has what each is worth."""
+"""Decides which texts of an index are given for a query, and in which order. docs/decisions/015-one-search.md has on
+what each constant was chosen."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from math import log, sqrt
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from memory.domain.formatting import tell_fact
+import numpy as np
+from numpy.typing import NDArray
+
 from memory.domain.language.english import changing
 from memory.domain.language.english import requests as english
 from memory.domain.recall.notes import find_content_words
 from memory.domain.recall.requests import TEXTS_KEPT, keep_statements, split_sentences
 from memory.domain.recall.retelling import Ended, states_ended
 from memory.domain.text.tokenizer import tokenise
-from memory.domain.types import TripleIds
+from memory.search.index import Index, Query, Scores
 from memory.search.request import Kind
 from memory.search.results import Found
 from memory.semantic.domain.noise import Noise
+from memory.semantic.domain.scope import PERSONAL
 
+UNKNOWN: Final = log(1 + 1_000_000 / 0.5)  # the weight of a lexeme that no English message has
 LINES_MAX: Final = 5  # given unasked, of all kinds together
+CANDIDATES_MAX: Final = 24  # texts that are read whole
 SHARE_WEIGHT: Final = 0.25  # of the share of the query's words that a text has, beside its cosine
 NO_VECTOR_WEIGHT: Final = 0.8  # the same of a text without a vector
-TEXTS_MIN: Final = 20  # a smaller store counts as one of so many: the floor was measured on stores of 18 texts and more
+WORDS_WEIGHT, AROUND_WEIGHT = 0.2, 0.1  # of BM25 in the order, beside the likeness: of a text, and with its neighbours
+TEXTS_MIN: Final = 10  # a smaller store counts as one of so many
 LEAST_FACTOR: Final = 1.3  # k: how many deviations above chance the best text has to be, for each sqrt(2 ln N)
-FACT_SHARE: Final = 0.5  # of the words of a prompt that a fact must have: then the prompt asks for it
-WEAK: Final = 0.75  # of the least likeness: enough for a text that comes with a better one
+# The same where the encoder tells whether a query needs something said before: so many for each unit of its log odds.
+NEED_WEIGHT, LEAST_WITH_NEED = 1 / 3, 2.2
+WEAK: Final = 0.75  # of the best text's likeness, or of the least: enough for one that comes with it
 ASKED_FOR: Final = 2 / 3  # of the least likeness: enough on request
 STANDING: Final = frozenset({"identity", "preference"})  # the categories of a profile
-STORED_AS: Final[dict[str, Kind]] = {"profile": "memory", "recent": "episode"}
-DAY: Final = 86_400.0
-ASKS_ONLY: Final = r"\s*(\w+[!,.]\s+)?([^.!?]*\?)+\s*"  # for Postgres, too, which leaves such messages out
-_ASKS_ONLY: Final = re.compile(ASKS_ONLY)
+RECENT_MAX: Final = 40  # messages, if a query asks for a list
+CHANGES_MAX: Final = 24
+_ASKS_ONLY: Final = re.compile(r"\s*(\w+[!,.]\s+)?([^.!?]*\?)+\s*")
 _CHANGES: Final = re.compile(changing.DOUBTS, re.IGNORECASE)
 _LISTS: Final = {kind: re.compile(forms) for kind, forms in english.LISTS.items()}
 _REMEMBER: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+", re.IGNORECASE)
 _NAMED_NUMBER: Final = re.compile(r"\b([A-Z][\w-]*) (\d[\d.]{0,5})\b")
 _NUMBER: Final = re.compile(r"[\d.:,/-]*\d[\d.:,/-]*")
-RECENCY_HALF_LIFE_S: Final = 30 * DAY
-
 
 FULL_TEXT: Final = Noise(0.05, 0.08)  # where there is no embedder, so that the least share of words grows the same way
 
 
-@dataclass(slots=True)
-class Candidate:
-    """``cosine`` is None for a text without a vector. ``share``: the part of the query's words that it has, by rarity.
-    ``next``: the user's next message in the conversation."""
+class Candidate(NamedTuple):
+    """A text of an index at ``row``. ``found`` has its likeness as ``similarity``, and its place in the order of all
+    as ``score``."""
 
+    row: int
     found: Found
-    cosine: float | None
-    share: float
-    next: Found | None = None
-
-    @property
-    def likeness(self) -> float:
-        if self.cosine is None:
-            return NO_VECTOR_WEIGHT * self.share
-        return max(self.cosine, 0.0) + SHARE_WEIGHT * self.share
+    likeness: float
 
 
-@dataclass(slots=True)
-class Results:
-    """All that a statement returned. ``texts``: how many are in the scope, counted up to a limit; ``by_kind``: of each
-    kind. ``ended``: facts of the named concepts that are superseded. ``profile``: the speaker's standing memories,
-    ``recent``: their last messages, if the query asks for a list; each the newest first."""
+class Asked(NamedTuple):
+    """What is looked for: ``conversation``: the first eight bytes of the digest of the one it comes from, 0 for none.
+    ``at``: when the query came, in seconds since the epoch. ``need``: the logarithm of the odds that it needs something
+    said before; None if nobody can tell. ``ended``: superseded facts about what it names."""
 
-    candidates: list[Candidate]
-    texts: int = 0
-    by_kind: Mapping[str, int] = field(default_factory=dict)
+    text: str
+    query: Query
+    noise: Noise
+    at: float
+    conversation: int = 0
+    need: float | None = None
     ended: Sequence[Ended] = ()
-    profile: list[Found] = field(default_factory=list)
-    recent: list[Found] = field(default_factory=list)
 
 
 class ForPrompt(NamedTuple):
@@ -94,71 +89,73 @@ def least_likeness(noise: Noise, texts: int) -> float:
     return noise.at(LEAST_FACTOR * sqrt(2 * log(max(texts, TEXTS_MIN))))
 
 
-def read_rows(rows: Iterable[Sequence[Any]]) -> Results:
-    """From the rows of the statement."""
-    results = Results([])
-    for row in rows:
-        kind, key, text, confidence, said_at, agent, role, channel, category, is_disputed, cosine, share = row[:12]
-        quoted, slot, detail = row[12:]
-        if kind == "size":
-            results.texts, results.by_kind = key, detail
-            continue
-        if kind == "ended":
-            results.ended = [Ended(*one) for one in detail or ()]
-            continue
-        fact = None
-        if kind == "fact":
-            concept, parent, dimension, is_isa, *ids = detail
-            fact, text = TripleIds(*ids), f"{tell_fact(concept, parent, dimension, is_isa=is_isa)}."
-        found = Found(
-            STORED_AS.get(kind, kind), key, text, confidence, said_at, agent, role, channel, category, is_disputed,
-            tuple(quoted), slot, fact,
-        )  # fmt: skip
-        if kind == "profile":
-            results.profile.append(found)
-        elif kind == "recent":
-            results.recent.append(found)
-        else:
-            after = None
-            if kind == "episode" and detail is not None:
-                next_key, next_text, next_at, next_quoted = detail
-                after = found._replace(id=next_key, text=next_text, said_at=next_at, quoted=tuple(next_quoted))
-            results.candidates.append(Candidate(found, cosine, share, after))
-    return results
+def is_enough(likeness: float, texts: int, asked: Asked) -> bool:
+    """True if a prompt may be given something, where the most alike of so many texts is so much alike."""
+    if not texts:
+        return False
+    if asked.need is None:
+        return likeness >= least_likeness(asked.noise, texts)
+    chance = least_likeness(asked.noise, texts) - asked.noise.mean
+    deviations = LEAST_FACTOR * (likeness - asked.noise.mean) / chance
+    return deviations + NEED_WEIGHT * asked.need >= LEAST_WITH_NEED
 
 
-def choose_for_prompt(results: Results, noise: Noise, query: str, now: float) -> ForPrompt:
+def weigh(lexemes: Iterable[str], rarity: Mapping[str, float]) -> dict[str, float]:
+    """Return the share of each lexeme in the weight of all. What is no word of the language weighs the most."""
+    weights = {lexeme: rarity.get(lexeme, UNKNOWN) for lexeme in lexemes}
+    total = sum(weights.values()) or 1.0
+    return {lexeme: weight / total for lexeme, weight in weights.items()}
+
+
+def choose_for_prompt(index: Index, asked: Asked) -> ForPrompt:
     """Choose what a prompt may be given: no text unless one is more alike than by chance, then also those that are
     nearly so, and what the user said right after the best one: it often answers or corrects it. Messages that only ask,
     order, greet or thank are left out, but not what follows; so are such sentences of others."""
-    least = least_likeness(noise, results.texts)
-    ranked = rank(results, query, now, own_words=True)
-    changes = [each.found for each in ranked if each.found.kind == "episode" and _CHANGES.search(each.found.text)]
-    changes.sort(key=lambda found: found.said_at, reverse=True)
-    profile = [found for found in results.profile if found.category in STANDING]
-    if is_list := asks_for_list(query):
-        listed = [] if is_list == "talks" else results.profile
-        recent = filter(None, map(_tell_own, results.recent))
-        return ForPrompt(list(drop_copies([*listed, *recent])), profile, changes, is_list=True)
-    facts = [each.found for each in ranked if each.found.kind == "fact" and each.share >= FACT_SHARE]
-    texts = [each for each in ranked if each.found.kind != "fact" and each.likeness >= WEAK * least]
-    if not texts or texts[0].likeness < least:
-        return ForPrompt(facts, profile, changes)
-    lines = [each.found for each in texts if each.found.text]
-    if texts[0].next is not None and (follower := _tell_own(texts[0].next)) is not None:
-        lines.insert(1 if texts[0].found.text else 0, follower)
-    lines = list(drop_copies(_show_disputes_whole(lines)))
-    return ForPrompt([*facts, *lines[:LINES_MAX]], profile, changes)
+    is_known = index.known_at < asked.at
+    profile = _list_newest(index, is_known & index.is_memory, lambda found: found.category in STANDING)
+    is_others = is_known & ~((index.conversations == asked.conversation) & (index.conversations != 0))
+    if is_list := asks_for_list(asked.text):
+        own = _list_newest(index, is_known & index.is_memory, lambda found: found.category in PERSONAL)
+        said = is_others & ~index.is_memory & ~(index.is_fiction & (is_list != "talks"))
+        recent = _list_newest(index, said, lambda found: found.role == "user")[:RECENT_MAX]
+        listed = [*([] if is_list == "talks" else own), *filter(None, map(_tell_own, recent))]
+        return ForPrompt(list(drop_copies(listed)), profile, is_list=True)
+    is_asked = is_others & index.is_unasked & ~index.only_asks
+    scores = index.score(asked.query, with_quoted=False)
+    likeness, order = _join(scores, is_asked)
+    changes = _find_changes(index, is_asked, likeness)
+    _leave_out_repetitions(index, is_asked, likeness, asked.text)
+    best = float(likeness[is_asked].max(initial=0.0))
+    if not is_enough(best, int(is_asked.sum()), asked):
+        return ForPrompt([], profile, changes)
+    least = WEAK * (best if asked.need is not None else least_likeness(asked.noise, int(is_asked.sum())))
+    chosen = _take(index, is_asked & (likeness >= least), likeness, order)
+    lines: list[Found] = []
+    for at, each in enumerate(rank(chosen, asked, own_words=True)):
+        if each.found.text:
+            lines.append(each.found)
+        if at == 0 and (follower := _find_follower(index, each.row, is_asked)) is not None:
+            lines.append(follower)
+    return ForPrompt(list(drop_copies(_show_disputes_whole(lines)))[:LINES_MAX], profile, changes)
 
 
-def choose_asked(results: Results, noise: Noise, query: str, now: float, limit: int) -> list[Found]:
-    """The answer to a search on request: what is surely alike, then what is weakly so, marked."""
-    if is_list := asks_for_list(query):
-        return list(drop_copies([*([] if is_list == "talks" else results.profile), *results.recent]))[:limit]
-    least = least_likeness(noise, results.texts)
-    chosen = (each for each in rank(results, query, now, own_words=False) if each.likeness >= ASKED_FOR * least)
-    found = drop_copies(each.found._replace(is_weak=each.likeness < least) for each in chosen)
-    return list(islice(found, limit))
+def choose_asked(
+    index: Index, asked: Asked, limit: int, kinds: Collection[Kind], facts: Collection[Found] = ()
+) -> list[Found]:
+    """Choose the answer to a search on request among texts of these kinds and ``facts``: what is surely alike, facts
+    first, then what is weakly so, marked."""
+    is_asked = ~index.only_asks & np.isin(index.is_memory, [kind == "memory" for kind in kinds if kind != "fact"])
+    if is_list := asks_for_list(asked.text):
+        own = _list_newest(index, is_asked & index.is_memory, lambda found: found.category in PERSONAL)
+        recent = _list_newest(index, is_asked & ~index.is_memory, lambda found: found.role == "user")[:RECENT_MAX]
+        return list(drop_copies([*([] if is_list == "talks" else own), *recent]))[:limit]
+    likeness, order = _join(index.score(asked.query, with_quoted=True), is_asked)
+    least = least_likeness(asked.noise, int(is_asked.sum()))
+    texts = rank(_take(index, is_asked & (likeness >= ASKED_FOR * least), likeness, order), asked, own_words=False)
+    told = sorted(facts, key=lambda fact: (-fact.similarity, -fact.confidence))
+    found = [*told, *(each.found for each in texts)]
+    alike = [each._replace(is_weak=each.similarity < least) for each in found if each.similarity >= ASKED_FOR * least]
+    return sorted(drop_copies(alike), key=lambda each: each.is_weak)[:limit]
 
 
 def asks_for_list(query: str) -> str:
@@ -168,31 +165,100 @@ def asks_for_list(query: str) -> str:
     return next((kind for kind, forms in _LISTS.items() if forms.fullmatch(small)), "")
 
 
-def rank(results: Results, query: str, now: float, *, own_words: bool) -> list[Candidate]:
-    """Return the candidates, the most alike first, each with its score; without the query itself and what is
-    superseded. ``own_words``: with nothing but what their speakers state; the text is empty where that is nothing."""
+def rank(chosen: Iterable[Candidate], asked: Asked, *, own_words: bool) -> list[Candidate]:
+    """Return the candidates without the query itself and what is superseded. ``own_words``: with nothing but what their
+    speakers state; the text is empty where that is nothing."""
     kept: list[Candidate] = []
-    asked, wanted = normalise(query), find_content_words(query)
-    for each in results.candidates:
-        if each.found.kind == "episode":
-            if each.found.role == "user" and normalise(each.found.text) == asked:
+    query, wanted = normalise(asked.text), find_content_words(asked.text)
+    for each in chosen:
+        found = each.found
+        if found.kind == "episode":
+            if found.role == "user" and normalise(found.text) == query:
                 continue
-            text = each.found.own_text if own_words else each.found.text
-            left = drop_ended(keep_statements(text) if own_words else text, each.found.said_at, results.ended)
+            text = found.own_text if own_words else found.text
+            left = drop_ended(keep_statements(text) if own_words else text, found.said_at, asked.ended)
             if left != text:
                 shared = wanted & find_content_words(text)
                 if shared and shared.isdisjoint(find_content_words(left)):
                     left = ""  # what was alike is cut
             if not (left or own_words):
                 continue
-            each.found = each.found._replace(text=left, quoted=() if own_words else each.found.quoted)
-        recency = 0.5 ** (max(0.0, now - each.found.said_at) / RECENCY_HALF_LIFE_S)
-        score = 0.6 * each.likeness + 0.3 * each.found.confidence + 0.1 * recency
-        each.found = each.found._replace(similarity=min(each.likeness, 1.0), score=min(score, 1.0))
-        kept.append(each)
-    # Equals to two places: then the more confident and the newer one comes first.
-    kept.sort(key=lambda each: (-round(each.likeness, 2), -each.found.score, -each.found.id))
+            found = found._replace(text=left, quoted=() if own_words else found.quoted)
+        kept.append(each._replace(found=found))
     return kept
+
+
+def _join(scores: Scores, is_asked: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the likeness, which decides whether anything is given, and the joined score, which decides what."""
+    has_vector = ~np.isnan(scores.cosine)
+    likeness = np.where(
+        has_vector,
+        np.maximum(np.nan_to_num(scores.cosine), 0) + SHARE_WEIGHT * scores.share,
+        NO_VECTOR_WEIGHT * scores.share,
+    )
+    if not is_asked.any():
+        return likeness, likeness
+    joined = sum(
+        weight * (part - part[is_asked].mean()) / (part[is_asked].std() + 1e-6)
+        for weight, part in ((1.0, likeness), (WORDS_WEIGHT, scores.words), (AROUND_WEIGHT, scores.around))
+    )
+    return likeness, np.asarray(joined, dtype=np.float32)
+
+
+def _take(
+    index: Index, is_chosen: NDArray[np.bool_], likeness: NDArray[np.float32], order: NDArray[np.float32]
+) -> list[Candidate]:
+    """Return the best of them in their order; among equals the more confident, then the newer. With a disputed memory
+    come those that dispute its slot."""
+    rows = np.flatnonzero(is_chosen)
+    rows = rows[np.argsort(-order[rows], kind="stable")][:CANDIDATES_MAX]
+    slots = {
+        (index.texts[row].category, index.texts[row].slot) for row in rows.tolist() if index.texts[row].is_disputed
+    }
+    if slots:
+        known = set(rows.tolist())
+        rivals = [
+            row
+            for row in np.flatnonzero(index.is_memory).tolist()
+            if row not in known and (one := index.texts[row]).is_disputed and (one.category, one.slot) in slots
+        ]
+        rows = np.array([*rows.tolist(), *rivals], dtype=rows.dtype)
+    taken = []
+    for row in rows.tolist():
+        alike = min(float(likeness[row]), 1.0)
+        taken.append(Candidate(row, index.texts[row]._replace(similarity=alike, score=alike), float(likeness[row])))
+    taken.sort(key=lambda each: (-round(float(order[each.row]), 2), -each.found.confidence, -each.found.said_at))
+    return taken
+
+
+def _leave_out_repetitions(
+    index: Index, is_asked: NDArray[np.bool_], likeness: NDArray[np.float32], query: str
+) -> None:
+    """Take out of ``is_asked`` what only repeats the query: it would hide how alike everything else is."""
+    said = normalise(query)
+    for row in np.argsort(np.where(is_asked, -likeness, 1))[:CANDIDATES_MAX].tolist():
+        if index.texts[row].role == "user" and normalise(index.texts[row].text) == said:
+            is_asked[row] = False
+
+
+def _list_newest(index: Index, is_listed: NDArray[np.bool_], fits: Callable[[Found], bool]) -> list[Found]:
+    found = filter(fits, (index.texts[row] for row in np.flatnonzero(is_listed).tolist()))
+    return sorted(found, key=lambda each: (each.said_at, each.id), reverse=True)
+
+
+def _find_changes(index: Index, is_asked: NDArray[np.bool_], likeness: NDArray[np.float32]) -> list[Found]:
+    """Return the messages most like the query that say that something has changed, the newest first."""
+    rows = np.flatnonzero(is_asked & index.is_change)
+    rows = rows[np.argsort(-likeness[rows])][:CHANGES_MAX]
+    return sorted((index.texts[row] for row in rows.tolist()), key=lambda found: found.said_at, reverse=True)
+
+
+def _find_follower(index: Index, row: int, is_asked: NDArray[np.bool_]) -> Found | None:
+    """Return the user's next message in the conversation, with nothing but what it states."""
+    after = int(index.after[row])
+    while after != row and index.texts[after].role != "user":
+        row, after = after, int(index.after[after])
+    return _tell_own(index.texts[after]) if after != row and is_asked[after] else None
 
 
 def _tell_own(found: Found) -> Found | None:
@@ -250,6 +316,10 @@ def drop_ended(text: str, said_at: float, ended: Sequence[Ended]) -> str:
 def asks_only(text: str) -> bool:
     """True if the text is nothing but questions, after a word of greeting at most."""
     return _ASKS_ONLY.fullmatch(text) is not None
+
+
+def tells_change(text: str) -> bool:
+    return _CHANGES.search(text) is not None
 
 
 def normalise(text: str) -> str:

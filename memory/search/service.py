@@ -1,42 +1,128 @@
-"""Searches over Django's connection: for HTTP, MCP, gutask and the admin."""
+"""Composes queries, and searches on request over Django's connection: for HTTP, MCP, gutask and the admin."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
 
+import psycopg
 from django.db import connection
 
+from memory.cache.loader import ENDED, LEXEMES, weigh_lexemes
+from memory.domain.formatting import tell_fact
+from memory.domain.recall.retelling import Ended
+from memory.domain.text.tokenizer import find_words
+from memory.domain.types import TripleIds
 from memory.llm.errors import LlmError
 from memory.search import ranking
-from memory.search.request import SearchRequest, Types
+from memory.search.index import Index, Query, Vector, lexeme_id
+from memory.search.loading import TEXTS_MAX, Space, read_facts, read_index, read_older, read_spaces
+from memory.search.ranking import Asked
+from memory.search.request import KINDS, Types, cut_query
 from memory.search.results import Found
-from memory.search.statement import CURRENT_EMBEDDER, VectorSpace, compose
 from memory.semantic.domain.scope import Scope
+from memory.semantic.encoder import adapter
+from memory.semantic.lexemes import find_lexemes
 from memory.semantic.vectors import builtin, embedders
 
-EMBEDDING_S = 3.0  # for the vector of a query; without it, full text answers
+EMBEDDING_S: Final = 3.0  # for the vector of a query; without it, words answer
 
 
-def search(scope: Scope, query: str, *, types: Types = "both", limit: int = 5, is_unasked: bool = False) -> list[Found]:
+def search(scope: Scope, query: str, *, types: Types = "both", limit: int = 5) -> list[Found]:
     """Find what belongs to the query among what the scope may see, the best first."""
-    request = SearchRequest(scope, query, types, is_unasked)
-    with connection.cursor() as cursor:
-        cursor.execute(CURRENT_EMBEDDER)
-        space = VectorSpace.of(cursor.fetchone())
-        vector = embed_query(space.name, request.text) if space is not None else None
-        cursor.execute(*compose(request, space, vector))
-        results = ranking.read_rows(cursor.fetchall())
-    noise = space.noise if space is not None and vector is not None else ranking.FULL_TEXT
-    if is_unasked:
-        return list(ranking.choose_for_prompt(results, noise, query, time.time()).lines[:limit])
-    return ranking.choose_asked(results, noise, query, time.time(), limit)
+    kinds = KINDS[types]
+    with open_cursor() as cursor:
+        index, asked, shares = prepare(cursor, scope, query)
+        names = find_words(asked.text).tokens if "fact" in kinds else ()
+        facts = [_tell(row, shares) for row in read_facts(cursor, names)]
+    return ranking.choose_asked(index, asked, limit, kinds, facts)
 
 
-def embed_query(embedder: str, text: str, timeout_s: float = EMBEDDING_S) -> Sequence[float] | None:
-    """The vector of a query by the embedder of this name; None where it cannot be had in time. Blocks."""
+@contextmanager
+def open_cursor() -> Iterator[psycopg.Cursor[Any]]:
+    """Open a cursor of Django's connection that takes binary results, which Django's own do not."""
+    connection.ensure_connection()
+    with psycopg.Cursor(connection.connection) as cursor:
+        cursor.format = psycopg.pq.Format.BINARY
+        yield cursor
+
+
+def prepare(cursor: psycopg.Cursor[Any], scope: Scope, query: str) -> tuple[Index, Asked, dict[str, float]]:
+    """Return what the scope may see, what is looked for in it, and the shares of the query's lexemes."""
+    text, now = cut_query(query), time.time()
+    lexemes = find_lexemes(text)
+    spaces = read_spaces(cursor)
+    rarity = weigh_lexemes(cursor.execute(f"{LEXEMES} WHERE lexeme = ANY(%s)", [list(lexemes)]).fetchall())
+    index = read_index(cursor, scope, spaces[0].dimensions if spaces else 0)
+    vectors = embed_for(text, spaces, index, EMBEDDING_S)
+    if len(index) >= TEXTS_MAX:
+        near = (spaces[0], vectors[spaces[0].id]) if spaces and spaces[0].id in vectors else None
+        index = index.replace("episode", (), read_older(cursor, scope, index, lexemes, near))
+    names = list(find_words(text).tokens)
+    ended = cursor.execute(ENDED.format(which="concept.token = ANY(%s)"), [names]).fetchall()
+    asked = ask(text, spaces, vectors, rarity, now, ended=[Ended(*row) for _, *row in ended])
+    return index, asked, ranking.weigh(lexemes, rarity)
+
+
+def ask(
+    text: str,
+    spaces: Sequence[Space],
+    vectors: Mapping[int, Vector],
+    rarity: Mapping[str, float],
+    at: float,
+    *,
+    conversation: int = 0,
+    ended: Sequence[Ended] = (),
+) -> Asked:
+    """Compose what an index is searched for. ``spaces``: the current embedder first."""
+    noise = spaces[0].noise if vectors else ranking.FULL_TEXT
+    compared = {}
+    for space in spaces:
+        if (vector := vectors.get(space.id)) is not None:  # cosines of an earlier embedder count as much as its own
+            factor = noise.deviation / space.noise.deviation
+            compared[space.id] = vector, factor, noise.mean - factor * space.noise.mean
+    lexemes = ranking.weigh(find_lexemes(text), rarity)
+    query = Query(compared, {lexeme_id(lexeme): share for lexeme, share in lexemes.items()})
+    need = None
+    if spaces and spaces[0].name == builtin.ADAPTED and spaces[0].id in vectors:
+        need = builtin.judge(vectors[spaces[0].id])[adapter.NEEDS]
+    return Asked(text, query, noise, at, conversation, need, ended)
+
+
+def embed_for(
+    text: str, spaces: Sequence[Space], index: Index, timeout_s: float, *, is_patient: bool = True
+) -> dict[int, Vector]:
+    """Return the query's vector by the current embedder, and by earlier ones of which the index still has vectors, as
+    far as they can be had in time. Blocks; if not ``is_patient``, neither for an encoder that is not loaded yet, nor
+    for an embedder elsewhere."""
+    vectors: dict[int, Vector] = {}
+    for space in spaces if text.strip() else ():
+        is_elsewhere = space.name not in builtin.FILES
+        if not (space.is_current or index.has_space(space.id)) or (is_elsewhere and not is_patient):
+            continue
+        if not (is_patient or builtin.is_loaded(space.name)):
+            builtin.load_in_background(space.name)
+        elif (vector := embed_query(space.name, text, timeout_s)) is not None and any(vector):
+            vectors[space.id] = vector
+    return vectors
+
+
+def embed_query(embedder: str, text: str, timeout_s: float) -> Vector | None:
+    """Return the vector of a query by the embedder of this name; None if it cannot be had in time. Blocks."""
     try:
-        if embedder == builtin.NAME:
-            return builtin.embed_query(text)
+        if embedder in builtin.FILES:
+            return builtin.embed_query(text, embedder)
         [vector] = embedders.embed(embedders.setting_of(embedder), [text], timeout_s)
     except LlmError:  # the worker meets the same, and /health says so
         return None
     return vector
+
+
+def _tell(row: Sequence[Any], shares: Mapping[str, float]) -> Found:
+    """Return the fact of a row of ``read_facts``, as alike as it has words of the query."""
+    key, confidence, said_at, agent, channel, concept, parent, dimension, is_isa, *ids = row
+    text = f"{tell_fact(concept, parent, dimension, is_isa=is_isa)}."
+    told = find_lexemes(f"{concept} {dimension.replace('-', ' ')} {parent}")
+    alike = ranking.NO_VECTOR_WEIGHT * sum(shares.get(lexeme, 0.0) for lexeme in told)
+    found = Found("fact", key, text, confidence, said_at, agent, "", channel, "", fact=TripleIds(*ids))
+    return found._replace(score=alike, similarity=alike)

@@ -10,7 +10,7 @@ from memory.db.connections import columns, fetch_rows
 from memory.models import Memory, MemoryHistory
 from memory.semantic.domain.episodes import EpisodeText, write_places
 from memory.semantic.domain.scope import Scope
-from memory.semantic.lexemes import LEXEMES
+from memory.semantic.lexemes import LEXEMES, fold
 from memory.semantic.store import Action, Change, describe_change, is_personal
 
 # The texts that a memory says: a personal one of the same person, the rest anywhere in the project. In SQL, because
@@ -82,7 +82,7 @@ def add_episodes(episodes: Sequence[EpisodeCopy]) -> None:
     rows = [
         (
             *(one.digest, one.conversation, *one.scope.speaker, one.scope.project, one.role, one.said.text),
-            *(write_places(one.said.quoted), one.said.own, one.said.passed_on, one.at),
+            *(write_places(one.said.quoted), fold(one.said.own), fold(one.said.passed_on), one.at),
         )
         for one in episodes
     ]

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from memory.domain.secrets.known import KnownSecret
 from memory.domain.secrets.redaction import MARK
 from memory.semantic.domain.episodes import EpisodeText, leave_out, shorten, write_places
-from memory.semantic.lexemes import LEXEMES
+from memory.semantic.lexemes import LEXEMES, fold
 
 FIND: Final = "SELECT id, text, quoted, unsure FROM episode WHERE text ~* ANY (%s) FOR UPDATE"
 UPDATE: Final = f"""
@@ -32,7 +32,7 @@ def redact_episodes(secret: KnownSecret) -> Counter[str]:
         for row, text, *places in found:
             episode = EpisodeText(text, *(tuple(zip(ends[::2], ends[1::2], strict=True)) for ends in places))
             rest = shorten(leave_out(episode, list(secret.find(text)), MARK))
-            parts = (write_places(rest.quoted), write_places(rest.unsure), rest.own, rest.passed_on)
+            parts = (write_places(rest.quoted), write_places(rest.unsure), fold(rest.own), fold(rest.passed_on))
             cursor.execute(UPDATE, [row, rest.text, *parts])
         cursor.execute(EMBED_ANEW, [[row for row, *_ in found]])
     return Counter({"episode.text": len(found)} if found else {})

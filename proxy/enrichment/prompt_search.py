@@ -1,7 +1,7 @@
 """Searches memories and episodes for a new user message in a prompt.
 
-The search is the one query that a prompt may wait for. It runs beside the rest of the enrichment, and has a deadline:
-later results are left out. While the model answers, the last two messages are searched together, for the next turn.
+The search runs beside the rest of the enrichment, and has a deadline: later results are left out. While the model
+answers, the last two messages are searched together, for the next turn.
 """
 
 import asyncio
@@ -30,11 +30,12 @@ from memory.domain.recall.notes import (
 from memory.domain.secrets.redaction import mask_secrets
 from memory.domain.types import NAMES, Message, TripleIds
 from memory.learning.reader import unwrap_readable
+from memory.recall.asked_facts import find_asked_facts
 from memory.recall.mentions import MaybeReading
 from memory.recall.notes import NOTHING_BESIDE, Beside, write_time
 from memory.search.ranking import ForPrompt, asks_for_list
 from memory.search.results import Found
-from memory.search.searcher import UNHURRIED_MS
+from memory.search.searcher import LOAD_MS, UNHURRIED_MS
 from memory.semantic.domain import slots
 from memory.semantic.domain.episodes import SHORT_MAX
 from memory.semantic.domain.scope import Scope
@@ -44,7 +45,7 @@ from proxy.enrichment.placement import Placed, Wanted
 
 logger = logging.getLogger(__name__)
 
-DEADLINE_MS: Final = 100  # most searches take 5; on a busy machine, later results are left out
+DEADLINE_MS: Final = 40  # most searches take 5; on a busy machine, later results are left out
 TEXT_MAX: Final = 2_000  # characters of a message that are searched for: its beginning and its end
 # For this long, a searched message that comes again counts as resent, not as asked once more: for the last message of a
 # prompt, if nothing was found, and for a message whose answer has begun.
@@ -194,12 +195,12 @@ class PromptSearch:
             return None
         found: Sequence[ShownNote] = ()
         if lookup.task is not None:
+            lookup.facts = find_asked_facts(self._cache, "\n".join(lookup.texts))
             related = await self._await(lookup, lookup.task)
             if lookup.outcome != FOUND:
                 self._searched[lookup.asked] = lookup.started - RESENT_S + NOT_FOUND_S
             if related is not None:
                 lookup.found = show(related.lines, lookup.texts, lookup.scope)
-                lookup.facts = tuple(each.fact for each in related.lines if each.fact is not None)
                 profile = show(related.profile, (), lookup.scope)
                 changes = show(related.changes, lookup.texts, lookup.scope)
                 found = self._compare(lookup, messages)
@@ -238,11 +239,10 @@ class PromptSearch:
     # --- the search ---
 
     async def _await(self, lookup: Lookup, task: asyncio.Task[ForPrompt | None]) -> ForPrompt | None:
-        left = self._deadline_ms / 1000 - (time.perf_counter() - lookup.started)
+        left = (LOAD_MS + self._deadline_ms) / 1000 - (time.perf_counter() - lookup.started)
         await asyncio.wait({task}, timeout=max(left, 0))
         lookup.ms = round((time.perf_counter() - lookup.started) * 1000, 3)
         if not task.done():
-            # It ends by itself, at Postgres's deadline: cancelling it would cost a connection.
             task.add_done_callback(lambda late: late.cancelled() or late.exception())
             lookup.outcome = LATE
             return None

@@ -50,7 +50,7 @@ from resolution.models import Run
 from resolution.resolver import run_records
 
 ACTOR: Final = "consolidation"
-RELATED: Final = 7.0  # deviations above noise at which messages count as about the same thing
+RELATED: Final = 6.4  # deviations above noise at which messages count as about the same thing
 CALLS_MAX: Final = 10  # in one night, each about what one person said in a project
 NEW_AGE: Final = timedelta(days=7)  # older messages are skipped, even if no run has reached them
 NEW_MAX: Final = 300  # messages of one speaker, newest first

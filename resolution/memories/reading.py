@@ -16,9 +16,11 @@ from memory.db.claims import IS_DUE, RETRY_AFTER, claim_statement
 from memory.db.connections import first_line, raise_if_away
 from memory.db.transactions import in_transaction, run_transaction
 from memory.domain.channels import Channel
-from memory.models import Episode, Memory
+from memory.llm.errors import LlmError
+from memory.models import Config, Episode, Memory
 from memory.semantic.domain.explicit import categorise, read_memories
 from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
+from memory.semantic.vectors import builtin, embedders
 from resolution.memories.remarks import Remark
 from resolution.memories.service import Remembered, take_in
 
@@ -85,11 +87,13 @@ def _read_together(rows: list[Episode]) -> Counter[str]:
 def _find_remarks(row: Episode) -> Iterator[Remark]:
     if row.role != Episode.Role.USER or row.is_fiction:
         return
-    for found in read_memories(row.text, row.quoted, in_project=row.project_id is not None):
+    for found in read_memories(row.text, row.quoted, in_project=row.project_id is not None, classify=_classify):
         is_unsure = any(a <= found.start < b for a, b in zip(row.unsure[::2], row.unsure[1::2], strict=True))
         if is_unsure and not found.is_asked:
             continue
         category = categorise(found.text)
+        if found.profile and (category == Memory.Category.EPISODIC or not found.is_asked):
+            category = found.profile
         # What only its speaker may have said holds for them alone.
         is_own = is_unsure or (bool(row.person) and category == Memory.Category.OTHER)
         yield Remark(
@@ -102,7 +106,19 @@ def _find_remarks(row: Episode) -> Iterator[Remark]:
             confidence=CONFIDENCE,
             conversation=bytes(row.conversation),
             episode=row.pk,
+            is_profile=bool(found.profile) and not found.is_asked,
         )
+
+
+def _classify(sentences: Sequence[str]) -> Sequence[str]:
+    """Return what of a profile each sentence is, as far as the built-in embedder is there to tell."""
+    if not sentences or Config.tuning().embedder != embedders.BUILTIN:
+        return [""] * len(sentences)
+    try:
+        return builtin.classify(sentences)
+    except LlmError as error:  # /health says so
+        logger.warning("profile.not_read", extra={"error": str(error)})
+        return [""] * len(sentences)
 
 
 def _take_in(row: Episode, remarks: list[Remark]) -> Counter[str]:

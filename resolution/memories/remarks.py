@@ -22,7 +22,8 @@ class RemarkMistake(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something to be remembered. ``actor``: who wrote it, if not the speaker's agent."""
+    """Something to be remembered. ``actor``: who wrote it, if not the speaker's agent. ``is_profile``: nobody asked for
+    it, and it disputes nothing."""
 
     text: str
     category: str
@@ -34,6 +35,7 @@ class Remark:
     conversation: bytes = b""
     episode: int | None = None
     actor: str = ""
+    is_profile: bool = False
 
     @property
     def is_change(self) -> bool:
@@ -51,7 +53,7 @@ class Remark:
 
     @property
     def draft(self) -> Draft:
-        found = slots.find_slots(self.text, self.category)
+        found = slots.NO_SLOTS if self.is_profile else slots.find_slots(self.text, self.category)
         return Draft(self.text, self.category, self.scope, self.confidence, self.source, found)
 
     @property

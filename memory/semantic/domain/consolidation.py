@@ -30,11 +30,11 @@ from memory.semantic.domain import slots
 
 READ_MAX: Final = 10_000  # sentences: each is compared with all that are near it
 DECAY: Final = 0.01  # a day
-# Deviations above the mean of an embedder's noise. With the built-in one they are cosines of 0.75, 0.68 and 0.84; two
-# developers of different sorts are 8.3 apart, who likes coffee and who drinks it daily are 9.1.
-EVIDENCE_NEAR: Final = 8.8
-NEAR: Final = 8.0  # two memories, of which a rule or a model may say more
-KNOWN_NEAR: Final = 10.0  # a model's conclusion and what is known: it says nothing new
+# Deviations above the mean of an embedder's noise. With the built-in one they are cosines of 0.75, 0.72 and 0.87; two
+# developers of different sorts are 7.0 apart, who likes coffee and who drinks it daily are 7.5.
+EVIDENCE_NEAR: Final = 7.3
+NEAR: Final = 6.9  # two memories, of which a rule or a model may say more
+KNOWN_NEAR: Final = 8.6  # a model's conclusion and what is known: it says nothing new
 MERGE_LEAST: Final = 0.6  # of the higher confidence of two
 DEPRECATED_BELOW: Final = 0.3
 

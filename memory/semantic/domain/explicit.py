@@ -2,7 +2,7 @@
 sentences `the | our N is V`. Nothing is reworded."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,22 +39,32 @@ _IDENTITY: Final = re.compile(r"\b(?:i am|i'm|im|my name|user is|user's name)\b"
 
 @dataclass(frozen=True, slots=True)
 class ReadMemory:
-    """A sentence to be remembered, and where it begins in the message. ``is_asked``: the sentence asks for it."""
+    """A sentence to be remembered, and where it begins in the message. ``is_asked``: the sentence asks for it.
+    ``profile``: its category, if it tells who the person is or how they want things done; else empty."""
 
     text: str
     start: int
     is_asked: bool
+    profile: str = ""
 
 
-def read_memories(text: str, quoted: Sequence[int] = (), *, in_project: bool = False) -> list[ReadMemory]:
+Classify = Callable[[Sequence[str]], Sequence[str]]
+
+
+def read_memories(
+    said: str, quoted: Sequence[int] = (), *, in_project: bool = False, classify: Classify | None = None
+) -> list[ReadMemory]:
     """Return what is to be remembered from a person's message, in order, each text once. ``quoted``: the starts and
-    ends of the parts that pass on the words of others; ``in_project``: the project has a name."""
+    ends of the parts that pass on the words of others; ``in_project``: the project has a name; ``classify`` returns for
+    each sentence its category in a profile, or an empty one."""
+    sentences = [(start, strip_opening(sentence), sentence) for start, sentence in iter_sentences(said, quoted)]
+    told = [(start, asked or sentence, bool(asked)) for start, asked, sentence in sentences]
+    told = [each for each in told if len(each[1].split()) >= WORDS_MIN and len(each[1]) <= TEXT_MAX]
     found: dict[str, ReadMemory] = {}
-    for start, sentence in iter_sentences(text, quoted):
-        asked = strip_opening(sentence)
-        if asked or (in_project and _is_of_project(sentence)):
-            one = ReadMemory(asked or sentence, start, bool(asked))
-            found.setdefault(one.text.lower(), one)
+    categories = classify([text for _, text, _ in told]) if classify is not None else [""] * len(told)
+    for (start, text, is_asked), profile in zip(told, categories, strict=True):
+        if is_asked or profile or (in_project and _is_of_project(text)):
+            found.setdefault(text.lower(), ReadMemory(text, start, is_asked, profile))
     return list(found.values())[:MEMORIES_MAX]
 
 

@@ -10,7 +10,7 @@ UNKNOWN, BEGIN, END = "[UNK]", "[CLS]", "[SEP]"
 CONTINUES: Final = "##"  # begins a piece that does not begin a word
 WORD_CHARACTERS_MAX: Final = 100  # a longer word is unknown
 TEXT_MAX: Final = 256  # pieces of a text
-QUERY_MAX: Final = 48  # pieces of a query: half from its beginning, half from its end
+QUERY_MAX: Final = 64  # pieces of a query: half from its beginning, half from its end
 PIECE_CHARACTERS: Final = (
     40  # far more than a piece has on average: allows to cut a long text before it is read through
 )

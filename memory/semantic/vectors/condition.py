@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from memory.semantic.encoder import adapter
+from memory.semantic.vectors.embedders import BUILTIN
 from memory.semantic.vectors.schema import EXTENSION, Extension, describe_lack
 
 COUNTED_MAX: Final = 10_000  # waiting texts: more are not counted
@@ -45,4 +47,5 @@ def read_condition(row: Sequence[Any], setting: str) -> Condition:
         return Condition("", None, 0, "", True)
     if not has_tables:
         return Condition("", None, 0, describe_lack(Extension(installed or "", available or "")), False)
-    return Condition(name or "", dimensions, waiting, error or "", False)
+    mistake = adapter.find_mistake() if setting == BUILTIN else ""
+    return Condition(name or "", dimensions, waiting, error or mistake, False)

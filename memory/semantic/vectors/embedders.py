@@ -23,7 +23,7 @@ __all__ = ["BUILTIN", "MODEL", "NONE", "UPSTREAM", "LlmError", "embed", "name_of
 def name_of(setting: str) -> str:
     """Return the name that marks the embedder's vectors. Raises Misconfigured if the language model is gone."""
     if setting == BUILTIN:
-        return builtin.NAME
+        return builtin.current_name()
     return setting if setting.startswith(UPSTREAM) else f"{setting} {find_model(setting)}"
 
 

@@ -18,7 +18,7 @@ from memory.db.locks import try_job_lock
 from memory.llm.errors import LlmError, Misconfigured, Unavailable
 from memory.models import Config, Embedder, Episode, Memory, PendingEmbedding, TextKind
 from memory.semantic.domain.episodes import SHORT_MAX, cut_out
-from memory.semantic.vectors import builtin, embedders, schema
+from memory.semantic.vectors import embedders, schema
 from memory.semantic.vectors.calibration import BUILTIN_NOISE, measure_noise
 
 logger = logging.getLogger(__name__)
@@ -151,8 +151,8 @@ def change_embedder(name: str) -> Embedder:
     """Make another embedder current. Old vectors stay until they are replaced, but are compared with nothing."""
     Embedder.objects.filter(is_current=True).update(is_current=False)
     known = {"is_current": True, "last_error": "", "failed_at": None}
-    if name == builtin.NAME:
-        known |= {"noise_mean": BUILTIN_NOISE.mean, "noise_deviation": BUILTIN_NOISE.deviation}
+    if (noise := BUILTIN_NOISE.get(name)) is not None:
+        known |= {"noise_mean": noise.mean, "noise_deviation": noise.deviation}
     embedder, _ = Embedder.objects.update_or_create(name=name, defaults=known)
     fill()
     logger.info("embedder.changed", extra={"embedder": name})
@@ -174,7 +174,7 @@ def embed_anew() -> None:
                 cursor.execute(f"DELETE FROM {table} WHERE embedder_id = %s", [embedder.pk])
                 cursor.execute(f"DROP INDEX IF EXISTS {table}_{embedder.pk}")
         forgotten = {"dimensions": None, "last_error": "", "failed_at": None}
-        if embedder.name != builtin.NAME:
+        if embedder.name not in BUILTIN_NOISE:
             forgotten |= {"noise_mean": None, "noise_deviation": None}
         Embedder.objects.filter(pk=embedder.pk).update(**forgotten)
     fill()

@@ -26,7 +26,7 @@ MAKE_TABLES: Final = """
         embedder_id bigint NOT NULL REFERENCES embedder,
         vector halfvec NOT NULL
     );
-    -- Processes hold the vectors of messages (memory/search/matrices.py).
+    -- Processes hold the vectors of messages (memory/search/held.py).
     CREATE TRIGGER episode_vector_announce_insert AFTER INSERT ON episode_vector REFERENCING NEW TABLE AS new_rows
         FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
     CREATE TRIGGER episode_vector_announce_update AFTER UPDATE ON episode_vector

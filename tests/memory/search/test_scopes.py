@@ -10,7 +10,7 @@ from memory.models import Config, Memory, Project
 from memory.search.service import search
 from memory.semantic.domain.scope import PERSONAL, Scope, Speaker
 from memory.semantic.vectors import queue
-from tests.memory.semantic.said import remembered, said
+from tests.memory.semantic.said import given_to, remembered, said
 
 AGENTS, PEOPLE = ("agent-zero", "dobby", "anonymous@10.0.0.7"), ("", "ann", "bob")
 WORDS = ["billing", "database", "server", "rebase", "coffee", "Postgres", "deploy", "Friday"]
@@ -45,7 +45,8 @@ def scopes(vectors: None) -> list[Scope]:
 def test_nothing_of_another_scope_is_found(scopes, data, words, is_unasked, types) -> None:
     scope = data.draw(st.sampled_from(scopes))
 
-    found = search(scope, " ".join(words), types=types, limit=1_000, is_unasked=is_unasked)
+    query = " ".join(words)
+    found = given_to(scope, query) if is_unasked else search(scope, query, types=types, limit=1_000)
 
     for each in found:
         [whose] = [one for one in scopes if each.text.endswith(f"of {one}.")]

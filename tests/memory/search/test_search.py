@@ -1,26 +1,22 @@
 """What is found again, by whom, in a real database."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
+from memory.cache.state import Cache
 from memory.domain.types import TripleIds
 from memory.graph import store
 from memory.metrics import total
 from memory.models import Config, Source
-from memory.search.request import Kind, SearchRequest
-from memory.search.searcher import IN_FLIGHT_MAX, Searcher
+from memory.search.searcher import Searcher
 from memory.search.service import search
-from memory.search.statement import compose
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.vectors import queue
-from tests.memory.semantic.said import ANN, digest_of, remembered, said
+from tests.memory.semantic.said import ANN, digest_of, given, remembered, said
 
 DATABASE = "We moved the billing database to Postgres 17 last week."
 OTHERS = """
@@ -57,10 +53,9 @@ def test_what_was_said_is_found_by_its_meaning(embed) -> None:
     said("My daughter Ida starts school in September.")
     embed()
 
-    for is_unasked in (True, False):
-        asked = "Why is the purchase page so slow for smartphone users?"
-        assert texts(ANN, asked, is_unasked=is_unasked)[:1] == [checkout.text]
-        assert texts(ANN, "quantum chromodynamics lecture", is_unasked=is_unasked) == []
+    for find in (texts, given):
+        assert find(ANN, "Why is the purchase page so slow for smartphone users?")[:1] == [checkout.text]
+        assert find(ANN, "quantum chromodynamics lecture") == []
 
 
 def test_the_users_next_message_comes_with_what_it_answers(embed) -> None:
@@ -71,7 +66,7 @@ def test_the_users_next_message_comes_with_what_it_answers(embed) -> None:
     said("The weather is fine in Bergen.")
     embed()
 
-    found = texts(ANN, "How often does our mail queue retry?", is_unasked=True)
+    found = given(ANN, "How often does our mail queue retry?")
 
     assert found[:2] == [proposed.text, "checked, nonsense, it stays at 8"]
 
@@ -83,7 +78,7 @@ def test_a_short_message_is_found_by_what_was_said_before_it(embed) -> None:
         said(f"Invoice {number} was paid on time, the client was happy with it.")
     embed()
 
-    assert "7306 and hash" in texts(ANN, "What do I type in to open the door of our rehearsal room?", is_unasked=True)
+    assert "7306 and hash" in given(ANN, "What do I type in to open the door of our rehearsal room?")
 
 
 def test_facts_are_found_by_what_they_are_about_and_backwards(db) -> None:
@@ -93,11 +88,8 @@ def test_facts_are_found_by_what_they_are_about_and_backwards(db) -> None:
     for concept, host in (("zwiebel", "tyr-1"), ("knolle", "odin")):
         store.insert(store.new_edge(TripleIds(ids[concept], ids["runs-on"], ids[host]), False, by), by)
 
-    for is_unasked in (True, False):
-        assert texts(ANN, "What runs on tyr-1?", is_unasked=is_unasked) == ["zwiebel runs on tyr-1."]
+    assert texts(ANN, "What runs on tyr-1?") == ["zwiebel runs on tyr-1."]
     assert texts(ANN, "knolle", types="facts") == ["knolle runs on odin."]
-    mentioned = "Restart the nginx of our customers on tyr-1 after the update of all packages"
-    assert texts(ANN, mentioned, is_unasked=True) == []
 
 
 def test_a_question_that_was_just_asked_is_not_its_own_answer(embed) -> None:
@@ -107,8 +99,8 @@ def test_a_question_that_was_just_asked_is_not_its_own_answer(embed) -> None:
     said("Tell me which version our billing database is.")
     embed()
 
-    for is_unasked in (True, False):
-        assert texts(ANN, "Tell me which version our billing database is.", is_unasked=is_unasked) == [DATABASE]
+    for find in (texts, given):
+        assert find(ANN, "Tell me which version our billing database is.") == [DATABASE]
 
 
 @pytest.mark.django_db
@@ -128,7 +120,7 @@ def test_a_prompt_gets_only_what_users_said_themselves() -> None:
     said(f"The billing database is slow. > {DATABASE}", quoted=[30, 32 + len(DATABASE)])
     remembered(DATABASE, channel="quoted")
 
-    assert texts(ANN, "billing database", is_unasked=True) == ["The billing database is slow."]
+    assert given(ANN, "billing database") == ["The billing database is slow."]
     assert len(texts(ANN, "billing database")) == 3  # the memory and the answer say the same
 
 
@@ -144,11 +136,11 @@ def test_a_prompt_gets_no_message_whose_fact_was_taken_back_since() -> None:
     store.ensure_dimension(ids["type"], is_isa=True)
     by = store.Attribution("ann", Source.OPERATOR, 1.0, timezone.now())
     edge = store.insert(store.new_edge(TripleIds(ids["heimdall"], ids["type"], ids["flask_app"]), True, by), by)
-    assert "Heimdall is a Flask app." in texts(ANN, "what is heimdall?", types="episodes", is_unasked=True)
+    assert "Heimdall is a Flask app." in given(ANN, "what is heimdall?")
 
     store.retire(edge, by)
 
-    found = texts(ANN, "what is heimdall?", is_unasked=True)
+    found = given(ANN, "what is heimdall?")
     assert sorted(found) == ["Heimdall is slow.", "We gave up Python: Heimdall is not a Flask app any more."]
 
 
@@ -169,23 +161,17 @@ def test_only_what_a_model_concluded_is_less_sure_with_time() -> None:
     remembered("Billing is in Rome.", category="project", last_updated=old - timedelta(days=100), channel="explained")
 
     assert sorted(round(each.confidence, 2) for each in search(ANN, "billing")) == [0.37, 1, 1]
-    assert len(search(ANN, "billing", is_unasked=True)) == 2
+    assert len(given(ANN, "billing")) == 2
 
 
 def searching(dsn: str, ask: Callable[[Searcher], Awaitable[object]]) -> object:
     async def run() -> object:
-        searcher = Searcher(dsn)
-        keeping = asyncio.create_task(searcher.run())
+        searcher = Searcher(dsn, Cache())
         try:
-            for _ in range(500):
-                if searcher.open_count == IN_FLIGHT_MAX:  # cancelled while it connects, one would be left open
-                    break
-                await asyncio.sleep(0.01)
+            await searcher.indexes.read_alone()
             return await ask(searcher)
         finally:
-            keeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await keeping
+            searcher.indexes.close()
 
     return asyncio.run(run())
 
@@ -205,43 +191,8 @@ def test_a_server_finds_what_other_conversations_hold(dsn: str) -> None:
 
 
 def test_without_a_connection_a_search_is_skipped() -> None:
-    searcher = Searcher("postgresql://nobody@127.0.0.1:1/none")
+    searcher = Searcher("postgresql://nobody@127.0.0.1:1/none", Cache())
     before = total("festinger_searches_total", result="skipped")
 
     assert asyncio.run(searcher.find_related(Scope(Speaker("a")), ["billing"], b"", deadline_ms=100)) is None
     assert total("festinger_searches_total", result="skipped") == before + 1
-
-
-@pytest.mark.django_db
-def test_words_are_found_by_an_index_that_knows_their_speaker() -> None:
-    said(DATABASE)
-    odd = Scope(Speaker("o'brien\\", "c' | d"))
-    said(DATABASE, odd)
-    request = SearchRequest(ANN, "billing database", "episodes", is_unasked=True)
-
-    with connection.cursor() as cursor:
-        cursor.execute(OTHERS)
-        cursor.execute("ANALYZE episode")
-        statement, arguments = compose(request, None, None)
-        cursor.execute(f"EXPLAIN {statement}", arguments)
-        plan = "\n".join(line for (line,) in cursor.fetchall())
-
-    [words] = re.findall(r"CTE hit_episode.*?(?=\n  CTE)", plan, re.DOTALL)
-    assert "Bitmap Index Scan on episode_words" in words
-    assert "episode_of_a_speaker" not in words
-    assert texts(ANN, "billing database") == texts(odd, "billing database") == [DATABASE]
-
-
-def test_a_scope_with_too_many_texts_to_compare_is_not_counted_again(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.search.searcher.EXACT_MAX", 0)
-    remembered("The billing database is called heron.")
-
-    async def ask_twice(searcher: Searcher) -> list[list[Kind]]:
-        request = SearchRequest(ANN, "", is_unasked=True)
-        known = []
-        for _ in range(2):
-            known.append(searcher._find_large(request))
-            await searcher.find_related(ANN, ["our billing database?"], digest_of("now", 16), deadline_ms=500)
-        return [*known, searcher._find_large(request)]
-
-    assert searching(dsn, ask_twice) == [[], ["memory"], ["memory"]]

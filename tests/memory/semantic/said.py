@@ -10,6 +10,9 @@ from django.contrib.postgres.search import SearchVector
 from django.db.models import Value
 
 from memory.models import Episode, Memory
+from memory.search.ranking import choose_for_prompt
+from memory.search.results import Found
+from memory.search.service import open_cursor, prepare
 from memory.semantic.domain.scope import Scope, Speaker
 
 ANN = Scope(Speaker("agent-zero", "ann"))
@@ -55,3 +58,14 @@ def remembered(text: str, scope: Scope = ANN, **fields: Any) -> Memory:
         project_id=scope.project,
         **{"source": Memory.Source.STATED, "said_at": START} | fields,
     )
+
+
+def given_to(scope: Scope, query: str) -> Sequence[Found]:
+    """The lines that a prompt with this message is given."""
+    with open_cursor() as cursor:
+        index, asked, _ = prepare(cursor, scope, query)
+    return choose_for_prompt(index, asked).lines
+
+
+def given(scope: Scope, query: str) -> list[str]:
+    return [each.text for each in given_to(scope, query)]

@@ -10,17 +10,17 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from memory.cache.state import Cache
 from memory.models import Embedder, PendingEmbedding
-from memory.search.request import SearchRequest
+from memory.search.loading import Space
 from memory.search.searcher import Searcher
 from memory.search.service import search
-from memory.search.statement import VectorSpace
 from memory.semantic import nearness
 from memory.semantic.domain.consolidation import NEAR
-from memory.semantic.encoder import weights
+from memory.semantic.encoder import model_file, weights
 from memory.semantic.encoder.encoder import DIMENSIONS
 from memory.semantic.encoder.errors import EncoderUnavailable
-from memory.semantic.encoder.model_file import FOLDER, MODEL
+from memory.semantic.encoder.model_file import FOLDER
 from memory.semantic.vectors import builtin, queue, schema
 from memory.semantic.vectors.calibration import BUILTIN_NOISE, measure_noise
 from memory.semantic.vectors.condition import CONDITION, read_condition
@@ -29,6 +29,8 @@ from tests.memory.semantic.said import ANN, said
 from tests.memory.semantic.test_consolidation_rules import PAIRS
 from tests.waiting import eventually, eventually_here
 
+NAME = builtin.current_name()
+NOISE = BUILTIN_NOISE[NAME]
 CAT = "My cat sleeps on the couch."
 LOADED_S = 120  # on a busy machine, where the file has to be made
 
@@ -36,8 +38,8 @@ LOADED_S = 120  # on a busy machine, where the file has to be made
 @pytest.fixture
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> builtin.Loader:
     """As in a process that has not needed it yet."""
-    loader = builtin.Loader()
-    monkeypatch.setattr(builtin, "LOADER", loader)
+    loader = builtin.Loader(builtin.FILES[NAME])
+    monkeypatch.setitem(builtin.LOADERS, NAME, loader)
     return loader
 
 
@@ -55,7 +57,7 @@ def tell_health() -> str | None:
 def measure_nearness(one: str, other: str) -> float:
     """Return the deviations above noise."""
     vectors = builtin.embed([one, other])
-    return (sum(map(float.__mul__, *vectors)) - BUILTIN_NOISE.mean) / BUILTIN_NOISE.deviation
+    return (sum(map(float.__mul__, *vectors)) - NOISE.mean) / NOISE.deviation
 
 
 @pytest.mark.parametrize(
@@ -80,26 +82,32 @@ def test_where_no_embedder_is_calibrated_nothing_is_near(db: None) -> None:
 
 
 def test_a_server_searches_without_it_until_it_is_loaded_and_then_off_its_event_loop(
-    unloaded: builtin.Loader, monkeypatch: pytest.MonkeyPatch
+    dsn: str, unloaded: builtin.Loader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[int] = []
     embed_query = builtin.embed_query
 
-    def record(text: str) -> list[float]:
+    def record(text: str, name: str = "") -> list[float]:
         threads.append(threading.get_ident())
-        return embed_query(text)
+        return embed_query(text, name)
 
-    async def ask_twice() -> tuple[Sequence[float] | None, Sequence[float] | None]:
-        searcher = Searcher("")
-        searcher._space = VectorSpace(1, builtin.NAME, DIMENSIONS, BUILTIN_NOISE)
-        request = SearchRequest(ANN, CAT)
-        first = await searcher._compare(request, LOADED_S)
-        assert await eventually_here(builtin.is_loaded, within_s=LOADED_S)
-        return first.vector, (await searcher._compare(request, LOADED_S)).vector
+    async def ask_twice() -> list[tuple[int, Sequence[float]] | None]:
+        searcher = Searcher(dsn, Cache())
+        await searcher.indexes.read_alone()
+        assert await searcher.indexes.wait_for(ANN, LOADED_S) is not None
+        searcher.indexes.spaces = [Space(1, NAME, DIMENSIONS, NOISE, is_current=True)]
+        made = []
+        for _ in range(2):
+            found = await searcher.find_related(ANN, [CAT], b"", deadline_ms=LOADED_S * 1_000)
+            assert found is not None
+            made.append(searcher.find_made(CAT))
+            assert await eventually_here(builtin.is_loaded, within_s=LOADED_S)
+        searcher.indexes.close()
+        return made
 
     monkeypatch.setattr(builtin, "embed_query", record)
 
-    assert asyncio.run(ask_twice()) == (None, embed_query(CAT))
+    assert asyncio.run(ask_twice()) == [None, (1, embed_query(CAT))]
     assert threads
     assert threading.get_ident() not in threads
 
@@ -109,11 +117,11 @@ def test_what_failed_in_the_background_is_not_tried_again_at_once(
 ) -> None:
     tries: list[Path] = []
 
-    def fail(home: Path) -> None:
+    def fail(home: Path, name: str) -> None:
         tries.append(home)
         raise EncoderUnavailable("It is gone.")
 
-    monkeypatch.setattr(builtin, "find_model", fail)
+    monkeypatch.setattr(model_file, "find_model", fail)
 
     unloaded.load_in_background()
     assert eventually(lambda: tries, within_s=LOADED_S)
@@ -141,7 +149,7 @@ def test_texts_of_an_earlier_embedder_are_embedded_anew(vectors, set_embedder) -
     assert queue.embed_due() == 1
 
     [embedder] = Embedder.objects.all()  # the earlier one has no vector left
-    assert (embedder.name, embedder.dimensions) == (builtin.NAME, 384)
+    assert (embedder.name, embedder.dimensions) == (NAME, 384)
     assert search(ANN, "kitten napping on a sofa", types="episodes")[0].id == cat.pk
 
 
@@ -152,8 +160,8 @@ def test_its_noise_is_known_from_the_start_and_as_measured(vectors, set_embedder
 
     embedder = Embedder.objects.get()
 
-    assert (embedder.noise_mean, embedder.noise_deviation) == BUILTIN_NOISE
-    assert measure_noise(builtin.embed) == pytest.approx(BUILTIN_NOISE, abs=0.002)
+    assert (embedder.noise_mean, embedder.noise_deviation) == NOISE
+    assert measure_noise(builtin.embed) == pytest.approx(NOISE, abs=0.002)
 
 
 @pytest.mark.django_db
@@ -164,8 +172,8 @@ def test_a_command_measures_the_noise(vectors, set_embedder, capsys) -> None:
 
     call_command("calibrate_embedder")
 
-    assert capsys.readouterr().out == f"{builtin.NAME}: mean 0.051, deviation 0.079\n"
-    assert Embedder.objects.get().noise_deviation == pytest.approx(BUILTIN_NOISE.deviation, abs=0.002)
+    assert capsys.readouterr().out == f"{NAME}: mean {NOISE.mean:.3f}, deviation {NOISE.deviation:.3f}\n"
+    assert Embedder.objects.get().noise_deviation == pytest.approx(NOISE.deviation, abs=0.002)
 
 
 @pytest.mark.django_db
@@ -183,10 +191,10 @@ def test_without_an_embedder_there_is_no_noise_to_measure(vectors, set_embedder)
 def test_without_its_weights_words_go_on_and_health_tells_why(
     vectors, set_embedder, unloaded: builtin.Loader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lack(home: Path) -> None:
+    def lack(home: Path, name: str) -> None:
         raise EncoderUnavailable(weights.MISSING)
 
-    monkeypatch.setattr(builtin, "find_model", lack)
+    monkeypatch.setattr(model_file, "find_model", lack)
     set_embedder("builtin")
     said(CAT)
 
@@ -203,7 +211,7 @@ def test_a_changed_file_is_told_by_health_until_it_is_made_anew(
     settings.HOME = tmp_path
     builtin.load()
     unloaded.encoder = None
-    file = tmp_path / FOLDER / MODEL
+    file = tmp_path / FOLDER / builtin.FILES[NAME]
     file.write_bytes(file.read_bytes()[:-1] + b"?")
     set_embedder("builtin")
     said(CAT)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from memory.semantic.encoder import adapter
 from memory.semantic.encoder.encoder import Encoder
 from memory.semantic.encoder.graph import build_graph
 from memory.semantic.encoder.model_file import find_model
@@ -18,8 +19,17 @@ def published() -> Published:
 
 @pytest.fixture(scope="session")
 def precise(published: Published, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    """As published, in full precision."""
     file: Path = tmp_path_factory.mktemp("encoder") / "precise.onnx"
     file.write_bytes(build_graph(published.tensors, published.vocabulary).SerializeToString())
+    return Encoder(file)
+
+
+@pytest.fixture(scope="session")
+def adapted(published: Published, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    """With the adapter, in full precision."""
+    file: Path = tmp_path_factory.mktemp("encoder") / "adapted.onnx"
+    file.write_bytes(build_graph(adapter.merge(published.tensors), published.vocabulary).SerializeToString())
     return Encoder(file)
 
 

@@ -33,8 +33,8 @@ def test_in_full_precision_likenesses_are_those_published_with_the_model(precise
     assert likenesses == pytest.approx((0.6660, 0.1046, 0.1411), abs=1e-4)
 
 
-def test_eight_bits_change_the_vectors_little(precise: Encoder, encoder: Encoder) -> None:
-    pairs = zip(precise.encode_texts(TEXTS), encoder.encode_texts(TEXTS), strict=True)
+def test_eight_bits_change_the_vectors_little(adapted: Encoder, encoder: Encoder) -> None:
+    pairs = zip(adapted.encode_texts(TEXTS), encoder.encode_texts(TEXTS), strict=True)
 
     assert min(cosine(one, other) for one, other in pairs) > 0.98
 
@@ -52,9 +52,9 @@ def test_a_text_without_a_word_has_a_vector_of_zeros(encoder: Encoder) -> None:
 
 @pytest.mark.parametrize(("text", "same", "another"), TRIPLES)
 def test_the_same_in_other_words_is_closer_than_something_else(
-    encoder: Encoder, text: str, same: str, another: str
+    precise: Encoder, text: str, same: str, another: str
 ) -> None:
-    vector, close, far = encoder.encode_texts([text, same, another])
+    vector, close, far = precise.encode_texts([text, same, another])
 
     assert cosine(vector, close) > cosine(vector, far) + 0.1
 

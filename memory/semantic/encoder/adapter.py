@@ -1,0 +1,73 @@
+"""Reads what was trained for the encoder: an adapter of low rank for its matrices, and heads on its vectors. The folder
+``training`` has the data, the script and the model card."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.semantic.encoder.errors import EncoderUnavailable
+
+FILE: Final = Path(__file__).with_name("adapter.npz")
+DIGEST: Final = "7a397f55c1270cbe6fbd27e67994c6fd7099b5febf59da908c313617d09bcb1d"  # sha256
+NEEDS: Final = "needs"  # the head for requests that need something said before
+PROFILE: Final = ("preference", "identity")  # those for sentences of a person
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Linear classifiers on vectors of length 1. Each gives the logarithm of the odds; for ``preference`` and
+    ``identity``, minus that from which on nine of ten are right."""
+
+    names: Sequence[str]
+    weights: NDArray[np.float32]  # (heads, 384)
+    biases: NDArray[np.float32]
+
+    def judge(self, vector: Sequence[float]) -> dict[str, float]:
+        scores = self.weights @ np.array(vector, dtype=np.float32) + self.biases
+        return dict(zip(self.names, scores.tolist(), strict=True))
+
+
+def read_file() -> Mapping[str, NDArray[Any]]:
+    """Return the arrays of the file. Raises EncoderUnavailable if it is not the one that was measured."""
+    try:
+        content = FILE.read_bytes()
+    except OSError as error:
+        raise EncoderUnavailable(f"{FILE}: cannot be read ({error.strerror})") from error
+    if hashlib.sha256(content).hexdigest() != DIGEST:
+        raise EncoderUnavailable(f"{FILE} was changed: its sha256 is not the expected one.")
+    with np.load(BytesIO(content)) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+@lru_cache(maxsize=1)
+def find_mistake() -> str:
+    """Return why the adapter cannot be used; "" if it can."""
+    try:
+        read_file()
+    except EncoderUnavailable as mistake:
+        return f"{mistake} The published model is used without it."
+    return ""
+
+
+def merge(tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
+    """Return the tensors with the adapter's changes added. Raises EncoderUnavailable."""
+    arrays = read_file()
+    changes = {
+        name: arrays[f"{name}.b"].astype(np.float32) @ arrays[f"{name}.a"] for name in tensors if f"{name}.a" in arrays
+    }
+    return {name: tensor + changes[name] if name in changes else tensor for name, tensor in tensors.items()}
+
+
+@lru_cache(maxsize=1)
+def read_heads() -> Heads:
+    """Raises EncoderUnavailable."""
+    arrays = read_file()
+    names = [str(name) for name in arrays["heads"]]
+    return Heads(names, arrays["head_weights"].astype(np.float32), arrays["head_biases"].astype(np.float32))
