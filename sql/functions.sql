@@ -170,7 +170,7 @@ CREATE FUNCTION festinger_announce_memories() RETURNS trigger LANGUAGE plpgsql A
 BEGIN
     PERFORM festinger_announce('memory', (
         SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)
-        WHERE (new_rows.text, new_rows.status, new_rows.is_disputed, new_rows.project_id, new_rows.category, new_rows.agent, new_rows.person, new_rows.set_aside_at, new_rows.confidence, new_rows.embedded_at, new_rows.said_at, new_rows.slot, new_rows.channel, new_rows.last_updated) IS DISTINCT FROM (old_rows.text, old_rows.status, old_rows.is_disputed, old_rows.project_id, old_rows.category, old_rows.agent, old_rows.person, old_rows.set_aside_at, old_rows.confidence, old_rows.embedded_at, old_rows.said_at, old_rows.slot, old_rows.channel, old_rows.last_updated)));
+        WHERE (new_rows.text, new_rows.status, new_rows.is_disputed, new_rows.project_id, new_rows.category, new_rows.agent, new_rows.person, new_rows.set_aside_at) IS DISTINCT FROM (old_rows.text, old_rows.status, old_rows.is_disputed, old_rows.project_id, old_rows.category, old_rows.agent, old_rows.person, old_rows.set_aside_at)));
     RETURN NULL;
 END $$;
 
@@ -182,10 +182,20 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Announce new episodes as if their vectors had come: no prompt has shown them, so only the indexes read them.
-CREATE FUNCTION festinger_announce_new_episodes() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Announce new and changed rows as if their vectors had come: no prompt has shown what is new, and a block does not show
+-- all that the indexes hold, so only those read them.
+CREATE FUNCTION festinger_announce_indexed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM festinger_announce('episode_vector', (SELECT array_agg(id::text) FROM new_rows));
+    PERFORM festinger_announce(TG_TABLE_NAME || '_vector', (SELECT array_agg(id::text) FROM new_rows));
+    RETURN NULL;
+END $$;
+
+-- Announce memories that an index holds otherwise, in whatever a search looks at.
+CREATE FUNCTION festinger_announce_indexed_memories() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM festinger_announce('memory_vector', (
+        SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)
+        WHERE (new_rows.text, new_rows.status, new_rows.is_disputed, new_rows.project_id, new_rows.category, new_rows.agent, new_rows.person, new_rows.set_aside_at, new_rows.confidence, new_rows.embedded_at, new_rows.said_at, new_rows.slot, new_rows.channel, new_rows.last_updated) IS DISTINCT FROM (old_rows.text, old_rows.status, old_rows.is_disputed, old_rows.project_id, old_rows.category, old_rows.agent, old_rows.person, old_rows.set_aside_at, old_rows.confidence, old_rows.embedded_at, old_rows.said_at, old_rows.slot, old_rows.channel, old_rows.last_updated)));
     RETURN NULL;
 END $$;
 

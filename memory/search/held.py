@@ -36,6 +36,7 @@ FULL: Final = bounds.define("held_indexes", "scopes whose index made room for th
 @dataclass(slots=True)
 class Held:
     index: Index
+    size: int  # in bytes
     loaded_at: float
     used_at: float
 
@@ -58,13 +59,8 @@ class Indexes:
         self._log = LogThrottle(60.0)
 
     @property
-    def space(self) -> Space | None:
-        """The current embedder."""
-        return self.spaces[0] if self.spaces and self.spaces[0].is_current else None
-
-    @property
     def held_bytes(self) -> int:
-        return sum(SCOPE_BYTES + held.index.nbytes for held in list(self._held.values()))
+        return sum(SCOPE_BYTES + held.size for held in self._held.copy().values())
 
     def find(self, scope: Scope) -> Index | None:
         """Return the scope's index; None if it is not loaded: from now on it is, in the background."""
@@ -160,13 +156,13 @@ class Indexes:
         return self._run(read)
 
     def _load(self, scope: Scope) -> None:
-        drops = self._drops
-
         def read(cursor: psycopg.Cursor[Any]) -> None:
-            index, now = read_index(cursor, scope, self._dimensions), time.monotonic()
-            if drops == self._drops:
-                self._held[scope] = Held(index, now, now)
-                self._make_room()
+            drops = -1
+            while drops != self._drops:  # what was announced while it was read may be lost
+                drops = self._drops
+                index, now = read_index(cursor, scope, self._dimensions), time.monotonic()
+            self._held[scope] = Held(index, index.nbytes, now, now)
+            self._make_room()
 
         self._run(read)
 
@@ -178,6 +174,7 @@ class Indexes:
             for scope, rows in changed.items():
                 if (held := self._held.get(scope)) is not None:
                     held.index = held.index.replace(kind, ids, rows)
+                    held.size = held.index.nbytes
                     if len(held.index) > TEXTS_MAX + SPARE:
                         self._held.pop(scope, None)  # it is loaded anew, without the oldest
             self._make_room()

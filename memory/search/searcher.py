@@ -30,7 +30,9 @@ WAITED_MAX: Final = 10_000  # scopes whose load was waited for
 MADE_MAX: Final = 256  # vectors of queries that are kept until their messages are stored
 MADE_CHARACTERS: Final = 200  # of a query that has as many word pieces as the text of its message
 
-INDEXED: Final[Mapping[str, Kind]] = {"episode": "episode", "episode_vector": "episode", "memory": "memory"}  # by table
+INDEXED: Final[Mapping[str, Kind]] = {  # what is announced, by table
+    "episode": "episode", "episode_vector": "episode", "memory": "memory", "memory_vector": "memory"
+}  # fmt: skip
 
 SEARCHES: Final = Counter("festinger_searches", "Searches for prompts and their next turns, by result", ["result"])
 LATENCY: Final = Histogram(
@@ -94,8 +96,9 @@ class Searcher:
         return self._made.get(text)
 
     async def _find_index(self, scope: Scope, load_ms: int) -> Index | None:
-        """A prompt waits for its scope once: where Postgres is slow, the next ones go on without."""
-        if scope in self._waited:
+        """A prompt waits for its scope once: where Postgres is slow, the next ones go on without. Who has more time
+        waits again."""
+        if scope in self._waited and load_ms == LOAD_MS:
             return self.indexes.find(scope)
         self._waited[scope] = None
         if len(self._waited) > WAITED_MAX:

@@ -39,7 +39,7 @@ def test_what_is_written_is_read_as_it_was(dsn: str) -> None:
         Injection(b"c" * SIZE, BLOCK, now),
         Injection(b"c" * SIZE, NOTHING, now, b"a" * SIZE),
         Injection(b"c" * SIZE, NOTHING, now),
-        Injection(b"m" * SIZE, Block(notes=NOTES), now + 0.000001),
+        Injection(b"m" * SIZE, Block(notes=NOTES), round(now + 0.000001, 6)),
     ]
 
     async def write_and_read() -> list[Injection]:

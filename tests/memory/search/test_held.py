@@ -69,7 +69,7 @@ async def serving(dsn: str) -> AsyncIterator[tuple[Searcher, Coherence]]:
         coherence.follow(table, searcher.indexes.follower(kind))
     tasks = [asyncio.create_task(part.run()) for part in (searcher, coherence)]
     try:
-        assert await eventually(lambda: coherence.tried.is_set() and searcher.indexes.space is not None)
+        assert await eventually(lambda: coherence.tried.is_set() and bool(searcher.indexes.spaces))
         yield searcher, coherence
     finally:
         for task in tasks:
@@ -349,11 +349,11 @@ def test_what_another_embedder_made_is_found_until_it_is_replaced(followed: str)
         await say(DATABASE)
         async with serving(followed) as (searcher, _):
             assert await find(searcher) == [DATABASE]
-            first = searcher.indexes.space
+            first = searcher.indexes.spaces[0]
 
             await at_work(change)
 
-            assert await eventually(lambda: searcher.indexes.space != first)
+            assert await eventually(lambda: searcher.indexes.spaces[0] != first)
             assert searcher.indexes.spaces[1:] == [first._replace(is_current=False)]
             assert searcher.indexes.find(ANN) is not None
             await assert_in_step(searcher.indexes)
