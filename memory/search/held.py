@@ -27,7 +27,7 @@ BYTES_MAX: Final = 64 * 2**20
 SCOPE_BYTES: Final = 2_000  # of each, besides its index
 AGE_MAX_S: Final = 86_400.0  # an older index is read anew: the confidence of what a model concluded decays
 SPARE: Final = 500  # texts beyond the most, until an index is loaded anew
-GATHER_S: Final = 0.1  # what changes within this time is read together
+GATHER_S: Final = 0.02  # what changes within this time is read together
 SPACES_S: Final = 2.0  # how often the embedders are read
 FOR_THE_CONNECTION: Final = "SET jit = off; SET statement_timeout = 10000"
 FULL: Final = bounds.define("held_indexes", "scopes whose index made room for those of others, 64 MiB in all")

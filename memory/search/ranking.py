@@ -34,6 +34,7 @@ TEXTS_MIN: Final = 10  # a smaller store counts as one of so many
 LEAST_FACTOR: Final = 1.3  # k: how many deviations above chance the best text has to be, for each sqrt(2 ln N)
 # The same where the encoder tells whether a query needs something said before: so many for each unit of its log odds.
 NEED_WEIGHT, LEAST_WITH_NEED = 1 / 3, 2.2
+SURE: Final = 1.8  # so many are enough, whatever the query needs
 WEAK: Final = 0.75  # of the best text's likeness, or of the least: enough for one that comes with it
 ASKED_FOR: Final = 2 / 3  # of the least likeness: enough on request
 STANDING: Final = frozenset({"identity", "preference"})  # the categories of a profile
@@ -97,7 +98,7 @@ def is_enough(likeness: float, texts: int, asked: Asked) -> bool:
         return likeness >= least_likeness(asked.noise, texts)
     chance = least_likeness(asked.noise, texts) - asked.noise.mean
     deviations = LEAST_FACTOR * (likeness - asked.noise.mean) / chance
-    return deviations + NEED_WEIGHT * asked.need >= LEAST_WITH_NEED
+    return deviations >= SURE or deviations + NEED_WEIGHT * asked.need >= LEAST_WITH_NEED
 
 
 def weigh(lexemes: Iterable[str], rarity: Mapping[str, float]) -> dict[str, float]:

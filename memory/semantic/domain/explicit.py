@@ -30,6 +30,7 @@ _REMEMBER: Final = re.compile(english.REMEMBER)
 _CHANGE: Final = re.compile(
     rf"{changing.CHANGES}|\b(?:actually|{changing.FROM_NOW_ON})\b|\A\W*(?:{modality.CORRECTIONS})\b"
 )
+_MOMENTARY: Final = re.compile(english.MOMENTARY)
 _OUTWARD: Final = re.compile(english.OUTWARD_ORDER)
 _ELSEWHERE: Final = re.compile(english.ELSEWHERE)
 _FIRST_PERSON: Final = re.compile(r"(?<![\w/.@:=-])(?:i|me|my|mine)(?![\w/:=?(-]|\.\w)|\A(?:the )?user(?:'s)? ")
@@ -62,7 +63,8 @@ def read_memories(
     told = [each for each in told if len(each[1].split()) >= WORDS_MIN and len(each[1]) <= TEXT_MAX]
     found: dict[str, ReadMemory] = {}
     categories = classify([text for _, text, _ in told]) if classify is not None else [""] * len(told)
-    for (start, text, is_asked), profile in zip(told, categories, strict=True):
+    for (start, text, is_asked), category in zip(told, categories, strict=True):
+        profile = "" if _MOMENTARY.search(text.lower()) else category
         if is_asked or profile or (in_project and _is_of_project(text)):
             found.setdefault(text.lower(), ReadMemory(text, start, is_asked, profile))
     return list(found.values())[:MEMORIES_MAX]

@@ -79,3 +79,5 @@ ANTONYMS = tuple(
         "easy/difficult cheap/expensive rich/poor strong/weak full/empty clean/dirty wet/dry"
     )
 )
+# In a wish for the task at hand, which does not stand for later ones.
+MOMENTARY = r"\b(?:for now|for this (?:task|one|chat|time)|this time|(?:just|only) (?:this once|today)|today only)\b"
