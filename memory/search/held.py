@@ -98,7 +98,6 @@ class Indexes:
 
     def drop(self) -> None:
         """Drop all: announcements may have been lost."""
-        self.is_followed = True
         self._drops += 1
         self._held.clear()
 
@@ -220,6 +219,7 @@ class Follower:
         self._kind = kind
 
     async def load(self, connection: Connection) -> None:
+        self._indexes.is_followed = True
         self._indexes.drop()
 
     async def refresh(self, connection: Connection, keys: list[int]) -> None:
