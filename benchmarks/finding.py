@@ -1,4 +1,4 @@
-"""What prompts are given of what a person said, without a server: the encoder, the index and the ranking alone.
+"""Measures what prompts are given of what a person said, without a server: encoder, index and ranking alone.
 
 ``python -m benchmarks.finding [FOLDER ...]``, for folders of conversations as ``training/conversations.py`` reads them:
 of the requests that need something, those that are given it, and of those that need nothing, those that are given

@@ -49,7 +49,7 @@ class Settings:
 
 @dataclass
 class Store:
-    """What one person said: a text for each of their messages, as the product embeds it, and its runs of sentences."""
+    """Holds a text for each of a person's messages, as the product embeds it, and its runs of sentences."""
 
     texts: list[str]
     runs: list[list[str]]

@@ -38,7 +38,8 @@ class Row(NamedTuple):
     - ``is_unasked``: it may be added to prompts; ``is_change``: it says that something has changed;
       ``only_asks``: it tells nobody anything.
     - ``own``, ``quoted``: numbers of the lexemes of the speaker's words and of quotations.
-    - ``vector``: of the embedder ``space``, of any length; None if it has none."""
+    - ``vector``: of the embedder ``space``, of any length; None if it has none.
+    """
 
     found: Found
     conversation: int
@@ -93,7 +94,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Of all texts of an index. ``cosine`` is NaN where there is no vector to compare; ``share`` is the weight of the
+    """Scores of all texts. ``cosine`` is NaN where there is no vector to compare; ``share`` is the weight of the
     query's lexemes that the text has; ``words`` and ``around`` are BM25 of the text, and of it with its neighbours."""
 
     cosine: NDArray[np.float32]
@@ -217,12 +218,6 @@ class Index:
                 rows = np.union1d(rows, self.quoted.find(lexeme))
             share[rows] += weight
         return Scores(cosine, share, words, around)
-
-    def likeness_to(self, row: int) -> NDArray[np.float32]:
-        """Return the cosines of all texts with this one; NaN where they cannot be compared."""
-        is_same = (self.spaces == self.spaces[row]) & (self.spaces != 0)
-        own = self.vectors[row].astype(np.float32) * self.scales[row]
-        return np.where(is_same, self._compare(own), np.float32(np.nan))
 
     def _compare(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """On this thread alone, which BLAS' product of a matrix and a vector would not stay on."""

@@ -51,18 +51,20 @@ FULL_TEXT: Final = Noise(0.05, 0.08)  # where there is no embedder, so that the 
 
 
 class Candidate(NamedTuple):
-    """A text of an index at ``row``. ``found`` has its likeness as ``similarity``, and its place in the order of all
-    as ``score``."""
+    """A text of an index at ``row``, with its likeness."""
 
     row: int
     found: Found
-    likeness: float
 
 
 class Asked(NamedTuple):
-    """What is looked for: ``conversation``: the first eight bytes of the digest of the one it comes from, 0 for none.
-    ``at``: when the query came, in seconds since the epoch. ``need``: the logarithm of the odds that it needs something
-    said before; None if nobody can tell. ``ended``: superseded facts about what it names."""
+    """Says what is looked for.
+
+    - ``at``: when the query came, in seconds since the epoch.
+    - ``conversation``: the first eight bytes of the digest of the one it comes from, 0 for none.
+    - ``need``: the logarithm of the odds that it needs something said before; None if nobody can tell.
+    - ``ended``: superseded facts about what it names.
+    """
 
     text: str
     query: Query
@@ -227,7 +229,7 @@ def _take(
     taken = []
     for row in rows.tolist():
         alike = min(float(likeness[row]), 1.0)
-        taken.append(Candidate(row, index.texts[row]._replace(similarity=alike, score=alike), float(likeness[row])))
+        taken.append(Candidate(row, index.texts[row]._replace(similarity=alike, score=alike)))
     taken.sort(key=lambda each: (-round(float(order[each.row]), 2), -each.found.confidence, -each.found.said_at))
     return taken
 

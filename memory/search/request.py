@@ -1,4 +1,4 @@
-"""What can be looked for on request."""
+"""Names the kinds of texts that can be looked for."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
