@@ -123,7 +123,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Announce the rows of a statement. The trigger's argument names the key column.
+-- Announce the rows of a statement. The trigger's arguments name the key column, and what is announced if it is not the
+-- table: what is new is announced as if its vector had come, since no block has shown it and only the indexes read it.
 CREATE FUNCTION festinger_announce_rows() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     keys text[];
@@ -133,7 +134,7 @@ DECLARE
         ELSE 'SELECT * FROM old_rows UNION ALL SELECT * FROM new_rows' END;
 BEGIN
     EXECUTE format('SELECT array_agg(DISTINCT %I::text) FROM (%s) AS touched', TG_ARGV[0], tables) INTO keys;
-    PERFORM festinger_announce(TG_TABLE_NAME, keys);
+    PERFORM festinger_announce(coalesce(TG_ARGV[1], TG_TABLE_NAME), keys);
     RETURN NULL;
 END $$;
 
@@ -179,14 +180,6 @@ END $$;
 CREATE FUNCTION festinger_announce_episode() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM festinger_announce('episode', ARRAY[NEW.id::text]);
-    RETURN NULL;
-END $$;
-
--- Announce new and changed rows as if their vectors had come: no prompt has shown what is new, and a block does not show
--- all that the indexes hold, so only those read them.
-CREATE FUNCTION festinger_announce_indexed() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM festinger_announce(TG_TABLE_NAME || '_vector', (SELECT array_agg(id::text) FROM new_rows));
     RETURN NULL;
 END $$;
 

@@ -101,7 +101,7 @@ CREATE TRIGGER prompt_opening_announce AFTER UPDATE ON prompt_opening FOR EACH R
 
 -- Memories and episodes: whatever an index in a server process holds, or a prompt may have shown.
 CREATE TRIGGER memory_index_insert AFTER INSERT ON memory REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_indexed();
+    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id', 'memory_vector');
 CREATE TRIGGER memory_index_update AFTER UPDATE ON memory REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_indexed_memories();
 CREATE TRIGGER memory_announce_update AFTER UPDATE ON memory
@@ -113,7 +113,7 @@ CREATE TRIGGER memory_announce_truncate AFTER TRUNCATE ON memory
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_reload();
 
 CREATE TRIGGER episode_index_insert AFTER INSERT ON episode REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_indexed();
+    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id', 'episode_vector');
 CREATE TRIGGER episode_announce_update AFTER UPDATE OF text, set_aside_at, hidden_by_id, said_at, agent, person, project_id, quoted, is_fiction ON episode
     FOR EACH ROW WHEN (OLD.text IS DISTINCT FROM NEW.text OR OLD.set_aside_at IS DISTINCT FROM NEW.set_aside_at OR OLD.hidden_by_id IS DISTINCT FROM NEW.hidden_by_id OR OLD.said_at IS DISTINCT FROM NEW.said_at OR OLD.agent IS DISTINCT FROM NEW.agent OR OLD.person IS DISTINCT FROM NEW.person OR OLD.project_id IS DISTINCT FROM NEW.project_id OR OLD.quoted IS DISTINCT FROM NEW.quoted OR OLD.is_fiction IS DISTINCT FROM NEW.is_fiction)
     EXECUTE FUNCTION festinger_announce_episode();
