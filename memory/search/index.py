@@ -1,8 +1,8 @@
 """Holds the texts that a scope can be given, with their vectors and lexemes, and scores all of them for a query."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
+from itertools import chain, compress
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -16,10 +16,15 @@ TEXT_BYTES: Final = 420  # of a text's row in Python, besides its characters
 SATURATION, LENGTH_NORM = 1.2, 0.75  # BM25's k1 and b, as usual
 MASK: Final = 0xFFFFFFFF
 
-# The arrays that do not depend on other texts.
-OF_A_TEXT: Final = (
-    "ids", "is_memory", "is_unasked", "is_fiction", "is_change", "only_asks", "conversations", "known_at", "spaces",
-    "vectors", "scales", "lengths",
+# Of each text. `scale` makes its vector one of length 1; `length`: its number of lexemes; `before` and `after`: the
+# rows of its neighbours in the conversation, its own where there is none.
+COLUMNS: Final = np.dtype(
+    [
+        ("id", np.int64), ("conversation", np.uint64), ("known_at", np.float64), ("space", np.int32),
+        ("scale", np.float32), ("length", np.float32), ("before", np.int32), ("after", np.int32),
+        ("is_memory", np.bool_), ("is_unasked", np.bool_), ("is_fiction", np.bool_), ("is_change", np.bool_),
+        ("only_asks", np.bool_),
+    ]
 )  # fmt: skip
 
 Vector = Sequence[float]
@@ -65,7 +70,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The rows that have a lexeme. ``lexemes`` is sorted; ``rows`` has the same length."""
+    """Has the rows of each lexeme. ``lexemes`` is sorted; ``rows`` has the same length."""
 
     lexemes: NDArray[np.uint32]
     rows: NDArray[np.int32]
@@ -94,8 +99,8 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Scores of all texts. ``cosine`` is NaN where there is no vector to compare; ``share`` is the weight of the
-    query's lexemes that the text has; ``words`` and ``around`` are BM25 of the text, and of it with its neighbours."""
+    """Has an element for each text. ``cosine`` is NaN where there is no vector to compare; ``share`` is the weight of
+    the query's lexemes that the text has; ``words`` and ``around`` are BM25 of it, and of it with its neighbours."""
 
     cosine: NDArray[np.float32]
     share: NDArray[np.float32]
@@ -105,91 +110,63 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Immutable, so that one thread reads it while another makes the next. The arrays have an element for each text;
-    ``before`` and ``after`` are the rows of its neighbours in the conversation, itself where there is none."""
+    """Immutable, so that one thread reads it while another makes the next. ``columns`` and ``vectors`` have a row for
+    each text."""
 
     texts: Sequence[Found]
-    ids: NDArray[np.int64]
-    is_memory: NDArray[np.bool_]
-    is_unasked: NDArray[np.bool_]
-    is_fiction: NDArray[np.bool_]
-    is_change: NDArray[np.bool_]
-    only_asks: NDArray[np.bool_]
-    conversations: NDArray[np.uint64]
-    known_at: NDArray[np.float64]
-    spaces: NDArray[np.int32]
+    columns: NDArray[np.void]
     vectors: NDArray[np.int8]
-    scales: NDArray[np.float32]  # what makes each vector one of length 1
-    lengths: NDArray[np.float32]
     own: Postings
     quoted: Postings
-    before: NDArray[np.int32]
-    after: NDArray[np.int32]
 
     @classmethod
     def of(cls, rows: Sequence[Row], dimensions: int) -> Self:
         """Build the index of these rows. Vectors of another number of dimensions are left out."""
         numbers = np.zeros((len(rows), dimensions), dtype=np.float32)
-        spaces = np.zeros(len(rows), dtype=np.int32)
+        columns = np.zeros(len(rows), dtype=COLUMNS)
         for at, row in enumerate(rows):
+            columns[at] = (
+                row.found.id, row.conversation, row.known_at, 0, 0, len(row.own), at, at, row.found.kind == "memory",
+                row.is_unasked, row.is_fiction, row.is_change, row.only_asks,
+            )  # fmt: skip
             if row.vector is not None and len(row.vector) == dimensions:
-                numbers[at], spaces[at] = row.vector, row.space
+                numbers[at], columns["space"][at] = row.vector, row.space
         peaks = np.abs(numbers).max(axis=1, keepdims=True, initial=0)
         vectors = np.rint(numbers * (MOST / np.where(peaks > 0, peaks, 1))).astype(np.int8)
         lengths = np.linalg.norm(vectors.astype(np.float32), axis=1)
-        ids = np.array([row.found.id for row in rows], dtype=np.int64)
-        is_memory = np.array([row.found.kind == "memory" for row in rows], dtype=bool)
-        conversations = np.array([row.conversation for row in rows], dtype=np.uint64)
-        return cls(
-            [row.found for row in rows],
-            ids,
-            is_memory,
-            np.array([row.is_unasked for row in rows], dtype=bool),
-            np.array([row.is_fiction for row in rows], dtype=bool),
-            np.array([row.is_change for row in rows], dtype=bool),
-            np.array([row.only_asks for row in rows], dtype=bool),
-            conversations,
-            np.array([row.known_at for row in rows], dtype=np.float64),
-            spaces,
-            vectors,
-            (1 / np.where(lengths > 0, lengths, np.inf)).astype(np.float32),
-            np.array([len(row.own) for row in rows], dtype=np.float32),
-            Postings.of([row.own for row in rows]),
-            Postings.of([row.quoted for row in rows]),
-            *_find_neighbours(ids, is_memory, conversations),
-        )
+        columns["scale"] = 1 / np.where(lengths > 0, lengths, np.inf)
+        columns["before"], columns["after"] = _find_neighbours(columns)
+        own, quoted = (Postings.of(lists) for lists in ([row.own for row in rows], [row.quoted for row in rows]))
+        return cls([row.found for row in rows], columns, vectors, own, quoted)
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @property
     def nbytes(self) -> int:
-        arrays = (
-            *(getattr(self, name) for name in OF_A_TEXT), self.own.lexemes, self.own.rows, self.quoted.lexemes,
-            self.quoted.rows, self.before, self.after,
-        )  # fmt: skip
+        postings = (array for each in (self.own, self.quoted) for array in (each.lexemes, each.rows))
+        arrays = (self.columns, self.vectors, *postings)
         return sum(array.nbytes for array in arrays) + sum(TEXT_BYTES + len(each.text) for each in self.texts)
 
     def has_space(self, space: int) -> bool:
-        return bool((self.spaces == space).any())
+        return bool((self.columns["space"] == space).any())
 
     def replace(self, kind: str, ids: Iterable[int], by: Sequence[Row]) -> "Index":
         """Return an index without the texts of these ids, but with those of ``by``; itself if that changes nothing."""
-        is_kept = ~(np.isin(self.ids, list(ids)) & (self.is_memory == (kind == "memory")))
+        is_kept = ~(np.isin(self.columns["id"], list(ids)) & (self.columns["is_memory"] == (kind == "memory")))
         if is_kept.all() and not by:
             return self
         added = Index.of(by, self.vectors.shape[1])
-        joined = {name: np.concatenate([getattr(self, name)[is_kept], getattr(added, name)]) for name in OF_A_TEXT}
-        kept = [each for each, stays in zip(self.texts, is_kept.tolist(), strict=True) if stays]
-        before, after = _find_neighbours(joined["ids"], joined["is_memory"], joined["conversations"])
-        return replace(
-            self,
-            texts=[*kept, *added.texts],
-            own=self.own.keep(is_kept).join(added.own, len(kept)),
-            quoted=self.quoted.keep(is_kept).join(added.quoted, len(kept)),
-            before=before,
-            after=after,
-            **joined,
+        texts = [*compress(self.texts, is_kept), *added.texts]
+        offset = len(texts) - len(added)
+        columns = np.concatenate([self.columns[is_kept], added.columns])
+        columns["before"], columns["after"] = _find_neighbours(columns)
+        return Index(
+            texts,
+            columns,
+            np.concatenate([self.vectors[is_kept], added.vectors]),
+            self.own.keep(is_kept).join(added.own, offset),
+            self.quoted.keep(is_kept).join(added.quoted, offset),
         )
 
     def score(self, query: Query, *, with_quoted: bool) -> Scores:
@@ -199,19 +176,18 @@ class Index:
         for space, (vector, factor, summand) in query.vectors.items():
             if len(vector) == self.vectors.shape[1]:
                 compared = factor * self._compare(np.array(vector, dtype=np.float32)) + summand
-                np.copyto(cosine, compared, where=self.spaces == space)
+                np.copyto(cosine, compared, where=self.columns["space"] == space)
         share, words, around = (np.zeros(size, dtype=np.float32) for _ in range(3))
-        norm = _length_norm(self.lengths)
-        has_before, has_after = self.before != np.arange(size), self.after != np.arange(size)
-        norm_around = _length_norm(
-            self.lengths + self.lengths[self.before] * has_before + self.lengths[self.after] * has_after
-        )
+        lengths, before, after = (np.ascontiguousarray(self.columns[name]) for name in ("length", "before", "after"))
+        has_before, has_after = before != np.arange(size), after != np.arange(size)
+        norm = _length_norm(lengths)
+        norm_around = _length_norm(lengths + lengths[before] * has_before + lengths[after] * has_after)
         for lexeme, weight in query.lexemes.items():
             rows = self.own.find(lexeme)
             words[rows] += weight * (SATURATION + 1) / (1 + norm[rows])
             near = np.bincount(rows, minlength=size).astype(np.float32)
-            near += np.bincount(self.before[rows][has_before[rows]], minlength=size)
-            near += np.bincount(self.after[rows][has_after[rows]], minlength=size)
+            near += np.bincount(before[rows][has_before[rows]], minlength=size)
+            near += np.bincount(after[rows][has_after[rows]], minlength=size)
             hit = near.nonzero()[0]
             around[hit] += weight * near[hit] * (SATURATION + 1) / (near[hit] + norm_around[hit])
             if with_quoted:
@@ -227,7 +203,7 @@ class Index:
             floats = block[: min(BLOCK, len(self) - start)]
             floats[:] = self.vectors[start : start + BLOCK]
             np.vecdot(floats, vector, out=cosines[start : start + BLOCK])
-        cosines *= self.scales
+        cosines *= self.columns["scale"]
         return cosines
 
 
@@ -236,15 +212,13 @@ def _length_norm(lengths: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(SATURATION * (1 - LENGTH_NORM + LENGTH_NORM * lengths / mean), dtype=np.float32)
 
 
-def _find_neighbours(
-    ids: NDArray[np.int64], is_memory: NDArray[np.bool_], conversations: NDArray[np.uint64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _find_neighbours(columns: NDArray[np.void]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return for each row that of the message before and of the message after it in its conversation."""
-    before = np.arange(len(ids), dtype=np.int32)
+    before = np.arange(len(columns), dtype=np.int32)
     after = before.copy()
-    said = np.flatnonzero(~is_memory & (conversations != 0))
-    order = said[np.lexsort((ids[said], conversations[said]))]
-    is_same = conversations[order[1:]] == conversations[order[:-1]]
+    said = np.flatnonzero(~columns["is_memory"] & (columns["conversation"] != 0))
+    order = said[np.lexsort((columns["id"][said], columns["conversation"][said]))]
+    is_same = columns["conversation"][order[1:]] == columns["conversation"][order[:-1]]
     before[order[1:][is_same]] = order[:-1][is_same]
     after[order[:-1][is_same]] = order[1:][is_same]
     return before, after

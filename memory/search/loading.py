@@ -134,7 +134,7 @@ def read_older(
     near its vector."""
     agent, person = scope.speaker
     arguments = _name(scope) | {
-        "oldest": min(index.ids[~index.is_memory].tolist(), default=0),
+        "oldest": min(index.columns["id"][~index.columns["is_memory"]].tolist(), default=0),
         "words": " | ".join(map(_quote, lexemes)),
         "speaker": _quote(f"{agent} {person}"),
     }

@@ -114,16 +114,17 @@ def choose_for_prompt(index: Index, asked: Asked) -> ForPrompt:
     """Choose what a prompt may be given: no text unless one is more alike than by chance, then also those that are
     nearly so, and what the user said right after the best one: it often answers or corrects it. Messages that only ask,
     order, greet or thank are left out, but not what follows; so are such sentences of others."""
-    is_known = index.known_at < asked.at
-    profile = _list_newest(index, is_known & index.is_memory, lambda found: found.category in STANDING)
-    is_others = is_known & ~((index.conversations == asked.conversation) & (index.conversations != 0))
+    columns = index.columns
+    is_known = columns["known_at"] < asked.at
+    profile = _list_newest(index, is_known & columns["is_memory"], lambda found: found.category in STANDING)
+    is_others = is_known & ~((columns["conversation"] == asked.conversation) & (columns["conversation"] != 0))
     if is_list := asks_for_list(asked.text):
-        own = _list_newest(index, is_known & index.is_memory, lambda found: found.category in PERSONAL)
-        said = is_others & ~index.is_memory & ~(index.is_fiction & (is_list != "talks"))
+        own = _list_newest(index, is_known & columns["is_memory"], lambda found: found.category in PERSONAL)
+        said = is_others & ~columns["is_memory"] & ~(columns["is_fiction"] & (is_list != "talks"))
         recent = _list_newest(index, said, lambda found: found.role == "user")[:RECENT_MAX]
         listed = [*([] if is_list == "talks" else own), *filter(None, map(_tell_own, recent))]
         return ForPrompt(list(drop_copies(listed)), profile, is_list=True)
-    is_asked = is_others & index.is_unasked & ~index.only_asks
+    is_asked = is_others & columns["is_unasked"] & ~columns["only_asks"]
     scores = index.score(asked.query, with_quoted=False)
     likeness, order = _join(scores, is_asked)
     changes = _find_changes(index, is_asked, likeness)
@@ -147,10 +148,11 @@ def choose_asked(
 ) -> list[Found]:
     """Choose the answer to a search on request among texts of these kinds and ``facts``: what is surely alike, facts
     first, then what is weakly so, marked."""
-    is_asked = ~index.only_asks & np.isin(index.is_memory, [kind == "memory" for kind in kinds if kind != "fact"])
+    is_memory, is_wanted = index.columns["is_memory"], [kind == "memory" for kind in kinds if kind != "fact"]
+    is_asked = ~index.columns["only_asks"] & np.isin(is_memory, is_wanted)
     if is_list := asks_for_list(asked.text):
-        own = _list_newest(index, is_asked & index.is_memory, lambda found: found.category in PERSONAL)
-        recent = _list_newest(index, is_asked & ~index.is_memory, lambda found: found.role == "user")[:RECENT_MAX]
+        own = _list_newest(index, is_asked & is_memory, lambda found: found.category in PERSONAL)
+        recent = _list_newest(index, is_asked & ~is_memory, lambda found: found.role == "user")[:RECENT_MAX]
         return list(drop_copies([*([] if is_list == "talks" else own), *recent]))[:limit]
     likeness, order = _join(index.score(asked.query, with_quoted=True), is_asked)
     least = least_likeness(asked.noise, int(is_asked.sum()))
@@ -222,7 +224,7 @@ def _take(
         known = set(rows.tolist())
         rivals = [
             row
-            for row in np.flatnonzero(index.is_memory).tolist()
+            for row in np.flatnonzero(index.columns["is_memory"]).tolist()
             if row not in known and (one := index.texts[row]).is_disputed and (one.category, one.slot) in slots
         ]
         rows = np.array([*rows.tolist(), *rivals], dtype=rows.dtype)
@@ -251,16 +253,16 @@ def _list_newest(index: Index, is_listed: NDArray[np.bool_], fits: Callable[[Fou
 
 def _find_changes(index: Index, is_asked: NDArray[np.bool_], likeness: NDArray[np.float32]) -> list[Found]:
     """Return the messages most like the query that say that something has changed, the newest first."""
-    rows = np.flatnonzero(is_asked & index.is_change)
+    rows = np.flatnonzero(is_asked & index.columns["is_change"])
     rows = rows[np.argsort(-likeness[rows])][:CHANGES_MAX]
     return sorted((index.texts[row] for row in rows.tolist()), key=lambda found: found.said_at, reverse=True)
 
 
 def _find_follower(index: Index, row: int, is_asked: NDArray[np.bool_]) -> Found | None:
     """Return the user's next message in the conversation, with nothing but what it states."""
-    after = int(index.after[row])
+    after = int(index.columns["after"][row])
     while after != row and index.texts[after].role != "user":
-        row, after = after, int(index.after[after])
+        row, after = after, int(index.columns["after"][after])
     return _tell_own(index.texts[after]) if after != row and is_asked[after] else None
 
 

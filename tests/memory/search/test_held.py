@@ -29,7 +29,7 @@ from memory.metrics import total
 from memory.models import Config, Embedder, Episode, Memory, Project, PromptOpening
 from memory.search import held
 from memory.search.held import Indexes
-from memory.search.index import Index
+from memory.search.index import COLUMNS, Index
 from memory.search.loading import read_index
 from memory.search.searcher import INDEXED, LOAD_MS, Searcher
 from memory.search.service import open_cursor
@@ -90,19 +90,17 @@ def picture(index: Index | None) -> set[tuple[Any, ...]]:
         return set()
     return {
         (
-            index.texts[at], *(getattr(index, name)[at] for name in FLAGS), index.vectors[at].tobytes(),
+            index.texts[at], *(index.columns[name][at] for name in COLUMNS.names if name not in PLACES),
+            index.vectors[at].tobytes(),
             frozenset(index.own.lexemes[index.own.rows == at].tolist()),
             frozenset(index.quoted.lexemes[index.quoted.rows == at].tolist()),
-            index.ids[index.before[at]], index.ids[index.after[at]],
+            *(index.columns["id"][index.columns[name][at]] for name in PLACES),
         )
         for at in range(len(index))
     }  # fmt: skip
 
 
-FLAGS = (
-    "ids", "is_memory", "is_unasked", "is_fiction", "is_change", "only_asks", "conversations", "known_at", "spaces",
-    "scales", "lengths",
-)  # fmt: skip
+PLACES = ("before", "after")  # rows, which differ with the order
 
 
 def read_anew(scope: Scope = ANN) -> set[tuple[Any, ...]]:
@@ -368,9 +366,9 @@ def test_vectors_that_are_made_anew_are_not_compared_meanwhile(followed: str) ->
             assert await find(searcher) == [DATABASE]
             await at_work(queue.embed_anew)
 
-            assert await eventually(lambda: (index := searcher.indexes.find(ANN)) and not index.spaces.any())
+            assert await eventually(lambda: (index := searcher.indexes.find(ANN)) and not index.columns["space"].any())
             await at_work(queue.embed_due)
-            assert await eventually(lambda: (index := searcher.indexes.find(ANN)) and index.spaces.all())
+            assert await eventually(lambda: (index := searcher.indexes.find(ANN)) and index.columns["space"].all())
 
     asyncio.run(run())
 

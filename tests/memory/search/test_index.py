@@ -110,7 +110,7 @@ def test_neighbours_are_the_messages_before_and_after_in_the_same_conversation(h
         places = [at for _, at in sorted(talk)]
         for earlier, later in pairwise(places):
             after[earlier], before[later] = later, earlier
-    assert (index.before.tolist(), index.after.tolist()) == (before, after)
+    assert (index.columns["before"].tolist(), index.columns["after"].tolist()) == (before, after)
 
 
 @given(rows(), st.dictionaries(st.integers(1, 6), st.floats(0.01, 1)))
@@ -134,7 +134,7 @@ def test_the_words_of_a_message_count_for_its_neighbours(held: list[Row], weight
     scores = index.score(query(weights), with_quoted=False)
 
     has = [not weights.keys().isdisjoint(each.own) for each in held]
-    near = [has[at] or has[index.before[at]] or has[index.after[at]] for at in range(len(held))]
+    near = [has[at] or has[index.columns["before"][at]] or has[index.columns["after"][at]] for at in range(len(held))]
     assert (scores.words > 0).tolist() == has
     assert (scores.around > 0).tolist() == near
 
@@ -171,7 +171,7 @@ def test_vectors_of_two_embedders_are_compared_side_by_side() -> None:
 def test_a_vector_of_another_length_is_left_out() -> None:
     index = Index.of([row(1, space=1, vector=np.ones(3)), row(2, space=1, vector=np.ones(2))], 2)
 
-    assert index.spaces.tolist() == [0, 1]
+    assert index.columns["space"].tolist() == [0, 1]
     assert np.isnan(index.score(query(_1=([1.0] * 3, 1.0, 0.0)), with_quoted=False).cosine).all()
 
 
