@@ -7,6 +7,7 @@ training: nothing may be chosen by looking at them, neither at their sentences n
 """
 
 import argparse
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -154,6 +155,7 @@ def main() -> None:
     parser.add_argument("--published", action="store_true", help="the published encoder instead of the adapted one")
     arguments = parser.parse_args()
 
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.unbounded")
     import django
 
     django.setup()

@@ -19,6 +19,7 @@ from memory.search.ranking import LINES_MAX
 
 GIVEN: Final = "given"
 GIVEN_BEFORE: Final = "given before"
+CAME_WITH: Final = "came with a better line that was given before"
 NO_ROOM: Final = "no room"
 CHANGED: Final = "holds no more"
 SAME: Final = "the facts say so already"
@@ -105,10 +106,13 @@ def choose_notes(
         take(*find_new(doubt_fact(graph, fact, beside.changes)))
     for profile in recalled.notes:
         take(*find_new(doubt_note(cache, profile, beside.changes)))
+    best = next((note for note in found[:1] if note.key in keys and not beside.is_list), None)
     for old in found:
         note = renew_note(cache, old)
         if note is None:
             reasons[old.key] = CHANGED
+        elif best is not None and old is not best and old.said_at <= best.said_at:
+            reasons[note.key] = CAME_WITH
         elif note.key in keys or note.text in texts:
             reasons.setdefault(note.key, GIVEN_BEFORE)
         elif repeats_facts(note.text, (*shown.facts, *recalled.facts)):

@@ -12,6 +12,7 @@ import pytest
 from memory.domain.recall.notes import NoteKey, NoteState
 from memory.domain.recall.project_state import show_state
 from memory.domain.recall.rendering import OPENING, render_block
+from memory.recall.notes import CAME_WITH
 from memory.search.ranking import ForPrompt
 from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
@@ -167,6 +168,20 @@ def test_what_was_given_once_is_not_given_again(proxy: Enriching) -> None:
 
     assert [lines_in(text) for text in texts] == [[], [MOVED_LINE], [], []]
     assert chat.event["notes"] == [{"kind": "episode", "id": 7, "why": "given before"}]
+
+
+def test_what_came_with_a_line_that_was_given_before_is_given_only_if_it_is_newer(
+    proxy: Enriching, library: Library
+) -> None:
+    chat = Chat(proxy)
+    chat.says(QUESTION)
+    older, newer = (found("episode", key, f"The billing has number {key}.") for key in (8, 9))
+    library.rows = [MOVED, older, newer._replace(said_at=SAID_AT + 1)]
+
+    texts = chat.says("And who runs the billing database?")
+
+    assert lines_in(texts[-1]) == [f"2026-03-04 user: {newer.text}"]
+    assert {"kind": "episode", "id": 8, "why": CAME_WITH} in chat.event["notes"]
 
 
 def test_a_client_that_rebuilds_its_last_message_gets_the_same_again(proxy: Enriching) -> None:

@@ -51,10 +51,15 @@ _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|we|we're|we've|my|our|is|are
 @lru_cache(maxsize=TEXTS_KEPT)
 def keep_statements(text: str) -> str:
     """Return the text without code in fences and the sentences that only ask, order, greet or thank; "" if nothing else
-    is left."""
+    is left. What a colon announces belongs to it: both stay, or neither."""
     text = _FENCE.sub("\n", text).strip()
-    sentences = list(split_sentences(text))
-    told = [sentence for sentence in sentences if tells(sentence)]
+    sentences, told, is_listed = list(split_sentences(text)), list[str](), False
+    for sentence in sentences:
+        if is_tell := tells(sentence) or (is_listed and not sentence.endswith("?")):
+            told.append(sentence)
+        is_listed = is_tell and (is_listed or sentence.endswith(":"))
+    while told and told[-1].endswith(":"):
+        told.pop()
     return text if len(told) == len(sentences) else " ".join(told)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.domain.recall.requests import keep_statements
 from memory.domain.recall.retelling import Ended
 from memory.domain.types import TripleIds
 from memory.search.index import Index, Query, Row
@@ -283,6 +284,19 @@ def test_what_only_asks_orders_greets_or_thanks_is_not_given() -> None:
     found = choose_lines(index_of(*orders, told), ask("Is gnommoweb or kvasir a relay?"))
 
     assert [each.text for each in found] == ["Kvasir is our mail relay."]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Here is what I see:\n```\nbackup failed\n```\nAny idea?", ""),
+        ("Here is what I see:\nthe disk is full", "Here is what I see:\nthe disk is full"),
+        ("We need for Friday:\n- milk\n- eggs\nWhere do we get it?", "We need for Friday: milk eggs"),
+        ("Fix these:\n- milk\n- eggs", ""),
+    ],
+)
+def test_what_a_colon_announces_is_told_with_it_or_neither_is(said: str, told: str) -> None:
+    assert keep_statements(said) == told
 
 
 def test_repetitions_and_the_query_itself_take_no_room() -> None:
