@@ -121,7 +121,7 @@ def find_unexplained(cache: Cache, message: NewMessage, rows: Mapping[str, SoasR
     the message's words."""
     if message.is_quoted:
         return []
-    named = ((name, rows.get(name)) for name in message.read.speech.spoken.keys() - message.read.speech.identifiers)
+    named = ((name, rows.get(name)) for name in message.read.spoken)
     unknown = sorted(
         (-row.saliency, name)
         for name, row in named

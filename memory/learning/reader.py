@@ -17,13 +17,14 @@ from memory.domain.cues.extractor import CueMatch, has_name_near_cue, iter_cues
 from memory.domain.cues.noun_phrases import opens_sentence
 from memory.domain.cues.patterns import find_forms
 from memory.domain.forgetting import ForgetRequest, cut_requests, find_requests
+from memory.domain.recall.askable import find_spoken_of, may_be_asked
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.secrets.redaction import MARK, blank_secrets
+from memory.domain.text.prose import find_identifiers, mask_all_but_prose
 from memory.domain.text.sentences import blank_signs
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
-from memory.learning.speech import SILENCE, Speech, read_speech
 
 # New text of one request that is read; the rest is read when it is sent again.
 NEW_TEXT_MAX = 100_000  # characters
@@ -41,6 +42,8 @@ CUE_SENTENCES_MAX = 4_000
 AT_ONCE_TEXT_MAX = 8_192
 AT_ONCE_SENTENCES_MAX = 1_000
 MARKED_TEXT_MAX = 10_000
+# The same for a message that is searched for sentences about unknown names.
+SPOKEN_TEXT_MAX = 65_536
 # Characters of JSON in which a message may come: 3 ms.
 ENVELOPE_MAX = 500_000
 
@@ -71,8 +74,7 @@ class Reading:
     is_cut: bool = False  # the message continues where the text ends, because that would take too long to read
     has_tools: bool = False  # it shows that the agent has tools, though the request may not say so
     has_secrets: bool | None = None  # None: not looked for yet
-    speech: Speech = SILENCE  # which of the ``listened`` names it speaks of
-    listened: frozenset[str] = frozenset()
+    spoken: dict[str, str] | None = None  # as in a ReadMessage; None: not looked for yet
     triples: tuple[CueMatch, ...] | None = None  # the first statements; None: not looked for yet
     unstated: frozenset[str] = frozenset()  # names about which it states nothing
     requests: tuple[ForgetRequest, ...] = ()  # to forget, or not to remember; their sentences are not in the text
@@ -88,7 +90,7 @@ class Reading:
         before = self.size
         sets = (self.names, self.parts, self.emphasised)
         # Each word is an object of its own, once in all sets.
-        words = WORD_BYTES * max(map(len, sets)) + self.speech.size
+        words = WORD_BYTES * (max(map(len, sets)) + 2 * len(self.spoken or ()))
         self.size = (
             READING_BYTES + words + sum(map(getsizeof, (self.text, *sets))) + TRIPLE_BYTES * len(self.triples or ())
         )
@@ -235,7 +237,7 @@ class ReadMessage:
     names: frozenset[str]  # as in a Reading
     parts: frozenset[str]
     emphasised: frozenset[str]
-    speech: Speech
+    spoken: dict[str, str]  # unknown names that somebody may be asked about, each as it is written
     triples: tuple[CueMatch, ...]
 
 
@@ -245,7 +247,7 @@ def read_all(cache: Cache, role: str, text: str) -> ReadMessage:
     text = blank_secrets(text).replace(MARK, "*" * len(MARK))
     found = find_words(text)
     triples = _read_all_statements(cache, role, text)
-    speech = read_speech(cache, role, text, words=found)
+    spoken = read_spoken(cache, text) if role == "user" else {}
     for whole, rest in found.openings.items():
         first, *others = whole.removesuffix(rest)[:-1], *rest.split("_")
         if not cache.is_concept(whole) and opens_sentence(first, others, cache.is_common):
@@ -253,7 +255,7 @@ def read_all(cache: Cache, role: str, text: str) -> ReadMessage:
             found.emphasised.discard(whole)
             found.tokens.add(rest)
     names, parts = select_names(found, cache.nameless)
-    return ReadMessage(frozenset(found.tokens), names, parts, frozenset(found.emphasised), speech, triples)
+    return ReadMessage(frozenset(found.tokens), names, parts, frozenset(found.emphasised), spoken, triples)
 
 
 def _read_all_statements(cache: Cache, role: str, text: str) -> tuple[CueMatch, ...]:
@@ -268,6 +270,21 @@ def _read_all_statements(cache: Cache, role: str, text: str) -> tuple[CueMatch, 
             TOO_MANY_STATEMENTS.count_bite()
             break
     return tuple(triples)
+
+
+def read_spoken(cache: Cache, text: str) -> dict[str, str]:
+    """Return the unknown names of which a user's message speaks, not only its code, each as it is written there."""
+    text = text[:SPOKEN_TEXT_MAX]
+    prose = mask_all_but_prose(text)
+    words = find_words(prose)
+    names = {
+        name
+        for name in (words.tokens | words.emphasised) - cache.nameless
+        if not cache.is_concept(name) and may_be_asked(name, cache, known_words)
+    }
+    spoken = find_spoken_of(prose, names, cache, known_words)
+    identifiers = find_identifiers(text) if spoken and prose != text else set()
+    return {name: written for name, written in spoken.items() if name not in identifiers}
 
 
 def find_statements(cache: Cache, reading: Reading, names: Set[str]) -> Sequence[CueMatch]:

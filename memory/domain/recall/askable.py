@@ -2,62 +2,56 @@
 already knows everything else, or has no use for it: ordinary words, technology, files, identifiers from code."""
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Final, Protocol
 
-from memory.domain.cues.naming import is_marked, is_ordinary_noun
-from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_participle, is_plural, read_passage
+from memory.domain.cues.naming import is_marked
+from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_participle, read_passage
 from memory.domain.language.english import names, verbs
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.text.function_words import (
-    ARTICLES,
     AUXILIARIES,
     DEMONSTRATIVES,
     DETERMINERS,
-    PREPOSITIONS,
-    PRONOUNS,
     QUANTIFIERS,
     is_closed_class,
     split_words,
 )
-from memory.domain.text.sentences import MASK, SentenceFinder
+from memory.domain.text.sentences import SentenceFinder
 from memory.domain.text.tokenizer import NamesInside, Token
 
 LETTERS_MIN: Final = 3
 ACRONYM_MAX: Final = 4  # letters: a longer word in capitals is a name
-SENTENCES_MAX: Final = 3  # that are read for one name
-SENTENCE_MAX: Final = 1_000  # characters: nobody mentions a name in a longer one, and each name costs reading it
-COMMON_SHARE: Final = 0.5  # of a sentence's other words
+SENTENCES_MAX: Final = 100  # that are read of a text: some 40 microseconds each
+SENTENCE_MAX: Final = 1_000  # characters: nobody mentions a name in a longer one
 
 _JOINTS: Final = re.compile(r"[_\-.'@+]")
-_IN_CODE_ONLY: Final = re.compile(r"[_.@+]")
 _VERSION: Final = re.compile(r"[-_.]?v?\d[\d.]*\Z")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CAMEL: Final = re.compile(r"[a-z\d][A-Z]")
-_BEFORE: Final = frozenset(" \t\n\"'*_(\u201c\u2018\u2014\u2013\x10")
-_AFTER: Final = frozenset(" \t\n\"'*_)\u201d\u2019\u2014\u2013\x10.,:;!?\u2026")
-_BETWEEN: Final = " \t*_\"'\u201c\u201d\u2018\u2019\x10"
-_NUMBER: Final = re.compile(r"\s+\d")
 _RUN: Final = re.compile(r"[^\W_]+")
+# The signs around a name that is no part of a path, a call, a label, an option.
+_BEFORE: Final = ("", *" \t\"'*_(\u201c\u2018\u2014\u2013\x10")
+_AFTER: Final = re.compile(r"\Z|[ \t\"'*_)\u201d\u2019\u2014\u2013\x10,;!?\u2026]|\.(?![^\W_])|:(?= |\Z)")
+_QUOTES: Final = " \t*_\"'\u201c\u201d\u2018\u2019\x10"
 # Affixes that derive words: `summarise` from summary, `redeploys` from deploy.
 _ENDINGS: Final = split_words(
     "s es ed d ing er ers or ors ly able ible ness less ful ize izes ized izing ise ises ised ising ization isation "
-    "ify ifies ified ification al ish y ies ment ments ability"
+    "ify ifies ified ification al ish y ies ment ments ability ity ation"
 )
 _BEGINNINGS: Final = split_words(
     "anti auto back co counter cross de dis down inter mis multi non out over post pre re self semi sub super un under "
     "up"
 )
-_STEM_MIN: Final = 3  # letters
-_PARTICLES: Final = split_words("around away back by down in off on out over through to together under up")
+STEM_MIN: Final = 3  # letters
 _GREETINGS: Final = split_words(
     "best cheers ciao dear goodbye greetings hallo hello hey hi howdy kind love morning regards sincerely thank thanks "
     "thx yo yours"
 )
-# After these, a word before an article is a verb: `please flurb the list`.
-_BEFORE_VERBS: Final = AUXILIARIES | PRONOUNS | split_words("to please not never just then and or also let's don't")
+GREETED_MAX: Final = 3  # words behind a greeting that address somebody: `Hi Kowalczyk,`
 _INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS | DEMONSTRATIVES
+_AFTER_NAMES: Final = AUXILIARIES | verbs.VERBS_AFTER_NAMES
 
 
 class KnownWords(Protocol):
@@ -73,7 +67,7 @@ class KnownWords(Protocol):
 def may_be_asked(token: str, vocabulary: Vocabulary, known: KnownWords) -> bool:
     """True if a word could, judging by itself, be a name of somebody's own."""
     letters = sum(map(str.isalpha, token))
-    if letters < LETTERS_MIN or is_closed_class(token) or _is_common(token, vocabulary) or known.is_known(token):
+    if letters < LETTERS_MIN or is_closed_class(token) or _is_ordinary(token, vocabulary, known):
         return False
     if token in names.GIVEN_NAMES or token in names.AMBIGUOUS_NAMES or token in names.MONTHS_AND_DAYS:
         return False
@@ -81,7 +75,7 @@ def may_be_asked(token: str, vocabulary: Vocabulary, known: KnownWords) -> bool:
     if any(sign in token for sign in ".@+"):
         return False
     stem = _VERSION.sub("", token)
-    if stem != token and (known.is_known(stem) or _is_common(stem, vocabulary) or len(stem) < LETTERS_MIN):
+    if stem != token and (len(stem) < LETTERS_MIN or _is_ordinary(stem, vocabulary, known)):
         return False
     parts = _JOINTS.split(token)
     if parts[0] in names.GIVEN_NAMES and "_" in token:
@@ -100,186 +94,95 @@ def _is_common(word: str, vocabulary: Vocabulary) -> bool:
     return vocabulary.is_common(word) or word in FREQUENT  # a vocabulary may have no dictionary (yet)
 
 
-class _Counts(NamedTuple):
-    """The numbers of words that are grammar, function words of another language, or known to everybody."""
-
-    grammar: int
-    foreign: int
-    common: int
-
-
-@dataclass(slots=True)
-class _NamingSentence:
-    """A sentence that contains names, often several."""
-
-    passage: Passage
-    counts: _Counts | None = None  # of its words, computed on demand
-
-
 def find_spoken_of(prose: str, tokens: Collection[str], vocabulary: Vocabulary, known: KnownWords) -> dict[str, str]:
-    """Return those of the tokens that are the subject or object of a sentence, each as it is written there. ``prose``
-    is a text with everything else masked."""
+    """Return those of the tokens that are the subject or object of an English sentence, each as it is written there.
+    ``prose`` is a text with everything else masked."""
     found: dict[str, str] = {}
-    tries = dict.fromkeys(tokens, SENTENCES_MAX)
-    runs = {token: _RUN.search(token) for token in tokens}
-    missing = {token: run[0] for token, run in runs.items() if run is not None}
     names_inside = NamesInside(prose)
-    for line in prose.split("\n"):
-        if not missing:
-            break
-        lowered = line.lower()
-        here = [token for token, run in missing.items() if run in lowered]
-        finder = SentenceFinder(line) if here else None
-        sentences: dict[str, _NamingSentence] = {}  # each is read once
-        for token in here:
-            for text in _sentences_naming(finder, line, lowered, missing[token]):
-                tries[token] -= 1
-                if (sentence := sentences.get(text)) is None:
-                    sentence = sentences[text] = _NamingSentence(read_passage(text, (), vocabulary, names_inside))
-                if written := _find_in(sentence, token, vocabulary, known):
-                    found[token] = written
-                    break
-            if token in found or tries[token] <= 0:
-                del missing[token]
+    for sentence in islice(_iter_naming(prose, tokens), SENTENCES_MAX):
+        passage = read_passage(sentence, (), vocabulary, names_inside)
+        if _is_english([token.text for token in passage.tokens], vocabulary, known):
+            found = _read_names(passage, tokens, vocabulary, known) | found
     return found
 
 
-def _sentences_naming(finder: SentenceFinder | None, line: str, lowered: str, run: str) -> list[str]:
-    """Return the first sentences of a line that contain a run of letters."""
-    if finder is None or len(lowered) != len(line):
-        return []  # one letter of Unicode becomes two
-    sentences, at = list[str](), 0
-    while len(sentences) < SENTENCES_MAX and (at := lowered.find(run, at)) >= 0:
-        sentence = finder.sentence_at(at)
-        if sentence.end - sentence.start <= SENTENCE_MAX:
-            sentences.append(line[sentence.start : sentence.end])
-        at = max(sentence.end, at + 1)
-    return sentences
+def _iter_naming(prose: str, tokens: Collection[str]) -> Iterator[str]:
+    """Yield the sentences that may contain one of the tokens."""
+    runs = {run[0] for run in map(_RUN.search, tokens) if run is not None}
+    for line in prose.split("\n") if runs else ():
+        for start, end, _ in SentenceFinder(line):
+            sentence = line[start:end]
+            if len(sentence) <= SENTENCE_MAX and not runs.isdisjoint(_RUN.findall(sentence.lower())):
+                yield sentence
 
 
-def _find_in(sentence: _NamingSentence, name: str, vocabulary: Vocabulary, known: KnownWords) -> str:
-    """Return the name as the sentence writes it, if it is its subject or object; otherwise ""."""
-    passage = sentence.passage
-    for index, token in enumerate(passage.tokens):
-        if token.text == name:
+def _is_english(words: Sequence[str], vocabulary: Vocabulary, known: KnownWords) -> bool:
+    """True if half of the words beside a name are known, and more are English grammar than that of other languages."""
+    grammar = sum(map(is_closed_class, words)) + any(word in verbs.IMPERATIVES for word in words[:1])
+    ordinary = sum(is_closed_class(word) or _is_ordinary(word, vocabulary, known) for word in words)
+    return grammar > sum(map(known.is_foreign, words)) and 2 * ordinary >= len(words) - 1
+
+
+def _read_names(passage: Passage, tokens: Collection[str], vocabulary: Vocabulary, known: KnownWords) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for at, token in enumerate(passage.tokens):
+        if token.text in tokens and _is_subject_or_object(passage, at, vocabulary, known):
             written = passage.text[token.start : token.end].removesuffix("'s").removesuffix("\u2019s")
-            if (
-                _stands_free(passage, token)
-                and _is_written_as_name(written, token, vocabulary, known)
-                and _reads_as_english(sentence, index, vocabulary, known)
-                and _is_subject_or_object(passage, index, vocabulary, known)
-            ):
-                return written
-    return ""
+            if _is_written_as_name(written, token, vocabulary, known):
+                found.setdefault(token.text, written)
+    return found
 
 
-def _stands_free(passage: Passage, token: Token) -> bool:
-    """True if it is not part of a path, a call, a label, an option."""
-    text = passage.text
-    before, after = text[token.start - 1 : token.start], text[token.end : token.end + 1]
-    if (before and before not in _BEFORE) or (after and after not in _AFTER):
+def _is_subject_or_object(passage: Passage, at: int, vocabulary: Vocabulary, known: KnownWords) -> bool:
+    token = passage.tokens[at]
+    if passage.text[token.start - 1 : token.start] not in _BEFORE or not _AFTER.match(passage.text, token.end):
         return False
-    if after == ":":  # `kvasir:8080`, `kvasir: connection refused`
-        return bool(text[: token.start].strip(_BETWEEN)) and text[token.end + 1 : token.end + 2] in ("", " ")
-    return after != "." or not text[token.end + 1 : token.end + 2].isalnum()
+    if not at and passage.text[token.end : token.end + 1] == ":":  # `kvasir: connection refused`
+        return False
+    if at <= GREETED_MAX and passage.tokens[0].text in _GREETINGS:
+        return False
+    previous = passage.tokens[at - 1].text if at and not passage.gap_before(at).strip(_QUOTES) else ""
+    following = passage.word_after(at)
+    before = passage.tokens[at - 2].text if at > 1 and (is_adjective(previous) or is_participle(previous)) else previous
+    if before in _INDEFINITE and (is_closed_class(following) or not _is_ordinary(following, vocabulary, known)):
+        return False  # a kind of thing: `a zorblat`, `a fast zorblat`
+    if not all(_is_ordinary(part, vocabulary, known) for part in _JOINTS.split(token.text)):
+        return True
+    if "_" in token.text:  # `Thread Safety` may be a heading
+        return not token.is_initial
+    # Ordinary words with hyphens are hardly ever a name, unless marked as one, or before a verb without an article.
+    return is_marked(passage, token) or (previous not in DETERMINERS and following in _AFTER_NAMES)
 
 
 def _is_written_as_name(written: str, token: Token, vocabulary: Vocabulary, known: KnownWords) -> bool:
-    words = written.split(" ")
-    if any(_IN_CODE_ONLY.search(word) for word in words):
+    if "_" in written:
         return False
-    if len(words) > 1:
+    if " " in written:
         return True
     if written.isupper():
         return sum(map(str.isalpha, written)) > ACRONYM_MAX
     if _CAMEL.search(written):  # `useBasketTotals`, `CartDrawer`; but `DissoBench` is no English
         humps = [hump.lower() for hump in _HUMP.findall(written)]
         return written[0].isupper() and not all(_is_ordinary(hump, vocabulary, known) for hump in humps)
-    if written[0].isupper() and not token.is_initial:
+    if token.is_capitalised and not token.is_initial:
         return True
     return not _is_english_word(token.text, vocabulary, known)
 
 
 def _is_english_word(word: str, vocabulary: Vocabulary, known: KnownWords) -> bool:
     """True if a lower-case word is English, or derived or composed from English words."""
-    if not word.isalpha():
-        return False
 
-    def is_english(stem: str) -> bool:
-        return len(stem) >= _STEM_MIN and (_is_ordinary(stem, vocabulary, known) or known.is_rare_english(stem))
+    def is_listed(stem: str) -> bool:
+        return len(stem) >= STEM_MIN and (_is_ordinary(stem, vocabulary, known) or known.is_rare_english(stem))
 
-    if is_english(word) or is_ordinary_noun(word, vocabulary):
-        return True
-    stems = [word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)]
     # `debounced` of debounce, `mutexes`, `retrying`, `flattening`, `stopper`.
-    for stem in (*stems, *(word.removeprefix(start) for start in _BEGINNINGS if word.startswith(start))):
+    endings = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
+    for stem in (*endings, *(word.removeprefix(start) for start in _BEGINNINGS if word.startswith(start))):
         doubled = stem[:-1] if stem[-2:-1] == stem[-1:] else stem
-        if any(map(is_english, (stem, f"{stem}e", f"{stem}y", doubled))):
+        if any(map(is_listed, (stem, f"{stem}e", f"{stem}y", doubled))):
             return True
     # A compound of two words: `changefeed`, `scrollspy`.
-    return any(
-        len(word) - at > _STEM_MIN and _is_common(word[:at], vocabulary) and _is_common(word[at:], vocabulary)
-        for at in range(_STEM_MIN + 1, len(word) - _STEM_MIN)
+    halves = ((word[:at], word[at:]) for at in range(STEM_MIN + 1, len(word) - STEM_MIN))
+    return is_listed(word) or any(
+        _is_common(one, vocabulary) and _is_common(other, vocabulary) for one, other in halves
     )
-
-
-def _reads_as_english(sentence: _NamingSentence, at: int, vocabulary: Vocabulary, known: KnownWords) -> bool:
-    """True if the sentence reads as English without the name."""
-    tokens = sentence.passage.tokens
-    counts = sentence.counts = sentence.counts or _count_words(tokens, vocabulary, known)
-    name = _count_words(tokens[at : at + 1], vocabulary, known)
-    grammar = counts.grammar - name.grammar
-    common = counts.common - name.common
-    grammar += at > 0 and tokens[0].text in verbs.IMPERATIVES
-    return grammar > 0 and counts.foreign - name.foreign < grammar and common >= COMMON_SHARE * (len(tokens) - 1)
-
-
-def _count_words(tokens: Sequence[Token], vocabulary: Vocabulary, known: KnownWords) -> _Counts:
-    words = [token.text for token in tokens]
-    others = [word for word in words if not is_closed_class(word)]
-    ordinary = sum(_is_ordinary(word, vocabulary, known) for word in others)
-    grammar = len(words) - len(others)
-    return _Counts(grammar, sum(map(known.is_foreign, words)), grammar + ordinary)
-
-
-def _is_subject_or_object(passage: Passage, at: int, vocabulary: Vocabulary, known: KnownWords) -> bool:
-    token = passage.tokens[at]
-    before = [passage.tokens[index].text for index in range(max(0, at - 3), at)]
-    gap = passage.text[passage.tokens[at - 1].end : token.start] if at else ""
-    is_adjacent = at > 0 and not gap.strip(_BETWEEN) and MASK not in gap
-    previous = before[-1] if is_adjacent else ""
-    following = passage.word_after(at)
-    if at <= 3 and passage.tokens[0].text in _GREETINGS and all(word not in PREPOSITIONS for word in before[1:]):
-        return False  # `Hi Kowalczyk,`
-    is_small = not token.is_capitalised
-    if is_small and previous in _BEFORE_VERBS and following in (ARTICLES | PRONOUNS | DETERMINERS):
-        return False
-    while before and is_adjacent and (is_adjective(before[-1]) or is_participle(before[-1])):
-        before.pop()
-    is_noun_after = bool(following) and not is_closed_class(following) and _is_common(following, vocabulary)
-    if before and is_adjacent and before[-1] in _INDEFINITE and not is_noun_after:
-        return False  # a kind of thing: `a zorblat`
-    if is_small and is_plural(token.text) and known.is_rare_english(token.text[:-1]):
-        return False
-    parts = _JOINTS.split(token.text)
-    if len(parts) == 1 or not all(_is_ordinary(part, vocabulary, known) for part in parts):
-        return True
-    if "_" in token.text:  # `Thread Safety` may be a heading
-        return not token.is_initial
-    # Ordinary words with hyphens are hardly ever a name: only if marked as one, or if a noun would have an article.
-    if is_marked(passage, token):
-        return True
-    is_descriptive = is_adjective(token.text) or parts[-1] in _PARTICLES or is_participle(parts[-1])
-    has_article = bool(before) and is_adjacent and before[-1] in DETERMINERS
-    return not (is_descriptive or has_article) and (following in AUXILIARIES or _is_verb(passage, at + 1))
-
-
-def _is_verb(passage: Passage, at: int) -> bool:
-    """True if a verb, not a noun, follows the name: `price-engine returns an error`."""
-    if at >= len(passage.tokens):
-        return False
-    word, following = passage.tokens[at].text, passage.word_after(at)
-    has_object = (
-        following in DETERMINERS or following in PRONOUNS or bool(_NUMBER.match(passage.text, passage.tokens[at].end))
-    )
-    return word in verbs.VERBS_AFTER_NAMES or (is_plural(word) and has_object)

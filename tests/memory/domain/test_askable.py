@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memory import known_words
 from memory.bootstrap import common_words
 from memory.domain.recall.askable import find_spoken_of, may_be_asked
-from memory.domain.text.prose import extract_code, iter_identifiers, mask_all_but_prose
+from memory.domain.text.prose import find_identifiers, mask_all_but_prose
 from memory.domain.text.sentences import MASK
 from memory.domain.text.tokenizer import find_words
 
@@ -51,7 +51,7 @@ def find_spoken(text: str, dictionary: Dictionary) -> dict[str, str]:
         ("message 3 about the zorblat", {"zorblat"}),
         ("where is kvasir?", {"kvasir"}),
         ("Restart `payments-svc` and check the mail for errors.", {"payments-svc"}),
-        ("Can you check why price-engine returns 500 for the shop?", {"price-engine"}),
+        ("Can you check why price-engine fails for the shop?", {"price-engine"}),
         ("Is Kvasir faster than MNEMO on this machine?", {"Kvasir", "MNEMO"}),
         ("Deploy Kvasir to zwiebel, please.", {"Kvasir", "zwiebel"}),
         ('Ask "kvasir" for the list of the users.', {"kvasir"}),
@@ -78,7 +78,6 @@ def test_names_of_which_a_sentence_speaks(text: str, written: set[str], dictiona
         "Run kubectl get pods and tell me what is wrong with the CrashLoopBackOff.",
         "We moved the shop to Kubernetes, and look at it with Grafana.",
         "Open a Pull Request for the GitHub Actions workflow in the repo.",
-        "please flurbify the list of users",
         "We need a debouncer and a memoizer for the changefeed.",
         # other languages
         "Die Heizung im Erdgeschoss ist kaputt, kannst du was machen?",
@@ -125,9 +124,9 @@ def test_words_that_code_uses_as_its_own() -> None:
     code = "def flurb(req, *args, limit: int = 3):\n    gnome = req.get(1)"
     text = f"Look at `flush(queue)`:\n```\n{code}\n```\nkvasir is up"
 
-    found = set(iter_identifiers(extract_code(text, mask_all_but_prose(text))))
-
-    assert found == {"flush", "queue", "flurb", "req", "args", "limit", "gnome"}
+    assert find_identifiers(text) == {"flush", "queue", "flurb", "req", "args", "limit", "gnome"}
+    assert find_identifiers("Please call kvasir(1) for me.") == set()
+    assert find_identifiers("gnome = kvasir(1)", is_code=True) == {"gnome", "kvasir"}
 
 
 @given(st.text(alphabet="aK \n`>|:\"'(=1.-{\t", max_size=200))
