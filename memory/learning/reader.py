@@ -17,14 +17,13 @@ from memory.domain.cues.extractor import CueMatch, has_name_near_cue, iter_cues
 from memory.domain.cues.noun_phrases import opens_sentence
 from memory.domain.cues.patterns import find_forms
 from memory.domain.forgetting import ForgetRequest, cut_requests, find_requests
-from memory.domain.recall.askable import find_spoken_of, may_be_asked
 from memory.domain.recall.rendering import CLOSING, OPENING
 from memory.domain.secrets.redaction import MARK, blank_secrets
-from memory.domain.text.prose import find_identifiers, mask_all_but_prose
 from memory.domain.text.sentences import blank_signs
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
+from memory.learning.askable import read_spoken
 
 # New text of one request that is read; the rest is read when it is sent again.
 NEW_TEXT_MAX = 100_000  # characters
@@ -42,8 +41,6 @@ CUE_SENTENCES_MAX = 4_000
 AT_ONCE_TEXT_MAX = 8_192
 AT_ONCE_SENTENCES_MAX = 1_000
 MARKED_TEXT_MAX = 10_000
-# The same for a message that is searched for sentences about unknown names.
-SPOKEN_TEXT_MAX = 65_536
 # Characters of JSON in which a message may come: 3 ms.
 ENVELOPE_MAX = 500_000
 
@@ -270,21 +267,6 @@ def _read_all_statements(cache: Cache, role: str, text: str) -> tuple[CueMatch, 
             TOO_MANY_STATEMENTS.count_bite()
             break
     return tuple(triples)
-
-
-def read_spoken(cache: Cache, text: str) -> dict[str, str]:
-    """Return the unknown names of which a user's message speaks, not only its code, each as it is written there."""
-    text = text[:SPOKEN_TEXT_MAX]
-    prose = mask_all_but_prose(text)
-    words = find_words(prose)
-    names = {
-        name
-        for name in (words.tokens | words.emphasised) - cache.nameless
-        if not cache.is_concept(name) and may_be_asked(name, cache, known_words)
-    }
-    spoken = find_spoken_of(prose, names, cache, known_words)
-    identifiers = find_identifiers(text) if spoken and prose != text else set()
-    return {name: written for name, written in spoken.items() if name not in identifiers}
 
 
 def find_statements(cache: Cache, reading: Reading, names: Set[str]) -> Sequence[CueMatch]:

@@ -7,7 +7,8 @@ from memory.cache.state import Cache
 from memory.domain.recall.rendering import Block
 from memory.domain.recall.selection import SalientConcept, by_priority
 from memory.domain.text.prose import find_identifiers
-from memory.learning.reader import Reading, find_hidden, find_stated, read_spoken
+from memory.learning.askable import read_spoken
+from memory.learning.reader import Reading, find_hidden, find_stated
 from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
 

@@ -4,10 +4,12 @@ already knows everything else, or has no use for it: ordinary words, technology,
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final
 
+from memory import known_words
+from memory.cache.state import Cache
 from memory.domain.cues.naming import is_marked
-from memory.domain.cues.noun_phrases import Passage, Vocabulary, is_adjective, is_participle, read_passage
+from memory.domain.cues.noun_phrases import Passage, is_adjective, is_participle, read_passage
 from memory.domain.language.english import names, verbs
 from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.text.function_words import (
@@ -18,9 +20,11 @@ from memory.domain.text.function_words import (
     is_closed_class,
     split_words,
 )
+from memory.domain.text.prose import find_identifiers, mask_all_but_prose
 from memory.domain.text.sentences import SentenceFinder
-from memory.domain.text.tokenizer import NamesInside, Token
+from memory.domain.text.tokenizer import NamesInside, Token, find_words
 
+TEXT_MAX: Final = 65_536  # characters of a message
 LETTERS_MIN: Final = 3
 ACRONYM_MAX: Final = 4  # letters: a longer word in capitals is a name
 SENTENCES_MAX: Final = 100  # that are read of a text: some 40 microseconds each
@@ -54,20 +58,31 @@ _INDEFINITE: Final = frozenset({"a", "an"}) | QUANTIFIERS | DEMONSTRATIVES
 _AFTER_NAMES: Final = AUXILIARIES | verbs.VERBS_AFTER_NAMES
 
 
-class KnownWords(Protocol):
-    """The words that every model knows (memory/known_words)."""
+def read_spoken(cache: Cache, text: str) -> dict[str, str]:
+    """Return the unknown names that are the subject or object of English sentences in a user's message, and that its
+    code does not use for itself, each as it is written there."""
+    text = text[:TEXT_MAX]
+    prose = mask_all_but_prose(text)
+    words = find_words(prose)
+    unknown = {
+        word
+        for word in (words.tokens | words.emphasised) - cache.nameless
+        if not cache.is_concept(word) and _may_be_asked(word, cache)
+    }
+    found: dict[str, str] = {}
+    names_inside = NamesInside(prose)
+    for sentence in islice(_iter_naming(prose, unknown), SENTENCES_MAX):
+        passage = read_passage(sentence, (), cache, names_inside)
+        if _is_english([token.text for token in passage.tokens], cache):
+            found = _read_names(passage, unknown, cache) | found
+    identifiers = find_identifiers(text) if found and prose != text else set()
+    return {name: written for name, written in found.items() if name not in identifiers}
 
-    def is_known(self, token: str) -> bool: ...
 
-    def is_rare_english(self, word: str) -> bool: ...
-
-    def is_foreign(self, word: str) -> bool: ...
-
-
-def may_be_asked(token: str, vocabulary: Vocabulary, known: KnownWords) -> bool:
+def _may_be_asked(token: str, cache: Cache) -> bool:
     """True if a word could, judging by itself, be a name of somebody's own."""
     letters = sum(map(str.isalpha, token))
-    if letters < LETTERS_MIN or is_closed_class(token) or _is_ordinary(token, vocabulary, known):
+    if letters < LETTERS_MIN or is_closed_class(token) or _is_ordinary(token, cache):
         return False
     if token in names.GIVEN_NAMES or token in names.AMBIGUOUS_NAMES or token in names.MONTHS_AND_DAYS:
         return False
@@ -75,35 +90,23 @@ def may_be_asked(token: str, vocabulary: Vocabulary, known: KnownWords) -> bool:
     if any(sign in token for sign in ".@+"):
         return False
     stem = _VERSION.sub("", token)
-    if stem != token and (len(stem) < LETTERS_MIN or _is_ordinary(stem, vocabulary, known)):
+    if stem != token and (len(stem) < LETTERS_MIN or _is_ordinary(stem, cache)):
         return False
     parts = _JOINTS.split(token)
     if parts[0] in names.GIVEN_NAMES and "_" in token:
         return False
-    if len(parts) > 1 and all(_is_ordinary(part, vocabulary, known) for part in parts):
+    if len(parts) > 1 and all(_is_ordinary(part, cache) for part in parts):
         # `web-0`, `GitHub Issue`: but `Glitch University` and `price-engine` may be names.
-        return not any(part.isdigit() or ("_" in token and known.is_known(part)) for part in parts)
+        return not any(part.isdigit() or ("_" in token and known_words.is_known(part)) for part in parts)
     return True
 
 
-def _is_ordinary(word: str, vocabulary: Vocabulary, known: KnownWords) -> bool:
-    return word.isdigit() or len(word) == 1 or _is_common(word, vocabulary) or known.is_known(word)
+def _is_ordinary(word: str, cache: Cache) -> bool:
+    return word.isdigit() or len(word) == 1 or _is_common(word, cache) or known_words.is_known(word)
 
 
-def _is_common(word: str, vocabulary: Vocabulary) -> bool:
-    return vocabulary.is_common(word) or word in FREQUENT  # a vocabulary may have no dictionary (yet)
-
-
-def find_spoken_of(prose: str, tokens: Collection[str], vocabulary: Vocabulary, known: KnownWords) -> dict[str, str]:
-    """Return those of the tokens that are the subject or object of an English sentence, each as it is written there.
-    ``prose`` is a text with everything else masked."""
-    found: dict[str, str] = {}
-    names_inside = NamesInside(prose)
-    for sentence in islice(_iter_naming(prose, tokens), SENTENCES_MAX):
-        passage = read_passage(sentence, (), vocabulary, names_inside)
-        if _is_english([token.text for token in passage.tokens], vocabulary, known):
-            found = _read_names(passage, tokens, vocabulary, known) | found
-    return found
+def _is_common(word: str, cache: Cache) -> bool:
+    return cache.is_common(word) or word in FREQUENT  # a new cache has no dictionary yet
 
 
 def _iter_naming(prose: str, tokens: Collection[str]) -> Iterator[str]:
@@ -116,24 +119,24 @@ def _iter_naming(prose: str, tokens: Collection[str]) -> Iterator[str]:
                 yield sentence
 
 
-def _is_english(words: Sequence[str], vocabulary: Vocabulary, known: KnownWords) -> bool:
+def _is_english(words: Sequence[str], cache: Cache) -> bool:
     """True if half of the words beside a name are known, and more are English grammar than that of other languages."""
     grammar = sum(map(is_closed_class, words)) + any(word in verbs.IMPERATIVES for word in words[:1])
-    ordinary = sum(is_closed_class(word) or _is_ordinary(word, vocabulary, known) for word in words)
-    return grammar > sum(map(known.is_foreign, words)) and 2 * ordinary >= len(words) - 1
+    ordinary = sum(is_closed_class(word) or _is_ordinary(word, cache) for word in words)
+    return grammar > sum(map(known_words.is_foreign, words)) and 2 * ordinary >= len(words) - 1
 
 
-def _read_names(passage: Passage, tokens: Collection[str], vocabulary: Vocabulary, known: KnownWords) -> dict[str, str]:
+def _read_names(passage: Passage, tokens: Collection[str], cache: Cache) -> dict[str, str]:
     found: dict[str, str] = {}
     for at, token in enumerate(passage.tokens):
-        if token.text in tokens and _is_subject_or_object(passage, at, vocabulary, known):
+        if token.text in tokens and _is_subject_or_object(passage, at, cache):
             written = passage.text[token.start : token.end].removesuffix("'s").removesuffix("\u2019s")
-            if _is_written_as_name(written, token, vocabulary, known):
+            if _is_written_as_name(written, token, cache):
                 found.setdefault(token.text, written)
     return found
 
 
-def _is_subject_or_object(passage: Passage, at: int, vocabulary: Vocabulary, known: KnownWords) -> bool:
+def _is_subject_or_object(passage: Passage, at: int, cache: Cache) -> bool:
     token = passage.tokens[at]
     if passage.text[token.start - 1 : token.start] not in _BEFORE or not _AFTER.match(passage.text, token.end):
         return False
@@ -144,9 +147,9 @@ def _is_subject_or_object(passage: Passage, at: int, vocabulary: Vocabulary, kno
     previous = passage.tokens[at - 1].text if at and not passage.gap_before(at).strip(_QUOTES) else ""
     following = passage.word_after(at)
     before = passage.tokens[at - 2].text if at > 1 and (is_adjective(previous) or is_participle(previous)) else previous
-    if before in _INDEFINITE and (is_closed_class(following) or not _is_ordinary(following, vocabulary, known)):
+    if before in _INDEFINITE and (is_closed_class(following) or not _is_ordinary(following, cache)):
         return False  # a kind of thing: `a zorblat`, `a fast zorblat`
-    if not all(_is_ordinary(part, vocabulary, known) for part in _JOINTS.split(token.text)):
+    if not all(_is_ordinary(part, cache) for part in _JOINTS.split(token.text)):
         return True
     if "_" in token.text:  # `Thread Safety` may be a heading
         return not token.is_initial
@@ -154,7 +157,7 @@ def _is_subject_or_object(passage: Passage, at: int, vocabulary: Vocabulary, kno
     return is_marked(passage, token) or (previous not in DETERMINERS and following in _AFTER_NAMES)
 
 
-def _is_written_as_name(written: str, token: Token, vocabulary: Vocabulary, known: KnownWords) -> bool:
+def _is_written_as_name(written: str, token: Token, cache: Cache) -> bool:
     if "_" in written:
         return False
     if " " in written:
@@ -163,17 +166,17 @@ def _is_written_as_name(written: str, token: Token, vocabulary: Vocabulary, know
         return sum(map(str.isalpha, written)) > ACRONYM_MAX
     if _CAMEL.search(written):  # `useBasketTotals`, `CartDrawer`; but `DissoBench` is no English
         humps = [hump.lower() for hump in _HUMP.findall(written)]
-        return written[0].isupper() and not all(_is_ordinary(hump, vocabulary, known) for hump in humps)
+        return written[0].isupper() and not all(_is_ordinary(hump, cache) for hump in humps)
     if token.is_capitalised and not token.is_initial:
         return True
-    return not _is_english_word(token.text, vocabulary, known)
+    return not _is_english_word(token.text, cache)
 
 
-def _is_english_word(word: str, vocabulary: Vocabulary, known: KnownWords) -> bool:
+def _is_english_word(word: str, cache: Cache) -> bool:
     """True if a lower-case word is English, or derived or composed from English words."""
 
     def is_listed(stem: str) -> bool:
-        return len(stem) >= STEM_MIN and (_is_ordinary(stem, vocabulary, known) or known.is_rare_english(stem))
+        return len(stem) >= STEM_MIN and (_is_ordinary(stem, cache) or known_words.is_rare_english(stem))
 
     # `debounced` of debounce, `mutexes`, `retrying`, `flattening`, `stopper`.
     endings = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
@@ -183,6 +186,4 @@ def _is_english_word(word: str, vocabulary: Vocabulary, known: KnownWords) -> bo
             return True
     # A compound of two words: `changefeed`, `scrollspy`.
     halves = ((word[:at], word[at:]) for at in range(STEM_MIN + 1, len(word) - STEM_MIN))
-    return is_listed(word) or any(
-        _is_common(one, vocabulary) and _is_common(other, vocabulary) for one, other in halves
-    )
+    return is_listed(word) or any(_is_common(one, cache) and _is_common(other, cache) for one, other in halves)

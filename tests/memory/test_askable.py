@@ -8,40 +8,18 @@ from hypothesis import strategies as st
 
 from memory import known_words
 from memory.bootstrap import common_words
-from memory.domain.recall.askable import find_spoken_of, may_be_asked
+from memory.cache.state import Cache
 from memory.domain.text.prose import find_identifiers, mask_all_but_prose
 from memory.domain.text.sentences import MASK
-from memory.domain.text.tokenizer import find_words
-
-
-class Dictionary:
-    """A vocabulary of the English dictionary, without facts."""
-
-    words = common_words(3.0)
-
-    def is_common(self, token: str) -> bool:
-        return token in self.words
-
-    def is_concept(self, token: str) -> bool:
-        return False
-
-    def is_place(self, token: str) -> bool:
-        return False
-
-    def find_dimension(self, concept: str, parent: str) -> str | None:
-        return None
+from memory.domain.types import SoasRow
+from memory.learning.askable import read_spoken
 
 
 @pytest.fixture(scope="module")
-def dictionary() -> Dictionary:
-    return Dictionary()
-
-
-def find_spoken(text: str, dictionary: Dictionary) -> dict[str, str]:
-    prose = mask_all_but_prose(text)
-    words = find_words(prose)
-    names = {name for name in words.tokens | words.emphasised if may_be_asked(name, dictionary, known_words)}
-    return find_spoken_of(prose, names, dictionary, known_words)
+def cache() -> Cache:
+    """With the English dictionary, without facts."""
+    rows = {word: SoasRow(id, is_common=True) for id, word in enumerate(common_words(3.0), 1)}
+    return Cache(rows, {row.id: word for word, row in rows.items()}, nameless=set(rows))
 
 
 @pytest.mark.parametrize(
@@ -63,8 +41,8 @@ def find_spoken(text: str, dictionary: Dictionary) -> dict[str, str]:
         ("This is how it looks:\n\n    kvasir(1)\n\nWhy does it call odinson at all?", {"odinson"}),
     ],
 )
-def test_names_of_which_a_sentence_speaks(text: str, written: set[str], dictionary: Dictionary) -> None:
-    assert set(find_spoken(text, dictionary).values()) == written
+def test_names_of_which_a_sentence_speaks(text: str, written: set[str], cache: Cache) -> None:
+    assert set(read_spoken(cache, text).values()) == written
 
 
 @pytest.mark.parametrize(
@@ -107,16 +85,16 @@ def test_names_of_which_a_sentence_speaks(text: str, written: set[str], dictiona
         "Best regards, Kowalczyk",
     ],
 )
-def test_nothing_that_anybody_is_asked_about(text: str, dictionary: Dictionary) -> None:
-    assert find_spoken(text, dictionary) == {}
+def test_nothing_that_anybody_is_asked_about(text: str, cache: Cache) -> None:
+    assert read_spoken(cache, text) == {}
 
 
-def test_of_a_flood_of_names_without_an_end_no_sentence_is_read(dictionary: Dictionary, monkeypatch: Any) -> None:
+def test_of_a_flood_of_names_without_an_end_no_sentence_is_read(cache: Cache, monkeypatch: Any) -> None:
     looked_up: list[str] = []
     monkeypatch.setattr(known_words, "is_foreign", looked_up.append)
     names = [f"zorb{number}x" for number in range(1_000)]
 
-    assert find_spoken_of(f"We asked {' '.join(names)} for it.", names, dictionary, known_words) == {}
+    assert read_spoken(cache, f"We asked {' '.join(names)} for it.") == {}
     assert looked_up == []
 
 
