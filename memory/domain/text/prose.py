@@ -21,7 +21,6 @@ _CASED: Final = re.compile(
 )
 _FIELD: Final = re.compile(r"-?\s*[\w.\-/]{1,40}\s*(?:=|:=|=>|->)\s*\S|-?\s*[\w.\-/]{1,40}:(?:\s+\S+){0,3}\s*\Z")
 _SYMBOLS: Final = re.compile(r"[{}\[\];=<>$&|\\^~%\x1a]|\w\(|::|->|//")
-_SIGNS: Final = rb"{}[];=<>$&|\^~%(:/" + MASK.encode()  # each symbol has one of these
 _CODE_ENDS: Final = ("{", "}", ";", "(", "[", "=>", "->", "\\", "&&", "||", "):", "])", "),", "{,", '",', "',")
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+\u2022\u2013]|\d{1,2}[.)])[ \t]+")
 _INDENTED: Final = re.compile(r"\t| {4}")
@@ -80,10 +79,7 @@ def _is_data(line: str) -> bool:
 
 
 def _has_many_symbols(line: str) -> bool:
-    said, least = line.replace(MASK * 2, ""), len(line) // 25 + 1
-    # There are no more symbols than signs that could be one, which are counted in a tenth of the time.
-    signs = len(said) - len(said.encode("latin-1", "replace").translate(None, _SIGNS))
-    return signs >= max(2, least) and len(_SYMBOLS.findall(said)) >= max(2, least)
+    return len(_SYMBOLS.findall(line.replace(MASK * 2, ""))) >= max(2, len(line) // 25 + 1)
 
 
 def _blank_out(line: str) -> str:
