@@ -46,9 +46,10 @@ MEASURES: Final = (
 )
 TESTS: Final = (
     *(f"tests/memory/domain/test_{name}.py" for name in (
-        "askable", "authorship", "claims", "conversations", "cues", "envelopes", "explanations", "facts",
+        "authorship", "claims", "conversations", "cues", "envelopes", "explanations", "facts",
         "judging", "name_shapes", "names", "notes", "openings", "refusals", "retelling", "secrets", "statements",
     )),
+    "tests/memory/test_askable.py",
     *(f"tests/memory/semantic/test_{name}.py" for name in ("consolidation_rules", "episodes", "explicit", "slots")),
     *(f"tests/resolution/domain/test_{name}.py" for name in ("detective", "layer_slots", "memory_prompts")),
 )  # fmt: skip

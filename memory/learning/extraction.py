@@ -1,6 +1,6 @@
-"""Extracts what a new message teaches besides its tokens: statements, concepts to be explained, confirmed facts."""
+"""Extracts what a new message teaches besides its tokens: statements, confirmed facts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,14 +14,13 @@ from memory.domain.recall.saliency import HOUR
 from memory.domain.statement import Statement, select_statements
 from memory.domain.text.snippets import sentence_stating, share_a_sentence
 from memory.domain.timing import MICROSECOND, STATEMENTS_MAX, undate
-from memory.domain.types import SoasRow, TripleIds
+from memory.domain.types import TripleIds
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import ReadMessage, read_all
 from memory.models.messages import CONVERSATION_BYTES
 from memory.semantic.domain.scope import Scope
 
 CONFIRMED_EVERY_S = HOUR
-UNEXPLAINED_MAX = 20  # concepts per message
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +113,6 @@ def _lower(match: CueMatch, message: NewMessage) -> CueMatch:
         channel=channel,
         confidence=round(match.confidence / READ_TRUST[match.channel] * READ_TRUST[channel], 4),
     )
-
-
-def find_unexplained(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow]) -> list[str]:
-    """Return the concepts without facts that a user speaks of, the most salient ``UNEXPLAINED_MAX``. ``rows``: those of
-    the message's words."""
-    if message.is_quoted:
-        return []
-    named = ((name, rows.get(name)) for name in message.read.speech.spoken.keys() - message.read.speech.identifiers)
-    unknown = sorted(
-        (-row.saliency, name)
-        for name, row in named
-        if row is not None and not (cache.is_muted(name, row) or row.is_common or row.id in cache.urd_by_concept)
-    )
-    return [name for _, name in unknown[:UNEXPLAINED_MAX]]
 
 
 def find_confirmed(cache: Cache, message: NewMessage) -> set[TripleIds]:

@@ -21,7 +21,7 @@ from memory.domain.forgetting import Topic, TopicKind
 from memory.domain.types import SoasRow, TripleIds
 from memory.learning import snippet_store, unexplained
 from memory.learning.encounters import AGAIN_S
-from memory.learning.extraction import NewMessage, extract_statements, find_confirmed, find_unexplained
+from memory.learning.extraction import NewMessage, extract_statements, find_confirmed
 from memory.learning.heard import HeardMessage, digest_heard
 from memory.learning.observations import insert_observations
 from memory.learning.openings import count_openings
@@ -177,15 +177,11 @@ class Learner:
         cache = self._cache
         await self._vocabulary.count_words(connection, new)
         rows = await self._read_rows(connection, new)
-        named = {
-            (name, message.conversation): message for message in new for name in find_unexplained(cache, message, rows)
-        }
-        await unexplained.count_conversations(connection, named.keys())
         if statements := [statement for message in new for statement in extract_statements(cache, message)]:
             await insert_observations(connection, statements)
         # Before the concepts are handed over: a worker may ask about one as soon as its row exists.
         await snippet_store.store_snippets(connection, cache, new, rows)
-        await unexplained.hand_over(connection, cache, {name: message for (name, _), message in named.items()})
+        await unexplained.hand_over(connection, cache, new, rows)
         await confirm(connection, {triple: message.at for message in new for triple in find_confirmed(cache, message)})
 
     async def _read_rows(self, connection: Connection, new: Sequence[NewMessage]) -> dict[str, SoasRow]:

@@ -23,7 +23,7 @@ from memory.domain.text.sentences import blank_signs
 from memory.domain.text.tokenizer import WordSets, find_known_words, find_words, is_plain
 from memory.domain.timing import STATEMENTS_MAX
 from memory.domain.types import Message
-from memory.learning.speech import SILENCE, Speech, read_speech
+from memory.learning.askable import read_spoken
 
 # New text of one request that is read; the rest is read when it is sent again.
 NEW_TEXT_MAX = 100_000  # characters
@@ -71,8 +71,7 @@ class Reading:
     is_cut: bool = False  # the message continues where the text ends, because that would take too long to read
     has_tools: bool = False  # it shows that the agent has tools, though the request may not say so
     has_secrets: bool | None = None  # None: not looked for yet
-    speech: Speech = SILENCE  # which of the ``listened`` names it speaks of
-    listened: frozenset[str] = frozenset()
+    spoken: dict[str, str] | None = None  # as in a ReadMessage; None: not looked for yet
     triples: tuple[CueMatch, ...] | None = None  # the first statements; None: not looked for yet
     unstated: frozenset[str] = frozenset()  # names about which it states nothing
     requests: tuple[ForgetRequest, ...] = ()  # to forget, or not to remember; their sentences are not in the text
@@ -88,7 +87,7 @@ class Reading:
         before = self.size
         sets = (self.names, self.parts, self.emphasised)
         # Each word is an object of its own, once in all sets.
-        words = WORD_BYTES * max(map(len, sets)) + self.speech.size
+        words = WORD_BYTES * (max(map(len, sets)) + 2 * len(self.spoken or ()))
         self.size = (
             READING_BYTES + words + sum(map(getsizeof, (self.text, *sets))) + TRIPLE_BYTES * len(self.triples or ())
         )
@@ -235,7 +234,7 @@ class ReadMessage:
     names: frozenset[str]  # as in a Reading
     parts: frozenset[str]
     emphasised: frozenset[str]
-    speech: Speech
+    spoken: dict[str, str]  # unknown names that somebody may be asked about, each as it is written
     triples: tuple[CueMatch, ...]
 
 
@@ -245,7 +244,7 @@ def read_all(cache: Cache, role: str, text: str) -> ReadMessage:
     text = blank_secrets(text).replace(MARK, "*" * len(MARK))
     found = find_words(text)
     triples = _read_all_statements(cache, role, text)
-    speech = read_speech(cache, role, text, words=found)
+    spoken = read_spoken(cache, text) if role == "user" else {}
     for whole, rest in found.openings.items():
         first, *others = whole.removesuffix(rest)[:-1], *rest.split("_")
         if not cache.is_concept(whole) and opens_sentence(first, others, cache.is_common):
@@ -253,7 +252,7 @@ def read_all(cache: Cache, role: str, text: str) -> ReadMessage:
             found.emphasised.discard(whole)
             found.tokens.add(rest)
     names, parts = select_names(found, cache.nameless)
-    return ReadMessage(frozenset(found.tokens), names, parts, frozenset(found.emphasised), speech, triples)
+    return ReadMessage(frozenset(found.tokens), names, parts, frozenset(found.emphasised), spoken, triples)
 
 
 def _read_all_statements(cache: Cache, role: str, text: str) -> tuple[CueMatch, ...]:

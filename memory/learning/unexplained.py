@@ -2,16 +2,18 @@
 one conversation nor one agent can cause many."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from memory import bounds
 from memory.cache.loader import all_rows
 from memory.cache.state import Cache
 from memory.db.connections import PAST, Connection, columns
+from memory.domain.types import SoasRow
 from memory.domain.voices import is_registered
 from memory.learning.extraction import NewMessage
 
+UNEXPLAINED_MAX: Final = 20  # concepts per message
 CONVERSATIONS_MIN: Final = 3  # in which users have named it
 EXPLANATIONS_PER_HOUR: Final = 20  # of one agent
 STRANGERS: Final = ""  # all agents without a token count as one
@@ -60,33 +62,48 @@ INSERT = f"""
 """
 
 
-async def count_conversations(connection: Connection, named: Collection[tuple[str, bytes]]) -> None:
-    """Count the conversations; ``named``: concepts of which users speak, with the conversations in which they do."""
-    if named:
-        await connection.execute(COUNT_CONVERSATIONS, columns(named, 2))
-        await connection.execute(FORGET_CONVERSATIONS, [[token for token, _ in named]])
+def find_unexplained(cache: Cache, message: NewMessage, rows: Mapping[str, SoasRow]) -> list[str]:
+    """Return the concepts without facts that a user speaks of, the most salient ``UNEXPLAINED_MAX``. ``rows``: those of
+    the message's words."""
+    if message.is_quoted:
+        return []
+    named = ((name, rows.get(name)) for name in message.read.spoken)
+    unknown = sorted(
+        (-row.saliency, name)
+        for name, row in named
+        if row is not None and not (cache.is_muted(name, row) or row.is_common or row.id in cache.urd_by_concept)
+    )
+    return [name for _, name in unknown[:UNEXPLAINED_MAX]]
 
 
-async def hand_over(connection: Connection, cache: Cache, named: Mapping[str, NewMessage]) -> None:
-    """Hand over the concepts that are due, with the message that named each; each agent has a quota an hour."""
+async def hand_over(
+    connection: Connection, cache: Cache, new: Sequence[NewMessage], rows: Mapping[str, SoasRow]
+) -> None:
+    """Count the conversations in which the users of these messages speak of unknown concepts, and hand over those that
+    are due; each agent has a quota an hour. ``rows``: those of the messages' words."""
+    named = [(name, message) for message in new for name in find_unexplained(cache, message, rows)]
     if not named:
         return
-    cursor = await connection.execute(FIND_DUE, [list(named), CONVERSATIONS_MIN, cache.tuning.saliency_write_threshold])
-    due = [token for (token,) in await cursor.fetchall() if not cache.is_muted(token)]
+    conversations = {(name, message.conversation) for name, message in named}
+    await connection.execute(COUNT_CONVERSATIONS, columns(conversations, 2))
+    await connection.execute(FORGET_CONVERSATIONS, [[name for name, _ in named]])
+    message_of = dict(named)
+    least = cache.tuning.saliency_write_threshold
+    due = await (await connection.execute(FIND_DUE, [list(message_of), CONVERSATIONS_MIN, least])).fetchall()
     if not due:
         return
     lately: Counter[str] = Counter()
     for agent, count in await all_rows(connection, COUNT_LATELY):
         lately[_owner(agent)] += count
-    rows = []
-    for name in due:
-        message = named[name]
+    found = []
+    for (name,) in due:
+        message = message_of[name]
         lately[_owner(message.agent)] += 1
         if lately[_owner(message.agent)] > EXPLANATIONS_PER_HOUR:
             TOO_MANY.count_bite()
         else:
-            rows.append((name, message.key, message.role, message.agent, message.at, message.request))
-    await connection.execute(INSERT, columns(rows, 6))
+            found.append((name, message.key, message.role, message.agent, message.at, message.request))
+    await connection.execute(INSERT, columns(found, 6))
 
 
 def _owner(agent: str) -> str:

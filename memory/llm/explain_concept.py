@@ -14,6 +14,7 @@ logger = logging.getLogger(__name__)
 EVIDENCE_MAX = 5  # sentences, the newest
 PEOPLE = ("user", "system")
 OTHERS_MAX = 2  # of the sentences, from tools
+REFUSED_MAX = 1_000  # characters of what a model said that are logged
 OTHER_DIMENSIONS_MAX = 40  # the most used besides the seeds
 
 
@@ -23,10 +24,10 @@ def explain(concept: Soas, model: LanguageModel) -> tuple[list[Explained], Answe
     dimensions = list_dimensions()
     prompt = prompt_for(concept.token, evidence_of(concept), dimensions)
     answer = ask(model, LlmCall.Purpose.EXPLAIN, concept.token, system=SYSTEM, prompt=prompt, schema=SCHEMA)
-    explained, rejected = read_explanation(answer.data, concept.token, dimensions)
-    if rejected:
-        logger.info("explaining.rejected", extra={"concept": concept.token, "count": len(rejected)})
-        logger.debug("explaining.why", extra={"concept": concept.token, "why": "; ".join(rejected)})  # quotes the model
+    explained, refused = read_explanation(answer.data, concept.token, dimensions)
+    if refused:
+        logger.info("explaining.rejected", extra={"concept": concept.token, "count": len(refused)})
+        logger.debug("explaining.why", extra={"concept": concept.token, "refused": str(refused)[:REFUSED_MAX]})
     return explained, answer
 
 

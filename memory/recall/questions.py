@@ -1,24 +1,20 @@
 """Chooses the unknown concepts of a prompt that are asked about: seldom, and only names that users speak of."""
 
-from collections.abc import Collection, Sequence, Set
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Sequence, Set
 from typing import Final
 
-from memory import known_words
 from memory.cache.state import Cache
-from memory.domain.recall.askable import may_be_asked
 from memory.domain.recall.rendering import Block
 from memory.domain.recall.selection import SalientConcept, by_priority
+from memory.domain.text.prose import find_identifiers
+from memory.learning.askable import read_spoken
 from memory.learning.reader import Reading, find_hidden, find_stated
-from memory.learning.speech import Speech, read_speech
 from memory.recall.mentions import Mentions
 from memory.settings.registry import Tuning
 
 CONVERSATION_MAX: Final = 3  # questions in a conversation
-# Limits on a prompt's messages that are searched for names, and on such names. The rest is read when it is resent.
-LISTENED_MAX: Final = 8_000  # characters
-FRESH_MAX: Final = 20
+# Of a prompt's messages that are searched for names, characters; the rest is read when it is sent again.
+SEARCHED_MAX: Final = 8_000
 # Of a conversation's budget: blocks stay in place, so early questions must leave room for later facts.
 QUESTIONS_SHARE: Final = 1 / 3
 
@@ -43,8 +39,7 @@ def choose_askable(
     in_order = by_priority(unknown)
     # Maps each name of a concept to the concept's own.
     token_of = {name: one.token for one in in_order for name in (one.token, *cache.spellings.get(one.row.id, ()))}
-    room = _Room()
-    spoken = _find_spoken(cache, token_of.keys(), mentions.by_user, room)
+    spoken = _find_spoken(cache, mentions.by_user, token_of.keys())
     written = {token: spoken.get(token, token) for name, token in token_of.items() if name in spoken}
     reasons |= dict.fromkeys(
         (one.token for one in in_order if one.token not in written), "no name that a user speaks of"
@@ -56,7 +51,7 @@ def choose_askable(
     left_out: dict[str, str] = {}
     for found, reason in (
         (find_hidden(mentions.readings, names), "part of a secret"),
-        (_find_identifiers(cache, mentions.readings, names, room), "an identifier of code"),
+        (_find_identifiers(mentions.readings, names), "an identifier of code"),
         (find_stated(cache, mentions.readings, names), "stated in this prompt"),
     ):
         left_out |= {token_of[name]: reason for name in found}
@@ -64,39 +59,26 @@ def choose_askable(
     return [one._replace(written=written[one.token]) for one in first if one.token not in left_out]
 
 
-def _find_spoken(cache: Cache, tokens: Collection[str], by_user: Sequence[Reading], room: "_Room") -> dict[str, str]:
-    spoken: dict[str, str] = {}
-    for reading in by_user:
-        spoken |= reading.speech.spoken
-    fresh = (token for token in tokens if token not in spoken and may_be_asked(token, cache, known_words))
-    wanted = frozenset(islice(fresh, FRESH_MAX))
-    for reading in reversed(by_user) if wanted else ():
-        spoken |= _listen(cache, reading, wanted, room).spoken
-    return spoken
-
-
-def _find_identifiers(cache: Cache, readings: Sequence[Reading], tokens: Set[str], room: "_Room") -> set[str]:
-    """Return the names that the prompt's code uses for itself."""
-    found: set[str] = set()
-    for reading in reversed(readings) if tokens else ():
-        found.update(_listen(cache, reading, tokens, room).identifiers.intersection(tokens))
+def _find_spoken(cache: Cache, by_user: Sequence[Reading], names: Set[str]) -> dict[str, str]:
+    """Return the unknown names of which the messages with these names speak, the newest as far as there is room; each
+    message is searched once."""
+    found: dict[str, str] = {}
+    room = SEARCHED_MAX
+    for reading in reversed(by_user):
+        if reading.spoken is None and room > 0 and not names.isdisjoint(reading.names):
+            room -= len(reading.text)
+            reading.spoken = read_spoken(cache, reading.text[:SEARCHED_MAX])
+            reading.measure()
+        found = (reading.spoken or {}) | found
     return found
 
 
-@dataclass(slots=True)
-class _Room:
-    """The characters that may still be searched for one prompt."""
-
-    left: int = LISTENED_MAX
-
-
-def _listen(cache: Cache, reading: Reading, tokens: Set[str], room: _Room) -> Speech:
-    """Return what the message shows of these names. Each name is looked for once, as far as there is room."""
-    new = (reading.names & tokens) - reading.listened
-    if new and room.left > 0:
-        more = read_speech(cache, reading.role, reading.text[:LISTENED_MAX], new)
-        room.left -= len(reading.text)
-        reading.listened |= new
-        reading.speech = reading.speech.join(more)
-        reading.measure()
-    return reading.speech
+def _find_identifiers(readings: Sequence[Reading], names: Set[str]) -> set[str]:
+    """Return the names that the prompt's code uses for itself."""
+    found: set[str] = set()
+    room = SEARCHED_MAX
+    for reading in reversed(readings):
+        if room > 0 and not names.isdisjoint(reading.names):
+            room -= len(reading.text)
+            found |= find_identifiers(reading.text[:SEARCHED_MAX], is_code=reading.role == "tool")
+    return found & names

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -15,8 +15,7 @@ from django.views.decorators.http import require_GET
 
 from memory import llm
 from memory.admin.base import Page, ReadOnly
-from memory.graph.unexplained import find_unexplained
-from memory.models import Config, InstalledVersion
+from memory.models import Config, Edge, Evidence, InstalledVersion, MutePattern, Soas
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
 from proxy import login_throttle
@@ -109,6 +108,27 @@ def list_unknown(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> li
         }
         for word in words[:UNKNOWN_SHOWN]
     ]
+
+
+def find_unexplained(least_saliency: float, *, with_sentences: bool = True) -> QuerySet[Soas]:
+    """Return the names that users speak of and of which nothing is known, the most salient first; ``with_sentences``:
+    each with the newest sentence that names it, as ``sentence``."""
+    # Being the parent of something, or a dimension, explains a name.
+    newest = Evidence.objects.filter(concept=OuterRef("pk")).order_by("-said_at", "-pk")
+    unexplained = Soas.objects.filter(
+        ~Exists(Edge.objects.filter(concept=OuterRef("pk"))),
+        ~Exists(Edge.objects.filter(parent=OuterRef("pk"))),
+        alias=None,
+        is_common=False,
+        is_muted=False,
+        novelty=0,
+        saliency__gte=least_saliency,
+        conversation_count__gt=0,
+    )
+    unexplained = MutePattern.leave_out(unexplained)
+    if with_sentences:
+        unexplained = unexplained.annotate(sentence=Subquery(newest.values("sentence")[:1]))
+    return unexplained.order_by("-saliency", "-pk")  # in the order of an index
 
 
 def loops() -> dict[str, int]:

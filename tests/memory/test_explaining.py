@@ -66,16 +66,17 @@ def test_an_unknown_concept_has_no_facts(llm: LlmServer, gnommoweb: Soas):
     assert explain(gnommoweb, llm.model("ollama"))[0] == []
 
 
-def test_what_is_rejected_is_logged_with_its_reason(llm: LlmServer, gnommoweb: Soas, caplog: pytest.LogCaptureFixture):
+def test_what_is_refused_is_logged(llm: LlmServer, gnommoweb: Soas, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG, "memory")
-    llm.answers({"reasoning": "", "known": True, "triples": [TRIPLE, TRIPLE | {"concept": "festinger"}]})
+    refused = TRIPLE | {"concept": "festinger"}
+    llm.answers({"reasoning": "", "known": True, "triples": [TRIPLE, refused]})
 
     explained, _ = explain(gnommoweb, llm.model("openai"))
 
     assert len(explained) == 1
-    assert [vars(record).get("why") for record in caplog.records if record.msg == "explaining.why"] == [
-        "'festinger' is another concept"
-    ]
+    logged = {record.msg: vars(record) for record in caplog.records}
+    assert logged["explaining.rejected"]["count"] == 1
+    assert logged["explaining.why"]["refused"] == str([refused])
 
 
 def test_evidence_that_gives_orders_is_shown_as_a_quotation(llm: LlmServer, gnommoweb: Soas):

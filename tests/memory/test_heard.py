@@ -15,14 +15,13 @@ from memory.domain.recall.saliency import saliency
 from memory.domain.timing import STATEMENTS_MAX, is_dated
 from memory.domain.types import EdgeRow, SoasRow
 from memory.learning.extraction import (
-    UNEXPLAINED_MAX,
     NewMessage,
     extract_statements,
     find_confirmed,
-    find_unexplained,
 )
 from memory.learning.heard import HeardMessage
 from memory.learning.snippet_store import KEPT, NAMES_MAX, Snippet, collect_snippets, select_names
+from memory.learning.unexplained import UNEXPLAINED_MAX, find_unexplained
 
 NOW = round(time.time(), 6)  # as statements are dated
 OFTEN = 20

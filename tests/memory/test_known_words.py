@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory import known_words
-from memory.known_words.build import BYTES_MAX
 
+BYTES_MAX = 2_000_000
 LINES = known_words.WORDS.read_bytes().splitlines()
 
 

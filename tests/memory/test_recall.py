@@ -551,6 +551,15 @@ def test_what_code_of_the_prompt_uses_as_its_own_is_not_asked_about(is_read: boo
     }  # fmt: skip
 
 
+def test_names_that_only_a_tool_prints_do_not_hide_one_that_a_user_speaks_of() -> None:
+    printed = {f"zorblat{number}q": unknown(number, saliency=2.0) for number in range(1, 100)}
+    cache = cache_of(printed | {"kvasir": unknown(100, saliency=1.0)})
+
+    recollection = recall(cache, Message("tool", " ".join(printed)), "Is kvasir up?")
+
+    assert recollection.reasons["kvasir"] == "asked"
+
+
 def test_what_matches_a_muted_pattern_is_neither_recalled_nor_asked_about() -> None:
     rows = {**WORLD, "svc-kvasir": unknown()}
     cache = cache_of(rows, [EdgeRow(5, 1, 2, True)])

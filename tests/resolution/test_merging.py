@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory import bootstrap
-from memory.graph.unexplained import find_unexplained
 from memory.models import Alias, Dimension, Edge, EdgeHistory, Evidence, Soas
+from proxy.admin.home import find_unexplained
 from resolution.decisions import DecisionError
 from resolution.decisions.merging import delete_dimension, merge, preview
 from resolution.decisions.retirement import put_back, retire_one

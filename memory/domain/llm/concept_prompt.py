@@ -10,7 +10,6 @@ from memory.domain.text.tokenizer import parse_name
 from memory.domain.types import Triple
 
 TRIPLES_MAX: Final = 20  # of one answer
-_SHOWN: Final = 60  # characters of a value that a rejection quotes
 _LONGEST_NAME: Final = 200  # characters before parsing; a name has at most 64
 
 _TRIPLE: Final = {
@@ -94,70 +93,50 @@ def _quote(value: object) -> str:
 
 def read_explanation(
     data: object, concept: str, known_dimensions: Collection[str]
-) -> tuple[list[Explained], list[str]]:
-    """Return the facts of an answer that may be stored, at most one a dimension, and why the others may not.
+) -> tuple[list[Explained], list[object]]:
+    """Return the facts of an answer that may be stored, at most one a dimension, and what is refused.
 
     Raises nothing, whatever the answer is. Additions to the schema are ignored."""
-    if not isinstance(data, dict) or not isinstance(data.get("triples"), list):
-        return [], ["the answer has no list of triples"]
-    triples = data["triples"]
+    triples = data.get("triples") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(triples, list):
+        return [], [data]
     if data.get("known") is not True:
-        return [], ["known is not true: the triples do not count"] if triples else []
+        return [], triples
     spelled = {_strip_joiners(name): name for name in known_dimensions}
     found: dict[str, Explained] = {}
-    rejected = [f"{len(triples) - TRIPLES_MAX} triples too many"] if len(triples) > TRIPLES_MAX else []
+    refused = triples[TRIPLES_MAX:]
     for triple in triples[:TRIPLES_MAX]:
-        try:
-            explained = _read_triple(triple, concept, spelled)
-            if explained.fact.dimension in found:
-                raise _Rejected(f"a second fact in {explained.fact.dimension}")
+        explained = _read_triple(triple, concept, spelled)
+        if explained is None or explained.fact.dimension in found:
+            refused.append(triple)
+        else:
             found[explained.fact.dimension] = explained
-        except _Rejected as reason:
-            rejected.append(str(reason))
-    return list(found.values()), rejected
+    return list(found.values()), refused
 
 
-class _Rejected(ValueError):
-    pass
-
-
-def _read_triple(triple: object, concept: str, spelled: Mapping[str, str]) -> Explained:
-    """Read one triple. Raises _Rejected."""
+def _read_triple(triple: object, concept: str, spelled: Mapping[str, str]) -> Explained | None:
+    """Return the fact of one triple; None if it is no fact about the concept."""
     if not isinstance(triple, dict):
-        raise _Rejected(f"{_shorten(triple)} is no triple")
-    if _read_name(triple, "concept") != concept:
-        raise _Rejected(f"{_shorten(triple.get('concept'))} is another concept")
-    parent, dimension = _read_name(triple, "parent"), _read_name(triple, "dimension")
+        return None
+    said, parent, dimension = (_read_name(triple.get(field)) for field in ("concept", "parent", "dimension"))
     dimension = spelled.get(_strip_joiners(dimension), dimension)
-    if parent == concept:
-        raise _Rejected(f"{concept} cannot be its own parent")
-    if dimension in (concept, parent):
-        raise _Rejected(f"{dimension} cannot be its own dimension")
-    is_isa = triple.get("is_isa")
+    if said != concept or not parent or not dimension or len({concept, parent, dimension}) < 3:
+        return None
+    is_isa, confidence = triple.get("is_isa"), triple.get("confidence")
     if not isinstance(is_isa, bool):
-        raise _Rejected(f"is_isa is true or false, not {_shorten(is_isa)}")
-    confidence = triple.get("confidence")
+        return None
     # NaN is in no range, and True is a number only in Python.
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-        raise _Rejected(f"confidence is a number from 0 to 1, not {_shorten(confidence)}")
+        return None
     return Explained(Triple(concept, parent, dimension, is_isa), float(confidence))
 
 
-def _read_name(triple: dict[str, object], role: str) -> str:
-    written = triple.get(role)
+def _read_name(written: object) -> str:
+    """Return the one name that is written; "" if it is none, or may not be stored."""
     name = parse_name(written) if isinstance(written, str) and len(written) <= _LONGEST_NAME else None
-    if name is None or find_name_mistake(name):
-        raise _Rejected(f"{_shorten(written)} cannot be a {role}")
-    return name
+    return "" if name is None or find_name_mistake(name) else name
 
 
 def _strip_joiners(name: str) -> str:
     # Models write ``runs_on`` for ``runs-on``.
     return "".join(sign for sign in name if sign.isalnum())
-
-
-def _shorten(value: object) -> str:
-    if isinstance(value, str):
-        return repr(value[:_SHOWN])
-    is_short = value is None or isinstance(value, bool | float)
-    return repr(value) if is_short else f"a value of type {type(value).__name__}"

@@ -1,8 +1,6 @@
 """Tells what people write from what they paste: code, logs, tables, listings, the words of others."""
 
 import re
-from collections.abc import Iterator
-from string import ascii_letters, digits
 from typing import Final
 
 from memory.domain.authorship.parts import quoted_spans
@@ -23,22 +21,21 @@ _CASED: Final = re.compile(
 )
 _FIELD: Final = re.compile(r"-?\s*[\w.\-/]{1,40}\s*(?:=|:=|=>|->)\s*\S|-?\s*[\w.\-/]{1,40}:(?:\s+\S+){0,3}\s*\Z")
 _SYMBOLS: Final = re.compile(r"[{}\[\];=<>$&|\\^~%\x1a]|\w\(|::|->|//")
-_SIGNS: Final = rb"{}[];=<>$&|\^~%(:/" + MASK.encode()  # each symbol has one of these
 _CODE_ENDS: Final = ("{", "}", ";", "(", "[", "=>", "->", "\\", "&&", "||", "):", "])", "),", "{,", '",', "',")
 _BULLET: Final = re.compile(r"[ \t]*(?:[-*+\u2022\u2013]|\d{1,2}[.)])[ \t]+")
 _INDENTED: Final = re.compile(r"\t| {4}")
 _PARAGRAPHS: Final = re.compile(r"(?:^.*\S.*(?:\n|\Z))+", re.MULTILINE)
 
-# How code uses a word of its own: as what it declares, assigns to, marks up, calls, takes as an argument.
-_IDENTIFIERS: Final = (
-    re.compile(r"\b(?:def|class|function|func|fn|const|let|var|val|struct|interface|enum|trait) +([A-Za-z]\w*)"),
-    re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z]\w*)[ \t]*(?::[^=\n]{1,40})?=(?![=])", re.MULTILINE),
-    re.compile(r"</?([A-Za-z]\w*)[\s/>]"),
+# A word that code uses as its own: declares, assigns to, marks up, calls, takes as an argument.
+_IDENTIFIER: Final = re.compile(
+    r"\b(?:def|class|function|func|fn|const|let|var|val|struct|interface|enum|trait) +([A-Za-z]\w*)"
+    r"|^[ \t]*(?:export[ \t]+)?([A-Za-z]\w*)[ \t]*(?::[^=\n]{1,40})?=(?!=)"
+    r"|</?([A-Za-z]\w*)[\s/>]"
+    # `handle(`, `req.get(`; in `self.store.get(` no part is a word.
+    r"|(?<![\w.])([A-Za-z]\w*+)(?:\.\w++)?(?=\()"
+    r"|(?<=[(,])\s*+\**+([A-Za-z]\w*+)(?=\s*+[,):=])",
+    re.MULTILINE,
 )
-_CALLS: Final = re.compile(r"\((?:([^()\n]{1,120})\))?")
-_OF_NAMES: Final = f"{ascii_letters}{digits}_."
-_ARGUMENT: Final = re.compile(r"\s*\**([A-Za-z]\w*)\s*(?:[:=]|\Z)")
-_NAME_MAX: Final = 80  # characters
 
 
 def mask_all_but_prose(text: str) -> str:
@@ -82,37 +79,24 @@ def _is_data(line: str) -> bool:
 
 
 def _has_many_symbols(line: str) -> bool:
-    said, least = line.replace(MASK * 2, ""), len(line) // 25 + 1
-    # There are no more symbols than signs that could be one, which are counted in a tenth of the time.
-    signs = len(said) - len(said.encode("latin-1", "replace").translate(None, _SIGNS))
-    return signs >= max(2, least) and len(_SYMBOLS.findall(said)) >= max(2, least)
+    return len(_SYMBOLS.findall(line.replace(MASK * 2, ""))) >= max(2, len(line) // 25 + 1)
 
 
 def _blank_out(line: str) -> str:
     return "\n".join(MASK * len(part) for part in line.split("\n"))
 
 
-def extract_code(text: str, prose: str) -> str:
-    """Return the code in a text, both marked code and lines that are not prose, one below the other. ``prose`` is the
-    result of ``mask_all_but_prose``."""
+def find_identifiers(text: str, *, is_code: bool = False) -> set[str]:
+    """Return the words, in lower case, that code in the text uses as its own: marked code, and lines that are no
+    prose. ``is_code``: all of it is code."""
+    code = text if is_code else _extract_code(text)
+    return {match[match.lastindex or 0].lower() for match in _IDENTIFIER.finditer(code)}
+
+
+def _extract_code(text: str) -> str:
     pieces, at = [text[start:end] for start, end in find_code(text)], 0
-    for line in prose.splitlines(keepends=True):
+    for line in mask_all_but_prose(text).splitlines(keepends=True):
         if MASK in line and not line.strip(f"{MASK} \t\n\r"):
             pieces.append(text[at : at + len(line)])
         at += len(line)
     return "\n".join(pieces)
-
-
-def iter_identifiers(code: str) -> Iterator[str]:
-    """Yield the words, in lower case, that code uses as its own."""
-    for pattern in _IDENTIFIERS:
-        for word in pattern.findall(code):
-            yield word.lower()
-    for call in _CALLS.finditer(code):
-        before = code[max(0, call.start() - _NAME_MAX) : call.start()]
-        called = before[len(before.rstrip(_OF_NAMES)) :].split(".")
-        if len(called) <= 2 and called[0]:  # `handle(`, `req.get(`; in `self.store.get(` no part is a word
-            yield called[0].lower()
-        for argument in (call[1] or "").split(","):
-            if word := _ARGUMENT.match(argument):
-                yield word[1].lower()

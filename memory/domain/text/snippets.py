@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Final
 
@@ -18,8 +17,6 @@ ELLIPSIS: Final = "\u2026"
 _LONG: Final = 1_000  # characters
 
 _RUN: Final = re.compile(r"[^\W_]+")
-_PLAIN_WORD: Final = re.compile(r"[a-z0-9]+(?:[_\-.'@+][a-z0-9]+)*")
-_CAPITALS: Final = re.compile(r"[A-Z][^\s\"]{0,64}+ [A-Z]")  # matches in every name of several words
 _FULL_STOP: Final = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]\S*\s")
 _QUOTED: Final = re.compile(r"\s*>[\s>]*")  # as a mail marks a quoted line; that it is one is stored elsewhere
 # White space, control characters (Postgres refuses NUL), lone surrogates (not UTF-8), marks that reverse the writing
@@ -31,17 +28,17 @@ def sentences_naming(text: str, names: Collection[str]) -> dict[str, str]:
     """Return for each of these tokens that the text names the first sentence that does, in the order of the text: one
     line, single-spaced, at most `EVIDENCE_MAX` characters, its secrets masked."""
     # One pass, however many the names, and over the masked text: names within a secret do not count.
-    missing = _Missing(names)
-    found: dict[str, str] = {}
-    is_code = False
-    for line in mask_secrets(text).split("\n"):
+    missing, found = set(names), dict[str, str]()
+    runs = {run for name in names for run in _RUN.findall(_comparable(name))[:1]}
+    for line, is_code in _iter_lines(mask_secrets(text)):
         if not missing:
             break
-        is_code ^= line.lstrip(" \t>").startswith(("```", "~~~"))
-        for sentence in _split_sentences(line, is_code) if missing.may_be_in(line) else ():
-            if named := missing.find_named(sentence):
+        if runs.isdisjoint(_RUN.findall(_comparable(line))):
+            continue
+        for sentence in _split_sentences(line, is_code):
+            if named := missing & find_words(sentence.replace(MARK, "[]")).tokens:
                 found |= _cut_excerpts(sentence, sorted(named))
-                missing.remove(named)
+                missing -= named
     return found
 
 
@@ -65,49 +62,24 @@ def sentence_stating(text: str, start: int, end: int) -> str:
 def share_a_sentence(text: str, pairs: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
     """Return the pairs of tokens that occur together in a sentence of the text's prose."""
     found: set[tuple[str, str]] = set()
-    missing = set(pairs)
+    for line, is_code in _iter_lines(text):
+        for sentence in () if is_code else _split_sentences(line, is_code):
+            tokens = find_words(sentence).tokens
+            found |= {pair for pair in pairs if tokens.issuperset(pair)}
+    return found
+
+
+def _iter_lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the lines; True for those of fenced code."""
     is_code = False
     for line in text.split("\n"):
         is_code ^= line.lstrip(" \t>").startswith(("```", "~~~"))
-        for sentence in _split_sentences(line, is_code) if missing and not is_code else ():
-            tokens = find_words(sentence).tokens
-            found |= {pair for pair in missing if tokens.issuperset(pair)}
-            missing -= found
-    return found
+        yield line, is_code
 
 
 def _end(text: str, mark: str, start: int) -> int:
     at = text.find(mark, start)
     return at if at >= 0 else len(text)
-
-
-class _Missing:
-    """The names not found yet, by their first run of letters and digits."""
-
-    def __init__(self, names: Collection[str]) -> None:
-        runs = ((name, _RUN.search(_comparable(name))) for name in names)
-        self._runs = {name: run[0] if run else "" for name, run in runs}
-        self._names_left = Counter(self._runs.values())  # by run
-
-    def __bool__(self) -> bool:
-        return bool(self._runs)
-
-    def may_be_in(self, text: str) -> bool:
-        return not self._names_left.keys().isdisjoint(_RUN.findall(_comparable(text)))
-
-    def find_named(self, text: str) -> set[str]:
-        if text.isascii() and MARK not in text and _CAPITALS.search(text) is None:
-            # The tokeniser would take several times as long, and make just these words of it.
-            plain = _PLAIN_WORD.findall(text.lower())
-            return self._runs.keys() & {word.removesuffix("'s") for word in plain}
-        return find_words(text.replace(MARK, "[]")).tokens & self._runs.keys()
-
-    def remove(self, names: Collection[str]) -> None:
-        for name in names:
-            run = self._runs.pop(name)
-            self._names_left[run] -= 1
-            if not self._names_left[run]:
-                del self._names_left[run]
 
 
 def _comparable(text: str) -> str:

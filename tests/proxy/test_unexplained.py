@@ -1,4 +1,4 @@
-"""Which words are unknown, and in which order they are asked about."""
+"""Which names the home page asks about, and in which order."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,8 +9,8 @@ from django.utils import timezone
 from memory import bootstrap
 from memory.domain.types import Triple
 from memory.graph.store import Attribution
-from memory.graph.unexplained import find_unexplained
 from memory.models import Evidence, MutePattern, Soas, Source
+from proxy.admin.home import find_unexplained
 from resolution.intake.assertions import assert_fact
 
 pytestmark = pytest.mark.django_db

@@ -1,7 +1,7 @@
-"""Builds ``words.txt``, the words that nobody is asked about. README.md beside it names the sources and their licences.
-Nothing that serves requests imports this.
+"""Builds ``memory/known_words/words.txt``, the words that nobody is asked about; the README.md beside that file names
+the sources and their licences.
 
-    python -m memory.known_words.build --pypi pypi.tsv --npm npm.tsv --english american-english british-english
+    python -m scripts.build_known_words --pypi pypi.tsv --npm npm.tsv --english american-english british-english
 """
 
 import argparse

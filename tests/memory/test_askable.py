@@ -8,40 +8,18 @@ from hypothesis import strategies as st
 
 from memory import known_words
 from memory.bootstrap import common_words
-from memory.domain.recall.askable import find_spoken_of, may_be_asked
-from memory.domain.text.prose import extract_code, iter_identifiers, mask_all_but_prose
+from memory.cache.state import Cache
+from memory.domain.text.prose import find_identifiers, mask_all_but_prose
 from memory.domain.text.sentences import MASK
-from memory.domain.text.tokenizer import find_words
-
-
-class Dictionary:
-    """A vocabulary of the English dictionary, without facts."""
-
-    words = common_words(3.0)
-
-    def is_common(self, token: str) -> bool:
-        return token in self.words
-
-    def is_concept(self, token: str) -> bool:
-        return False
-
-    def is_place(self, token: str) -> bool:
-        return False
-
-    def find_dimension(self, concept: str, parent: str) -> str | None:
-        return None
+from memory.domain.types import SoasRow
+from memory.learning.askable import read_spoken
 
 
 @pytest.fixture(scope="module")
-def dictionary() -> Dictionary:
-    return Dictionary()
-
-
-def find_spoken(text: str, dictionary: Dictionary) -> dict[str, str]:
-    prose = mask_all_but_prose(text)
-    words = find_words(prose)
-    names = {name for name in words.tokens | words.emphasised if may_be_asked(name, dictionary, known_words)}
-    return find_spoken_of(prose, names, dictionary, known_words)
+def cache() -> Cache:
+    """With the English dictionary, without facts."""
+    rows = {word: SoasRow(id, is_common=True) for id, word in enumerate(common_words(3.0), 1)}
+    return Cache(rows, {row.id: word for word, row in rows.items()}, nameless=set(rows))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +29,7 @@ def find_spoken(text: str, dictionary: Dictionary) -> dict[str, str]:
         ("message 3 about the zorblat", {"zorblat"}),
         ("where is kvasir?", {"kvasir"}),
         ("Restart `payments-svc` and check the mail for errors.", {"payments-svc"}),
-        ("Can you check why price-engine returns 500 for the shop?", {"price-engine"}),
+        ("Can you check why price-engine fails for the shop?", {"price-engine"}),
         ("Is Kvasir faster than MNEMO on this machine?", {"Kvasir", "MNEMO"}),
         ("Deploy Kvasir to zwiebel, please.", {"Kvasir", "zwiebel"}),
         ('Ask "kvasir" for the list of the users.', {"kvasir"}),
@@ -63,8 +41,8 @@ def find_spoken(text: str, dictionary: Dictionary) -> dict[str, str]:
         ("This is how it looks:\n\n    kvasir(1)\n\nWhy does it call odinson at all?", {"odinson"}),
     ],
 )
-def test_names_of_which_a_sentence_speaks(text: str, written: set[str], dictionary: Dictionary) -> None:
-    assert set(find_spoken(text, dictionary).values()) == written
+def test_names_of_which_a_sentence_speaks(text: str, written: set[str], cache: Cache) -> None:
+    assert set(read_spoken(cache, text).values()) == written
 
 
 @pytest.mark.parametrize(
@@ -78,7 +56,6 @@ def test_names_of_which_a_sentence_speaks(text: str, written: set[str], dictiona
         "Run kubectl get pods and tell me what is wrong with the CrashLoopBackOff.",
         "We moved the shop to Kubernetes, and look at it with Grafana.",
         "Open a Pull Request for the GitHub Actions workflow in the repo.",
-        "please flurbify the list of users",
         "We need a debouncer and a memoizer for the changefeed.",
         # other languages
         "Die Heizung im Erdgeschoss ist kaputt, kannst du was machen?",
@@ -108,16 +85,16 @@ def test_names_of_which_a_sentence_speaks(text: str, written: set[str], dictiona
         "Best regards, Kowalczyk",
     ],
 )
-def test_nothing_that_anybody_is_asked_about(text: str, dictionary: Dictionary) -> None:
-    assert find_spoken(text, dictionary) == {}
+def test_nothing_that_anybody_is_asked_about(text: str, cache: Cache) -> None:
+    assert read_spoken(cache, text) == {}
 
 
-def test_of_a_flood_of_names_without_an_end_no_sentence_is_read(dictionary: Dictionary, monkeypatch: Any) -> None:
+def test_of_a_flood_of_names_without_an_end_no_sentence_is_read(cache: Cache, monkeypatch: Any) -> None:
     looked_up: list[str] = []
     monkeypatch.setattr(known_words, "is_foreign", looked_up.append)
     names = [f"zorb{number}x" for number in range(1_000)]
 
-    assert find_spoken_of(f"We asked {' '.join(names)} for it.", names, dictionary, known_words) == {}
+    assert read_spoken(cache, f"We asked {' '.join(names)} for it.") == {}
     assert looked_up == []
 
 
@@ -125,9 +102,9 @@ def test_words_that_code_uses_as_its_own() -> None:
     code = "def flurb(req, *args, limit: int = 3):\n    gnome = req.get(1)"
     text = f"Look at `flush(queue)`:\n```\n{code}\n```\nkvasir is up"
 
-    found = set(iter_identifiers(extract_code(text, mask_all_but_prose(text))))
-
-    assert found == {"flush", "queue", "flurb", "req", "args", "limit", "gnome"}
+    assert find_identifiers(text) == {"flush", "queue", "flurb", "req", "args", "limit", "gnome"}
+    assert find_identifiers("Please call kvasir(1) for me.") == set()
+    assert find_identifiers("gnome = kvasir(1)", is_code=True) == {"gnome", "kvasir"}
 
 
 @given(st.text(alphabet="aK \n`>|:\"'(=1.-{\t", max_size=200))
