@@ -85,7 +85,7 @@ def ask(
     query = Query(compared, {lexeme_id(lexeme): share for lexeme, share in lexemes.items()})
     need = None
     if spaces and spaces[0].name == builtin.ADAPTED and spaces[0].id in vectors:
-        need = builtin.judge(vectors[spaces[0].id])[adapter.NEEDS]
+        need = adapter.judge(vectors[spaces[0].id]).get(adapter.NEEDS)
     return Asked(text, query, noise, at, conversation, need, ended)
 
 

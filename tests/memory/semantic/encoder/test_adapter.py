@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory.semantic.encoder import adapter
-from memory.semantic.encoder.errors import EncoderUnavailable
+from memory.semantic.encoder import EncoderUnavailable, adapter
 from memory.semantic.encoder.weights import Published
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.condition import read_condition
@@ -46,7 +45,7 @@ def test_a_file_that_one_byte_was_changed_of_is_refused_and_the_published_model_
 
 def test_it_tells_requests_that_need_something_said_before() -> None:
     needs, none = (
-        builtin.judge(builtin.embed_query(text))[adapter.NEEDS]
+        adapter.judge(builtin.embed_query(text))[adapter.NEEDS]
         for text in ("draft the mail to the tenant of my flat", "what is the capital of Australia")
     )
 
