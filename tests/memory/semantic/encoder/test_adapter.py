@@ -39,7 +39,7 @@ def test_a_file_that_one_byte_was_changed_of_is_refused_and_the_published_model_
         adapter.merge({})
     assert builtin.current_name() == builtin.PUBLISHED
     assert builtin.classify(["I am a nurse."]) == [""]
-    condition = read_condition((True, "0.8.1", "0.8.1", 0, builtin.PUBLISHED, 384, ""), "builtin")
+    condition = read_condition((True, "0.8.1", 0, builtin.PUBLISHED, 384, ""), "builtin")
     assert f"{changed} was changed" in condition.error
 
 
