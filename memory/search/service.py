@@ -112,7 +112,7 @@ def embed_query(embedder: str, text: str, timeout_s: float) -> Vector | None:
     try:
         if embedder in builtin.FILES:
             return builtin.embed_query(text, embedder)
-        [vector] = embedders.embed(embedders.setting_of(embedder), [text], timeout_s)
+        [vector] = embedders.embed(embedder, [text], timeout_s)
     except LlmError:  # the worker meets the same, and /health says so
         return None
     return vector

@@ -28,10 +28,6 @@ def name_of(setting: str) -> str:
         return setting
 
 
-def setting_of(name: str) -> str:
-    return name.partition(" ")[0]
-
-
 def find_model(setting: str) -> LanguageModel:
     """Find the language model of a setting. Raises Misconfigured."""
     if setting.startswith(UPSTREAM):
@@ -43,9 +39,10 @@ def find_model(setting: str) -> LanguageModel:
     return model
 
 
-def embed(setting: str, texts: Sequence[str], timeout_s: float) -> list[list[float]]:
-    """Return a vector of length 1 for each text, all with the same number of dimensions; zeros for a text that says
-    nothing. Raises LlmError. The setting must not be ``none``."""
+def embed(name: str, texts: Sequence[str], timeout_s: float) -> list[list[float]]:
+    """Return a vector of length 1 for each text by the embedder of this name, all with the same number of dimensions;
+    zeros for a text that says nothing. Raises LlmError."""
+    setting = name.partition(" ")[0]
     texts = [text[:CHARACTERS_MAX] for text in texts]
     vectors = builtin.embed(texts) if setting == BUILTIN else embed_texts(find_model(setting), texts, timeout_s)
     dimensions = {len(vector) for vector in vectors}

@@ -233,7 +233,7 @@ def embed_batch(embedder: Embedder, batch: Batch) -> int:
 
 def make_vectors(embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
     """Return a vector for each text. Raises LlmError, also if they have other dimensions than those before."""
-    vectors = embedders.embed(embedders.setting_of(embedder.name), texts, REQUEST_S)
+    vectors = embedders.embed(embedder.name, texts, REQUEST_S)
     dimensions = len(vectors[0])
     if embedder.dimensions is None:
         embedder.dimensions = dimensions

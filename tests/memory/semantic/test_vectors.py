@@ -125,10 +125,10 @@ def refusing(vectors, set_embedder, monkeypatch) -> None:
     set_embedder("builtin")
     embed = embedders.embed
 
-    def refuse(setting, texts, timeout_s):
+    def refuse(name, texts, timeout_s):
         if any("refused" in text for text in texts):
             raise Misconfigured("the input is too long")
-        return embed(setting, texts, timeout_s)
+        return embed(name, texts, timeout_s)
 
     monkeypatch.setattr(embedders, "embed", refuse)
 
