@@ -118,13 +118,12 @@ class Store:
 
 def measure(stores: Sequence[Store], noise: Any, rarity: Rarity, *, is_adapted: bool) -> Result:
     result = Result()
-    heads = adapter.read_heads() if is_adapted else None
     for store in stores:
         index = store.index
         for request, vector, wanted in store.requests:
             shares = ranking.weigh(find_lexemes(request.text), rarity.weights)
             query = Query({1: (vector, 1.0, 0.0)}, {lexeme_id(each): share for each, share in shares.items()})
-            need = heads.judge(vector)[adapter.NEEDS] if heads is not None else None
+            need = adapter.judge(vector)[adapter.NEEDS] if is_adapted else None
             asked = Asked(request.text, query, noise, LATER, need=need)
             lines = choose_for_prompt(index, asked).lines
             if not request.evidence:
@@ -163,7 +162,7 @@ def main() -> None:
     from memory.semantic.vectors.calibration import BUILTIN_NOISE
 
     name = builtin.PUBLISHED if arguments.published else builtin.ADAPTED
-    embedder, noise, rarity = builtin.LOADERS[name].load(), BUILTIN_NOISE[name], Rarity()
+    embedder, noise, rarity = builtin.load(name), BUILTIN_NOISE[name], Rarity()
     constant = "LEAST_FACTOR" if arguments.published else "LEAST_WITH_NEED"
     thresholds = [float(each) for each in arguments.thresholds.split(",") if each] or [getattr(ranking, constant)]
     for folder in arguments.folders:

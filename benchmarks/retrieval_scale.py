@@ -43,7 +43,6 @@ DEADLINE_MS = 15  # far below the default: what takes longer is not counted as a
 AT_ONCE = 64
 STORED = 5_000  # messages, in batches as the proxy writes them
 STORED_AT_ONCE = 100
-EMBEDDED = 1_000
 TITLE = "search among {memories:,} memories and {episodes:,} messages, of which one speaker said half"
 HELD = f"of one who said {OWN:,}"
 AIMS = {
@@ -194,14 +193,14 @@ def write_vectors(cursor: Any, kind: str, embedder: int) -> None:
 
 
 def measure_all(dsn: str) -> dict[str, dict[str, float]]:
-    from memory.semantic.vectors import builtin
+    from memory.semantic.vectors import builtin, queue
 
     builtin.load()
     random = Random(1)
     rows = asyncio.run(measure_unasked(dsn, random))
     rows["asked for"] = measure_asked(random)
-    rows["stored"] = measure_rate(STORED, lambda: store(dsn, random))
-    rows["embedded"] = measure_rate(EMBEDDED, lambda: embed(EMBEDDED))
+    rows["stored"] = measure_rate(lambda: store(dsn, random))
+    rows["embedded"] = measure_rate(queue.embed_due)
     return rows
 
 
@@ -296,13 +295,14 @@ def measure_asked(random: Random) -> dict[str, float]:
     return percentiles(times)
 
 
-def measure_rate(count: int, work: Callable[[], object]) -> dict[str, float]:
+def measure_rate(work: Callable[[], int]) -> dict[str, float]:
+    """``work`` returns how many it has done."""
     started = time.perf_counter()
-    work()
+    count = work()
     return {"a second": count / (time.perf_counter() - started)}
 
 
-def store(dsn: str, random: Random) -> None:
+def store(dsn: str, random: Random) -> int:
     """In batches, each committed, with all indexes and triggers."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         for batch in range(STORED // STORED_AT_ONCE):
@@ -314,14 +314,7 @@ def store(dsn: str, random: Random) -> None:
                 " FROM unnest(%s::text[]) WITH ORDINALITY AS said (text, place)",
                 [batch, texts],
             )
-
-
-def embed(count: int) -> None:
-    from memory.semantic.vectors import queue
-
-    done = 0
-    while done < count and (some := queue.embed_due(most=count - done)):
-        done += some
+    return STORED
 
 
 if __name__ == "__main__":

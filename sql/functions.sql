@@ -155,23 +155,18 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Announce words whose flags changed, not those that were only counted. asked_at is among them, because other
--- processes must not ask about the same concept again at once.
-CREATE FUNCTION festinger_announce_soas_flags() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Announce the rows of an update that changed one of these columns. The trigger's arguments: what is announced, then the
+-- columns.
+CREATE FUNCTION festinger_announce_changes() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    keys text[];
+    columns text[] := TG_ARGV[1:];
 BEGIN
-    PERFORM festinger_announce('soas', (
-        SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)
-        WHERE (new_rows.is_common, new_rows.is_muted, new_rows.novelty, new_rows.asked_at, new_rows.label) IS DISTINCT FROM (old_rows.is_common, old_rows.is_muted, old_rows.novelty, old_rows.asked_at, old_rows.label)));
-    RETURN NULL;
-END $$;
-
--- Announce memories whose text, state or owner changed, or that were set aside: a process may have put them into a prompt, and whoever was
--- given one may no longer be allowed to see it.
-CREATE FUNCTION festinger_announce_memories() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM festinger_announce('memory', (
-        SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)
-        WHERE (new_rows.text, new_rows.status, new_rows.is_disputed, new_rows.project_id, new_rows.category, new_rows.agent, new_rows.person, new_rows.set_aside_at) IS DISTINCT FROM (old_rows.text, old_rows.status, old_rows.is_disputed, old_rows.project_id, old_rows.category, old_rows.agent, old_rows.person, old_rows.set_aside_at)));
+    EXECUTE format(
+        'SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)'
+        ' WHERE (new_rows.%s) IS DISTINCT FROM (old_rows.%s)',
+        array_to_string(columns, ', new_rows.'), array_to_string(columns, ', old_rows.')) INTO keys;
+    PERFORM festinger_announce(TG_ARGV[0], keys);
     RETURN NULL;
 END $$;
 
@@ -180,15 +175,6 @@ END $$;
 CREATE FUNCTION festinger_announce_episode() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM festinger_announce('episode', ARRAY[NEW.id::text]);
-    RETURN NULL;
-END $$;
-
--- Announce memories that an index holds otherwise, in whatever a search looks at.
-CREATE FUNCTION festinger_announce_indexed_memories() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM festinger_announce('memory_vector', (
-        SELECT array_agg(new_rows.id::text) FROM new_rows JOIN old_rows USING (id)
-        WHERE (new_rows.text, new_rows.status, new_rows.is_disputed, new_rows.project_id, new_rows.category, new_rows.agent, new_rows.person, new_rows.set_aside_at, new_rows.confidence, new_rows.embedded_at, new_rows.said_at, new_rows.slot, new_rows.channel, new_rows.last_updated) IS DISTINCT FROM (old_rows.text, old_rows.status, old_rows.is_disputed, old_rows.project_id, old_rows.category, old_rows.agent, old_rows.person, old_rows.set_aside_at, old_rows.confidence, old_rows.embedded_at, old_rows.said_at, old_rows.slot, old_rows.channel, old_rows.last_updated)));
     RETURN NULL;
 END $$;
 

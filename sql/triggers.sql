@@ -26,9 +26,12 @@ CREATE TRIGGER edge_history_is_never_emptied BEFORE TRUNCATE ON edge_history
 -- Words: only those that a process has to know.
 CREATE TRIGGER soas_announce_insert AFTER INSERT ON soas REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_new_words();
+-- Not those that were only counted. asked_at is among the columns, because other processes must not ask about the same
+-- concept again at once.
 CREATE TRIGGER soas_announce_update AFTER UPDATE ON soas
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_soas_flags('id');
+    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_changes(
+        'soas', 'is_common', 'is_muted', 'novelty', 'asked_at', 'label');
 CREATE TRIGGER soas_announce_delete AFTER DELETE ON soas REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
 CREATE TRIGGER soas_announce_truncate AFTER TRUNCATE ON soas
@@ -103,10 +106,14 @@ CREATE TRIGGER prompt_opening_announce AFTER UPDATE ON prompt_opening FOR EACH R
 CREATE TRIGGER memory_index_insert AFTER INSERT ON memory REFERENCING NEW TABLE AS new_rows
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id', 'memory_vector');
 CREATE TRIGGER memory_index_update AFTER UPDATE ON memory REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_indexed_memories();
+    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_changes(
+        'memory_vector', 'text', 'status', 'is_disputed', 'project_id', 'category', 'agent', 'person', 'set_aside_at',
+        'confidence', 'embedded_at', 'said_at', 'slot', 'channel', 'last_updated');
+-- A process may have put them into a prompt, and whoever was given one may no longer be allowed to see it.
 CREATE TRIGGER memory_announce_update AFTER UPDATE ON memory
     REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_memories();
+    FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_changes(
+        'memory', 'text', 'status', 'is_disputed', 'project_id', 'category', 'agent', 'person', 'set_aside_at');
 CREATE TRIGGER memory_announce_delete AFTER DELETE ON memory REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION festinger_announce_rows('id');
 CREATE TRIGGER memory_announce_truncate AFTER TRUNCATE ON memory

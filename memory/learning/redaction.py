@@ -1,15 +1,13 @@
 """Removes a secret from the journals."""
 
-import os
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import orjson
 
 from memory.domain.secrets.known import KnownSecret
-from memory.learning.journal import Journal, claim, write_whole
-
-UNFINISHED: Final = ".redacted"
+from memory.files import replace_file
+from memory.learning.journal import Journal, claim
 
 
 class RedactedJournals(NamedTuple):
@@ -39,16 +37,8 @@ def _redact_file(path: Path, file: BinaryIO, secret: KnownSecret, *, is_trial: b
     new = [_redact_line(line, secret) for line in old]
     changed = sum(before != after for before, after in zip(old, new, strict=True))
     if changed and not is_trial:
-        # A new file in its place, whole or not at all. A process that waits for the old file's lock sees that it is
-        # gone.
-        unfinished = path.with_suffix(UNFINISHED)
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            write_whole(descriptor, b"".join(new))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        unfinished.replace(path)
+        # A process that waits for the old file's lock sees that it is gone.
+        replace_file(path, b"".join(new), 0o600)
     return changed
 
 

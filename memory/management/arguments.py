@@ -30,6 +30,5 @@ def find_project(slug: str) -> Project:
 
 def require_vectors() -> None:
     """Raises CommandError if the database has no vectors."""
-    if not schema.has_tables():
-        lack = schema.describe_lack(schema.find_extension())
+    if lack := schema.find_lack():
         raise CommandError(f"{lack}: {settings.MANAGE} prepare sets it up.")

@@ -85,7 +85,7 @@ def ask(
     query = Query(compared, {lexeme_id(lexeme): share for lexeme, share in lexemes.items()})
     need = None
     if spaces and spaces[0].name == builtin.ADAPTED and spaces[0].id in vectors:
-        need = builtin.judge(vectors[spaces[0].id])[adapter.NEEDS]
+        need = adapter.judge(vectors[spaces[0].id]).get(adapter.NEEDS)
     return Asked(text, query, noise, at, conversation, need, ended)
 
 
@@ -112,7 +112,7 @@ def embed_query(embedder: str, text: str, timeout_s: float) -> Vector | None:
     try:
         if embedder in builtin.FILES:
             return builtin.embed_query(text, embedder)
-        [vector] = embedders.embed(embedders.setting_of(embedder), [text], timeout_s)
+        [vector] = embedders.embed(embedder, [text], timeout_s)
     except LlmError:  # the worker meets the same, and /health says so
         return None
     return vector

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from memory.db.connections import fetch_rows
 from memory.models import Memory
 from memory.semantic.domain.noise import Noise
+from memory.semantic.vectors.schema import write_vector
 
 BLOCK: Final = 1_000  # rows of a matrix that are compared at a time
 VECTORS: Final = """
@@ -59,8 +60,8 @@ def find_near_memories(rows: QuerySet[Memory], vector: Sequence[float], deviatio
     """Return the ids of the rows that are so near a vector of the current embedder."""
     least = find_least(deviations)
     statement, parameters = rows.order_by().values("pk").query.sql_with_params()
-    shown = f"[{','.join(f'{number:.4g}' for number in vector)}]"
-    return [key for (key,) in fetch_rows(NEAREST.format(rows=statement), [*parameters, shown, 1 - least])]
+    found = fetch_rows(NEAREST.format(rows=statement), [*parameters, write_vector(vector), 1 - least])
+    return [key for (key,) in found]
 
 
 def load_vectors(kind: str, ids: Sequence[int]) -> tuple[list[int], Any]:

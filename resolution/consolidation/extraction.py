@@ -271,7 +271,7 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
     current = Embedder.objects.filter(is_current=True).first()
     if not texts or current is None:
         return [[] for _ in texts]
-    return embedders.embed(embedders.setting_of(current.name), texts, EMBEDDING_S)
+    return embedders.embed(current.name, texts, EMBEDDING_S)
 
 
 def judge(draft: Draft, by: Change, vector: Sequence[float]) -> Memory.Status | None:

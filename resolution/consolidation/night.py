@@ -87,13 +87,10 @@ def find_model() -> LanguageModel | None:
 
 def describe_lack() -> str:
     """Return the reason why texts cannot be compared by meaning, or "" if they can."""
-    if not schema.has_tables():
-        lack = schema.describe_lack(schema.find_extension())
-    elif not Embedder.objects.filter(is_current=True, noise_deviation__isnull=False).exists():
+    lack = schema.find_lack()
+    if not lack and not Embedder.objects.filter(is_current=True, noise_deviation__isnull=False).exists():
         lack = "There is no calibrated embedder"
-    else:
-        return ""
-    return f"{lack}: only memories with almost the same words were compared, and nothing was concluded."
+    return lack and f"{lack}: only memories with almost the same words were compared, and nothing was concluded."
 
 
 class Night:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from memory.llm.errors import LlmError
 from memory.management.arguments import require_vectors
 from memory.models import Embedder
 from memory.semantic.vectors import queue
@@ -18,6 +19,8 @@ class Command(BaseCommand):
         embedder = Embedder.objects.filter(is_current=True).first()
         if embedder is None:
             raise CommandError("There is no embedder: the setting is none.")
-        if not queue.calibrate(embedder):
-            raise CommandError(Embedder.objects.get(pk=embedder.pk).last_error)
+        try:
+            queue.calibrate(embedder)
+        except LlmError as error:
+            raise CommandError(str(error)) from error
         self.stdout.write(f"{embedder.name}: mean {embedder.noise_mean:.3f}, deviation {embedder.noise_deviation:.3f}")

@@ -24,7 +24,10 @@ class Command(BaseCommand):
 
     def handle(self, *, anew: bool, rebuild: bool, **_: Any) -> None:
         if rebuild:
-            rebuild_builtin()
+            try:
+                builtin.remake()
+            except LlmError as mistake:
+                raise CommandError(str(mistake)) from mistake
         require_vectors()
         if anew:
             queue.embed_anew()
@@ -37,10 +40,3 @@ class Command(BaseCommand):
         self.stdout.write(f"embedded: {total}, waiting: {left}")
         if left and error:
             raise CommandError(error)
-
-
-def rebuild_builtin() -> None:
-    try:
-        builtin.remake()
-    except LlmError as error:
-        raise CommandError(str(error)) from error

@@ -5,3 +5,7 @@ import os
 # Before anything here imports onnxruntime: it would send telemetry to its makers, and leave a file in the temporary
 # folder.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+
+class EncoderUnavailable(Exception):
+    """The encoder cannot be used here. ``str()`` is one line for operators: why, and how to fix it."""

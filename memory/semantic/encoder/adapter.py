@@ -3,7 +3,6 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -12,26 +11,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.semantic.encoder.errors import EncoderUnavailable
+from memory.semantic.encoder import EncoderUnavailable
 
 FILE: Final = Path(__file__).with_name("adapter.npz")
 DIGEST: Final = "7a397f55c1270cbe6fbd27e67994c6fd7099b5febf59da908c313617d09bcb1d"  # sha256
 NEEDS: Final = "needs"  # the head for requests that need something said before
 PROFILE: Final = ("preference", "identity")  # those for sentences of a person
-
-
-@dataclass(frozen=True, slots=True)
-class Heads:
-    """Linear classifiers on vectors of length 1. Each gives the logarithm of the odds; for ``preference`` and
-    ``identity``, minus that from which on nine of ten are right."""
-
-    names: Sequence[str]
-    weights: NDArray[np.float32]  # (heads, 384)
-    biases: NDArray[np.float32]
-
-    def judge(self, vector: Sequence[float]) -> dict[str, float]:
-        scores = self.weights @ np.array(vector, dtype=np.float32) + self.biases
-        return dict(zip(self.names, scores.tolist(), strict=True))
 
 
 def read_file() -> Mapping[str, NDArray[Any]]:
@@ -59,15 +44,26 @@ def find_mistake() -> str:
 def merge(tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
     """Return the tensors with the adapter's changes added. Raises EncoderUnavailable."""
     arrays = read_file()
-    changes = {
-        name: arrays[f"{name}.b"].astype(np.float32) @ arrays[f"{name}.a"] for name in tensors if f"{name}.a" in arrays
+    return {
+        name: tensor + arrays[f"{name}.b"].astype(np.float32) @ arrays[f"{name}.a"] if f"{name}.a" in arrays else tensor
+        for name, tensor in tensors.items()
     }
-    return {name: tensor + changes[name] if name in changes else tensor for name, tensor in tensors.items()}
+
+
+def judge(vector: Sequence[float]) -> dict[str, float]:
+    """Return what the heads, linear classifiers, say of a vector of length 1, by their names; nothing without the
+    adapter. Each gives the logarithm of the odds; ``preference`` and ``identity``, minus that from which on nine of ten
+    are right."""
+    if find_mistake():
+        return {}
+    names, weights, biases = read_heads()
+    scores = weights @ np.array(vector, dtype=np.float32) + biases
+    return dict(zip(names, scores.tolist(), strict=True))
 
 
 @lru_cache(maxsize=1)
-def read_heads() -> Heads:
-    """Raises EncoderUnavailable."""
+def read_heads() -> tuple[list[str], NDArray[np.float32], NDArray[np.float32]]:
+    """Return the names, the weights (heads, 384) and the biases. Raises EncoderUnavailable."""
     arrays = read_file()
     names = [str(name) for name in arrays["heads"]]
-    return Heads(names, arrays["head_weights"].astype(np.float32), arrays["head_biases"].astype(np.float32))
+    return names, arrays["head_weights"].astype(np.float32), arrays["head_biases"].astype(np.float32)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import onnxruntime
@@ -23,8 +23,7 @@ class Encoder:
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
         options.log_severity_level = 3  # errors: a warning would go to stderr
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        vocabulary: dict[str, Any] = self._session.get_modelmeta().custom_metadata_map
-        self._pieces = WordPieces(vocabulary[VOCABULARY].split("\n"))
+        self._pieces = WordPieces(self._session.get_modelmeta().custom_metadata_map[VOCABULARY].split("\n"))
 
     def encode_texts(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector of length 1 for each text; zeros for a text without any word piece. Each text runs by itself:

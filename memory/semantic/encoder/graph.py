@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
+from memory.semantic.encoder.encoder import DIMENSIONS, VOCABULARY
+
 Array = NDArray[np.float32]
 Tensors = Mapping[str, Array]
 
@@ -19,10 +21,8 @@ OPSET: Final = 20  # the first with Gelu
 IR_VERSION: Final = 10
 LAYERS: Final = 6
 HEADS: Final = 12
-WIDTH: Final = 384
-HEAD_WIDTH: Final = WIDTH // HEADS
+HEAD_WIDTH: Final = DIMENSIONS // HEADS
 EPSILON: Final = 1e-12  # of the layer normalisation, as the model was trained
-VOCABULARY: Final = "vocabulary"  # the metadata that holds it, one word piece a line
 
 
 class GraphBuilder:
@@ -65,7 +65,7 @@ def build_graph(tensors: Tensors, vocabulary: Sequence[str]) -> onnx.ModelProto:
         build.nodes,
         "sentence encoder",
         [helper.make_tensor_value_info("pieces", TensorProto.INT64, ["n"])],
-        [helper.make_tensor_value_info("vector", TensorProto.FLOAT, [WIDTH])],
+        [helper.make_tensor_value_info("vector", TensorProto.FLOAT, [DIMENSIONS])],
         build.initializers,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
@@ -102,7 +102,7 @@ def attend(build: GraphBuilder, hidden: str, tensors: Tensors, prefix: str) -> s
     queries, keys, values = build.split(build.add("Transpose", joined, perm=[1, 0, 2]), 3)  # each (12, n, 32)
     scores = build.add("MatMul", queries, build.add("Transpose", keys, perm=[0, 2, 1]))
     mixed = build.add("MatMul", build.add("Softmax", scores, axis=-1), values)
-    together = build.add("Reshape", build.add("Transpose", mixed, perm=[1, 0, 2]), build.integers(0, WIDTH))
+    together = build.add("Reshape", build.add("Transpose", mixed, perm=[1, 0, 2]), build.integers(0, DIMENSIONS))
     return project(build, together, *linear(tensors, prefix + "output.dense."))
 
 

@@ -4,15 +4,13 @@ load."""
 import fcntl
 import hashlib
 import logging
-import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
-from memory.semantic.encoder import adapter
-from memory.semantic.encoder.errors import EncoderUnavailable
+from memory.files import replace_file
+from memory.semantic.encoder import EncoderUnavailable, adapter
 
 logger = logging.getLogger(__name__)
 
@@ -45,10 +43,9 @@ def find_model(home: Path, name: str = ADAPTED) -> Path:
 
 
 def remove_models(home: Path) -> None:
-    """Remove the files; the next process that needs one builds it anew."""
-    for name in (PUBLISHED, ADAPTED):
-        for file in (name, name + SUFFIX):
-            (home / FOLDER / file).unlink(missing_ok=True)
+    """Remove the files, also of earlier adapters; the next process that needs one builds it anew."""
+    for file in (home / FOLDER).glob("*.onnx*"):
+        file.unlink(missing_ok=True)
 
 
 def make_apart(home: Path, name: str) -> None:
@@ -81,8 +78,8 @@ def make_model(home: Path, name: str = ADAPTED) -> None:
             return
         content = build(is_adapted=name == ADAPTED)
         # The digest first: a file without one would be built again, one with an older digest be refused.
-        write_whole(folder / (name + SUFFIX), hashlib.sha256(content).hexdigest().encode())
-        write_whole(folder / name, content)
+        replace_file(folder / (name + SUFFIX), hashlib.sha256(content).hexdigest().encode())
+        replace_file(folder / name, content)
 
 
 def build(*, is_adapted: bool) -> bytes:
@@ -93,21 +90,6 @@ def build(*, is_adapted: bool) -> bytes:
     published = read_published()
     tensors = adapter.merge(published.tensors) if is_adapted else published.tensors
     return quantize(build_graph(tensors, published.vocabulary))
-
-
-def write_whole(file: Path, content: bytes) -> None:
-    """Write all of it or nothing."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
-    try:
-        with os.fdopen(handle, "wb") as unfinished:
-            unfinished.write(content)
-            unfinished.flush()
-            os.fsync(unfinished.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 if __name__ == "__main__":

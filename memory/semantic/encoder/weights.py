@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.semantic.encoder.errors import EncoderUnavailable
+from memory.semantic.encoder import EncoderUnavailable
 
 # By different people, with the same files. requirements-encoder.txt and the files it names pin them.
 PACKAGES: Final = (
@@ -56,7 +56,8 @@ def read_published() -> Published:
             continue
         spoilt = [name for name, digest in DIGESTS.items() if hashlib.sha256(found[name]).hexdigest() != digest]
         if not spoilt:
-            return Published(read_tensors(found[WEIGHTS]), read_vocabulary(found[TOKENIZER]))
+            ids: dict[str, int] = json.loads(found[TOKENIZER])["model"]["vocab"]
+            return Published(read_tensors(found[WEIGHTS]), sorted(ids, key=ids.__getitem__))
         mistake = EncoderUnavailable(
             f"The package {package} does not hold the published {spoilt[0]}: its sha256 differs."
         )
@@ -85,8 +86,3 @@ def read_tensors(content: bytes) -> dict[str, NDArray[np.float32]]:
             numbers = np.frombuffer(content, dtype="<f4", count=(end - begin) // 4, offset=start + begin)
             tensors[name] = numbers.reshape(entry["shape"])
     return tensors
-
-
-def read_vocabulary(content: bytes) -> list[str]:
-    ids: dict[str, int] = json.loads(content)["model"]["vocab"]
-    return sorted(ids, key=ids.__getitem__)

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from string import punctuation
 from typing import Final
 
 UNKNOWN, BEGIN, END = "[UNK]", "[CLS]", "[SEP]"
@@ -11,15 +12,13 @@ CONTINUES: Final = "##"  # begins a piece that does not begin a word
 WORD_CHARACTERS_MAX: Final = 100  # a longer word is unknown
 TEXT_MAX: Final = 256  # pieces of a text
 QUERY_MAX: Final = 64  # pieces of a query: half from its beginning, half from its end
-PIECE_CHARACTERS: Final = (
-    40  # far more than a piece has on average: allows to cut a long text before it is read through
-)
+# Far more than a piece has on average: allows to cut a long text before it is read through.
+PIECE_CHARACTERS: Final = 40
 # Written without spaces: each of these characters is a word.
 IDEOGRAPHS: Final = re.compile(
     "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b920-\U0002ceaf"
     "\uf900-\ufaff\U0002f800-\U0002fa1f]"
 )
-ASCII_PUNCTUATION: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 class Spelling(dict[int, str]):
@@ -39,18 +38,14 @@ def spell(character: str) -> str:
         return ""
     if character.isspace():
         return " "
-    letters = [
-        f" {letter} " if is_punctuation(letter) else letter.lower()
-        for letter in unicodedata.normalize("NFD", character)
-        if unicodedata.category(letter) != "Mn"
-    ]
-    spelt = "".join(letters)
+    spelt = ""
+    for letter in unicodedata.normalize("NFD", character):
+        category = unicodedata.category(letter)
+        if letter in punctuation or category.startswith("P"):
+            spelt += f" {letter} "
+        elif category != "Mn":
+            spelt += letter.lower()
     return f" {spelt} " if IDEOGRAPHS.match(character) else spelt
-
-
-def is_punctuation(character: str) -> bool:
-    """True if a word ends before it and the next begins after it."""
-    return character in ASCII_PUNCTUATION or unicodedata.category(character).startswith("P")
 
 
 SPELLING: Final = Spelling({code: spell(chr(code)) for code in range(0x250)})
@@ -67,14 +62,14 @@ class WordPieces:
     def encode_text(self, text: str) -> list[int]:
         """Return the ids of its first pieces, between those of the marks for beginning and end. Empty if no piece is
         known, because all such texts would have the same vector."""
-        return self._enclose(list(islice(self._read(text), TEXT_MAX)))
+        return self._enclose(list(islice(self._split(text), TEXT_MAX)))
 
     def encode_query(self, text: str) -> list[int]:
         """Like ``encode_text``, but with the beginning and the end of a long text: there people say what they want."""
         half = QUERY_MAX // 2
         if len(text) > 2 * half * PIECE_CHARACTERS:
             text = f"{text[: half * PIECE_CHARACTERS]} {text[-half * PIECE_CHARACTERS :]}"
-        pieces = list(self._read(text))
+        pieces = list(self._split(text))
         return self._enclose(pieces if len(pieces) <= QUERY_MAX else pieces[:half] + pieces[-half:])
 
     def _enclose(self, pieces: list[int]) -> list[int]:
@@ -82,15 +77,14 @@ class WordPieces:
             return []
         return [self._begin, *pieces, self._end]
 
-    def _read(self, text: str) -> Iterator[int]:
+    def _split(self, text: str) -> Iterator[int]:
         for word in text.translate(SPELLING).split():
-            found = self._ids.get(word)
-            if found is not None:
-                yield found
+            if word in self._ids:
+                yield self._ids[word]
             else:
-                yield from self._split(word)
+                yield from self._split_word(word)
 
-    def _split(self, word: str) -> list[int]:
+    def _split_word(self, word: str) -> list[int]:
         """Return the longest piece that the word begins with, then the longest that continues it, and so on."""
         if len(word) > WORD_CHARACTERS_MAX:
             return [self._unknown]

@@ -4,14 +4,12 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
 
 from memory.llm.errors import LlmError, Misconfigured
-from memory.semantic.encoder import adapter, model_file
-from memory.semantic.encoder.errors import EncoderUnavailable
+from memory.semantic.encoder import EncoderUnavailable, adapter, model_file
 
 if TYPE_CHECKING:
     from memory.semantic.encoder.encoder import Encoder
@@ -23,51 +21,9 @@ ADAPTED: Final = f"{PUBLISHED} {adapter.DIGEST[:8]}"
 FILES: Final = {PUBLISHED: model_file.PUBLISHED, ADAPTED: model_file.ADAPTED}
 TRY_AGAIN_S: Final = 60.0  # after a load in the background that failed
 
-
-class Loader:
-    """Loads an encoder once a process."""
-
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self.encoder: Encoder | None = None
-        self._lock = threading.Lock()
-        self._next_try = 0.0  # of loads in the background, by the monotonic clock
-
-    def load(self) -> "Encoder":
-        """Load the encoder. Blocks for a second; for a few if the file has to be built. Raises LlmError."""
-        with self._lock:
-            if self.encoder is None:
-                self.encoder = open_encoder(settings.HOME, self._file)
-            return self.encoder
-
-    def load_in_background(self) -> None:
-        """Start to load. Returns at once. Called again, it does nothing while it loads, and for a minute after it
-        failed."""
-        now = time.monotonic()
-        if self.encoder is None and now >= self._next_try:
-            self._next_try = now + TRY_AGAIN_S
-            threading.Thread(target=self._try_to_load, name="load-encoder", daemon=True).start()
-
-    def _try_to_load(self) -> None:
-        try:
-            self.load()
-        except LlmError as error:  # the worker meets the same error, and reports it in /health
-            logger.warning("encoder.not_loaded", extra={"error": str(error)})
-
-
-def open_encoder(home: Path, file: str) -> "Encoder":
-    """Open the encoder. Raises LlmError."""
-    try:
-        from memory.semantic.encoder.encoder import Encoder
-    except ImportError as error:
-        raise Misconfigured(f"onnxruntime, which runs the built-in embedder, cannot be used here: {error}") from error
-    try:
-        return Encoder(model_file.find_model(home, file))
-    except EncoderUnavailable as error:
-        raise Misconfigured(str(error)) from error
-
-
-LOADERS: Final = {name: Loader(file) for name, file in FILES.items()}
+loaded: dict[str, "Encoder"] = {}  # by the name
+next_tries: dict[str, float] = {}  # of loading in the background, by the monotonic clock
+loading = threading.Lock()
 
 
 def current_name() -> str:
@@ -75,34 +31,56 @@ def current_name() -> str:
     return PUBLISHED if adapter.find_mistake() else ADAPTED
 
 
-def load() -> None:
-    """Load the current encoder if necessary. Blocks. Raises LlmError."""
-    LOADERS[current_name()].load()
+def is_loaded(name: str = "") -> bool:
+    return (name or current_name()) in loaded
+
+
+def load(name: str = "") -> "Encoder":
+    """Return the encoder of this name, the current one if empty. Blocks for a second if it is not loaded; for a few if
+    its file has to be built. Raises LlmError."""
+    name = name or current_name()
+    if name not in loaded:
+        with loading:
+            if name not in loaded:
+                loaded[name] = open_encoder(FILES[name])
+    return loaded[name]
+
+
+def open_encoder(file: str) -> "Encoder":
+    try:
+        from memory.semantic.encoder.encoder import Encoder
+
+        return Encoder(model_file.find_model(settings.HOME, file))
+    except ImportError as error:
+        raise Misconfigured(f"onnxruntime, which runs the built-in embedder, cannot be used here: {error}") from error
+    except EncoderUnavailable as error:
+        raise Misconfigured(str(error)) from error
 
 
 def load_in_background(name: str = "") -> None:
-    LOADERS[name or current_name()].load_in_background()
+    """Start to load the encoder. Called again, it does nothing while that goes on, and for a minute after it failed."""
+    name, now = name or current_name(), time.monotonic()
+    if name not in loaded and now >= next_tries.get(name, 0.0):
+        next_tries[name] = now + TRY_AGAIN_S
+        threading.Thread(target=try_to_load, args=[name], name="load-encoder", daemon=True).start()
 
 
-def is_loaded(name: str = "") -> bool:
-    return LOADERS[name or current_name()].encoder is not None
+def try_to_load(name: str) -> None:
+    try:
+        load(name)
+    except LlmError as error:  # the worker meets the same error, and reports it in /health
+        logger.warning("encoder.not_loaded", extra={"error": str(error)})
 
 
 def embed(texts: Sequence[str]) -> list[list[float]]:
     """Return a vector for each text, of its first 256 word pieces; zeros for a text without any. Takes 2 ms for a short
     text, 50 for a long one. Raises LlmError."""
-    return LOADERS[current_name()].load().encode_texts(texts)
+    return load().encode_texts(texts)
 
 
 def embed_query(text: str, name: str = "") -> list[float]:
-    """Like ``embed``, but of the first and last 32 word pieces, for callers in a hurry. ``name``: of the embedder, the
-    current one if empty. Raises LlmError."""
-    return LOADERS[name or current_name()].load().encode_query(text)
-
-
-def judge(vector: Sequence[float]) -> dict[str, float]:
-    """Return what the heads say of a vector, by name; nothing without the adapter."""
-    return {} if adapter.find_mistake() else adapter.read_heads().judge(vector)
+    """Like ``embed``, but of the first and last 32 word pieces, for callers in a hurry. Raises LlmError."""
+    return load(name).encode_query(text)
 
 
 def classify(sentences: Sequence[str]) -> list[str]:
@@ -110,10 +88,8 @@ def classify(sentences: Sequence[str]) -> list[str]:
     LlmError."""
     if adapter.find_mistake():
         return [""] * len(sentences)
-    heads = adapter.read_heads()
     categories = []
-    for vector in embed(sentences):
-        judged = heads.judge(vector)
+    for judged in map(adapter.judge, embed(sentences)):
         best = max(adapter.PROFILE, key=judged.__getitem__)
         categories.append(best if judged[best] >= 0 else "")
     return categories
@@ -122,6 +98,5 @@ def classify(sentences: Sequence[str]) -> list[str]:
 def remake() -> None:
     """Build the files in the home anew, and load the current one. Raises LlmError."""
     model_file.remove_models(settings.HOME)
-    for loader in LOADERS.values():
-        loader.encoder = None
+    loaded.clear()
     load()

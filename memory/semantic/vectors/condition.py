@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memory.semantic.encoder import adapter
-from memory.semantic.vectors.embedders import BUILTIN
-from memory.semantic.vectors.schema import EXTENSION, Extension, describe_lack
+from memory.semantic.vectors.embedders import BUILTIN, NONE
+from memory.semantic.vectors.schema import describe_lack
 
 COUNTED_MAX: Final = 10_000  # waiting texts: more are not counted
 CONDITION: Final = f"""
     SELECT
         to_regclass('memory_vector') IS NOT NULL,
-        (SELECT installed_version FROM pg_available_extensions WHERE name = '{EXTENSION}'),
-        (SELECT default_version FROM pg_available_extensions WHERE name = '{EXTENSION}'),
+        (SELECT default_version FROM pg_available_extensions WHERE name = 'vector'),
         (SELECT count(*) FROM (SELECT FROM pending_embedding LIMIT {COUNTED_MAX}) waiting),
         embedder.name, embedder.dimensions, embedder.last_error
     FROM (SELECT) one LEFT JOIN embedder ON is_current
@@ -25,11 +24,11 @@ class Condition:
     """The condition. ``embedder`` is empty if there is none; ``error``: why vectors are missing, empty if none are.
     ``waiting``: texts, at most COUNTED_MAX."""
 
-    embedder: str
-    dimensions: int | None
-    waiting: int
-    error: str
-    is_off: bool
+    embedder: str = ""
+    dimensions: int | None = None
+    waiting: int = 0
+    error: str = ""
+    is_off: bool = False
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -42,10 +41,10 @@ class Condition:
 
 def read_condition(row: Sequence[Any], setting: str) -> Condition:
     """Read the condition from a row of CONDITION. ``setting``: the embedder's."""
-    has_tables, installed, available, waiting, name, dimensions, error = row
-    if setting == "none":
-        return Condition("", None, 0, "", True)
+    has_tables, available, waiting, name, dimensions, error = row
+    if setting == NONE:
+        return Condition(is_off=True)
     if not has_tables:
-        return Condition("", None, 0, describe_lack(Extension(installed or "", available or "")), False)
+        return Condition(error=describe_lack(available or ""))
     mistake = adapter.find_mistake() if setting == BUILTIN else ""
-    return Condition(name or "", dimensions, waiting, error or mistake, False)
+    return Condition(name or "", dimensions, waiting, error or mistake)

@@ -6,7 +6,7 @@ from math import isfinite, sqrt
 from typing import Final
 
 from memory.llm.embedding import embed_texts
-from memory.llm.errors import LlmError, Misconfigured, Unreadable
+from memory.llm.errors import Misconfigured, Unreadable
 from memory.models import LanguageModel
 from memory.models.searching import DIMENSIONS_MAX
 from memory.semantic.vectors import builtin
@@ -17,18 +17,15 @@ UPSTREAM: Final = "upstream:"
 MODEL: Final = "model:"
 CHARACTERS_MAX: Final = 2_000  # of one text: its beginning says what it is about
 
-__all__ = ["BUILTIN", "MODEL", "NONE", "UPSTREAM", "LlmError", "embed", "name_of", "setting_of"]
-
 
 def name_of(setting: str) -> str:
-    """Return the name that marks the embedder's vectors. Raises Misconfigured if the language model is gone."""
+    """Return the name that marks the embedder's vectors: the setting and, for a language model, its name."""
     if setting == BUILTIN:
         return builtin.current_name()
-    return setting if setting.startswith(UPSTREAM) else f"{setting} {find_model(setting)}"
-
-
-def setting_of(name: str) -> str:
-    return name if name.startswith(UPSTREAM) else name.partition(" ")[0]
+    try:
+        return setting if setting.startswith(UPSTREAM) else f"{setting} {find_model(setting)}"
+    except Misconfigured:  # it is gone, as whoever asks it for vectors is told
+        return setting
 
 
 def find_model(setting: str) -> LanguageModel:
@@ -42,9 +39,10 @@ def find_model(setting: str) -> LanguageModel:
     return model
 
 
-def embed(setting: str, texts: Sequence[str], timeout_s: float) -> list[list[float]]:
-    """Return a vector of length 1 for each text, all with the same number of dimensions; zeros for a text that says
-    nothing. Raises LlmError. The setting must not be ``none``."""
+def embed(name: str, texts: Sequence[str], timeout_s: float) -> list[list[float]]:
+    """Return a vector of length 1 for each text by the embedder of this name, all with the same number of dimensions;
+    zeros for a text that says nothing. Raises LlmError."""
+    setting = name.partition(" ")[0]
     texts = [text[:CHARACTERS_MAX] for text in texts]
     vectors = builtin.embed(texts) if setting == BUILTIN else embed_texts(find_model(setting), texts, timeout_s)
     dimensions = {len(vector) for vector in vectors}

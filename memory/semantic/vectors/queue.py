@@ -2,18 +2,20 @@
 
 import logging
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from math import inf
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
+from django.db.models import F, QuerySet
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from memory.db.connections import first_line
+from memory.db.connections import chunks, fetch_rows
 from memory.db.locks import try_job_lock
 from memory.llm.errors import LlmError, Misconfigured, Unavailable
 from memory.models import Config, Embedder, Episode, Memory, PendingEmbedding, TextKind
@@ -29,25 +31,24 @@ LEASE_S: Final = 120.0  # longer than one request may take
 REQUEST_S: Final = 60.0
 RUN_S: Final = 20.0  # per run, so that a worker stops soon; the next run continues
 PAUSE: Final = timedelta(seconds=15)  # after a failure that is not one text's
-# For one text that its embedder refuses.
-RETRY_AFTER: Final = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(days=1))
-CLEARED: Final = 10_000  # rows per statement
+PROBE: Final = "The weather is fine today."  # a text that nothing is wrong with
+# When a text that its embedder refuses is tried again: after a minute, then 10, 100 and 1,000.
+LATER: Final = RawSQL("statement_timestamp() + interval '1 minute' * 10 ^ least(attempts, 3)", [])
 
 # An array, not IN: see memory/db/claims.py.
 CLAIM: Final = """
-    UPDATE pending_embedding
-    SET attempts = attempts + 1, next_attempt_at = statement_timestamp() + make_interval(secs => %(lease)s)
+    UPDATE pending_embedding SET next_attempt_at = statement_timestamp() + make_interval(secs => %(lease)s)
     WHERE kind = %(kind)s AND row = ANY(ARRAY(
         SELECT row FROM pending_embedding
         WHERE kind = %(kind)s AND row > %(floor)s AND next_attempt_at <= statement_timestamp()
         ORDER BY row DESC LIMIT %(batch)s FOR UPDATE SKIP LOCKED))
-    RETURNING row, attempts
+    RETURNING row, next_attempt_at
 """
+# Without texts that were deleted while they were embedded; the lock keeps the others until the commit.
 STORE: Final = """
     INSERT INTO {kind}_vector (id, embedder_id, vector)
-    SELECT made.id, %(embedder)s, made.vector::halfvec
-    FROM unnest(%(ids)s::bigint[], %(vectors)s::text[]) made (id, vector)
-    WHERE EXISTS (SELECT FROM {kind} WHERE {kind}.id = made.id)
+    SELECT id, %(embedder)s, made.vector::halfvec
+    FROM unnest(%(ids)s::bigint[], %(vectors)s::text[]) made (id, vector) JOIN {kind} USING (id) FOR KEY SHARE OF {kind}
     ON CONFLICT (id) DO UPDATE SET embedder_id = excluded.embedder_id, vector = excluded.vector
 """
 # Without quotations in a message. A short message means little alone: it is embedded together with the user's message
@@ -65,91 +66,82 @@ TEXTS: Final[dict[str, str]] = {
         WHERE said.id = ANY(%s)
     """,
 }
-# Not texts that were changed while they were embedded: for those the trigger has reset ``attempts``.
-FINISH: Final = """
-    DELETE FROM pending_embedding waiting USING unnest(%(ids)s::bigint[], %(attempts)s::int[]) done (id, attempts)
-    WHERE kind = %(kind)s AND row = done.id AND waiting.attempts = done.attempts
-"""
 FILL: Final = """
     INSERT INTO pending_embedding (kind, row)
     SELECT 'memory', id FROM memory UNION ALL SELECT 'episode', id FROM episode WHERE id > %s
     ON CONFLICT (kind, row) DO UPDATE SET attempts = 0, next_attempt_at = now(), last_error = ''
 """
-CLEAR: Final = "DELETE FROM pending_embedding WHERE (kind, row) IN (SELECT kind, row FROM pending_embedding LIMIT %s)"
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A row of the queue that this worker has taken, with its text."""
+class Batch:
+    """Texts, by their ids, that this worker has claimed until ``until``."""
 
-    id: int
-    attempts: int
-    text: str
+    kind: TextKind
+    texts: Mapping[int, str]
+    until: datetime
+
+    @property
+    def rows(self) -> QuerySet[PendingEmbedding]:
+        """The rows in the queue for which the claim holds: no text was changed, which makes its row due."""
+        return PendingEmbedding.objects.filter(kind=self.kind, row__in=list(self.texts), next_attempt_at=self.until)
 
 
-def embed_due(most: float = inf) -> int:
-    """Embed about ``most`` waiting texts, for at most ``RUN_S`` seconds; return how many. First follows the setting, so
-    that a change of the embedder begins here."""
+def embed_due() -> int:
+    """Embed waiting texts, for about ``RUN_S`` seconds; return how many. First follows the setting, so that a change of
+    the embedder begins here."""
     end = time.monotonic() + RUN_S
     embedder = follow_setting()
-    if embedder is None or is_resting(embedder):
+    if embedder is None or (embedder.failed_at is not None and timezone.now() - embedder.failed_at < PAUSE):
         return 0
-    count = 0
-    for kind in (TextKind.MEMORY, TextKind.EPISODE):
-        floor = oldest_embedded() if kind == TextKind.EPISODE and is_due(kind) else 0
-        while count < most and time.monotonic() < end and (batch := claim(kind, floor)):
-            if not embed_batch(embedder, kind, batch):
-                return count
-            count += len(batch)
-    if embedder.dimensions is not None and embedder.noise_deviation is None:
-        calibrate(embedder)
+    count, batch = 0, None
+    try:
+        for kind in (TextKind.MEMORY, TextKind.EPISODE):
+            floor = oldest_embedded() if kind == TextKind.EPISODE and is_due() else 0
+            while time.monotonic() < end and (batch := claim(kind, floor)):
+                count += embed_batch(embedder, batch)
+        if embedder.dimensions is not None and embedder.noise_deviation is None:
+            calibrate(embedder)
+    except LlmError as error:
+        logger.warning("embedding.failed", extra={"embedder": embedder.name, "error": str(error)})
+        if batch is not None:
+            batch.rows.update(next_attempt_at=Now())
+        Embedder.objects.filter(pk=embedder.pk).update(last_error=str(error), failed_at=timezone.now())
+        return count
+    if embedder.last_error:
+        Embedder.objects.filter(pk=embedder.pk).update(last_error="", failed_at=None)
     if not PendingEmbedding.objects.exists():
         schema.drop_unused()
     return count
 
 
-def is_due(kind: str | None = None) -> bool:
-    due = PendingEmbedding.objects.filter(next_attempt_at__lte=Now())
-    return (due if kind is None else due.filter(kind=kind)).exists()
-
-
-def is_resting(embedder: Embedder) -> bool:
-    return embedder.failed_at is not None and timezone.now() - embedder.failed_at < PAUSE
+def is_due() -> bool:
+    return PendingEmbedding.objects.filter(next_attempt_at__lte=Now()).exists()
 
 
 # --- the embedder ---
 
 
 def follow_setting() -> Embedder | None:
-    """Make the setting's embedder current and return it; None if there is none. All texts wait for a new one."""
+    """Make the setting's embedder current and return it; None if there is none."""
     setting = Config.tuning().embedder
-    current = Embedder.objects.filter(is_current=True).first()
+    current = Embedder.objects.filter(is_current=True)
     if setting == embedders.NONE or not schema.has_tables():
-        Embedder.objects.filter(is_current=True).update(is_current=False)
-        with connection.cursor() as cursor:
-            cursor.execute(CLEAR, [CLEARED])
+        current.update(is_current=False)
+        PendingEmbedding.objects.all().delete()
         return None
-    try:
-        name = embedders.name_of(setting)
-    except Misconfigured as mistake:
-        name, error = setting, str(mistake)
-    else:
-        error = ""
-    if current is None or current.name != name:
+    name = embedders.name_of(setting)
+    embedder = current.first()
+    if embedder is None or embedder.name != name:
         with try_job_lock("embedder") as is_alone:
-            if not is_alone:
-                return None
-            current = change_embedder(name)
-    if error:
-        complain(current, error)
-        return None
-    return current
+            embedder = change_embedder(name) if is_alone else None
+    return embedder
 
 
 @transaction.atomic
 def change_embedder(name: str) -> Embedder:
-    """Make another embedder current. Old vectors stay until they are replaced, but are compared with nothing."""
-    Embedder.objects.filter(is_current=True).update(is_current=False)
+    """Make another embedder current. All texts wait for its vectors; their old ones stay until these come."""
+    Embedder.objects.update(is_current=False)
     known = {"is_current": True, "last_error": "", "failed_at": None}
     if (noise := BUILTIN_NOISE.get(name)) is not None:
         known |= {"noise_mean": noise.mean, "noise_deviation": noise.deviation}
@@ -167,38 +159,21 @@ def fill() -> None:
 
 @transaction.atomic
 def embed_anew() -> None:
-    """Forget the current embedder's number of dimensions, with all of its vectors: the model behind it has changed."""
-    for embedder in Embedder.objects.filter(is_current=True):
-        with connection.cursor() as cursor:
-            for table in schema.TABLES if schema.has_tables() else ():
-                cursor.execute(f"DELETE FROM {table} WHERE embedder_id = %s", [embedder.pk])
-                cursor.execute(f"DROP INDEX IF EXISTS {table}_{embedder.pk}")
-        forgotten = {"dimensions": None, "last_error": "", "failed_at": None}
-        if embedder.name not in BUILTIN_NOISE:
-            forgotten |= {"noise_mean": None, "noise_deviation": None}
-        Embedder.objects.filter(pk=embedder.pk).update(**forgotten)
-    fill()
+    """Forget the current embedder with all of its vectors: the model behind it has changed, and the next run begins
+    with it as with a new one."""
+    with connection.cursor() as cursor:
+        for table in schema.TABLES:
+            cursor.execute(f"DELETE FROM {table} USING embedder WHERE embedder_id = embedder.id AND is_current")
+    Embedder.objects.update(is_current=False)
+    schema.drop_unused()
 
 
-def calibrate(embedder: Embedder) -> bool:
-    """Measure and store the likeness that the embedder sees by chance; False if it cannot be asked now, which it then
-    reports."""
-    setting = embedders.setting_of(embedder.name)
-
-    def embed_in_batches(texts: Sequence[str]) -> list[list[float]]:
-        batches = (texts[at : at + BATCH] for at in range(0, len(texts), BATCH))
-        return [vector for batch in batches for vector in embedders.embed(setting, batch, REQUEST_S)]
-
-    try:
-        noise = measure_noise(embed_in_batches)
-    except LlmError as error:
-        complain(embedder, str(error))
-        return False
+def calibrate(embedder: Embedder) -> None:
+    """Measure and store the likeness that the embedder sees by chance. Raises LlmError."""
+    noise = measure_noise(partial(make_vectors, embedder))
     embedder.noise_mean, embedder.noise_deviation = noise
-    embedder.failed_at, embedder.last_error = None, ""
-    embedder.save(update_fields=["noise_mean", "noise_deviation", "failed_at", "last_error"])
+    embedder.save(update_fields=["noise_mean", "noise_deviation"])
     logger.info("embedder.calibrated", extra={"embedder": embedder.name, **noise._asdict()})
-    return True
 
 
 def oldest_embedded() -> int:
@@ -217,69 +192,48 @@ def prune_vectors() -> int:
         return int(cursor.rowcount)
 
 
-def complain(embedder: Embedder, error: str) -> None:
-    logger.warning("embedding.failed", extra={"embedder": embedder.name, "error": error})
-    Embedder.objects.filter(pk=embedder.pk).update(last_error=error, failed_at=timezone.now())
-
-
 # --- a batch ---
 
 
-def claim(kind: str, floor: int) -> list[Waiting]:
-    """Claim the newest texts that are due until the lease is over."""
-    with connection.cursor() as cursor:
-        cursor.execute(CLAIM, {"kind": kind, "floor": floor, "batch": BATCH, "lease": LEASE_S})
-        attempts = dict(cursor.fetchall())
-        if not attempts:
-            return []
-        cursor.execute(TEXTS[kind], [list(attempts)])
-        rows = cursor.fetchall()
-    texts = {key: f"{before}\n{cut_out(text, quoted)}".strip() or text for key, text, quoted, before in rows}
-    gone = [key for key in attempts if key not in texts]
-    if gone:
-        PendingEmbedding.objects.filter(kind=kind, row__in=gone).delete()
-    return [Waiting(key, attempts[key], texts[key]) for key in texts] or claim(kind, floor)
+def claim(kind: TextKind, floor: int) -> Batch | None:
+    """Claim the newest texts that are due; None if none are."""
+    claimed = dict(fetch_rows(CLAIM, {"kind": kind, "floor": floor, "batch": BATCH, "lease": LEASE_S}))
+    if not claimed:
+        return None
+    texts = {
+        key: f"{before}\n{cut_out(text, quoted)}".strip() or text
+        for key, text, quoted, before in fetch_rows(TEXTS[kind], [list(claimed)])
+    }
+    PendingEmbedding.objects.filter(kind=kind, row__in=claimed.keys() - texts.keys()).delete()  # they are gone
+    return Batch(kind, texts, next(iter(claimed.values()))) if texts else claim(kind, floor)
 
 
-def embed_batch(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> bool:
-    """Embed a batch; True if the embedder works. A single text that it refuses is put off, which says nothing about the
-    embedder."""
+def embed_batch(embedder: Embedder, batch: Batch) -> int:
+    """Embed and store the texts; return how many. What the embedder refuses is tried in halves, and a single text is
+    put off. Raises LlmError if the texts are not to blame."""
     try:
-        embed_and_store(embedder, kind, batch)
-        return True
-    except IntegrityError as gone:  # a text was deleted meanwhile: the others come again
-        logger.info("embedding.again", extra={"error": first_line(gone)})
-        return True
-    except LlmError as error:
-        is_singles_fault = not isinstance(error, Unavailable) and len(batch) > 1
-        if is_singles_fault and embed_singly(embedder, kind, batch):
-            return True
-        put_back(kind, batch)
-        complain(embedder, str(error))
-        return False
+        vectors = make_vectors(embedder, list(batch.texts.values()))
+    except Unavailable:
+        raise
+    except LlmError as refusal:
+        make_vectors(embedder, [PROBE])
+        if len(batch.texts) > 1:
+            halves = chunks(batch.texts.items(), (len(batch.texts) + 1) // 2)
+            return sum(embed_batch(embedder, replace(batch, texts=dict(half))) for half in halves)
+        batch.rows.update(attempts=F("attempts") + 1, next_attempt_at=LATER, last_error=str(refusal))
+        return 0
+    ids, written = list(batch.texts), [schema.write_vector(vector) for vector in vectors]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(STORE.format(kind=batch.kind), {"embedder": embedder.pk, "ids": ids, "vectors": written})
+        if batch.kind == TextKind.MEMORY:
+            Memory.all_rows.filter(pk__in=ids).update(embedded_at=timezone.now())
+        batch.rows.delete()
+    return len(ids)
 
 
-def embed_singly(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> bool:
-    """Embed texts one by one, because one may spoil a batch. False if the first two fail: then the texts are not to
-    blame."""
-    refused: list[tuple[Waiting, str]] = []
-    for at, waiting in enumerate(batch):
-        try:
-            embed_and_store(embedder, kind, [waiting])
-        except LlmError as failure:
-            refused.append((waiting, str(failure)))
-        if at == 1 and len(refused) == 2:
-            return False
-    for waiting, error in refused:
-        again = timezone.now() + RETRY_AFTER[min(waiting.attempts, len(RETRY_AFTER)) - 1]
-        PendingEmbedding.objects.filter(kind=kind, row=waiting.id).update(next_attempt_at=again, last_error=error)
-    return True
-
-
-def embed_and_store(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> None:
-    """Embed and store a batch. Raises LlmError."""
-    setting = embedders.setting_of(embedder.name)
-    vectors = embedders.embed(setting, [waiting.text for waiting in batch], REQUEST_S)
+def make_vectors(embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
+    """Return a vector for each text. Raises LlmError, also if they have other dimensions than those before."""
+    vectors = embedders.embed(embedder.name, texts, REQUEST_S)
     dimensions = len(vectors[0])
     if embedder.dimensions is None:
         embedder.dimensions = dimensions
@@ -291,23 +245,4 @@ def embed_and_store(embedder: Embedder, kind: str, batch: Sequence[Waiting]) -> 
             f"Its vectors have {dimensions} dimensions now, not {embedder.dimensions} as before: another model has the"
             f" name. To begin anew with it: {settings.MANAGE} embed --anew."
         )
-    ids = [waiting.id for waiting in batch]
-    written = [schema.write_vector(vector) for vector in vectors]
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(STORE.format(kind=kind), {"embedder": embedder.pk, "ids": ids, "vectors": written})
-        if kind == TextKind.MEMORY:
-            Memory.all_rows.filter(pk__in=ids).update(embedded_at=timezone.now())
-        cursor.execute(FINISH, {"kind": kind, "ids": ids, "attempts": [waiting.attempts for waiting in batch]})
-    if embedder.last_error:
-        embedder.failed_at, embedder.last_error = None, ""
-        embedder.save(update_fields=["failed_at", "last_error"])
-
-
-def put_back(kind: str, batch: Sequence[Waiting]) -> None:
-    """Put the texts back as if nobody had taken them."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE pending_embedding SET attempts = greatest(attempts - 1, 0), next_attempt_at = statement_timestamp()"
-            " WHERE kind = %s AND row = ANY(%s)",
-            [kind, [waiting.id for waiting in batch]],
-        )
+    return vectors

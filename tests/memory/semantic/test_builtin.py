@@ -17,9 +17,8 @@ from memory.search.searcher import Searcher
 from memory.search.service import search
 from memory.semantic import nearness
 from memory.semantic.domain.consolidation import NEAR
-from memory.semantic.encoder import model_file, weights
+from memory.semantic.encoder import EncoderUnavailable, model_file, weights
 from memory.semantic.encoder.encoder import DIMENSIONS
-from memory.semantic.encoder.errors import EncoderUnavailable
 from memory.semantic.encoder.model_file import FOLDER
 from memory.semantic.vectors import builtin, queue, schema
 from memory.semantic.vectors.calibration import BUILTIN_NOISE, measure_noise
@@ -36,11 +35,10 @@ LOADED_S = 120  # on a busy machine, where the file has to be made
 
 
 @pytest.fixture
-def unloaded(monkeypatch: pytest.MonkeyPatch) -> builtin.Loader:
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process that has not needed it yet."""
-    loader = builtin.Loader(builtin.FILES[NAME])
-    monkeypatch.setitem(builtin.LOADERS, NAME, loader)
-    return loader
+    monkeypatch.setattr(builtin, "loaded", {})
+    monkeypatch.setattr(builtin, "next_tries", {})
 
 
 def tell_health() -> str | None:
@@ -82,7 +80,7 @@ def test_where_no_embedder_is_calibrated_nothing_is_near(db: None) -> None:
 
 
 def test_a_server_searches_without_it_until_it_is_loaded_and_then_off_its_event_loop(
-    dsn: str, unloaded: builtin.Loader, monkeypatch: pytest.MonkeyPatch
+    dsn: str, unloaded: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[int] = []
     embed_query = builtin.embed_query
@@ -113,7 +111,7 @@ def test_a_server_searches_without_it_until_it_is_loaded_and_then_off_its_event_
 
 
 def test_what_failed_in_the_background_is_not_tried_again_at_once(
-    unloaded: builtin.Loader, monkeypatch: pytest.MonkeyPatch
+    unloaded: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries: list[Path] = []
 
@@ -123,9 +121,9 @@ def test_what_failed_in_the_background_is_not_tried_again_at_once(
 
     monkeypatch.setattr(model_file, "find_model", fail)
 
-    unloaded.load_in_background()
+    builtin.load_in_background()
     assert eventually(lambda: tries, within_s=LOADED_S)
-    unloaded.load_in_background()
+    builtin.load_in_background()
 
     assert not eventually(lambda: len(tries) > 1, within_s=0.2)
 
@@ -189,7 +187,7 @@ def test_without_an_embedder_there_is_no_noise_to_measure(vectors, set_embedder)
 
 @pytest.mark.django_db
 def test_without_its_weights_words_go_on_and_health_tells_why(
-    vectors, set_embedder, unloaded: builtin.Loader, monkeypatch: pytest.MonkeyPatch
+    vectors, set_embedder, unloaded: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lack(home: Path, name: str) -> None:
         raise EncoderUnavailable(weights.MISSING)
@@ -206,11 +204,11 @@ def test_without_its_weights_words_go_on_and_health_tells_why(
 
 @pytest.mark.django_db
 def test_a_changed_file_is_told_by_health_until_it_is_made_anew(
-    vectors, set_embedder, unloaded: builtin.Loader, tmp_path: Path, settings
+    vectors, set_embedder, unloaded: None, tmp_path: Path, settings
 ) -> None:
     settings.HOME = tmp_path
     builtin.load()
-    unloaded.encoder = None
+    builtin.loaded.clear()
     file = tmp_path / FOLDER / builtin.FILES[NAME]
     file.write_bytes(file.read_bytes()[:-1] + b"?")
     set_embedder("builtin")

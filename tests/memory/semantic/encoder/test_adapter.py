@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory.semantic.encoder import adapter
-from memory.semantic.encoder.errors import EncoderUnavailable
+from memory.semantic.encoder import EncoderUnavailable, adapter
 from memory.semantic.encoder.weights import Published
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.condition import read_condition
@@ -40,13 +39,13 @@ def test_a_file_that_one_byte_was_changed_of_is_refused_and_the_published_model_
         adapter.merge({})
     assert builtin.current_name() == builtin.PUBLISHED
     assert builtin.classify(["I am a nurse."]) == [""]
-    condition = read_condition((True, "0.8.1", "0.8.1", 0, builtin.PUBLISHED, 384, ""), "builtin")
+    condition = read_condition((True, "0.8.1", 0, builtin.PUBLISHED, 384, ""), "builtin")
     assert f"{changed} was changed" in condition.error
 
 
 def test_it_tells_requests_that_need_something_said_before() -> None:
     needs, none = (
-        builtin.judge(builtin.embed_query(text))[adapter.NEEDS]
+        adapter.judge(builtin.embed_query(text))[adapter.NEEDS]
         for text in ("draft the mail to the tenant of my flat", "what is the capital of Australia")
     )
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from memory.semantic.encoder import model_file
-from memory.semantic.encoder.errors import EncoderUnavailable
+from memory.semantic.encoder import EncoderUnavailable, model_file
 from memory.semantic.encoder.model_file import ADAPTED, FOLDER, PUBLISHED, SUFFIX, find_model, make_model
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from django.conf import settings
 
-from memory.semantic.encoder import weights
-from memory.semantic.encoder.errors import EncoderUnavailable
+from memory.semantic.encoder import EncoderUnavailable, weights
 from memory.semantic.encoder.weights import ARCHIVE, PACKAGES, TOKENIZER, WEIGHTS, Published, read_package
 
 Install = Callable[..., None]
