@@ -31,7 +31,7 @@ from training.conversations import Person, Request, read_people
 FOLDER: Final = Path(__file__).with_suffix("")
 SETS: Final = ("small", "long")
 CHARACTERS_OF_A_TOKEN: Final = 4
-MESSAGE_WORDS: Final = 12  # as memory.search.english has it
+MESSAGE_WORDS: Final = 12  # as memory.bootstrap has it
 MESSAGES: Final = 1_000_000
 LATER: Final = 1e12
 

@@ -12,16 +12,28 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask
 
+from memory.cache.loader import ENGLISH_MESSAGES
 from memory.domain.text.tokenizer import OPERATORS, tokenise
 from memory.domain.types import ADDITIVE_SEEDS, SEED_DIMENSIONS
 from memory.graph import store
-from memory.models import Config, Dimension, Soas
+from memory.models import Config, Dimension, EnglishLexeme, Soas
 from memory.settings import cron, registry
 
 logger = logging.getLogger(__name__)
 
 ZIPF_FLOOR = 3.0  # about 29,000 English words; below are names and jargon that must not count as common
 OPERATOR = "admin"
+MESSAGE_WORDS = 12  # of a short message
+LEXEME_FLOOR = 1e-6  # of all words; a rarer one counts as a name
+LEXEMES = """
+    INSERT INTO english_lexeme (lexeme, messages)
+    SELECT lexeme, least(%(messages)s, sum(frequency) * %(words)s * %(messages)s)::int
+    FROM (
+        SELECT (tsvector_to_array(to_tsvector('english', word)))[1] AS lexeme, frequency
+        FROM unnest(%(all)s::text[], %(frequencies)s::float8[]) AS english (word, frequency)
+    ) stems
+    WHERE lexeme IS NOT NULL GROUP BY lexeme
+"""
 
 # name, task, every, period. Operators change the rows in the admin.
 SCHEDULE = (
@@ -109,6 +121,20 @@ def common_words(floor: float) -> set[str]:
 
 
 @transaction.atomic
+def load_lexemes() -> int:
+    """Store how common words are in English, as Postgres stems them, unless that was done before; return how many rows
+    were added."""
+    if EnglishLexeme.objects.exists():
+        return 0
+    from wordfreq import get_frequency_dict  # takes a second to import: only here
+
+    common = {word: frequency for word, frequency in get_frequency_dict("en").items() if frequency >= LEXEME_FLOOR}
+    counts = {"messages": ENGLISH_MESSAGES, "words": MESSAGE_WORDS}
+    with connection.cursor() as cursor:
+        cursor.execute(LEXEMES, {"all": [*common], "frequencies": [*common.values()], **counts})
+        return int(cursor.rowcount)
+
+
 def load_dimensions(
     seeds: Sequence[tuple[str, str, bool]] = SEED_DIMENSIONS, additive: Collection[str] = ADDITIVE_SEEDS
 ) -> int:

@@ -11,7 +11,6 @@ from pgmq import get_embedded_install_sql, install_pgmq_sql
 from pgmq.install import get_embedded_sql_version
 
 from memory import bootstrap
-from memory.search import english
 from resolution.resolver import schedule as resolver_schedule
 
 
@@ -39,7 +38,7 @@ class Command(BaseCommand):
             started = time.monotonic()
             count = bootstrap.load_dictionary(bootstrap.ZIPF_FLOOR if dictionary_floor is None else dictionary_floor)
             self.stdout.write(f"{count} in {time.monotonic() - started:.1f} s")
-        english.load_lexemes()
+        bootstrap.load_lexemes()
         for what, added in (("dimensions", bootstrap.load_dimensions()), ("settings", bootstrap.load_config())):
             if added:
                 self.stdout.write(f"{what}: {added} added")
