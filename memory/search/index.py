@@ -82,9 +82,11 @@ class Postings:
         order = np.argsort(lexemes, kind="stable")
         return cls(lexemes[order], rows[order])
 
-    def find(self, lexeme: int) -> NDArray[np.int32]:
-        low, high = np.searchsorted(self.lexemes, [lexeme, lexeme + 1])
-        return self.rows[low:high]
+    def find(self, lexemes: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+        """Return pairs: the place of a lexeme among these, and a row that has it."""
+        starts, ends = (np.searchsorted(self.lexemes, lexemes, side) for side in ("left", "right"))
+        rows = [self.rows[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        return np.repeat(np.arange(len(lexemes)), ends - starts), np.concatenate([np.empty(0, dtype=np.int32), *rows])
 
     def keep(self, is_kept: NDArray[np.bool_]) -> "Postings":
         stays = is_kept[self.rows]
@@ -177,23 +179,21 @@ class Index:
             if len(vector) == self.vectors.shape[1]:
                 compared = factor * self._compare(np.array(vector, dtype=np.float32)) + summand
                 np.copyto(cosine, compared, where=self.columns["space"] == space)
-        share, words, around = (np.zeros(size, dtype=np.float32) for _ in range(3))
-        lengths, before, after = (np.ascontiguousarray(self.columns[name]) for name in ("length", "before", "after"))
-        has_before, has_after = before != np.arange(size), after != np.arange(size)
-        norm = _length_norm(lengths)
-        norm_around = _length_norm(lengths + lengths[before] * has_before + lengths[after] * has_after)
-        for lexeme, weight in query.lexemes.items():
-            rows = self.own.find(lexeme)
-            words[rows] += weight * (SATURATION + 1) / (1 + norm[rows])
-            near = np.bincount(rows, minlength=size).astype(np.float32)
-            near += np.bincount(before[rows][has_before[rows]], minlength=size)
-            near += np.bincount(after[rows][has_after[rows]], minlength=size)
-            hit = near.nonzero()[0]
-            around[hit] += weight * near[hit] * (SATURATION + 1) / (near[hit] + norm_around[hit])
-            if with_quoted:
-                rows = np.union1d(rows, self.quoted.find(lexeme))
-            share[rows] += weight
-        return Scores(cosine, share, words, around)
+        lexemes = np.fromiter(query.lexemes, dtype=np.uint32, count=len(query.lexemes))
+        weights = np.fromiter(query.lexemes.values(), dtype=np.float64, count=len(query.lexemes))
+        which, rows = self.own.find(lexemes)
+        words: NDArray[Any] = np.bincount(rows, weights[which], size)
+        share = words
+        if with_quoted:
+            quoted, quoted_rows = self.quoted.find(lexemes)
+            pairs = np.union1d(which * size + rows, quoted * size + quoted_rows)
+            share = np.bincount(pairs % max(size, 1), weights[pairs // max(size, 1)], size)
+        lengths, before, after = (self.columns[name] for name in ("length", "before", "after"))
+        norm = SATURATION * (1 - LENGTH_NORM + LENGTH_NORM * lengths / max(float(lengths.mean()) if size else 1.0, 1.0))
+        words = words * (SATURATION + 1) / (1 + norm)
+        here = np.arange(size)
+        around = words + words[before] * (before != here) + words[after] * (after != here)
+        return Scores(cosine, *(part.astype(np.float32) for part in (share, words, around)))
 
     def _compare(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """On this thread alone, which BLAS' product of a matrix and a vector would not stay on."""
@@ -205,11 +205,6 @@ class Index:
             np.vecdot(floats, vector, out=cosines[start : start + BLOCK])
         cosines *= self.columns["scale"]
         return cosines
-
-
-def _length_norm(lengths: NDArray[np.float32]) -> NDArray[np.float32]:
-    mean = max(float(lengths.mean()) if len(lengths) else 1.0, 1.0)
-    return np.asarray(SATURATION * (1 - LENGTH_NORM + LENGTH_NORM * lengths / mean), dtype=np.float32)
 
 
 def _find_neighbours(columns: NDArray[np.void]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -26,7 +26,8 @@ from memory.semantic.domain.scope import PERSONAL
 
 UNKNOWN: Final = log(1 + 1_000_000 / 0.5)  # the weight of a lexeme that no English message has
 LINES_MAX: Final = 5  # given unasked, of all kinds together
-CANDIDATES_MAX: Final = 24  # texts that are read whole
+CHOSEN_MAX: Final = 10  # lines of which copies are dropped
+CANDIDATES_MAX: Final = 24  # texts that are read whole until there are so many
 SHARE_WEIGHT: Final = 0.25  # of the share of the query's words that a text has, beside its cosine
 NO_VECTOR_WEIGHT: Final = 0.8  # the same of a text without a vector
 WORDS_WEIGHT, AROUND_WEIGHT = 0.2, 0.1  # of BM25 in the order, beside the likeness: of a text, and with its neighbours
@@ -140,6 +141,8 @@ def choose_for_prompt(index: Index, asked: Asked) -> ForPrompt:
             lines.append(each.found)
         if at == 0 and (follower := _find_follower(index, each.row, is_asked)) is not None:
             lines.append(follower)
+        if len(lines) >= CHOSEN_MAX:
+            break
     return ForPrompt(list(drop_copies(_show_disputes_whole(lines)))[:LINES_MAX], profile, changes)
 
 
@@ -170,10 +173,9 @@ def asks_for_list(query: str) -> str:
     return next((kind for kind, forms in _LISTS.items() if forms.fullmatch(small)), "")
 
 
-def rank(chosen: Iterable[Candidate], asked: Asked, *, own_words: bool) -> list[Candidate]:
-    """Return the candidates without the query itself and what is superseded. ``own_words``: with nothing but what their
+def rank(chosen: Iterable[Candidate], asked: Asked, *, own_words: bool) -> Iterator[Candidate]:
+    """Yield the candidates without the query itself and what is superseded. ``own_words``: with nothing but what their
     speakers state; the text is empty where that is nothing."""
-    kept: list[Candidate] = []
     query, wanted = normalise(asked.text), find_content_words(asked.text)
     for each in chosen:
         found = each.found
@@ -189,8 +191,7 @@ def rank(chosen: Iterable[Candidate], asked: Asked, *, own_words: bool) -> list[
             if not (left or own_words):
                 continue
             found = found._replace(text=left, quoted=() if own_words else found.quoted)
-        kept.append(each._replace(found=found))
-    return kept
+        yield each._replace(found=found)
 
 
 def _join(scores: Scores, is_asked: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

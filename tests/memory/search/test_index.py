@@ -81,20 +81,14 @@ def test_rows_that_are_replaced_are_as_if_built_anew(held: list[Row], kind: str,
         assert after is before
 
 
-@given(rows(), st.integers(1, 6))
-def test_postings_name_the_rows_that_have_a_lexeme(held: list[Row], lexeme: int) -> None:
+@given(rows(), LEXEMES)
+def test_postings_name_the_rows_that_have_a_lexeme(held: list[Row], lexemes: list[int]) -> None:
     index = Index.of(held, DIMENSIONS)
 
-    assert index.own.find(lexeme).tolist() == [at for at, each in enumerate(held) if lexeme in each.own]
-    assert index.quoted.find(lexeme).tolist() == [at for at, each in enumerate(held) if lexeme in each.quoted]
-
-
-@given(rows())
-def test_every_lexeme_of_32_bits_is_found(held: list[Row]) -> None:
-    index = Index.of(held, DIMENSIONS)
-
-    for at, each in enumerate(held):
-        assert all(at in index.own.find(lexeme) for lexeme in each.own)
+    for postings, has in ((index.own, [each.own for each in held]), (index.quoted, [each.quoted for each in held])):
+        which, rows = postings.find(np.array(lexemes, dtype=np.uint32))
+        wanted = [(place, at) for place, lexeme in enumerate(lexemes) for at, own in enumerate(has) if lexeme in own]
+        assert list(zip(which.tolist(), rows.tolist(), strict=True)) == wanted
 
 
 @given(rows())
