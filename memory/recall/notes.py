@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from django.utils import timezone
 
 from memory.cache.state import Cache
-from memory.domain.recall.notes import NoteKey, ShownNote, find_content_words, list_capitalised, render_note
+from memory.domain.recall.notes import TEXTS_KEPT, NoteKey, ShownNote, find_content_words, list_capitalised, render_note
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block, ShownFact
 from memory.domain.recall.retelling import repeats_facts
 from memory.domain.text.function_words import is_closed_class
@@ -136,27 +137,34 @@ def doubt_fact(graph: SpeakersGraph, fact: ShownFact, changes: Iterable[ShownNot
     edge = graph.find_edge(TripleIds(concept, dim, parent))
     if edge is None or edge.said_at is None or edge.place in graph.stated.instead:
         return None
-    return _find_later(cache, write_time(edge.said_at), {fact.concept, fact.parent}, set(), changes)
+    return _find_later(cache, write_time(edge.said_at), {fact.concept, fact.parent}, (), changes)
 
 
 def doubt_note(cache: Cache, note: ShownNote, changes: Iterable[ShownNote]) -> ShownNote | None:
     """Return the newest of these messages that is later than the line, and names what the line names or is about the
     same; None if there is none."""
-    names = {name for name in find_words(note.text).tokens if _is_name(cache, name)} | list_capitalised(note.text)
-    return _find_later(cache, note.said_at, names, find_content_words(note.text), changes)
+    tokens, words = _read_words(note.text)
+    names = {name for name in tokens if _is_name(cache, name)} | list_capitalised(note.text)
+    return _find_later(cache, note.said_at, names, words, changes)
 
 
 def _find_later(
-    cache: Cache, said_at: str, names: Collection[str], words: set[str], changes: Iterable[ShownNote]
+    cache: Cache, said_at: str, names: Collection[str], words: Collection[str], changes: Iterable[ShownNote]
 ) -> ShownNote | None:
     for change in changes:
         if change.said_at <= said_at:
             return None
-        said = set(map(cache.canonical, find_words(change.text).tokens))
-        shared = words & find_content_words(change.text)
-        if not said.isdisjoint(names) or (words and len(shared) >= ABOUT_THE_SAME * len(words)):
+        tokens, content = _read_words(change.text)
+        is_named = not set(map(cache.canonical, tokens)).isdisjoint(names)
+        if is_named or (words and len(content.intersection(words)) >= ABOUT_THE_SAME * len(words)):
             return renew_note(cache, change)
     return None
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _read_words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the tokens of a text, and its content words."""
+    return frozenset(find_words(text).tokens), frozenset(find_content_words(text))
 
 
 def write_time(at: float) -> str:

@@ -55,6 +55,7 @@ def tells_other_value(older: str, newer: str) -> bool:
     )
 
 
+@lru_cache(maxsize=TEXTS_KEPT)
 def corrects(newer: str, older: str) -> bool:
     """True if the newer clause gives a slot another value than the older text, or takes that value back."""
     newer, older = (_OPENING.sub("", text, count=1) for text in (newer, older))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from memory.domain.claims.reader import read_claims
@@ -122,6 +123,7 @@ def show_note(
     return note._replace(text=shown) if shown else None
 
 
+TEXTS_KEPT: Final = 4_096  # the same texts are found for prompt after prompt
 # The beginning of a speaker's part in prompts that models are trained on, or that clients flatten conversations into.
 _HEADING: Final = re.compile(
     r"^(?P<before>\W{0,8}(?:\w+[ \t]+)?"
@@ -133,6 +135,7 @@ _MARKUP: Final = re.compile(r"#{2,}|\[/?[A-Z_]{2,20}\]")  # `### User`, `[INST]`
 _TITLE: Final = re.compile(r"^[ \t#]*#(?=\s)", re.MULTILINE)
 
 
+@lru_cache(maxsize=TEXTS_KEPT)
 def make_harmless(text: str) -> str:
     """Return the text on one line, without anything that a model or a client could take for the end of the block, a
     tag, or the beginning of another speaker's words."""
