@@ -29,7 +29,7 @@ AGE_MAX_S: Final = 86_400.0  # an older index is read anew: the confidence of wh
 SPARE: Final = 500  # texts beyond the most, until an index is loaded anew
 GATHER_S: Final = 0.02  # what changes within this time is read together
 SPACES_S: Final = 2.0  # how often the embedders are read
-FOR_THE_CONNECTION: Final = "SET jit = off; SET statement_timeout = 10000"
+FOR_THE_CONNECTION: Final = "SET jit = off; SET statement_timeout = 10000; SET work_mem = '64MB'"
 FULL: Final = bounds.define("held_indexes", "scopes whose index made room for those of others, 64 MiB in all")
 
 

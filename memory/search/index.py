@@ -31,7 +31,8 @@ Vector = Sequence[float]
 
 
 def lexeme_id(lexeme: str) -> int:
-    """Return the number that stands for a lexeme in this process. Two of a million rarely have the same."""
+    """Return the number that stands for a lexeme in this process: 32 bits of its hash. Two of a million rarely have the
+    same."""
     return hash(lexeme) & MASK
 
 
@@ -42,7 +43,7 @@ class Row(NamedTuple):
     - ``known_at``: since when it can be found, in seconds since the epoch.
     - ``is_unasked``: it may be added to prompts; ``is_change``: it says that something has changed;
       ``only_asks``: it tells nobody anything.
-    - ``own``, ``quoted``: numbers of the lexemes of the speaker's words and of quotations.
+    - ``own``, ``quoted``: hashes of the lexemes of the speaker's words and of quotations.
     - ``vector``: of the embedder ``space``, of any length; None if it has none.
     """
 
@@ -77,7 +78,7 @@ class Postings:
 
     @classmethod
     def of(cls, lists: Sequence[Sequence[int]]) -> Self:
-        lexemes = np.fromiter(chain.from_iterable(lists), dtype=np.uint32)
+        lexemes = np.fromiter(chain.from_iterable(lists), dtype=np.int64).astype(np.uint32)
         rows = np.repeat(np.arange(len(lists), dtype=np.int32), [len(one) for one in lists])
         order = np.argsort(lexemes, kind="stable")
         return cls(lexemes[order], rows[order])

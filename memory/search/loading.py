@@ -7,7 +7,7 @@ import numpy as np
 import psycopg
 
 from memory.domain.channels import Channel
-from memory.search.index import Index, Row, lexeme_id
+from memory.search.index import Index, Row
 from memory.search.ranking import asks_only, tells_change
 from memory.search.request import Kind
 from memory.search.results import Found
@@ -190,8 +190,8 @@ def _read(
                 is_fiction,
                 kind == "episode" and role == "user" and tells_change(text),
                 kind == "episode" and role == "user" and asks_only(text),
-                [lexeme_id(each) for each in own.split(" ") if each],
-                [lexeme_id(each) for each in passed_on.split(" ") if each],
+                [*map(hash, filter(None, own.split(" ")))],
+                [*map(hash, filter(None, passed_on.split(" ")))],
                 space or 0,
                 # Postgres sends a halfvec as two 16-bit numbers, then its own.
                 None if raw is None else np.frombuffer(raw, dtype=">f2", offset=4),

@@ -42,7 +42,7 @@ STANDING: Final = frozenset({"identity", "preference"})  # the categories of a p
 RECENT_MAX: Final = 40  # messages, if a query asks for a list
 CHANGES_MAX: Final = 24
 _ASKS_ONLY: Final = re.compile(r"\s*(\w+[!,.]\s+)?([^.!?]*\?)+\s*")
-_CHANGES: Final = re.compile(changing.DOUBTS, re.IGNORECASE)
+_CHANGES: Final = re.compile(changing.DOUBTS)
 _LISTS: Final = {kind: re.compile(forms) for kind, forms in english.LISTS.items()}
 _REMEMBER: Final = re.compile(r"\s*(?:please )?(?:remember|note|keep in mind)(?: that|:)?\s+", re.IGNORECASE)
 _NAMED_NUMBER: Final = re.compile(r"\b([A-Z][\w-]*) (\d[\d.]{0,5})\b")
@@ -325,7 +325,7 @@ def asks_only(text: str) -> bool:
 
 
 def tells_change(text: str) -> bool:
-    return _CHANGES.search(text) is not None
+    return _CHANGES.search(text.lower()) is not None
 
 
 def normalise(text: str) -> str:
