@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from memory.semantic.encoder import EncoderUnavailable
 
 FILE: Final = Path(__file__).with_name("adapter.npz")
-DIGEST: Final = "7a397f55c1270cbe6fbd27e67994c6fd7099b5febf59da908c313617d09bcb1d"  # sha256
+DIGEST: Final = "543ae04c9afa086cc633fb2fd002500607e3272936aa5dc009d757a88b998d04"  # sha256
 NEEDS: Final = "needs"  # the head for requests that need something said before
 PROFILE: Final = ("preference", "identity")  # those for sentences of a person
 
