@@ -89,7 +89,7 @@ def _find_remarks(row: Episode) -> Iterator[Remark]:
         return
     for found in read_memories(row.text, row.quoted, in_project=row.project_id is not None, classify=_classify):
         is_unsure = any(a <= found.start < b for a, b in zip(row.unsure[::2], row.unsure[1::2], strict=True))
-        if is_unsure and not found.is_asked:
+        if is_unsure and not (found.is_asked or found.profile):
             continue
         category = categorise(found.text)
         if found.profile and (category == Memory.Category.EPISODIC or not found.is_asked):
