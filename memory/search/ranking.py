@@ -27,7 +27,7 @@ from memory.semantic.domain.scope import PERSONAL
 UNKNOWN: Final = log(1 + 1_000_000 / 0.5)  # the weight of a lexeme that no English message has
 LINES_MAX: Final = 5  # given unasked, of all kinds together
 CHOSEN_MAX: Final = 10  # lines of which copies are dropped
-CANDIDATES_MAX: Final = 24  # texts that are read whole until there are so many
+CANDIDATES_MAX: Final = 100  # texts that are read whole until there are so many: people ask the same again and again
 SHARE_WEIGHT: Final = 0.25  # of the share of the query's words that a text has, beside its cosine
 NO_VECTOR_WEIGHT: Final = 0.8  # the same of a text without a vector
 WORDS_WEIGHT, AROUND_WEIGHT = 0.2, 0.1  # of BM25 in the order, beside the likeness: of a text, and with its neighbours
