@@ -129,7 +129,7 @@ def choose_for_prompt(index: Index, asked: Asked) -> ForPrompt:
     scores = index.score(asked.query, with_quoted=False)
     likeness, order = _join(scores, is_asked)
     changes = _find_changes(index, is_asked, likeness)
-    _leave_out_repetitions(index, is_asked, likeness, asked.text)
+    _leave_out_questions(index, is_asked, likeness, asked.text)
     best = float(likeness[is_asked].max(initial=0.0))
     if not is_enough(best, int(is_asked.sum()), asked):
         return ForPrompt([], profile, changes)
@@ -237,14 +237,15 @@ def _take(
     return taken
 
 
-def _leave_out_repetitions(
-    index: Index, is_asked: NDArray[np.bool_], likeness: NDArray[np.float32], query: str
-) -> None:
-    """Take out of ``is_asked`` what only repeats the query: it would hide how alike everything else is."""
+def _leave_out_questions(index: Index, is_asked: NDArray[np.bool_], likeness: NDArray[np.float32], query: str) -> None:
+    """Take out of ``is_asked`` what is most alike as long as it only repeats the query or tells nothing: it would hide
+    how alike everything else is."""
     said = normalise(query)
     for row in np.argsort(np.where(is_asked, -likeness, 1))[:CANDIDATES_MAX].tolist():
-        if index.texts[row].role == "user" and normalise(index.texts[row].text) == said:
-            is_asked[row] = False
+        found = index.texts[row]
+        if found.kind == "memory" or (normalise(found.text) != said and keep_statements(found.own_text)):
+            break
+        is_asked[row] = False
 
 
 def _list_newest(index: Index, is_listed: NDArray[np.bool_], fits: Callable[[Found], bool]) -> list[Found]:
