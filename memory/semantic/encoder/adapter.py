@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from memory.semantic.encoder import EncoderUnavailable
 
 FILE: Final = Path(__file__).with_name("adapter.npz")
-DIGEST: Final = "543ae04c9afa086cc633fb2fd002500607e3272936aa5dc009d757a88b998d04"  # sha256
+DIGEST: Final = "bbb4bed89e2e44f7241d69c04a1058dfcec2041e1fcfaecf74b20e3a2e73e34c"  # sha256
 NEEDS: Final = "needs"  # the head for requests that need something said before
 PROFILE: Final = ("preference", "identity")  # those for sentences of a person
 
