@@ -89,9 +89,10 @@ def _find_remarks(row: Episode) -> Iterator[Remark]:
         return
     for found in read_memories(row.text, row.quoted, in_project=row.project_id is not None, classify=_classify):
         is_unsure = any(a <= found.start < b for a, b in zip(row.unsure[::2], row.unsure[1::2], strict=True))
-        if is_unsure and not (found.is_asked or found.profile):
-            continue
         category = categorise(found.text)
+        # Of what may be handed over, only who speaks of themselves does so.
+        if is_unsure and not (found.is_asked or (found.profile and category in PERSONAL)):
+            continue
         if found.profile and (category == Memory.Category.EPISODIC or not found.is_asked):
             category = found.profile
         # What only its speaker may have said holds for them alone.

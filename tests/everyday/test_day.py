@@ -135,7 +135,12 @@ def test_a_day_of_two_people() -> None:
         said = "".join(served.read_errors() for served in plays.whole.proxies).casefold()
 
     assert day.failures == []
-    assert memories == ["My bicycle is a Velodrin.", "My locker is at the Mirabund gym."]
+    assert memories == [
+        "I take Lymphorin every morning since my operation.",
+        "My bicycle is a Velodrin.",
+        "My daughter Cressida starts school in the Sandelweg.",
+        "My locker is at the Mirabund gym.",
+    ]
     secret = (*TEMPORARY, *OFF_RECORD)
     assert [(table, word) for table, row in stored for word in secret if word in row] == []
     assert [(path.name, word) for path, text in written for word in secret if word in text] == []
