@@ -120,7 +120,6 @@ def common_words(floor: float) -> set[str]:
     return {token.text for word in frequent for token in tokenise(word)} | set(map(str.lower, OPERATORS))
 
 
-@transaction.atomic
 def load_lexemes() -> int:
     """Store how common words are in English, as Postgres stems them, unless that was done before; return how many rows
     were added."""
@@ -135,6 +134,7 @@ def load_lexemes() -> int:
         return int(cursor.rowcount)
 
 
+@transaction.atomic
 def load_dimensions(
     seeds: Sequence[tuple[str, str, bool]] = SEED_DIMENSIONS, additive: Collection[str] = ADDITIVE_SEEDS
 ) -> int:

@@ -8,8 +8,9 @@ from typing import Final, NamedTuple
 from django.utils import timezone
 
 from memory.cache.state import Cache
-from memory.domain.recall.notes import TEXTS_KEPT, NoteKey, ShownNote, find_content_words, list_capitalised, render_note
+from memory.domain.recall.notes import NoteKey, ShownNote, find_content_words, list_capitalised, render_note
 from memory.domain.recall.rendering import CHARACTERS_PER_TOKEN, Block, ShownFact
+from memory.domain.recall.requests import TEXTS_KEPT
 from memory.domain.recall.retelling import repeats_facts
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.text.tokenizer import find_words
@@ -107,7 +108,7 @@ def choose_notes(
         take(*find_new(doubt_fact(graph, fact, beside.changes)))
     for profile in recalled.notes:
         take(*find_new(doubt_note(cache, profile, beside.changes)))
-    best = next((note for note in found[:1] if note.key in keys and not beside.is_list), None)
+    best = found[0] if found and found[0].key in keys and not beside.is_list else None
     for old in found:
         note = renew_note(cache, old)
         if note is None:

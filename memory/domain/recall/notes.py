@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 from memory.domain.claims.reader import read_claims
 from memory.domain.claims.wording import claim_same, share_claim, share_slot, tells_other_value
+from memory.domain.recall.requests import TEXTS_KEPT
 from memory.domain.text.function_words import is_closed_class
 
 NOTE_CHARACTERS_MAX: Final = 300
@@ -123,7 +124,6 @@ def show_note(
     return note._replace(text=shown) if shown else None
 
 
-TEXTS_KEPT: Final = 4_096  # the same texts are found for prompt after prompt
 # The beginning of a speaker's part in prompts that models are trained on, or that clients flatten conversations into.
 _HEADING: Final = re.compile(
     r"^(?P<before>\W{0,8}(?:\w+[ \t]+)?"

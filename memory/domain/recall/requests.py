@@ -55,9 +55,9 @@ def keep_statements(text: str) -> str:
     text = _FENCE.sub("\n", text).strip()
     sentences, told, is_listed = list(split_sentences(text)), list[str](), False
     for sentence in sentences:
-        if is_tell := tells(sentence) or (is_listed and not sentence.endswith("?")):
+        if is_told := tells(sentence) or (is_listed and not sentence.endswith("?")):
             told.append(sentence)
-        is_listed = is_tell and (is_listed or sentence.endswith(":"))
+        is_listed = is_told and (is_listed or sentence.endswith(":"))
     while told and told[-1].endswith(":"):
         told.pop()
     return text if len(told) == len(sentences) else " ".join(told)
