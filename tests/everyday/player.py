@@ -53,7 +53,7 @@ WAITING: Final = """
         + (SELECT count(*) FROM observation WHERE state = 'pending' AND kind = 'triple')
         + (SELECT count(*) FROM episode WHERE read_at IS NULL AND set_aside_at IS NULL)
         + (SELECT count(*) FROM forget_request WHERE settled_at IS NULL)
-        + (SELECT count(*) FROM memory WHERE embedded_at IS NULL AND status = 'active' AND set_aside_at IS NULL)
+        + (SELECT count(*) FROM pending_embedding)
 """
 # What rows teach all agents; the rest belongs to each row's own agent.
 SHARED: Final = (

@@ -159,7 +159,7 @@ def test_what_is_forgotten_does_not_come_back_with_the_history(
 def test_festinger_starts_and_recalls_after_something_was_forgotten(ollama: StandIn) -> None:
     with OwnPostgres() as own, learning(own.url):
         own.run("UPDATE config SET value = 'on' WHERE key = 'recall_current'")
-        served = Served(upstream=ollama.url, database=own.url).wait_ready()
+        served = Served(upstream=ollama.url, database=own.url, DJANGO_SETTINGS_MODULE="tests.unhurried").wait_ready()
         served.chat(("user", said_anew()))
         assert eventually(lambda: own.run("SELECT FROM episode"), within_s=WITHIN_S)
         served.chat(("user", "Which Postgres does billing use?"))
