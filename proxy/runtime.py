@@ -27,7 +27,7 @@ from proxy.enrichment.injection_log import InjectionFollower, InjectionLog
 from proxy.enrichment.loop_guard import LoopGuard, Trip
 from proxy.enrichment.note_states import STANDING, NoteFollower
 from proxy.enrichment.pipeline import Enricher
-from proxy.enrichment.placement import BlockPlacer
+from proxy.enrichment.plan import Planner
 from proxy.enrichment.prompt_search import PromptSearch
 from proxy.projects import NamedProjects
 from proxy.telemetry.events import Events
@@ -63,19 +63,16 @@ class Runtime:
         self.injection_log = InjectionLog(settings.DATABASE_URL)
         self.blocks = Blocks(record=self.injection_log.add)
         guard = LoopGuard(broadcast=self._tell_trip)
-        self.enricher = Enricher(
+        self.planner = Planner(
             cache=self.cache,
             reader=Reader(self.cache),
             encounters=self.encounters,
-            note_asked=self.bookkeeper.note_asked,
             blocks=self.blocks,
-            placer=BlockPlacer(self.cache, self.blocks),
             guard=guard,
-            events=self.events,
             loops=lambda: self.settings_file.rules.loops,
             prompt_search=PromptSearch(self.cache, self.blocks, self.searcher),
-            forget=self.outbox.forget,
         )
+        self.enricher = Enricher(self.planner, self.events, self.bookkeeper.note_asked, self.outbox.forget)
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self.has_worker = not settings.IS_LAUNCHED
         self._tasks: list[asyncio.Task[None]] = []

@@ -126,7 +126,7 @@ async def forward(request: ASGIRequest) -> HttpResponseBase:
             "upstream_ms": round((time.perf_counter() - enriched) * 1000, 1),
         },
     )
-    current.enricher.prompt_search.search_on(done.lookup)
+    current.enricher.planner.prompt_search.search_on(done.lookup)
     return Relay(
         answer,
         more_headers=own_headers(done, warning),
@@ -192,7 +192,7 @@ async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
     scope = scope_of(runtime.current().cache, caller, {"user": said.user}, said.project)
     asking = replace(caller, person=scope.speaker.person, project=scope.project, is_astray=False)
     run = await run_in_server(TEXT_PATH, write_prompt(said.text, said.role), asking)
-    told = describe_given(run.lookup, run.placed)
+    told = describe_given(run.lookup, run.plan.placed if run.plan is not None else None)
     return told | {
         "block": run.block,
         "style": run.recollection.style,

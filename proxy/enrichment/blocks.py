@@ -40,6 +40,10 @@ class Version:
     at: float
     answers: tuple[bytes, ...] = ()  # mostly one: a set would take more
 
+    @classmethod
+    def of(cls, block: Block, now: float) -> "Version":
+        return cls(block, round(now, 6))  # as Postgres keeps times
+
     @property
     def size(self) -> int:
         block = self.block
@@ -70,12 +74,10 @@ class Blocks:
             return next((each for each in reversed(versions) if answer in each.answers), versions[-1])
         return versions[-1] if versions else None
 
-    def begin(self, place: bytes, block: Block, now: float) -> Version:
+    def begin(self, place: bytes, version: Version) -> None:
         """Put a new version of the block at the place."""
-        version = Version(block, round(now, 6))  # as Postgres keeps times
         self._put(place, version)
-        self._record(Injection(place, block, version.at))
-        return version
+        self._record(Injection(place, version.block, version.at))
 
     def remove(self, place: bytes, version: Version) -> None:
         """Take a block away that holds no more."""
@@ -94,7 +96,7 @@ class Blocks:
     def keep_notes(self, place: bytes, notes: tuple[ShownNote, ...], now: float) -> None:
         """Keep the notes that were found for a message, in place of those before. The place is the message's own."""
         if notes != self.notes_at(place):
-            self.begin(place, Block(notes=notes), now)
+            self.begin(place, Version.of(Block(notes=notes), now))
 
     def remember(self, injection: Injection) -> None:
         """Apply a change of another process, or an old one of this process."""

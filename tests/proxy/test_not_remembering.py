@@ -18,7 +18,7 @@ def send(proxy: Enriching, *said: str, is_temporary: bool = False) -> str:
     for text in said:
         messages += [{"role": "user", "content": text}, {"role": "assistant", "content": ANSWER}]
     done = proxy.ask("/api/chat", {"model": "m", "messages": messages[:-1]}, is_temporary=is_temporary)
-    assert done.prompt is not None
+    assert done.plan is not None
     return done.body.decode()
 
 

@@ -57,7 +57,14 @@ class Library:
     left_out: list[bytes] = field(default_factory=list)  # the conversations that are not searched
 
     async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int, before: float
+        self,
+        scope: Scope,
+        texts: Sequence[str],
+        conversation: bytes,
+        *,
+        deadline_ms: int,
+        before: float,
+        is_counted: bool,
     ) -> ForPrompt | None:
         self.asked.append((scope, tuple(texts), deadline_ms))
         self.left_out.append(conversation)
@@ -265,8 +272,8 @@ def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next
 
         async def run() -> list[str]:
             done = await proxy.enricher.enrich("/api/chat", body, DOBBY)
-            proxy.enricher.prompt_search.search_on(done.lookup)
-            await asyncio.gather(*proxy.enricher.prompt_search._tasks)
+            proxy.enricher.planner.prompt_search.search_on(done.lookup)
+            await asyncio.gather(*proxy.enricher.planner.prompt_search._tasks)
             return [message["content"] for message in orjson.loads(done.body)["messages"]]
 
         sent = asyncio.run(run())
