@@ -37,22 +37,23 @@ from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, Excess, read_request
 from proxy.domain.formats.flattened import FlattenedPrompt
-from proxy.domain.formats.streams import AnswerListener, WholeWatch, listen
+from proxy.domain.formats.streams import AnswerListener, Delta, WholeReader
 from proxy.domain.json_text import Change, splice
 from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.loops.tool_calls import without_thinking
 from proxy.domain.prefixes import Thread, count_answered, digest_words, opening_of
+from proxy.enrichment.answer_watch import AnswerWatch
 from proxy.enrichment.beginnings import Beginnings
 from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
+from proxy.enrichment.loop_guard import LoopGuard, add_mitigation
 from proxy.enrichment.placement import BlockPlacer, Placed, Standing
 from proxy.enrichment.prompt_search import RESENT, Lookup, PromptSearch, describe_given
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
 from proxy.telemetry import privacy
 from proxy.telemetry.events import Events
 from proxy.telemetry.prompt_texts import find_last_user_text
-from proxy.upstream.relay import StreamGuard
+from proxy.upstream.transport import Answer
 
 logger = logging.getLogger(__name__)
 
@@ -324,38 +325,32 @@ class Enricher:
             for message, reading in zip(messages, readings, strict=True)
         ]
 
-    def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
-        """Return the guard that watches a streamed answer for a repeating tail; None if it is not watched."""
-        loops, asked = self.loops(), done.asked
-        is_watched = loops.enabled and loops.detector.stream
-        if asked is None or done.prompt is None or not (done.prompt.is_stream and is_watched):
+    def watch_answer(self, path: str, done: Enriched, answer: Answer) -> AnswerWatch | None:
+        """Return what reads the upstream's answer as it passes: its tail may repeat, and later prompts may have it as
+        somebody's words, or have their blocks by it. None if nobody reads it."""
+        prompt, asked, loops = done.prompt, done.asked, self.loops()
+        if prompt is None or asked is None or answer.status != 200:
             return None
-        return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
-
-    def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
-        """Return the listener for the chunks of the answer: later prompts may have it as somebody's words, or
-        have their blocks by it. None if nobody listens."""
         listeners = list[AnswerListener]()
         if done.is_heard:
             listeners.append(self.relayed.listen())
         if done.placed is not None and done.placed.version is not None and done.thread is not None:
             listeners.append(self._note_answer(done.thread, done.placed.version.at))
-        watch = WholeWatch if done.prompt is not None and not done.prompt.is_stream else FORMATS[path].watch
-        hearers = [listen(watch().feed, listeners)] if listeners else []
         if done.keep is not None:
-            hearers.append(listen(watch().feed_content, [keep_whole(done.keep)]))
-
-        def hear(chunk: bytes) -> None:
-            for each in hearers:
-                each(chunk)
-
-        return hear if hearers else None
+            listeners.append(keep_whole(done.keep))
+        has_tail = answer.is_stream and prompt.is_stream and loops.enabled and loops.detector.stream
+        if not (listeners or has_tail):
+            return None
+        reader = FORMATS[path].reader() if prompt.is_stream else WholeReader()
+        return AnswerWatch(
+            reader, listeners, Tail() if has_tail else None, lambda loop: self.events.tail_met(loop, **asked)
+        )
 
     def _note_answer(self, thread: Thread, at: float) -> AnswerListener:
         said = thread.begin_answer()
 
-        def hear(text: str, is_over: bool) -> None:
-            said.append(text)
+        def hear(delta: Delta, is_over: bool) -> None:
+            said.append(delta.text)
             if is_over:
                 self.blocks.note_answer(thread.place, at, digest_words(*said))
 
@@ -395,11 +390,11 @@ def keep_whole(keep: Callable[[str], None]) -> AnswerListener:
     """Return a listener that hands over a whole answer at its end, without thoughts."""
     said, length = list[str](), 0
 
-    def hear(text: str, is_over: bool) -> None:
+    def hear(delta: Delta, is_over: bool) -> None:
         nonlocal length
-        if text and length < KEPT_MAX:
-            said.append(text)
-            length += len(text)
+        if length < KEPT_MAX:
+            said.append(delta.content)
+            length += len(delta.content)
         if is_over and (answer := without_thinking("".join(said)).strip()):
             keep(answer)
 

@@ -10,7 +10,8 @@ from proxy.domain.formats.base import Edit, Part, Payload, Prompt, Role
 from proxy.domain.formats.streams import (
     SSE_TYPE,
     TRANSLATED_TYPE,
-    AnswerWatch,
+    AnswerReader,
+    Delta,
     EventFrames,
     Json,
     complete_stream,
@@ -36,7 +37,7 @@ def parts_of(message: object, place: int) -> list[Part]:
     if isinstance(content, list) and role == "user":
         return split_user_message(content, place)
     calls = [block for block in content if type_of(block) in CALLS] if isinstance(content, list) else []
-    takes_block = role in payloads.HEARD and payloads.takes_text(content)
+    takes_block = role in payloads.ANSWERED_ROLES and payloads.takes_text(content)
     return [
         Part(
             role,
@@ -73,7 +74,7 @@ def type_of(block: object) -> object:
     return block.get("type") if isinstance(block, dict) else None
 
 
-class MessageWatch(AnswerWatch):
+class MessageReader(AnswerReader):
     def __init__(self) -> None:
         super().__init__(EventFrames())
         self._prompt_tokens = 0
@@ -82,7 +83,7 @@ class MessageWatch(AnswerWatch):
         self._arguments: list[str] | None = None  # of the last call, in pieces
         self._has_finished = False  # only the message's stop is missing
 
-    def _read(self, frame: bytes) -> str:
+    def _read(self, frame: bytes) -> Delta:
         value = parse_object(frame)
         kind = get_text(value, "type")
         if kind == "content_block_delta":
@@ -100,20 +101,21 @@ class MessageWatch(AnswerWatch):
             self._has_finished = True
         elif kind in ("message_stop", "error"):
             self._is_over = True
-        return ""
+        return Delta()
 
-    def _read_block(self, block: Json) -> str:
+    def _read_block(self, block: Json) -> Delta:
         if block.get("type") != "tool_use":
-            return get_text(block, "text") + get_text(block, "thinking")
+            content = get_text(block, "text")
+            return Delta(content + get_text(block, "thinking"), content)
         self._arguments = []
-        return get_text(block, "name")
+        return Delta(get_text(block, "name"))
 
-    def _read_delta(self, delta: Json) -> str:
+    def _read_delta(self, delta: Json) -> Delta:
         kind = get_text(delta, "type")
         text = get_text(delta, DELTAS.get(kind, ""))
         if kind == "input_json_delta" and self._arguments is not None:
             self._arguments.append(text)
-        return text
+        return Delta(text, text if kind == "text_delta" else "")
 
     def _end(self) -> bytes:
         # Anthropic's clients build the message from these events: open blocks are closed from the inside out, and only
@@ -122,7 +124,7 @@ class MessageWatch(AnswerWatch):
         if self._open is not None:
             events += write_event("content_block_stop", index=self._open)
         if not self._has_finished:
-            usage = {"input_tokens": self._prompt_tokens, "output_tokens": self._text_count}
+            usage = {"input_tokens": self._prompt_tokens, "output_tokens": self._delta_count}
             events += write_event("message_delta", delta={"stop_reason": self._stop_reason()}, usage=usage)
         return events + write_event("message_stop")
 
@@ -141,7 +143,7 @@ class AnthropicMessages(payloads.SamplingBesidePrompt):
     default_temperature = 0.8  # Ollama's own: unlike with OpenAI's formats, it sets none for this one
     hottest = 1.0  # the most that Anthropic's API takes
     has_seed = False
-    watch = MessageWatch
+    reader = MessageReader
 
     def read(self, payload: Payload) -> Prompt | None:
         messages, system = payload.get("messages"), payload.get("system")
@@ -179,7 +181,7 @@ class AnthropicMessages(payloads.SamplingBesidePrompt):
         events = write_start(head)
         events += write_event("content_block_start", index=0, content_block=block)
         events += write_event("content_block_delta", index=0, delta=delta)
-        return SSE_TYPE, complete_stream(events, self.watch())
+        return SSE_TYPE, complete_stream(events, self.reader())
 
 
 def build_head(identity: str, model: str) -> Json:

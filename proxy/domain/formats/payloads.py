@@ -25,7 +25,7 @@ ROLES: dict[str, Role] = {
     "ai": "assistant",
     "model": "assistant",
 }
-HEARD: frozenset[Role] = frozenset({"user", "tool"})  # what the model answers to
+ANSWERED_ROLES: frozenset[Role] = frozenset({"user", "tool"})  # what the model answers to
 
 
 # --- how the answer is asked for ---
