@@ -34,8 +34,8 @@ from proxy.authorship.relayed import RelayedAnswers
 from proxy.authorship.speakers import find_audience, find_messages
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats import FORMATS
-from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
-from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, Excess, read_request
+from proxy.domain.formats.base import PARTS_MAX, Edit, Payload, Prompt, WireFormat
+from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, Excess, read_request
 from proxy.domain.formats.flattened import FlattenedPrompt
 from proxy.domain.formats.streams import AnswerListener, Delta, WholeReader
 from proxy.domain.json_text import Change, splice

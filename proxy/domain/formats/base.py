@@ -15,6 +15,7 @@ from proxy.domain.json_text import Change
 Payload = dict[str, Any]
 
 GAP = "\n\n"  # between a text and what is put before or after it
+PARTS_MAX = 5_000  # of a prompt that is read
 
 Role = Literal["system", "user", "assistant", "tool"]
 

@@ -101,27 +101,13 @@ class OllamaReader(AnswerReader):
         return write_line({**head, **self._format.text_fields(""), **last})
 
 
-class OllamaChat(OllamaFormat, payloads.MessageList):
+class OllamaChat(OllamaFormat, payloads.MessageFormat):
     name = "chat"
     streams_by_default = True
 
-    def part_of(self, message: object, place: int) -> Part:
-        if not isinstance(message, dict):
-            return Part("user", "", place)
-        role, content = payloads.role_of(message), message.get("content")
-        calls = payloads.calls_of(message) if role == "assistant" else ()
-        has_images = role in payloads.ANSWERED_ROLES and bool(message.get("images"))
-        if not isinstance(content, str):
-            return Part(role, "", place, calls=calls, has_media=has_images)
-        name = payloads.name_of(message)
-        return Part(role, content, place, role in payloads.ANSWERED_ROLES, calls, has_images, name=name)
-
     def is_system(self, message: object) -> bool:
         # A developer message does not count: Ollama keeps the Modelfile's SYSTEM beside it.
-        if not isinstance(message, dict) or not isinstance(message.get("content"), str):
-            return False
-        role = message.get("role")
-        return isinstance(role, str) and role.lower() == "system"
+        return isinstance(message, dict) and super().is_system(message) and message["role"].lower() == "system"
 
     def read_line(self, value: Json) -> Delta:
         message = get_object(value, "message")
@@ -153,8 +139,8 @@ class OllamaGenerate(OllamaFormat):
             return None
         top = [Part("system", system, 0)] if system else []
         model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=True)
-        if flattened.is_flattened(prompt):
-            return flattened.read(prompt, top, model, is_stream=asks_stream)
+        if found := flattened.read(prompt, top, model, is_stream=asks_stream):
+            return found
         if is_code_completion(prompt):
             return None
         parts = [*top, Part("user", prompt, len(top), takes_block=True)]

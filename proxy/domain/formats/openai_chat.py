@@ -104,31 +104,11 @@ class ChatReader(ChunkReader):
         return {"index": 0, "delta": {}, "finish_reason": reason}
 
 
-class OpenAIChat(payloads.SamplingBesidePrompt, payloads.MessageList):
+class OpenAIChat(payloads.SamplingBesidePrompt, payloads.MessageFormat):
     """The content of a message is a string or a list of blocks; the arguments of calls are JSON in a string."""
 
     name = "chat_completions"
-    streams_by_default = False
     reader = ChatReader
-
-    def part_of(self, message: object, place: int) -> Part:
-        if not isinstance(message, dict):
-            return Part("user", "", place)
-        role, content = payloads.role_of(message), message.get("content")
-        calls = payloads.calls_of(message) if role == "assistant" else ()
-        is_heard = role in payloads.ANSWERED_ROLES
-        takes_block = is_heard and payloads.takes_text(content)
-        has_media = is_heard and payloads.has_media(content)
-        name = payloads.name_of(message)
-        return Part(role, payloads.text_of(content), place, takes_block, calls, has_media, name=name)
-
-    def is_system(self, message: object) -> bool:
-        # A developer message counts, too: OpenAI's models treat it as the system message.
-        return (
-            isinstance(message, dict)
-            and payloads.role_of(message) == "system"
-            and payloads.takes_text(message.get("content"))
-        )
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"chatcmpl-{unique}", "chat.completion", model, now)
@@ -160,8 +140,8 @@ class OpenAICompletions(payloads.SamplingBesidePrompt):
         if not isinstance(prompt, str) or not prompt or payload.get("suffix"):
             return None
         model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=False)
-        if flattened.is_flattened(prompt):
-            return flattened.read(prompt, [], model, is_stream=asks_stream)
+        if found := flattened.read(prompt, [], model, is_stream=asks_stream):
+            return found
         if is_code_completion(prompt):
             return None
         # The part takes no block at its end, because the model continues exactly there.

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from proxy.domain.formats import payloads
-from proxy.domain.formats.base import Edit, Part, Payload, Prompt
+from proxy.domain.formats.base import Part, Payload, Prompt
 from proxy.domain.formats.streams import (
     SSE_TYPE,
     TRANSLATED_TYPE,
@@ -25,9 +25,8 @@ from proxy.domain.formats.streams import (
     write_event,
     write_line,
 )
-from proxy.domain.json_text import Change, ListChange
+from proxy.domain.json_text import Path
 
-BLOCK = "input_text"
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 BEGUN = ("response.created", "response.in_progress")
@@ -59,56 +58,10 @@ PLAIN: Json = {
 }
 
 
-def parts_of(given: object, first: int) -> list[Part]:
-    if isinstance(given, str):
-        return [Part("user", given, first, takes_block=True)]
-    return [part_of(item, place) for place, item in enumerate(given, first)] if isinstance(given, list) else []
-
-
-def part_of(item: object, place: int) -> Part:
-    if not isinstance(item, dict):
-        return Part("user", "", place)
-    kind = kind_of(item)
-    if kind == "message":
-        role, content = payloads.role_of(item), item.get("content")
-        is_heard = role in payloads.ANSWERED_ROLES
-        return Part(
-            role,
-            payloads.text_of(content),
-            place,
-            is_heard and payloads.takes_text(content),
-            has_media=is_heard and payloads.has_media(content),
-        )
-    if kind in RESULTS:
-        output = item.get("output")
-        return Part(
-            "tool", payloads.text_of(output), place, payloads.takes_text(output), has_media=payloads.has_media(output)
-        )
-    if kind in CALLS:
-        return Part("assistant", "", place, calls=(payloads.read_call(item, CALLS[kind]),))
-    # Reasoning and other output of the model. Clients do not show it, but it has a place.
-    return Part("assistant", "", place)
-
-
 def kind_of(item: dict[str, Any]) -> str:
     """Return the item's type; a message may leave it out."""
     kind = item.get("type") or "message"
     return kind if isinstance(kind, str) else ""
-
-
-def is_system(item: object) -> bool:
-    if not isinstance(item, dict) or kind_of(item) != "message":
-        return False
-    return payloads.role_of(item) == "system" and payloads.takes_text(item.get("content"))
-
-
-def put_into(given: Any, number: int, block: str) -> Change:
-    """Return the change that puts the block after the item with that number, or after the whole input if that is a
-    string."""
-    if isinstance(given, str):
-        return payloads.put_after(("input",), given, block)
-    field = "content" if kind_of(given[number]) == "message" else "output"
-    return payloads.put_after(("input", number, field), given[number][field], block, BLOCK)
 
 
 def write_numbered(numbers: Iterator[int], kind: str, **fields: object) -> bytes:
@@ -178,34 +131,39 @@ def finish_item(item: Json, text: str) -> Json:
     return item
 
 
-class OpenAIResponses(payloads.SamplingBesidePrompt):
+class OpenAIResponses(payloads.SamplingBesidePrompt, payloads.MessageFormat):
     name = "responses"
     long_field = "input"
+    system_field = "instructions"
+    block_type = "input_text"
     has_seed = False
     reader = ResponseReader
 
     def read(self, payload: Payload) -> Prompt | None:
-        instructions, given = payload.get("instructions"), payload.get("input")
-        if not isinstance(instructions, str | None):
+        given = payload.get("input")
+        if isinstance(payload.get("instructions"), list):
             return None
-        parts = [Part("system", instructions, 0)] if instructions else []
-        parts += parts_of(given, len(parts))
-        if not given or not payloads.says_something(parts):
-            return None
-        takes_top = bool(instructions) or (isinstance(given, list) and is_system(given[0]))
-        return Prompt(payloads.model_of(payload), parts, takes_top, payloads.is_stream(payload, default=False))
+        if isinstance(given, str) and given:
+            payload = {**payload, "input": [{"role": "user", "content": given}]}
+        return super().read(payload)
 
-    def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
-        instructions, given = payload.get("instructions"), payload["input"]
-        first = 1 if instructions else 0
-        changes = [put_into(given, prompt.parts[index].place - first, block) for index, block in edit.tails.items()]
-        if edit.top and instructions:
-            changes.append(payloads.put_before(("instructions",), instructions, edit.top))
-        elif edit.top:
-            changes.append(payloads.put_before(("input", 0, "content"), given[0]["content"], edit.top, BLOCK))
-        if edit.without and isinstance(given, list):
-            changes.append(ListChange(("input",), without=frozenset(place - first for place in edit.without)))
-        return changes
+    def parts_of(self, message: object, place: int) -> list[Part]:
+        if not isinstance(message, dict) or (kind := kind_of(message)) == "message":
+            return [payloads.part_of(message, place)]
+        if kind in RESULTS:
+            return [payloads.part_of({"role": "tool", "content": message.get("output")}, place)]
+        # Reasoning and other output of the model has a place, too, though clients do not show it.
+        calls = (payloads.read_call(message, CALLS[kind]),) if kind in CALLS else ()
+        return [Part("assistant", "", place, calls=calls)]
+
+    def is_system(self, message: object) -> bool:
+        return isinstance(message, dict) and kind_of(message) == "message" and super().is_system(message)
+
+    def find_content(self, messages: Any, number: int) -> tuple[Path, Any]:
+        if isinstance(messages, str):
+            return ("input",), messages
+        field = "content" if kind_of(messages[number]) == "message" else "output"
+        return ("input", number, field), messages[number][field]
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         response = build_response(f"resp_{unique}", model, int(now))
