@@ -1,5 +1,4 @@
-"""Checks each prompt for a loop of its model, decides what to do about it, and ends a streamed answer whose tail
-repeats.
+"""Checks each prompt for a loop of its model, and decides what to do about it.
 
 Loops are found in the history that the client sends, so every process sees the same. Only the rest of a model after the
 circuit breaker has tripped is remembered, by conversation.
@@ -12,11 +11,9 @@ from random import getrandbits
 
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Edit, Prompt
-from proxy.domain.formats.streams import AnswerWatch
 from proxy.domain.loops import mitigations
 from proxy.domain.loops.detector import LoopDetector
 from proxy.domain.loops.mitigations import Intervention
-from proxy.domain.loops.repeating_tail import Tail, TailLoop
 from proxy.domain.prefixes import find_spot
 
 RESTS_MAX = 10_000  # conversations, of some 300 bytes
@@ -106,28 +103,6 @@ class LoopGuard:
         rest = self._rests.get(conversation)
         if rest is not None and now >= rest.until:
             del self._rests[conversation]
-
-
-class TailGuard:
-    """A StreamGuard; ``on_loop`` is called with the loop just before the answer ends."""
-
-    def __init__(self, watch: AnswerWatch, tail: Tail, on_loop: Callable[[TailLoop], None]) -> None:
-        self._watch = watch
-        self._tail = tail
-        self._on_loop = on_loop
-
-    def pass_on(self, chunk: bytes) -> tuple[bytes, bool]:
-        """Return the chunk unchanged; if the tail repeats, its complete part and the answer's end."""
-        text = self._watch.feed(chunk)
-        loop = self._tail.add(text) if text else None
-        if loop is None:
-            return chunk, False
-        ending = self._watch.ending()
-        if not ending:  # the model has stopped by itself
-            return chunk, False
-        self._on_loop(loop)
-        # Send only whole lines or events: half of one before the ending would spoil both.
-        return chunk[: len(chunk) - self._watch.unfinished] + ending, True
 
 
 def add_mitigation(edit: Edit, prompt: Prompt, met: Intervention) -> Edit:

@@ -15,19 +15,20 @@ from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
 from proxy.auth import Caller
 from proxy.domain.formats import FORMATS
-from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, Excess
-from proxy.domain.formats.streams import AnswerListener, WholeWatch, listen
+from proxy.domain.formats.base import PARTS_MAX
+from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, Excess
+from proxy.domain.formats.streams import AnswerListener, Delta, WholeReader
 from proxy.domain.loops.repeating_tail import Tail
 from proxy.domain.loops.tool_calls import without_thinking
 from proxy.domain.prefixes import Thread, digest_words
-from proxy.enrichment.loop_guard import TailGuard
+from proxy.enrichment.answer_watch import AnswerWatch
 from proxy.enrichment.placement import remember_placed
 from proxy.enrichment.plan import Plan, Planner, TurnKind, Untouched
 from proxy.enrichment.prompt_search import Lookup, describe_given
 from proxy.enrichment.request_records import request_event
 from proxy.telemetry.events import Events
 from proxy.telemetry.prompt_texts import find_last_user_text
-from proxy.upstream.relay import StreamGuard
+from proxy.upstream.transport import Answer
 
 logger = logging.getLogger(__name__)
 
@@ -142,47 +143,36 @@ class Enricher:
             event["said"] = find_last_user_text(plan.prompt.parts, plan.readings)
         self.events.add(event)
 
-    def guard_of(self, path: str, done: Enriched) -> StreamGuard | None:
-        """Return the guard that watches a streamed answer for a repeating tail; None if it is not watched."""
-        loops, plan = self.planner.loops(), done.plan
-        is_watched = loops.enabled and loops.detector.stream
-        if plan is None or not (plan.prompt.is_stream and is_watched):
+    def watch_answer(self, path: str, done: Enriched, answer: Answer) -> AnswerWatch | None:
+        """Return what reads the upstream's answer as it passes: its tail may repeat, and later prompts may have it as
+        somebody's words, or have their blocks by it. None if nobody reads it."""
+        plan, memory, loops = done.plan, self.planner, self.planner.loops()
+        if plan is None or answer.status != 200:
             return None
-        return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **plan.asked))
-
-    def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
-        """Return the listener for the chunks of the answer: later prompts may have it as somebody's words, or
-        have their blocks by it. None if nobody listens."""
-        listeners, memory, plan = list[AnswerListener](), self.planner, done.plan
-        if plan is None:
-            return None
+        listeners = list[AnswerListener]()
         if plan.is_heard:
             listeners.append(memory.relayed.listen())
         if plan.placed is not None and plan.placed.version is not None:
             listeners.append(self._note_answer(plan.thread, plan.placed.version.at))
-        watch = FORMATS[path].watch if plan.prompt.is_stream else WholeWatch
-        hearers = [listen(watch().feed, listeners)] if listeners else []
         if plan.is_learned:
+            agent = plan.asked["agent"]
             keep = partial(
-                memory.encounters.keep_answer,
-                plan.conversation,
-                now=time.time(),
-                agent=plan.asked["agent"],
-                scope=plan.keeper,
+                memory.encounters.keep_answer, plan.conversation, now=time.time(), agent=agent, scope=plan.keeper
             )
-            hearers.append(listen(watch().feed_content, [keep_whole(keep)]))
-
-        def hear(chunk: bytes) -> None:
-            for each in hearers:
-                each(chunk)
-
-        return hear if hearers else None
+            listeners.append(keep_whole(keep))
+        has_tail = answer.is_stream and plan.prompt.is_stream and loops.enabled and loops.detector.stream
+        if not (listeners or has_tail):
+            return None
+        reader = FORMATS[path].reader() if plan.prompt.is_stream else WholeReader()
+        return AnswerWatch(
+            reader, listeners, Tail() if has_tail else None, lambda loop: self.events.tail_met(loop, **plan.asked)
+        )
 
     def _note_answer(self, thread: Thread, at: float) -> AnswerListener:
         said = thread.begin_answer()
 
-        def hear(text: str, is_over: bool) -> None:
-            said.append(text)
+        def hear(delta: Delta, is_over: bool) -> None:
+            said.append(delta.text)
             if is_over:
                 self.planner.blocks.note_answer(thread.place, at, digest_words(*said))
 
@@ -193,11 +183,11 @@ def keep_whole(keep: Callable[[str], None]) -> AnswerListener:
     """Return a listener that hands over a whole answer at its end, without thoughts."""
     said, length = list[str](), 0
 
-    def hear(text: str, is_over: bool) -> None:
+    def hear(delta: Delta, is_over: bool) -> None:
         nonlocal length
-        if text and length < KEPT_MAX:
-            said.append(text)
-            length += len(text)
+        if length < KEPT_MAX:
+            said.append(delta.content)
+            length += len(delta.content)
         if is_over and (answer := without_thinking("".join(said)).strip()):
             keep(answer)
 

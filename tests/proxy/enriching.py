@@ -45,6 +45,9 @@ class Written:
     def loop_met(self, *_: object, **__: object) -> None:
         pass
 
+    def tail_met(self, *_: object, **__: object) -> None:
+        pass
+
 
 class Enriching:
     def __init__(self, searcher: RelatedFinder | None = None, deadline_ms: int = 2_000) -> None:
