@@ -2,7 +2,8 @@
 
 Each set in ``data/`` has one JSON object a line: ``name``; ``wire``, the wire format; ``payload``, the body of the
 request; for a loop its ``kind``, and its ``count`` where that is clear. The first set was written together with the
-rules; the second after them, before they were tried on it; the third after the second had been learned from.
+rules; the second after them, before they were tried on it; the third after the second had been learned from. In
+``clients`` each loop, as Cline, Roo Code, Kilo Code and smolagents send it by their sources, has a twin that is none.
 """
 
 import json
@@ -15,7 +16,7 @@ from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Part
 
 DATA = Path(__file__).parent / "data"
-SETS = ("first", "second", "third")
+SETS = ("first", "second", "third", "clients")
 BY_NAME = {wire.name: wire for wire in FORMATS.values()}
 
 
