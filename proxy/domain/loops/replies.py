@@ -30,7 +30,9 @@ _IDENTITY: Final = re.compile(
 
 # The openings of results and errors that clients send in the user's name.
 _OBSERVED: Final = re.compile(
-    r"\s*(?:observation\b|\[(?:error\]|[\w ]+ for '[^\n]*\] result)|<tool_(?:response|result)\b)", re.IGNORECASE
+    r"\s*(?:observation\b|\[?tool[ _](?:result|output|response|error)|(?:results?|outputs?|error)\s*:"
+    r"|\[(?:error\]|system\]|[\w ]+ for '[^\n]*\] result)|<(?:tool_(?:response|result)|output)\b)",
+    re.IGNORECASE,
 )
 _FAILURES: Final = "error|exception|traceback|fail|denied|invalid|refused|forbidden|rejected|aborted|fatal|panic"
 _FAILURE: Final = re.compile(_FAILURES)

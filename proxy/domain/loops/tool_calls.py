@@ -19,6 +19,7 @@ _OPENING_BRACE: Final = re.compile(r'\{\s*"')
 _NAMES: Final = ("tool_name", "tool", "name", "action")
 _ARGUMENTS: Final = ("tool_args", "arguments", "args", "action_input", "parameters")
 _WITHIN: Final = ("tool_calls", "function", "command")
+_SURE: Final = re.compile(r'<tool_call>|"(?:tool_name|tool_calls|action_input)"\s*:')  # what only a call has
 _AGENT_ZERO: Final = re.compile(r'"tool_name"\s*:\s*"([^"\n]{1,100})"')
 
 _PRINTED: Final = re.compile(r"^(?:Tool Calls|Calling tools):\s*(?=[{\[])", re.MULTILINE)  # LiteLLM's, smolagents'
@@ -126,7 +127,7 @@ def _read_json(text: str) -> Calls | None:
     is_alone = text.strip().startswith(("{", "[", _FENCE)) and text.strip().endswith(("}", "]", _FENCE))
     if calls := tuple(call for one in found for call in _read_object(one)):
         is_agent_zero = isinstance(found[0].get("tool_name"), str)
-        return Calls(calls, is_agent_zero, is_sure=is_alone or is_agent_zero)
+        return Calls(calls, is_agent_zero, is_sure=is_alone or _SURE.search(text) is not None)
     # Nothing but JSON, without a known name for a call: compare it by its content, order aside.
     if found and is_alone:
         return Calls(tuple(Call("", canonicalize(one)) for one in found), is_sure=False)

@@ -195,6 +195,7 @@ class Turns:
 def _split(parts: Sequence[Part]) -> Iterator[tuple[int, Sequence[Part], Sequence[Part]]]:
     """Yield where each turn starts, the parts of its output, and those that followed; the newest turn first."""
     end = len(parts)
+    following: Sequence[Part] = ()
     while end > 0:
         at = end
         while at > 0 and parts[at - 1].role != "assistant":
@@ -206,7 +207,8 @@ def _split(parts: Sequence[Part]) -> Iterator[tuple[int, Sequence[Part], Sequenc
             return  # only what came before the first output is left
         # Bounded: a client may send thousands of parts in a row, and all streams wait meanwhile.
         begin = max(start, at - RUN_MAX)
-        yield begin, parts[begin:at], parts[max(at, end - RUN_MAX) : end]
+        following = parts[max(at, end - RUN_MAX) : end] or following  # the same for all outputs in a row
+        yield begin, parts[begin:at], following
         end = start
 
 
