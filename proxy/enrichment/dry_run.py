@@ -25,12 +25,12 @@ from proxy.auth import Caller
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt
-from proxy.domain.loops.mitigations import Intervention
 from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Enricher
 from proxy.enrichment.placement import BlockPlacer, Placed
 from proxy.enrichment.prompt_search import Lookup, PromptSearch
+from proxy.loops.guard import LoopGuard
+from proxy.loops.mitigations import Intervention
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import Row
 
@@ -99,7 +99,7 @@ class _Events(Events):
     def add_given(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
         pass
 
-    def loop_met(self, met: Intervention, **asked: Any) -> None:
+    def record_loop(self, met: Intervention, **asked: Any) -> None:
         pass
 
 

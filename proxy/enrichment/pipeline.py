@@ -39,16 +39,16 @@ from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, PARTS_MAX, Exc
 from proxy.domain.formats.flattened import FlattenedPrompt
 from proxy.domain.formats.streams import AnswerListener, WholeWatch, listen
 from proxy.domain.json_text import Change, splice
-from proxy.domain.loops.mitigations import Intervention
-from proxy.domain.loops.repeating_tail import Tail
-from proxy.domain.loops.tool_calls import without_thinking
 from proxy.domain.prefixes import Thread, count_answered, digest_words, opening_of
 from proxy.enrichment.beginnings import Beginnings
 from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.loop_guard import LoopGuard, TailGuard, add_mitigation
 from proxy.enrichment.placement import BlockPlacer, Placed, Standing
 from proxy.enrichment.prompt_search import RESENT, Lookup, PromptSearch, describe_given
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker, request_event
+from proxy.loops.calls import without_thinking
+from proxy.loops.guard import LoopGuard, TailGuard, add_mitigation
+from proxy.loops.mitigations import Intervention
+from proxy.loops.tail import Tail
 from proxy.telemetry import privacy
 from proxy.telemetry.events import Events
 from proxy.telemetry.prompt_texts import find_last_user_text
@@ -330,7 +330,7 @@ class Enricher:
         is_watched = loops.enabled and loops.detector.stream
         if asked is None or done.prompt is None or not (done.prompt.is_stream and is_watched):
             return None
-        return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.tail_met(loop, **asked))
+        return TailGuard(FORMATS[path].watch(), Tail(), lambda loop: self.events.record_tail_loop(loop, **asked))
 
     def listener_of(self, path: str, done: Enriched) -> Callable[[bytes], None] | None:
         """Return the listener for the chunks of the answer: later prompts may have it as somebody's words, or
@@ -367,7 +367,7 @@ class Enricher:
         try:  # an error here costs neither the answer nor the recollection, so it is not caught with all others
             intervention = self.guard.look(prompt, conversation, self.loops(), asked["at"])
             if intervention is not None:
-                self.events.loop_met(intervention, **asked)
+                self.events.record_loop(intervention, **asked)
         except Exception:
             done.has_failed = True
             logger.exception("loop.failed", extra={"why": asked["request"], "wire": asked["wire"]})

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from proxy.domain.formats import FORMATS
-from proxy.domain.loops.repeating_tail import Tail, TailLoop
-from proxy.enrichment.loop_guard import TailGuard
+from proxy.loops.guard import TailGuard
+from proxy.loops.tail import Tail, TailLoop
 from proxy.upstream.asgi_types import Event
 from proxy.upstream.client import Upstream
 from proxy.upstream.relay import Relay, StreamGuard

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from proxy.domain.config_schema import Detector
-from proxy.domain.loops import LoopDetector
-from tests.proxy.domain.loops.histories import TASK, calls_of, look, parts_of, texts_of
+from proxy.loops import LoopDetector
+from tests.proxy.loops.histories import TASK, calls_of, look, parts_of, texts_of
 
 WARNING = ("user", json.dumps({"system_warning": "You have sent the same message again. Do something else!"}))
 STEP = "Thought: so\nAction: search\nAction Input: x\nObservation: nothing\n"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proxy.domain.loops.normalization import NORMALISED_MAX, essence_of_error, fold, join_lines
-from proxy.domain.loops.tool_calls import find_objects
+from proxy.loops.calls import find_objects
+from proxy.loops.normalization import NORMALISED_MAX, essence_of_error, fold, join_lines
 
 AUTOMATIC_MIN: Final = 40  # characters: people repeat only shorter texts word for word
 AUTOMATIC_ERROR_MIN: Final = 15  # characters, the same for a report of an error

@@ -13,19 +13,19 @@ from random import getrandbits
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Edit, Prompt
 from proxy.domain.formats.streams import AnswerWatch
-from proxy.domain.loops import mitigations
-from proxy.domain.loops.detector import LoopDetector
-from proxy.domain.loops.mitigations import Intervention
-from proxy.domain.loops.repeating_tail import Tail, TailLoop
 from proxy.domain.prefixes import find_spot
+from proxy.loops import mitigations
+from proxy.loops.detector import LoopDetector
+from proxy.loops.mitigations import Intervention
+from proxy.loops.tail import Tail, TailLoop
 
-RESTS_MAX = 10_000  # conversations, of some 300 bytes
+COOLDOWNS_MAX = 10_000  # conversations, of some 300 bytes
 TRIES_MAX = 3  # with one prompt: a client that lost the answer resends it
 SEED_BITS = 31
 
 
 @dataclass(frozen=True, slots=True)
-class Trip:
+class BreakerTrip:
     """The circuit breaker has tripped: the model of this conversation rests ``until`` then (seconds since the epoch),
     after ``count`` repeats."""
 
@@ -35,7 +35,7 @@ class Trip:
 
 
 @dataclass(slots=True)
-class Rest:
+class Cooldown:
     """The rest of a model, and its tries after that; ``length`` is the length of the prompt that it tried with, in
     parts."""
 
@@ -58,17 +58,17 @@ class LoopGuard:
     """Guards the prompts of one process. ``broadcast`` is called when a breaker trips, with the trip for the other
     processes to ``remember``; without it, each process lets the model rest, and try, on its own."""
 
-    def __init__(self, broadcast: Callable[[Trip], None] = lambda trip: None) -> None:
+    def __init__(self, broadcast: Callable[[BreakerTrip], None] = lambda trip: None) -> None:
         self._detector = LoopDetector()
         self._broadcast = broadcast
-        self._rests: OrderedDict[bytes, Rest] = OrderedDict()
+        self._cooldowns: OrderedDict[bytes, Cooldown] = OrderedDict()
 
     def look(self, prompt: Prompt, conversation: bytes, loops: Loops, now: float) -> Intervention | None:
         """Return what to do about this prompt; None for nothing. ``conversation`` must not depend on what a client
         rebuilds from turn to turn."""
         loop = self._detector.find_loop(prompt.parts, loops.detector) if loops.enabled else None
         if loop is not None and mitigations.is_broken(loop, loops.mitigations):
-            left_s = self._rest(conversation, loop.count, len(prompt.parts), loops.mitigations.cooldown_s, now)
+            left_s = self._cool_down(conversation, loop.count, len(prompt.parts), loops.mitigations.cooldown_s, now)
             if left_s is not None:
                 return mitigations.trip_breaker(loop, left_s)
         else:
@@ -78,34 +78,34 @@ class LoopGuard:
         takes_note = find_spot(prompt.parts) is not None
         return mitigations.mitigate(loop, loops.mitigations, takes_note=takes_note, seed=getrandbits(SEED_BITS))
 
-    def _rest(self, conversation: bytes, count: int, length: int, cooldown_s: float, now: float) -> float | None:
+    def _cool_down(self, conversation: bytes, count: int, length: int, cooldown_s: float, now: float) -> float | None:
         """Return for how many seconds the model rests from now on; None if it may try."""
-        rest = self._rests.get(conversation)
-        if rest is not None and now < rest.until:
-            rest.until = min(rest.until, now + cooldown_s)  # the setting, or the clock, may have changed since
-            return rest.until - now
-        if rest is not None and rest.may_try(count, length):
+        cooldown = self._cooldowns.get(conversation)
+        if cooldown is not None and now < cooldown.until:
+            cooldown.until = min(cooldown.until, now + cooldown_s)  # the setting, or the clock, may have changed since
+            return cooldown.until - now
+        if cooldown is not None and cooldown.may_try(count, length):
             return None
-        trip = Trip(conversation, now + cooldown_s, count)
+        trip = BreakerTrip(conversation, now + cooldown_s, count)
         self.remember(trip)
         self._broadcast(trip)
         return cooldown_s
 
-    def remember(self, trip: Trip) -> None:
+    def remember(self, trip: BreakerTrip) -> None:
         """Note that a breaker has tripped, here or in another process."""
-        rest = self._rests.get(trip.conversation)
-        if rest is not None and rest.until >= trip.until:
+        cooldown = self._cooldowns.get(trip.conversation)
+        if cooldown is not None and cooldown.until >= trip.until:
             return
-        self._rests[trip.conversation] = Rest(trip.until, trip.count)
-        self._rests.move_to_end(trip.conversation)
-        if len(self._rests) > RESTS_MAX:
-            self._rests.popitem(last=False)
+        self._cooldowns[trip.conversation] = Cooldown(trip.until, trip.count)
+        self._cooldowns.move_to_end(trip.conversation)
+        if len(self._cooldowns) > COOLDOWNS_MAX:
+            self._cooldowns.popitem(last=False)
 
     def _forget(self, conversation: bytes, now: float) -> None:
         # Not while the model rests: this prompt may be from another conversation that began alike.
-        rest = self._rests.get(conversation)
-        if rest is not None and now >= rest.until:
-            del self._rests[conversation]
+        cooldown = self._cooldowns.get(conversation)
+        if cooldown is not None and now >= cooldown.until:
+            del self._cooldowns[conversation]
 
 
 class TailGuard:

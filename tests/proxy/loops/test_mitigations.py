@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.domain.config_schema import Mitigations
-from proxy.domain.loops import mitigations as ladder
-from proxy.domain.loops.detector import Loop
-from proxy.domain.loops.outputs import is_breaker_answer
+from proxy.loops import mitigations as ladder
+from proxy.loops.detector import Loop
+from proxy.loops.outputs import is_breaker_answer
 
 SEED = 7
 PLACES = frozenset({2, 3})

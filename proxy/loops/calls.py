@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from proxy.domain.formats.base import Part, Role
-from proxy.domain.loops.normalization import NORMALISED_MAX, canonicalize, fold, join_lines
+from proxy.loops.normalization import NORMALISED_MAX, canonicalize, fold, join_lines
 
 # Not orjson: models write raw line breaks into strings, and text after the object, which only this decoder accepts.
 _DECODER: Final = json.JSONDecoder(strict=False)

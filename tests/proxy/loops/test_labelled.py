@@ -4,9 +4,9 @@ import pytest
 
 from proxy.domain.config_schema import Detector, Mitigations
 from proxy.domain.formats.base import Part
-from proxy.domain.loops import LoopDetector
-from proxy.domain.loops.mitigations import mitigate
-from tests.proxy.domain.loops import labelled
+from proxy.loops import LoopDetector
+from proxy.loops.mitigations import mitigate
+from tests.proxy.loops import labelled
 
 ALL = [(name, one) for name in labelled.SETS for one in labelled.load(name)]
 

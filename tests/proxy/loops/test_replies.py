@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from proxy.domain.loops.replies import read_reply, without_surroundings
+from proxy.loops.replies import read_reply, without_surroundings
 
 COMPLAINT = "You have sent the same  message again. You have to do something else!"
 

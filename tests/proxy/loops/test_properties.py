@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part, ToolCall
-from proxy.domain.loops import LoopDetector
-from tests.proxy.domain.loops import hostile
-from tests.proxy.domain.loops.histories import TASK, look, parts_of, texts_of
+from proxy.loops import LoopDetector
+from tests.proxy.loops import hostile
+from tests.proxy.loops.histories import TASK, look, parts_of, texts_of
 from tests.steps import count_steps
 
 RULES = Detector()

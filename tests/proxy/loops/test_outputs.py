@@ -4,9 +4,9 @@ from functools import partial
 import pytest
 
 from proxy.domain.formats.base import ToolCall
-from proxy.domain.loops import outputs
-from proxy.domain.loops.outputs import EXCERPT_MAX, Output, read_native
-from proxy.domain.loops.turns import Memo
+from proxy.loops import outputs
+from proxy.loops.outputs import EXCERPT_MAX, Output, read_native
+from proxy.loops.turns import Memo
 
 read_text = partial(outputs.read_text, is_followed=True)
 ARGUMENTS = {"query": "the tallest tower", "limit": 5}
@@ -228,7 +228,7 @@ def test_steps_are_told_from_acts_and_calls_at_once_are_steps_only_together(name
 
 
 def test_the_memo_is_bounded_by_what_its_values_take(monkeypatch):
-    monkeypatch.setattr("proxy.domain.loops.turns.MEMO_MAX_BYTES", 100)
+    monkeypatch.setattr("proxy.loops.turns.MEMO_MAX_BYTES", 100)
     memo = Memo(())
 
     for number, size in enumerate((40, 40, 40, 10, 200, 30)):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from proxy.domain.config_schema import Mitigations
-from proxy.domain.loops.detector import Loop, LoopKind
-from proxy.domain.loops.outputs import BREAKER
+from proxy.loops.detector import Loop, LoopKind
+from proxy.loops.outputs import BREAKER
 
 MitigationStep = Literal["note", "temperature", "truncate", "break"]
 

@@ -6,9 +6,9 @@ from typing import Final, Literal
 
 from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part
-from proxy.domain.loops.near_duplicates import ContentWords, name_different_items
-from proxy.domain.loops.tool_calls import unfold_scratchpad
-from proxy.domain.loops.turns import Memo, Turn, Turns
+from proxy.loops.calls import unfold_scratchpad
+from proxy.loops.near_duplicates import ContentWords, name_different_items
+from proxy.loops.turns import Memo, Turn, Turns
 
 LoopKind = Literal["same", "near", "cycle", "complaint"]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from proxy.domain.loops.near_duplicates import COMPARED_MAX, name_different_items, read_content_words, similarity
+from proxy.loops.near_duplicates import COMPARED_MAX, name_different_items, read_content_words, similarity
 
 TEXT = "I have fixed the failing test in app.py, and all of the other tests of the project pass now as well."
 

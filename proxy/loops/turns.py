@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from proxy.domain.formats.base import Part
-from proxy.domain.loops import near_duplicates
-from proxy.domain.loops.near_duplicates import ContentWords
-from proxy.domain.loops.normalization import dump_sorted, fold
-from proxy.domain.loops.outputs import Output, join_outputs, read_native, read_text
-from proxy.domain.loops.replies import AUTOMATIC_ERROR_MIN, AUTOMATIC_MIN, Reply, read_reply
+from proxy.loops import near_duplicates
+from proxy.loops.near_duplicates import ContentWords
+from proxy.loops.normalization import dump_sorted, fold
+from proxy.loops.outputs import Output, join_outputs, read_native, read_text
+from proxy.loops.replies import AUTOMATIC_ERROR_MIN, AUTOMATIC_MIN, Reply, read_reply
 
 RUN_MAX: Final = 200  # parts of one output, or between two, that are read: the last ones
 MEMO_MAX_BYTES: Final = 48_000_000  # a read output takes some 500 bytes, the content words of 2 KB some 20 KB

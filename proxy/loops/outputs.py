@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from proxy.domain.formats.base import ToolCall
-from proxy.domain.loops.normalization import canonicalize, fold, join_lines, split_ids, without_times
-from proxy.domain.loops.tool_calls import Call, Calls, get_fenced_code, read_calls, without_thinking
+from proxy.loops.calls import Call, Calls, get_fenced_code, read_calls, without_thinking
+from proxy.loops.normalization import canonicalize, fold, join_lines, split_ids, without_times
 
 EXCERPT_MAX: Final = 300  # characters
 

@@ -1,7 +1,7 @@
 import pytest
 
-from proxy.domain.loops import Tail
-from tests.proxy.domain.loops.streams import LOOPING, PARAGRAPH, RIGHT
+from proxy.loops import Tail
+from tests.proxy.loops.streams import LOOPING, PARAGRAPH, RIGHT
 
 SENTENCE = "I will now check the configuration again. "
 ITEM = "- Make sure that the configuration has been read before.\n"
