@@ -24,11 +24,11 @@ from proxy.config_file import SettingsFile
 from proxy.domain.config_schema import Rules
 from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.injection_log import InjectionFollower, InjectionLog
-from proxy.enrichment.loop_guard import LoopGuard, Trip
 from proxy.enrichment.note_states import STANDING, NoteFollower
 from proxy.enrichment.pipeline import Enricher
 from proxy.enrichment.plan import Planner
 from proxy.enrichment.prompt_search import PromptSearch
+from proxy.loops.guard import BreakerTrip, LoopGuard
 from proxy.projects import NamedProjects
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import LAST_WRITE_S
@@ -143,7 +143,7 @@ class Runtime:
         self.blocks.places_max = PLACES * rules.limits.conversations
         self.upstream.move(rules.upstream.url, rules.upstream.connect_timeout_s)
 
-    def _tell_trip(self, trip: Trip) -> None:
+    def _tell_trip(self, trip: BreakerTrip) -> None:
         """Tell the other processes, so that the model rests whichever process serves its conversation next."""
         told = f"{trip.conversation.hex()} {trip.until!r} {trip.count}"
         task = asyncio.create_task(self.coherence.signal(TRIPS, told))
@@ -151,9 +151,9 @@ class Runtime:
         task.add_done_callback(self._telling.discard)
 
 
-def read_trip(told: str) -> Trip:
+def read_trip(told: str) -> BreakerTrip:
     conversation, until, count = told.split()
-    return Trip(bytes.fromhex(conversation), float(until), int(count))
+    return BreakerTrip(bytes.fromhex(conversation), float(until), int(count))
 
 
 _current: Runtime | None = None

@@ -12,8 +12,8 @@ from typing import Final
 import orjson
 
 from proxy.domain.formats.streams import AnswerListener, Delta
-from proxy.domain.loops.tool_calls import without_thinking
 from proxy.domain.prefixes import SIZE, digest_words
+from proxy.loops.calls import without_thinking
 
 ANSWERS_MAX: Final = 20_000  # at some 150 bytes
 WRITTEN_S: Final = 120  # a message that repeats a model's text within this time is nobody's

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from proxy.domain.formats.streams import AnswerListener, AnswerReader, Delta
-from proxy.domain.loops.repeating_tail import Tail, TailLoop
+from proxy.loops.tail import Tail, TailLoop
 
 logger = logging.getLogger(__name__)
 

@@ -22,9 +22,9 @@ from proxy.auth import Caller
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.config_schema import Loops
 from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.plan import Plan, Planner, Untouched
 from proxy.enrichment.prompt_search import Lookup, PromptSearch
+from proxy.loops.guard import LoopGuard
 
 SEARCH_MS: Final = 5_000  # no model waits for it
 TEXT_PATH: Final = "/api/chat"  # the format in which a mere text is sent

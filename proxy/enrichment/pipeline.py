@@ -18,14 +18,14 @@ from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import PARTS_MAX
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, Excess
 from proxy.domain.formats.streams import AnswerListener, Delta, WholeReader
-from proxy.domain.loops.repeating_tail import Tail
-from proxy.domain.loops.tool_calls import without_thinking
 from proxy.domain.prefixes import Thread, digest_words
 from proxy.enrichment.answer_watch import AnswerWatch
 from proxy.enrichment.placement import remember_placed
 from proxy.enrichment.plan import Plan, Planner, TurnKind, Untouched
 from proxy.enrichment.prompt_search import Lookup, describe_given
 from proxy.enrichment.request_records import request_event
+from proxy.loops.calls import without_thinking
+from proxy.loops.tail import Tail
 from proxy.telemetry.events import Events
 from proxy.telemetry.prompt_texts import find_last_user_text
 from proxy.upstream.transport import Answer
@@ -112,7 +112,7 @@ class Enricher:
                     BOUNDS[plan.excess].count_bite(path=path, bytes=len(body))
                 return Enriched(body)
             self._carry_out(plan)
-            return Enriched(plan.body, plan, plan.has_failed)
+            return Enriched(plan.body, plan, has_failed=plan.verdict is None)
         except Exception:
             # No error here may fail the agent's request: the original goes on.
             logger.exception("enrich.failed", extra={"path": path, "bytes": len(body)})
@@ -127,8 +127,10 @@ class Enricher:
         memory.encounters.note(plan.encounter)
         if plan.unread:
             logger.warning("enrich.partial", extra={"unread_characters": plan.unread})
+        if plan.verdict is not None:
+            memory.guard.note(plan.verdict)
         if plan.intervention is not None:
-            self.events.loop_met(plan.intervention, **asked)
+            self.events.record_loop(plan.intervention, **asked)
         placed = plan.placed
         remember_placed(memory.blocks, plan.thread, plan.kept, placed)
         notes = placed.recollection.block.notes if placed is not None else ()
@@ -165,7 +167,10 @@ class Enricher:
             return None
         reader = FORMATS[path].reader() if plan.prompt.is_stream else WholeReader()
         return AnswerWatch(
-            reader, listeners, Tail() if has_tail else None, lambda loop: self.events.tail_met(loop, **plan.asked)
+            reader,
+            listeners,
+            Tail() if has_tail else None,
+            lambda loop: self.events.record_tail_loop(loop, **plan.asked),
         )
 
     def _note_answer(self, thread: Thread, at: float) -> AnswerListener:

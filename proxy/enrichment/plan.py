@@ -36,14 +36,14 @@ from proxy.domain.formats.base import Edit, Payload, Prompt, WireFormat
 from proxy.domain.formats.bounded_requests import Excess, read_request
 from proxy.domain.formats.flattened import FlattenedPrompt
 from proxy.domain.json_text import Change, splice
-from proxy.domain.loops.mitigations import Intervention
 from proxy.domain.prefixes import Thread, count_answered, opening_of
 from proxy.enrichment.beginnings import Beginnings
 from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.loop_guard import LoopGuard, add_mitigation
 from proxy.enrichment.placement import KeptBlocks, Placed, find_kept, place
 from proxy.enrichment.prompt_search import RESENT, Lookup, PromptSearch
 from proxy.enrichment.request_records import RequestInfo, name_request, name_speaker
+from proxy.loops.guard import LoopGuard, Verdict, add_mitigation
+from proxy.loops.mitigations import Intervention
 from proxy.telemetry import privacy
 
 logger = logging.getLogger(__name__)
@@ -71,12 +71,12 @@ class Plan:
     - ``off``: what is switched off, and why.
     - ``encounter``: the messages that are new in the ``conversation``; ``keeper``: for whom they are kept.
     - ``forget``: what the prompt asks to forget, each with what tells the request from others.
-    - ``intervention``: against a loop; ``answer``: content type and body of the answer if the model is not asked.
+    - ``verdict``: about a loop, None if the look for one failed, which costs neither the answer nor the recollection.
+    - ``answer``: content type and body of the answer if the model is not asked at all.
     - ``turn``: what the prompt ends with, to be counted.
     - ``is_heard``: the answer is listened to, because later prompts may have it as somebody's words; ``is_learned``: it
       is kept.
     - ``unread``: characters that were left unread, because they exceeded the allowance.
-    - ``has_failed``: the look for loops failed, which costs neither the answer nor the recollection.
     """
 
     path: str
@@ -95,13 +95,16 @@ class Plan:
     lookup: Lookup | None
     placed: Placed | None
     edit: Edit
-    intervention: Intervention | None
+    verdict: Verdict | None
     answer: tuple[str, bytes] | None
     turn: TurnKind
     is_heard: bool
     is_learned: bool
     unread: int
-    has_failed: bool
+
+    @property
+    def intervention(self) -> Intervention | None:
+        return self.verdict.intervention if self.verdict is not None else None
 
 
 @dataclass(slots=True)
@@ -177,7 +180,8 @@ class Planner:
         else:
             encounter = Encounter(now, unkept=list_unkept(conversation, keys, unkept))
         await pace.step()
-        intervention, has_failed = self._look_for_loop(prompt, conversation, asked)
+        verdict = self._look_for_loop(prompt, conversation, asked)
+        intervention = verdict.intervention if verdict is not None else None
         await pace.step()
         placed, answer, edit = None, None, Edit()
         if intervention is not None and intervention.answer:
@@ -223,7 +227,7 @@ class Planner:
             lookup=lookup,
             placed=placed,
             edit=edit,
-            intervention=intervention,
+            verdict=verdict,
             answer=answer,
             turn=name_turn(messages, readings, lookup, is_program=bool(program)),
             is_heard=bool(
@@ -234,7 +238,6 @@ class Planner:
             ),
             is_learned=learns and not privacy.is_private(),
             unread=count_unread(messages, readings) if is_read else 0,
-            has_failed=has_failed,
         )
 
     def _templates_of(self, scope: Scope | None) -> Container[bytes]:
@@ -263,15 +266,13 @@ class Planner:
             for message, reading in zip(messages, readings, strict=True)
         ]
 
-    def _look_for_loop(
-        self, prompt: Prompt, conversation: bytes, asked: RequestInfo
-    ) -> tuple[Intervention | None, bool]:
-        """Return the intervention, and True if the look failed."""
+    def _look_for_loop(self, prompt: Prompt, conversation: bytes, asked: RequestInfo) -> Verdict | None:
+        """Return None if the look failed."""
         try:  # an error here costs neither the answer nor the recollection, so it is not caught with all others
-            return self.guard.look(prompt, conversation, self.loops(), asked["at"]), False
+            return self.guard.look(prompt, conversation, self.loops(), asked["at"])
         except Exception:
             logger.exception("loop.failed", extra={"why": asked["request"], "wire": asked["wire"]})
-            return None, True
+            return None
 
 
 def _list_orders(

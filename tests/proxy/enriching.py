@@ -18,10 +18,10 @@ from memory.settings.registry import Tuning
 from proxy.auth import TEMPORARY, Caller
 from proxy.domain.config_schema import Loops
 from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Enriched, Enricher
 from proxy.enrichment.plan import Planner
 from proxy.enrichment.prompt_search import PromptSearch, RelatedFinder
+from proxy.loops.guard import LoopGuard
 from proxy.telemetry.events import Events
 from tests.steps import count_steps
 
@@ -42,10 +42,10 @@ class Written:
     def add_given(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
         self.given[request] = list(notes)
 
-    def loop_met(self, *_: object, **__: object) -> None:
+    def record_loop(self, *_: object, **__: object) -> None:
         pass
 
-    def tail_met(self, *_: object, **__: object) -> None:
+    def record_tail_loop(self, *_: object, **__: object) -> None:
         pass
 
 

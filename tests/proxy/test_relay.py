@@ -10,8 +10,8 @@ from aiohttp import ClientPayloadError
 
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.streams import AnswerListener, Delta, WholeReader
-from proxy.domain.loops.repeating_tail import Tail, TailLoop
 from proxy.enrichment.answer_watch import AnswerWatch
+from proxy.loops.tail import Tail, TailLoop
 from proxy.upstream.asgi_types import Event
 from proxy.upstream.client import Upstream
 from proxy.upstream.relay import AnswerObserver, relay

@@ -1,8 +1,10 @@
 """Conversations with what they are: a loop of some kind, or none. As agents and chat clients send them.
 
 Each set in ``data/`` has one JSON object a line: ``name``; ``wire``, the wire format; ``payload``, the body of the
-request; for a loop its ``kind``, and its ``count`` where that is clear. The first set was written together with the
-rules; the second after them, before they were tried on it; the third after the second had been learned from.
+request; for a loop its ``kind``, and its ``count`` and ``may_be_person`` where these are clear. The first set was
+written together with the rules; the second after them, before they were tried on it; the third after the second had
+been learned from. In ``clients`` each loop, as Cline, Roo Code, Kilo Code and smolagents send it by their sources, has
+a twin that is none. ``claims`` has what the rules say of small cases, a row each.
 """
 
 import json
@@ -15,19 +17,20 @@ from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import Part
 
 DATA = Path(__file__).parent / "data"
-SETS = ("first", "second", "third")
+SETS = ("first", "second", "third", "clients", "claims")
 BY_NAME = {wire.name: wire for wire in FORMATS.values()}
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """``kind``: None for no loop. ``count``: None where it is not clear."""
+    """``kind``: None for no loop. ``count``, ``may_be_person``: None where it is not clear."""
 
     name: str
     wire: str
     payload: dict[str, Any]
     kind: str | None = None
     count: int | None = None
+    may_be_person: bool | None = None
 
     @property
     def parts(self) -> Sequence[Part]:

@@ -1,28 +1,23 @@
 """Reads what follows an output: who said it, if it is a result, and in what form to compare it."""
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from proxy.domain.loops.normalization import NORMALISED_MAX, essence_of_error, fold
+from proxy.loops.calls import find_objects
+from proxy.loops.normalization import NORMALISED_MAX, essence_of_error, fold, join_lines
 
 AUTOMATIC_MIN: Final = 40  # characters: people repeat only shorter texts word for word
 AUTOMATIC_ERROR_MIN: Final = 15  # characters, the same for a report of an error
 _ENVELOPE_MAX: Final = 500_000  # characters of JSON that are parsed
-_ENVELOPES_MAX: Final = 16
 _COMPLAINT_MAX: Final = 1_000  # characters; a longer text only quotes a complaint
 _UNDER_WAY_MAX: Final = 400  # characters; a longer result says more than that work is under way
 _ERROR_EDGE: Final = 400  # characters at either end of a long result, where an error is reported
 
-_DECODER: Final = json.JSONDecoder(strict=False)
 _PERSONS: Final = ("user_message", "user_intervention")
-_RESULTS: Final = ("tool_result",)
 _WARNINGS: Final = ("system_warning", "system_message", "warning")
-_BROKEN_ENVELOPE: Final = re.compile(
-    r'\s*\{\s*"(user_message|user_intervention|tool_name|tool_result|system_warning)"\s*:'
-)
+_ENVELOPES: Final = (*_PERSONS, *_WARNINGS, "tool_result")
 
 _EXTRAS: Final = "[EXTRAS]"  # begins the end of each of Agent Zero's prompts, which is rebuilt every time
 _SURROUNDINGS: Final = ("environment_details", "system-reminder", "recollection", "loop_warning")
@@ -33,13 +28,10 @@ _IDENTITY: Final = re.compile(
     r'"(?:request|trace|correlation|call|tool_call)_id"\s*:\s*(?:"[^"\n]{0,200}"|[0-9]{1,30})'
 )
 
+# The openings of results and errors that clients send in the user's name.
 _OBSERVED: Final = re.compile(
-    r"\s*(?:observation\b|tool[ _](?:result|output|response|call|error|use)"
-    r"|(?:results?|outputs?|stdout|stderr|error|exception)\s*:|traceback|exit ?code"
-    r"|execution (?:result|log|output)|code output|call id:|command .{1,80} returned"
-    r"|\[(?:tool|error|result|output|observation|function|system|execution)|\[[\w ]+ for '[^\n]*\] result"
-    r"|<(?:tool_(?:response|result|output|use_error)|observation|function_(?:results?|response)|results?|output"
-    r"|returncode|error|stdout|stderr)\b)",
+    r"\s*(?:observation\b|\[?tool[ _](?:result|output|response|error)|(?:results?|outputs?|error)\s*:"
+    r"|\[(?:error\]|system\]|[\w ]+ for '[^\n]*\] result)|<(?:tool_(?:response|result)|output)\b)",
     re.IGNORECASE,
 )
 _FAILURES: Final = "error|exception|traceback|fail|denied|invalid|refused|forbidden|rejected|aborted|fatal|panic"
@@ -72,45 +64,45 @@ _UNDER_WAY: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class FollowUp:
-    """The reading of one text that follows an output."""
+class Reply:
+    """What followed an output, or one text of it."""
 
-    exact: int  # a hash, valid in this process; for an error, without volatile ids and times
-    verbatim: int  # a hash of all of its words
-    characters: int
+    texts: tuple[int, ...] | None  # hashes; None for nothing of its own: a complaint about the output, or nothing yet
+    verbatim: int = 0  # a hash of all words; only for one text, as all up to ``is_error``
+    characters: int = 0
     is_blank: bool = False  # it holds nothing but what the client adds to every prompt
-    is_person: bool = False  # it comes in a person's envelope
     is_program: bool = False  # only a program says such a thing
-    is_envelope: bool = False
-    is_complaint: bool = False
     is_question: bool = False
     is_error: bool = False
-    is_under_way: bool = False
+    is_person: bool = False  # it comes in a person's envelope; of a whole reply: nothing shows that a program sent it
+    is_envelope: bool = False
+    is_complaint: bool = False
+    is_under_way: bool = False  # the work goes on, so asking again is right
 
 
-def read_follow_up(text: str, complaints: tuple[str, ...]) -> FollowUp:
+def read_reply(text: str, complaints: Sequence[str]) -> Reply:
     """Read one text; ``complaints`` are folded."""
     text = without_surroundings(text)
     if not text.strip():
-        return FollowUp(exact=0, verbatim=0, characters=0, is_blank=True)
-    keys, complains = _envelopes(text, complaints)
-    normal = " ".join(text.split()) if len(text) <= NORMALISED_MAX else text
+        return Reply((0,), is_blank=True)
+    keys, complains = _read_envelopes(text, complaints)
+    normal = join_lines(text)
     low = fold(normal)
     is_error = _is_error(low)
     is_observed = _OBSERVED.match(text) is not None
-    return FollowUp(
+    return Reply(
         # An error without what differs each time; in another result a single digit may be news.
-        exact=hash(essence_of_error(low) if is_error else normal),
+        (hash(essence_of_error(low) if is_error else normal),),
         verbatim=hash(normal),
         characters=len(normal),
-        # If a result comes before a person's words, the person counts.
-        is_person=any(key in keys for key in _PERSONS),
         is_program=bool(keys) or is_observed,
+        is_question=normal.endswith("?"),
+        is_error=is_error,
+        # If a result comes before a person's words, the person counts.
+        is_person=not keys.isdisjoint(_PERSONS),
         is_envelope=bool(keys),
         # Not in a tool's result: a page could make the next prompt forbid what the model has just done.
         is_complaint=complains or (not keys and not is_observed and _complains(low, complaints)),
-        is_question=normal.endswith("?"),
-        is_error=is_error,
         is_under_way=_is_under_way(low),
     )
 
@@ -138,37 +130,17 @@ def _without(text: str, opening: str, closing: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def _envelopes(text: str, complaints: tuple[str, ...]) -> tuple[set[str], bool]:
+def _read_envelopes(text: str, complaints: Sequence[str]) -> tuple[set[str], bool]:
     """Return the kinds of Agent Zero's envelopes in a text, and True if one of them complains."""
-    if not text[:1000].lstrip().startswith("{"):
+    if len(text) > _ENVELOPE_MAX or not text[:1000].lstrip().startswith("{"):
         return set(), False
-    envelopes = list(_objects(text))
-    # The first key shows the kind even of a malformed or truncated envelope.
-    if not envelopes and (broken := _BROKEN_ENVELOPE.match(text)):
-        return {broken[1]}, _complains(fold(text), complaints)
-    keys = {key for envelope in envelopes for key in (*_PERSONS, *_RESULTS, *_WARNINGS) if envelope.get(key)}
+    envelopes = list(find_objects(text))
+    keys = {key for envelope in envelopes for key in _ENVELOPES if envelope.get(key)}
     warnings = [envelope[key] for envelope in envelopes for key in _WARNINGS if key in envelope]
     return keys, any(_complains(fold(str(warning)), complaints) for warning in warnings)
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects at the beginning of a text, one after the other."""
-    if len(text) > _ENVELOPE_MAX:
-        return
-    at = 0
-    for _ in range(_ENVELOPES_MAX):
-        at = text.find("{", at)
-        if at < 0:
-            return
-        try:
-            found, at = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            return
-        if isinstance(found, dict):
-            yield found
-
-
-def _complains(low: str, complaints: tuple[str, ...]) -> bool:
+def _complains(low: str, complaints: Sequence[str]) -> bool:
     return len(low) <= _COMPLAINT_MAX and any(complaint in low for complaint in complaints)
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from proxy.domain.config_schema import Loops, Mitigations
 from proxy.domain.formats.base import Part, Prompt
-from proxy.domain.loops.mitigations import Intervention
-from proxy.enrichment.loop_guard import LoopGuard, Rest, Trip
+from proxy.loops.guard import BreakerTrip, Cooldown, LoopGuard
+from proxy.loops.mitigations import Intervention
 
 LOOPS = Loops(mitigations=Mitigations(cooldown_s=60.0))
 HELLO = b"the opening"
@@ -29,7 +29,9 @@ class Conversation:
         guard = self.guards[self.turns % len(self.guards)]
         self.turns += 1
         self.now += 1
-        return guard.look(Prompt("m", list(self.parts), True, False), HELLO, loops, self.now)
+        verdict = guard.look(Prompt("m", list(self.parts), True, False), HELLO, loops, self.now)
+        guard.note(verdict)
+        return verdict.intervention
 
     def say(self, role: str, text: str) -> None:
         self.parts.append(Part(role, text, len(self.parts), takes_block=role == "user"))  # type: ignore[arg-type]
@@ -150,7 +152,7 @@ def test_the_seed_is_new_each_time() -> None:
 def test_several_processes_that_tell_each_other_let_the_model_try_once(processes: int) -> None:
     guards: list[LoopGuard] = []
 
-    def tell(trip: Trip) -> None:
+    def tell(trip: BreakerTrip) -> None:
         for guard in guards:
             guard.remember(trip)
 
@@ -171,18 +173,18 @@ def test_processes_that_do_not_tell_each_other_stop_it_all_the_same() -> None:
 
 def test_an_older_trip_does_not_count() -> None:
     guard = LoopGuard()
-    guard.remember(Trip(HELLO, until=2_000_000, count=6))
+    guard.remember(BreakerTrip(HELLO, until=2_000_000, count=6))
 
-    guard.remember(Trip(HELLO, until=1_000_000, count=9))
+    guard.remember(BreakerTrip(HELLO, until=1_000_000, count=9))
 
-    assert guard._rests[HELLO] == Rest(until=2_000_000, count=6)
+    assert guard._cooldowns[HELLO] == Cooldown(until=2_000_000, count=6)
 
 
 def test_only_so_many_conversations_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proxy.enrichment.loop_guard.RESTS_MAX", 3)
+    monkeypatch.setattr("proxy.loops.guard.COOLDOWNS_MAX", 3)
     guard = LoopGuard()
 
     for name in range(5):
-        guard.remember(Trip(bytes([name]), until=float(name), count=6))
+        guard.remember(BreakerTrip(bytes([name]), until=float(name), count=6))
 
-    assert list(guard._rests) == [b"\2", b"\3", b"\4"]
+    assert list(guard._cooldowns) == [b"\2", b"\3", b"\4"]

@@ -1,8 +1,8 @@
 """Texts made to take long in the search for loops, by what they repeat."""
 
 from proxy.domain.config_schema import Detector
-from proxy.domain.loops import LoopDetector, Tail
-from tests.proxy.domain.loops.histories import TASK, parts_of
+from proxy.loops import LoopDetector, Tail
+from tests.proxy.loops.histories import TASK, parts_of
 
 PIECES = {
     "one letter": "a",

@@ -5,7 +5,7 @@ from typing import Any
 
 from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part, Role, ToolCall
-from proxy.domain.loops import Loop, LoopDetector
+from proxy.loops import Loop, LoopDetector
 
 TASK: tuple[tuple[Role, str], ...] = (("system", "You are an agent."), ("user", "Do it."))
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.domain.config_schema import Mitigations
-from proxy.domain.loops import mitigations as ladder
-from proxy.domain.loops.detector import Loop
-from proxy.domain.loops.outputs import is_made_up
+from proxy.loops import mitigations as ladder
+from proxy.loops.detector import Loop
+from proxy.loops.outputs import is_breaker_answer
 
 SEED = 7
 PLACES = frozenset({2, 3})
@@ -140,7 +140,7 @@ def test_two_answers_of_a_breaker_differ() -> None:
 def test_what_festinger_made_up_is_known_again(met: Loop, left_s: float) -> None:
     intervention = ladder.trip_breaker(met, left_s)
 
-    assert is_made_up(intervention.answer)
+    assert is_breaker_answer(intervention.answer)
     assert intervention.step == "break"
 
 
@@ -148,8 +148,8 @@ def test_what_festinger_made_up_is_known_again(met: Loop, left_s: float) -> None
 def test_what_festinger_made_up_is_known_with_other_white_space(around: str) -> None:
     call = json.loads(ladder.trip_breaker(verdict(6, is_json_call=True), 60).answer)
 
-    assert is_made_up(around.format(ladder.trip_breaker(verdict(6), 60).answer))
-    assert is_made_up(around.format(json.dumps(call, indent=2)))
+    assert is_breaker_answer(around.format(ladder.trip_breaker(verdict(6), 60).answer))
+    assert is_breaker_answer(around.format(json.dumps(call, indent=2)))
 
 
 @pytest.mark.parametrize(
@@ -157,4 +157,4 @@ def test_what_festinger_made_up_is_known_with_other_white_space(around: str) -> 
     ["", "It said: Festinger has stopped a loop: hm.", '{"thoughts": ["Festinger stopped me"], "tool_name": "look"}'],
 )
 def test_what_a_model_says_of_festinger_is_its_own(said: str) -> None:
-    assert not is_made_up(said)
+    assert not is_breaker_answer(said)

@@ -36,7 +36,6 @@ _ID: Final = re.compile(
 )
 
 _ESCAPED_WHITE: Final = ("\\n", "\\t", "\\r")
-_QUOTED_NUMBER: Final = re.compile(r'"(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)"(?!:)')
 _WHOLE: Final = re.compile(r"\.0(?<=[0-9]\.0)(?=[,}\]])")
 
 # Arguments that give the reason for a call, not its effect.
@@ -50,7 +49,6 @@ _VOLATILE: Final = frozenset(
     {"request_id", "requestid", "call_id", "callid", "tool_call_id", "trace_id", "traceid", "correlation_id"}
     | {"idempotency_key", "nonce", "timestamp", "ts", "now", "current_time", "message_id"}
 )
-_THINKERS: Final = re.compile(r"think|thought|reflect|reason|plan", re.IGNORECASE)
 _COMMANDS: Final = frozenset({"command", "cmd", "code", "script"})
 
 
@@ -95,24 +93,22 @@ def essence_of_error(text: str) -> str:
     return _COUNTED.sub(r"\1\2#", text) if any(word in text for word in _COUNTERS) else text
 
 
-def canonicalize(name: str, arguments: Any) -> str:
+def canonicalize(arguments: Any) -> str:
     """Return the arguments of a call in one line: with sorted keys, without thoughts and volatile values."""
     if isinstance(arguments, str):
         return join_lines(arguments)
     if isinstance(arguments, dict):
-        arguments = _drop_thoughts(name, arguments)
+        arguments = _drop_thoughts(arguments)
     text = dump_sorted(arguments)
     if len(text) > NORMALISED_MAX:
         return text
     for white in _ESCAPED_WHITE:
         text = text.replace(white, " ")
     text = join_lines(text).replace('" ', '"').replace(' "', '"')
-    return _WHOLE.sub("", _QUOTED_NUMBER.sub(r"\1", text))
+    return _WHOLE.sub("", text)
 
 
-def _drop_thoughts(name: str, arguments: dict[Any, Any]) -> dict[Any, Any]:
-    if _THINKERS.search(name):
-        return arguments
+def _drop_thoughts(arguments: dict[Any, Any]) -> dict[Any, Any]:
     dropped = _THOUGHTS | _VOLATILE
     if not _COMMANDS.isdisjoint(arguments):
         dropped |= {"description"}

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from proxy.domain.config_schema import Mitigations
-from proxy.domain.loops.detector import Loop, LoopKind
-from proxy.domain.loops.outputs import BREAKER
+from proxy.loops.detector import Loop, LoopKind
+from proxy.loops.outputs import BREAKER
 
 MitigationStep = Literal["note", "temperature", "truncate", "break"]
 
@@ -118,7 +118,7 @@ def write_note(loop: Loop) -> str:
 
 def write_json_call(text: str) -> str:
     """Write the text as a call of Agent Zero's ``response`` tool, with which an agent ends its turn and shows it to its
-    human. ``outputs.is_made_up`` recognises it by its beginning."""
+    human. ``outputs.is_breaker_answer`` recognises it by its beginning."""
     said = {
         "thoughts": [text.partition("\n")[0]],
         "headline": "Stopped by Festinger",

@@ -6,11 +6,9 @@ from typing import Final, Literal
 
 from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part
-from proxy.domain.loops.history import Exchange, Exchanges
-from proxy.domain.loops.memo import TextMemo
-from proxy.domain.loops.near_duplicates import Gist, differ
-from proxy.domain.loops.normalization import fold
-from proxy.domain.loops.outputs import count_words, unfold_scratchpad
+from proxy.loops.calls import unfold_scratchpad
+from proxy.loops.near_duplicates import ContentWords, name_different_items
+from proxy.loops.turns import Memo, Turn, Turns
 
 LoopKind = Literal["same", "near", "cycle", "complaint"]
 
@@ -18,6 +16,7 @@ LEAST: Final = 3  # outputs in a row, or repeats of a cycle, that make a loop
 PERIODS: Final = range(2, 6)
 # Words in answers to a person who repeats themselves: shorter ones, such as `Yes.`, are repeated for good reasons.
 WORDS_TO_PERSONS_MIN: Final = 4
+SHORT_REQUEST_MAX: Final = 80  # characters: a command, or a question about a state, which people do repeat
 ID_SEARCH_MAX: Final = 200  # parts that are searched for an id
 
 
@@ -37,26 +36,26 @@ class LoopDetector:
     """Finds loops, and remembers the texts that it has read."""
 
     def __init__(self) -> None:
-        self._complaints: Sequence[str] = ()  # as they were set
-        self._memo = TextMemo(())
+        self._complaints: Sequence[str] = ()
+        self._memo = Memo(())
 
     def find_loop(self, parts: Sequence[Part], rules: Detector) -> Loop | None:
         """Return the loop at the end of this history; None if there is none."""
         # The memo depends on the complaints, so a new setting starts over.
         if rules.complaints != self._complaints:
             self._complaints = rules.complaints
-            self._memo = TextMemo(tuple(fold(complaint) for complaint in rules.complaints if complaint.strip()))
+            self._memo = Memo(rules.complaints)
         search = _Search(self._memo, unfold_scratchpad(parts), rules)
         return search.find_row() or search.find_cycle()
 
 
 class _Search:
-    def __init__(self, memo: TextMemo, parts: Sequence[Part], rules: Detector) -> None:
+    def __init__(self, memo: Memo, parts: Sequence[Part], rules: Detector) -> None:
         self._memo = memo
         self._parts = parts
         self._rules = rules
-        self._turns = Exchanges(memo, parts, rules.window)
-        self._requests: list[Gist] | None = None  # read when needed
+        self._turns = Turns(memo, parts, rules.window)
+        self._requests: list[ContentWords] | None = None  # read when needed
 
     def find_row(self) -> Loop | None:
         """Return a loop if the last outputs are alike, or the client complains about the last one."""
@@ -69,10 +68,10 @@ class _Search:
         if may_be_near and (near := self._count_alike(last, self._is_near)) > length:
             kind, length = "near", near
         # A client that complains has compared outputs itself: that counts as a loop in any case.
-        if last.result.is_complaint:
+        if last.reply.is_complaint:
             return self._build_loop("complaint", max(LEAST, length), 1, length)
-        count = self._subtract_patience(length, 1)
-        return self._build_loop(kind, count, 1, length) if count >= LEAST and self._says_enough(1) else None
+        count = self._discount_polling(length, 1)
+        return self._build_loop(kind, count, 1, length) if count >= LEAST and self._is_long_enough(1) else None
 
     def find_cycle(self) -> Loop | None:
         """Return a loop if the last outputs repeat in a cycle."""
@@ -83,39 +82,39 @@ class _Search:
             length = period
             while self._is_repeat(length, length - period):
                 length += 1
-            count = self._subtract_patience(length // period, period)
+            count = self._discount_polling(length // period, period)
             # A cycle of equal outputs is a row, which find_row has already judged.
             is_row = len({turn.output.essence for turn in self._turns.first(period)}) == 1
-            if count >= LEAST and not is_row and self._says_enough(period):
+            if count >= LEAST and not is_row and self._is_long_enough(period):
                 return self._build_loop("cycle", count, period, length // period * period)
         return None
 
-    def _count_alike(self, last: Exchange, is_alike: Callable[[Exchange, Exchange], bool]) -> int:
+    def _count_alike(self, last: Turn, is_alike: Callable[[Turn, Turn], bool]) -> int:
         """Return how many of the last outputs are alike, each with the same result."""
-        texts = last.result.texts
+        texts = last.reply.texts
         length = 1
         while (turn := self._turns.get(length)) is not None:
             # A human has sent a new message: what came before was another task, and repeating it then was not a loop.
-            if turn.result.is_person != last.result.is_person:
+            if turn.reply.is_person != last.reply.is_person:
                 break
             # An output without a result of its own matches any result.
-            if texts is not None and turn.result.texts not in (None, texts):
+            if texts is not None and turn.reply.texts not in (None, texts):
                 break
             if not is_alike(turn, last):
                 break
-            texts = texts or turn.result.texts
+            texts = texts or turn.reply.texts
             length += 1
         return length
 
     def _is_repeat(self, earlier: int, later: int) -> bool:
         one, other = self._turns.get(earlier), self._turns.get(later)
-        if one is None or other is None or one.result.is_person != other.result.is_person:
+        if one is None or other is None or one.reply.is_person != other.reply.is_person:
             return False
-        if None not in (one.result.texts, other.result.texts) and one.result.texts != other.result.texts:
+        if None not in (one.reply.texts, other.reply.texts) and one.reply.texts != other.reply.texts:
             return False
-        return self._is_near(one, other) if one.result.is_person else self._is_same(one, other)
+        return self._is_near(one, other) if one.reply.is_person else self._is_same(one, other)
 
-    def _is_same(self, earlier: Exchange, later: Exchange) -> bool:
+    def _is_same(self, earlier: Turn, later: Turn) -> bool:
         one, other = earlier.output, later.output
         if one.exact == other.exact:
             return True
@@ -124,7 +123,7 @@ class _Search:
         # An id that was known before is what the output is about; the model has made up the others.
         differing = set(one.ids) ^ set(other.ids)
         return not any(
-            self._was_known(name, before=turn.raw.start)
+            self._was_known(name, before=turn.start)
             for turn in (earlier, later)
             for name in differing.intersection(turn.output.ids)
         )
@@ -135,38 +134,39 @@ class _Search:
         heard = (part.text for part in self._parts[max(0, before - ID_SEARCH_MAX) : before] if part.role != "assistant")
         return any(name in text or name.upper() in text for text in heard)
 
-    def _is_near(self, earlier: Exchange, later: Exchange) -> bool:
+    def _is_near(self, earlier: Turn, later: Turn) -> bool:
         """True if two texts say the same in other words."""
         if self._is_same(earlier, later):
             return True
         if not earlier.output.is_text:
             return False
-        one, other = self._memo.read_gist(earlier.raw.output), self._memo.read_gist(later.raw.output)
-        if one is None or other is None or self._memo.likeness(one, other) < self._rules.similarity:
+        one, other = self._memo.read_content_words(earlier.said), self._memo.read_content_words(later.said)
+        if one is None or other is None or self._memo.compare(one, other) < self._rules.similarity:
             return False
         if one.words == other.words:
             return True
         # If the human has asked for several things, each output may be about another one of them.
         if self._requests is None:
             self._requests = self._turns.read_requests()
-        return not any(differ(one, other, request) for request in self._requests)
+        return not any(name_different_items(one, other, request) for request in self._requests)
 
-    def _says_enough(self, period: int) -> bool:
+    def _is_long_enough(self, period: int) -> bool:
         """True if the outputs of one round would be a loop even if a person has sent the same message again."""
         cycle = self._turns.first(period)
-        if not any(turn.result.is_person for turn in cycle):
+        if not any(turn.reply.is_person for turn in cycle):
             return True
-        return sum(count_words(turn.output) for turn in cycle) >= WORDS_TO_PERSONS_MIN
+        return sum(len(turn.output.excerpt.split()) for turn in cycle) >= WORDS_TO_PERSONS_MIN
 
-    def _subtract_patience(self, count: int, period: int) -> int:
+    def _discount_polling(self, count: int, period: int) -> int:
         """Reduce the count if results say that work is under way, so that mitigations begin only when patience ends."""
-        if any(turn.result.is_under_way for turn in self._turns.first(period)):
+        if any(turn.reply.is_under_way for turn in self._turns.first(period)):
             return count - self._rules.patience + LEAST
         return count
 
     def _build_loop(self, kind: LoopKind, count: int, period: int, length: int) -> Loop:
         cycle = self._turns.first(period)
-        persons = [turn.result for turn in cycle if turn.result.is_person]
+        persons = [turn.reply for turn in cycle if turn.reply.is_person]
+        is_short = all(reply.characters <= SHORT_REQUEST_MAX for reply in persons)
         return Loop(
             kind=kind,
             count=count,
@@ -174,16 +174,16 @@ class _Search:
             repeated=tuple(turn.output.excerpt for turn in reversed(cycle)),
             repeats=_find_removable(cycle, self._turns.first(length)[period:]),
             may_be_person=bool(persons),
-            is_asked_again=bool(persons) and all(result.is_short for result in persons),
-            is_json_call=any(turn.output.is_agent_zero or turn.result.is_envelope for turn in cycle),
+            is_asked_again=bool(persons) and is_short,
+            is_json_call=any(turn.output.is_agent_zero or turn.reply.is_envelope for turn in cycle),
         )
 
 
-def _find_removable(kept: Sequence[Exchange], others: Sequence[Exchange]) -> frozenset[int]:
+def _find_removable(kept: Sequence[Turn], others: Sequence[Turn]) -> frozenset[int]:
     """Return the places of the other outputs and their results, as far as they can be removed."""
     # If the last output got only a complaint, keep the last result: else the model would not see any.
-    if kept[0].result.texts is None:
-        with_result = next((turn for turn in others if turn.result.texts is not None), None)
+    if kept[0].reply.texts is None:
+        with_result = next((turn for turn in others if turn.reply.texts is not None), None)
         others = [turn for turn in others if turn is not with_result]
     parts = [part for turn in others for part in turn.parts]
     staying = {part.place for turn in kept for part in turn.parts} | {
