@@ -3,9 +3,7 @@
 ``Tuning`` is both the registry (each field's group, type, range, default and help, here and nowhere else) and the typed
 values of the stored rows that a process keeps."""
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import (
@@ -21,10 +19,8 @@ from pydantic.dataclasses import dataclass
 from pydantic.fields import FieldInfo
 
 from memory.domain.recall.rendering import Style
-from memory.settings.grammar import Takes, describe_mistake, quote
-
-# Settings that are gone, and what holds instead.
-RETIRED: Final[dict[str, str]] = tomllib.loads(Path(__file__).with_name("retired.toml").read_text("utf-8"))
+from memory.settings import retired
+from memory.settings.grammar import Takes, describe_mistake
 
 
 class ConfigMistake(ValueError):
@@ -254,5 +250,5 @@ def read_rows(rows: Mapping[str, str]) -> tuple[Tuning, list[str]]:
 
 def list_ignored(rows: Mapping[str, str]) -> list[str]:
     """List the stored rows of other versions' settings, each with what holds instead."""
-    ignored = sorted(rows.keys() - REGISTRY.keys())
-    return [f"{key} = {quote(rows[key])}: {RETIRED.get(key, 'unknown to this version')}" for key in ignored]
+    ignored = {key: rows[key] for key in sorted(rows.keys() - REGISTRY.keys())}
+    return retired.describe_ignored(ignored, retired.SETTINGS)

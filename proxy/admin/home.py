@@ -21,7 +21,9 @@ from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
 from proxy import login_throttle
 from proxy.admin import retention
+from proxy.config_file import read_rules
 from proxy.domain.changelog import find_actions
+from proxy.domain.config_schema import list_ignored
 from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
@@ -95,7 +97,7 @@ def describe_upgrade() -> dict[str, Any] | None:
     if upgrade is None:
         return None
     changelog = CHANGELOG.read_text(encoding="utf-8") if CHANGELOG.exists() else ""
-    ignored = registry.list_ignored(dict(Config.objects.values_list("key", "value")))
+    ignored = [*registry.list_ignored(dict(Config.objects.values_list("key", "value"))), *list_ignored(read_rules())]
     return {"version": upgrade, "actions": find_actions(changelog, upgrade.version), "ignored": ignored}
 
 

@@ -29,6 +29,7 @@ from memory.semantic.vectors.condition import CONDITION, Condition, read_conditi
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from proxy import runtime
+from proxy.domain.config_schema import list_ignored
 from proxy.health.outside import BEATS, ask_outside
 from proxy.models import Injection
 from proxy.runtime import Runtime
@@ -192,7 +193,10 @@ async def report_health(current: Runtime) -> dict[str, Any]:
             *current.cache.config_mistakes,
             *(f"{config.path.name}: {mistake}" for mistake in config.mistakes),
         ],
-        "ignored_settings": current.cache.ignored_settings,
+        "ignored_settings": [
+            *current.cache.ignored_settings,
+            *(f"{config.path.name}: {ignored}" for ignored in list_ignored(config.rules)),
+        ],
     }
 
 

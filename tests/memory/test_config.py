@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.settings import registry
+from memory.settings import registry, retired
 from memory.settings.registry import ConfigMistake, Tuning
 
 
@@ -64,7 +64,7 @@ def test_whatever_is_stored_a_tuning_comes_out_and_bad_rows_are_named(rows: dict
 
 
 def test_no_setting_is_also_one_that_is_gone() -> None:
-    assert registry.RETIRED.keys() & registry.REGISTRY == set()
+    assert retired.SETTINGS.keys() & registry.REGISTRY == set()
 
 
 def test_settings_of_other_versions_are_listed_with_what_holds_instead() -> None:
