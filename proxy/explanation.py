@@ -32,7 +32,7 @@ from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
 from proxy import runtime
 from proxy.auth import Caller
-from proxy.config_file import apply_overrides, environment, read_file
+from proxy.config_file import environment, read_file
 from proxy.domain.formats import FORMATS, guess_path
 from proxy.domain.formats.streams import parse_object
 from proxy.enrichment.dry_run import DryRun, Lesson, run_dry
@@ -178,7 +178,7 @@ async def run_alone(cache: Cache, path: str, body: bytes, caller: Caller) -> Dry
     if cache.tuning.embedder == BUILTIN:
         with suppress(LlmError):  # like a server, which then searches by words
             await asyncio.to_thread(builtin.load)
-    rules = apply_overrides(read_file(settings.CONFIG_FILE), environment())
+    rules = read_file(settings.CONFIG_FILE).with_values(environment())
     searcher = Searcher(settings.DATABASE_URL, cache)
     try:
         await searcher.indexes.read_alone()

@@ -20,7 +20,7 @@ from memory.search.searcher import INDEXED, Searcher
 from memory.semantic.forgetting import FORGOTTEN
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
-from proxy.config_file import SettingsFile
+from proxy.config_file import SettingsFile, environment
 from proxy.domain.config_schema import Rules
 from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.injection_log import InjectionFollower, InjectionLog
@@ -37,7 +37,6 @@ from proxy.upstream.client import Upstream
 logger = logging.getLogger(__name__)
 
 TRIPS = "trips"
-PLACES = 50  # of blocks in a conversation of some length
 LEARN = "resolution.tasks.learn"
 LOAD_EMBEDDER_AFTER_S = 1.0  # by then the server listens: the libraries hold the interpreter for some 50 ms
 WORKER_S = 60.0  # after this, the server is ready without a worker: prompts do not need one
@@ -50,7 +49,7 @@ class Runtime:
         app = apps.get_app_config("memory")
         assert isinstance(app, MemoryConfig)
         self.cache, self.coherence = app.cache, app.coherence
-        self.settings_file = SettingsFile.from_settings()
+        self.settings_file = SettingsFile(settings.CONFIG_FILE, environment())
         server = self.settings_file.rules.upstream
         self.upstream = Upstream(server.url, server.connect_timeout_s)
         self.projects = NamedProjects(self.cache, settings.DATABASE_URL)
@@ -140,7 +139,6 @@ class Runtime:
 
     def _follow(self, rules: Rules) -> None:
         """Apply new rules; the upstream may move to another address."""
-        self.blocks.places_max = PLACES * rules.limits.conversations
         self.upstream.move(rules.upstream.url, rules.upstream.connect_timeout_s)
 
     def _tell_trip(self, trip: BreakerTrip) -> None:

@@ -59,6 +59,7 @@ class Cache:
     left_out: Sequence[Topic] = ()  # what the prompt in hand asks to forget
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
+    ignored_settings: list[str] = field(default_factory=list)
     loads: int = 0  # begun so far
     loaded_at: float | None = None  # seconds since the epoch
     edition: int = 0  # changes with ``nameless``

@@ -58,7 +58,6 @@ class Blocks:
     time after a restart."""
 
     def __init__(self, record: Callable[[Injection], None] = lambda injection: None) -> None:
-        self.places_max = 1_000_000
         self._record = record
         self._places: dict[bytes, list[Version]] = {}  # the newest version last; the place used last at the end
         self._size = 0
@@ -127,7 +126,7 @@ class Blocks:
         if len(versions) > VERSIONS_MAX:
             self._size -= versions.pop(0).size
         # The newest stays, however large it is: its request is under way.
-        while len(self._places) > 1 and (self._size > SIZE_MAX or len(self._places) > self.places_max):
+        while len(self._places) > 1 and self._size > SIZE_MAX:
             oldest = self._places.pop(next(iter(self._places)))
             self._size -= sum(version.size for version in oldest)
 

@@ -8,7 +8,7 @@ from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import NOTHING, Block
 from proxy.domain.prefixes import Thread, digest_words
 from proxy.enrichment import blocks as bounds
-from proxy.enrichment.blocks import ANSWERS_MAX, VERSIONS_MAX, Blocks, Injection, Version
+from proxy.enrichment.blocks import ANSWERS_MAX, PLACE_BYTES, VERSIONS_MAX, Blocks, Injection, Version
 from tests.proxy.threads import thread
 
 NOW = 1_800_000_000.0
@@ -79,9 +79,9 @@ def test_a_place_has_its_newest_versions_and_a_version_some_answers() -> None:
     assert text_of(process, answered(oldest)) == f"version {VERSIONS_MAX}"
 
 
-def test_of_too_many_places_those_go_that_nobody_used_lately() -> None:
+def test_of_too_many_places_those_go_that_nobody_used_lately(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "SIZE_MAX", 2 * PLACE_BYTES + 100)
     process = Blocks()
-    process.places_max = 2
     for number in range(3):
         process.begin(bytes([number] * 16), Version(Block("text"), NOW))
         process.notes_at(bytes(16))
@@ -98,17 +98,18 @@ Act = tuple[int, int, str]
 )
 def test_what_it_holds_is_what_it_counts(played: list[tuple[int, str, str]]) -> None:
     process = Blocks()
-    process.places_max = 2
-    for number, (place, act, text) in enumerate(played):
-        key, found = bytes([place] * 16), process.list_versions()
-        if act == "begin":
-            process.begin(key, Version(Block(text), NOW + number))
-        elif act == "notes":
-            process.keep_notes(key, (ShownNote("memory", number, text),), NOW + number)
-        elif act == "answer" and found:
-            process.note_answer(key, found[-1].at, digest_words(text))
-        elif act == "remove" and found:
-            process.remove(key, found[-1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounds, "SIZE_MAX", 2 * PLACE_BYTES + 100)
+        for number, (place, act, text) in enumerate(played):
+            key, found = bytes([place] * 16), process.list_versions()
+            if act == "begin":
+                process.begin(key, Version(Block(text), NOW + number))
+            elif act == "notes":
+                process.keep_notes(key, (ShownNote("memory", number, text),), NOW + number)
+            elif act == "answer" and found:
+                process.note_answer(key, found[-1].at, digest_words(text))
+            elif act == "remove" and found:
+                process.remove(key, found[-1])
 
     assert process._size == sum(version.size for version in process.list_versions())
 
