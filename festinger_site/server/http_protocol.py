@@ -66,6 +66,9 @@ class ExactProtocol(HttpToolsProtocol):
         self._is_in_head = self._is_in_message = True
         self._header_bytes = self._unfinished_bytes = 0
         self._heads += 1
+        self._unset_keepalive_if_required()  # not before: blank lines are no request
+        if self._head_timer is None:
+            self._set_head_timer()
         # uvicorn goes on reading while the application waits for a disconnect.
         if len(self.pipeline) >= PIPELINED_MAX:
             raise RequestRefused(HTTPStatus.TOO_MANY_REQUESTS, "Too many requests wait on this connection.", PIPELINED)
@@ -89,6 +92,8 @@ class ExactProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_in_head = False
+        self._cancel_head_timer()
+        self._unset_keepalive_if_required()  # set meanwhile, if the head had begun before the answer to the last ended
         if not self.parser.should_upgrade():
             super().on_headers_complete()
 
@@ -108,7 +113,6 @@ class ExactProtocol(HttpToolsProtocol):
         # Replaces uvicorn's method, which drops the body of a request that offers an upgrade.
         if self._is_refused:
             return
-        self._unset_keepalive_if_required()
         heads = self._heads
         try:
             self._feed(data)
@@ -124,8 +128,6 @@ class ExactProtocol(HttpToolsProtocol):
         except httptools.HttpParserError:
             self.logger.warning("Invalid HTTP request received.")
             self._refuse(HTTPStatus.BAD_REQUEST, "Invalid HTTP request received.")
-        else:
-            self._watch_head()
 
     def _feed(self, data: bytes) -> None:
         """Raises RequestRefused and HttpParserError."""
@@ -154,13 +156,6 @@ class ExactProtocol(HttpToolsProtocol):
         self.parser.feed_data(b"\r\n".join([line, *[b"%s: %s" % header for header in kept], b"\r\n"]))
 
     # --- how long it takes ---
-
-    def _watch_head(self) -> None:
-        """Run the timer while a head is unfinished, or while nothing but blank lines has come."""
-        if not (self._is_in_head or not (self._is_in_message or self._is_answering())):
-            self._cancel_head_timer()
-        elif self._head_timer is None:
-            self._set_head_timer()
 
     def _set_head_timer(self) -> None:
         self._head_timer = self.loop.call_later(HEAD_S, self._end_wait)

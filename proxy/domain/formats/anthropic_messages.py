@@ -5,24 +5,9 @@ Its answers are one JSON object, or named events in which the blocks of a messag
 
 from typing import Any
 
-from proxy.domain.formats import payloads
+from proxy.domain.formats import payloads, streams
 from proxy.domain.formats.base import Part, Role
-from proxy.domain.formats.streams import (
-    SSE_TYPE,
-    TRANSLATED_TYPE,
-    AnswerReader,
-    Delta,
-    EventFrames,
-    Json,
-    complete_stream,
-    get_number,
-    get_object,
-    get_text,
-    is_json,
-    parse_object,
-    write_event,
-    write_line,
-)
+from proxy.domain.formats.streams import Delta, Json, get_number, get_object, get_text
 
 CALLS = ("tool_use", "server_tool_use")
 NO_USAGE: Json = {"input_tokens": 0, "output_tokens": 0}
@@ -54,9 +39,9 @@ def type_of(block: object) -> object:
     return block.get("type") if isinstance(block, dict) else None
 
 
-class MessageReader(AnswerReader):
+class MessageReader(streams.AnswerReader):
     def __init__(self) -> None:
-        super().__init__(EventFrames())
+        super().__init__(streams.EventFrames())
         self._prompt_tokens = 0
         self._has_begun = False
         self._open: int | None = None  # the index of the block that grows
@@ -64,7 +49,7 @@ class MessageReader(AnswerReader):
         self._has_finished = False  # only the message's stop is missing
 
     def _read(self, frame: bytes) -> Delta:
-        value = parse_object(frame)
+        value = streams.parse_object(frame)
         kind = get_text(value, "type")
         if kind == "content_block_delta":
             return self._read_delta(get_object(value, "delta"))
@@ -102,17 +87,17 @@ class MessageReader(AnswerReader):
         # message_delta gives the stop reason.
         events = b"" if self._has_begun else write_start(build_head("", ""))
         if self._open is not None:
-            events += write_event("content_block_stop", index=self._open)
+            events += streams.write_event("content_block_stop", index=self._open)
         if not self._has_finished:
             usage = {"input_tokens": self._prompt_tokens, "output_tokens": self._delta_count}
-            events += write_event("message_delta", delta={"stop_reason": self._stop_reason()}, usage=usage)
-        return events + write_event("message_stop")
+            events += streams.write_event("message_delta", delta={"stop_reason": self._stop_reason()}, usage=usage)
+        return events + streams.write_event("message_stop")
 
     def _stop_reason(self) -> str:
         if self._arguments is None:
             return "end_turn"
         arguments = "".join(self._arguments)
-        is_whole = is_json(arguments) or (not arguments and self._open is None)
+        is_whole = streams.is_json(arguments) or (not arguments and self._open is None)
         # A call that is cut off ends like one that hit the token limit, so that nobody takes it for complete.
         return "tool_use" if is_whole else "max_tokens"
 
@@ -140,14 +125,14 @@ class AnthropicMessages(payloads.SamplingBesidePrompt, payloads.MessageFormat):
         head = build_head(f"msg_{unique}", model)
         if not is_stream:
             content = [{"type": "text", "text": text}]
-            return TRANSLATED_TYPE, write_line(
+            return streams.TRANSLATED_TYPE, streams.write_line(
                 {**head, "content": content, "stop_reason": "end_turn", "usage": NO_USAGE}
             )
         block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
         events = write_start(head)
-        events += write_event("content_block_start", index=0, content_block=block)
-        events += write_event("content_block_delta", index=0, delta=delta)
-        return SSE_TYPE, complete_stream(events, self.reader())
+        events += streams.write_event("content_block_start", index=0, content_block=block)
+        events += streams.write_event("content_block_delta", index=0, delta=delta)
+        return streams.SSE_TYPE, streams.complete_stream(events, self.reader())
 
 
 def build_head(identity: str, model: str) -> Json:
@@ -155,4 +140,4 @@ def build_head(identity: str, model: str) -> Json:
 
 
 def write_start(head: Json) -> bytes:
-    return write_event("message_start", message={**head, "content": [], "usage": NO_USAGE})
+    return streams.write_event("message_start", message={**head, "content": [], "usage": NO_USAGE})

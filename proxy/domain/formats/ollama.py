@@ -8,24 +8,10 @@ from dataclasses import replace
 
 import orjson
 
-from proxy.domain.formats import flattened, payloads
+from proxy.domain.formats import flattened, payloads, streams
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt
 from proxy.domain.formats.code_completion import is_code_completion
-from proxy.domain.formats.streams import (
-    JSON_TYPE,
-    NDJSON_TYPE,
-    AnswerReader,
-    Delta,
-    Json,
-    LineFrames,
-    format_time,
-    get_object,
-    get_objects,
-    get_text,
-    parse_object,
-    write_json,
-    write_line,
-)
+from proxy.domain.formats.streams import Delta, Json, get_object, get_objects, get_text
 from proxy.domain.json_text import Change, MembersChange, TextChange
 
 DEFAULT_TEMPERATURE = 0.8
@@ -48,13 +34,13 @@ class OllamaFormat(ABC):
         return OllamaReader(self)
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
-        head: Json = {"model": model, "created_at": format_time(now)}
+        head: Json = {"model": model, "created_at": streams.format_time(now)}
         last = self.last_fields(tokens=0)
         if not is_stream:
-            return JSON_TYPE, write_json({**head, **self.text_fields(text), **last})
+            return streams.JSON_TYPE, streams.write_json({**head, **self.text_fields(text), **last})
         # The last line has an empty text: LiteLLM raises on a generate line without one.
-        first = write_line({**head, **self.text_fields(text), "done": False})
-        return NDJSON_TYPE, first + write_line({**head, **self.text_fields(""), **last})
+        first = streams.write_line({**head, **self.text_fields(text), "done": False})
+        return streams.NDJSON_TYPE, first + streams.write_line({**head, **self.text_fields(""), **last})
 
     @abstractmethod
     def read_line(self, value: Json) -> Delta:
@@ -79,14 +65,14 @@ class OllamaFormat(ABC):
         }
 
 
-class OllamaReader(AnswerReader):
+class OllamaReader(streams.AnswerReader):
     def __init__(self, wire: OllamaFormat) -> None:
-        super().__init__(LineFrames())
+        super().__init__(streams.LineFrames())
         self._format = wire
         self._last: Json = {}
 
     def _read(self, frame: bytes) -> Delta:
-        value = parse_object(frame)
+        value = streams.parse_object(frame)
         # The status has long been 200 when a running answer fails: the error is its last line, and no done line comes.
         if value.get("done") is True or "error" in value:
             self._is_over = True
@@ -96,9 +82,9 @@ class OllamaReader(AnswerReader):
 
     def _end(self) -> bytes:
         head: Json = {"model": get_text(self._last, "model")}
-        head["created_at"] = get_text(self._last, "created_at") or format_time(0)
+        head["created_at"] = get_text(self._last, "created_at") or streams.format_time(0)
         last = self._format.last_fields(tokens=self._delta_count)
-        return write_line({**head, **self._format.text_fields(""), **last})
+        return streams.write_line({**head, **self._format.text_fields(""), **last})
 
 
 class OllamaChat(OllamaFormat, payloads.MessageFormat):

@@ -5,26 +5,10 @@ Their answers are one JSON object, or a chunk for each word, then ``[DONE]``.
 
 from abc import ABC, abstractmethod
 
-from proxy.domain.formats import flattened, payloads
+from proxy.domain.formats import flattened, payloads, streams
 from proxy.domain.formats.base import Edit, Part, Payload, Prompt
 from proxy.domain.formats.code_completion import is_code_completion
-from proxy.domain.formats.streams import (
-    SSE_TYPE,
-    TRANSLATED_TYPE,
-    AnswerReader,
-    Delta,
-    EventFrames,
-    Json,
-    complete_stream,
-    get_object,
-    get_objects,
-    get_text,
-    is_json,
-    join_deltas,
-    parse_object,
-    write_data,
-    write_line,
-)
+from proxy.domain.formats.streams import Delta, Json, get_object, get_objects, get_text
 from proxy.domain.json_text import Change
 
 DONE = b"[DONE]"
@@ -42,16 +26,16 @@ def build_head(identity: str, kind: str, model: str, now: float) -> Json:
     }
 
 
-class ChunkReader(AnswerReader, ABC):
+class ChunkReader(streams.AnswerReader, ABC):
     """Reads a stream of chunks, each with one choice."""
 
     def __init__(self) -> None:
-        super().__init__(EventFrames())
+        super().__init__(streams.EventFrames())
         self._last: Json = {}
         self._has_finished = False  # only [DONE] is missing
 
     def _read(self, frame: bytes) -> Delta:
-        chunk = parse_object(frame)
+        chunk = streams.parse_object(frame)
         if frame == DONE or "error" in chunk:
             self._is_over = True
         # Ollama reports an error in a chunk without a model: its head would be wrong for the chunks that end this.
@@ -60,12 +44,12 @@ class ChunkReader(AnswerReader, ABC):
         choices = get_objects(chunk, "choices")
         if any(choice.get("finish_reason") for choice in choices):
             self._has_finished = True
-        return join_deltas([self._read_choice(choice) for choice in choices])
+        return streams.join_deltas([self._read_choice(choice) for choice in choices])
 
     def _end(self) -> bytes:
         # Drop the usage: with stream_options.include_usage each chunk has one, and all but the last are null.
         head = {key: value for key, value in self._last.items() if key not in ("choices", "usage")}
-        finish = b"" if self._has_finished else write_data({**head, "choices": [self._last_choice()]})
+        finish = b"" if self._has_finished else streams.write_data({**head, "choices": [self._last_choice()]})
         return finish + b"data: " + DONE + b"\n\n"
 
     @abstractmethod
@@ -100,7 +84,7 @@ class ChatReader(ChunkReader):
         reason = "stop"
         if self._arguments is not None:
             # A call that is cut off ends like one that hit the token limit, so that nobody takes it for complete.
-            reason = "tool_calls" if is_json("".join(self._arguments)) else "length"
+            reason = "tool_calls" if streams.is_json("".join(self._arguments)) else "length"
         return {"index": 0, "delta": {}, "finish_reason": reason}
 
 
@@ -115,10 +99,10 @@ class OpenAIChat(payloads.SamplingBesidePrompt, payloads.MessageFormat):
         message: Json = {"role": "assistant", "content": text}
         if not is_stream:
             choice: Json = {"index": 0, "message": message, "finish_reason": "stop"}
-            return TRANSLATED_TYPE, write_line({**head, "choices": [choice], "usage": USAGE})
+            return streams.TRANSLATED_TYPE, streams.write_line({**head, "choices": [choice], "usage": USAGE})
         head["object"] = "chat.completion.chunk"
-        first = write_data({**head, "choices": [{"index": 0, "delta": message, "finish_reason": None}]})
-        return SSE_TYPE, complete_stream(first, self.reader())
+        first = streams.write_data({**head, "choices": [{"index": 0, "delta": message, "finish_reason": None}]})
+        return streams.SSE_TYPE, streams.complete_stream(first, self.reader())
 
 
 class CompletionReader(ChunkReader):
@@ -155,9 +139,11 @@ class OpenAICompletions(payloads.SamplingBesidePrompt):
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"cmpl-{unique}", "text_completion", model, now)
         if not is_stream:
-            return TRANSLATED_TYPE, write_line({**head, "choices": [build_choice(text, "stop")], "usage": USAGE})
-        first = write_data({**head, "choices": [build_choice(text, None)]})
-        return SSE_TYPE, complete_stream(first, self.reader())
+            return streams.TRANSLATED_TYPE, streams.write_line(
+                {**head, "choices": [build_choice(text, "stop")], "usage": USAGE}
+            )
+        first = streams.write_data({**head, "choices": [build_choice(text, None)]})
+        return streams.SSE_TYPE, streams.complete_stream(first, self.reader())
 
 
 def build_choice(text: str, finish_reason: str | None) -> Json:

@@ -7,24 +7,9 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from proxy.domain.formats import payloads
+from proxy.domain.formats import payloads, streams
 from proxy.domain.formats.base import Part, Payload, Prompt
-from proxy.domain.formats.streams import (
-    SSE_TYPE,
-    TRANSLATED_TYPE,
-    AnswerReader,
-    Delta,
-    EventFrames,
-    Json,
-    complete_stream,
-    get_number,
-    get_object,
-    get_text,
-    is_json,
-    parse_object,
-    write_event,
-    write_line,
-)
+from proxy.domain.formats.streams import Delta, Json, get_number, get_object, get_text
 from proxy.domain.json_text import Path
 
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -66,12 +51,12 @@ def kind_of(item: dict[str, Any]) -> str:
 
 def write_numbered(numbers: Iterator[int], kind: str, **fields: object) -> bytes:
     """Serialize an event with the next number."""
-    return write_event(kind, sequence_number=next(numbers), **fields)
+    return streams.write_event(kind, sequence_number=next(numbers), **fields)
 
 
-class ResponseReader(AnswerReader):
+class ResponseReader(streams.AnswerReader):
     def __init__(self) -> None:
-        super().__init__(EventFrames())
+        super().__init__(streams.EventFrames())
         self._response: Json = {}
         self._next = 0  # the number of the next event
         self._items: list[Json] = []  # the complete ones
@@ -80,7 +65,7 @@ class ResponseReader(AnswerReader):
         self._text: list[str] = []  # its text, in pieces
 
     def _read(self, frame: bytes) -> Delta:
-        value = parse_object(frame)
+        value = streams.parse_object(frame)
         kind = get_text(value, "type")
         # Events are numbered consecutively: those that end this answer continue the numbers.
         if kind:
@@ -127,7 +112,7 @@ def finish_item(item: Json, text: str) -> Json:
         return {**item, "summary": [{"type": "summary_text", "text": text}], "encrypted_content": text}
     if kind == "function_call":
         # A call that is cut off is incomplete, and so is its response, as if it had hit the token limit.
-        return {**item, "status": "completed" if is_json(text) else "incomplete", "arguments": text}
+        return {**item, "status": "completed" if streams.is_json(text) else "incomplete", "arguments": text}
     return item
 
 
@@ -170,7 +155,9 @@ class OpenAIResponses(payloads.SamplingBesidePrompt, payloads.MessageFormat):
         item: Json = {"id": f"msg_{unique}", "type": "message", "status": "completed", "role": "assistant"}
         if not is_stream:
             item["content"] = [build_part(text)]
-            return TRANSLATED_TYPE, write_line(finish_response(response, [item], status="completed", tokens=0))
+            return streams.TRANSLATED_TYPE, streams.write_line(
+                finish_response(response, [item], status="completed", tokens=0)
+            )
         numbers, at = count(), {"item_id": item["id"], "output_index": 0, "content_index": 0}
         growing = {**item, "status": "in_progress", "content": []}
         events = [
@@ -182,7 +169,7 @@ class OpenAIResponses(payloads.SamplingBesidePrompt, payloads.MessageFormat):
             write_numbered(numbers, "response.output_text.done", **at, text=text, logprobs=[]),
             write_numbered(numbers, "response.content_part.done", **at, part=build_part(text)),
         ]
-        return SSE_TYPE, complete_stream(b"".join(events), self.reader())
+        return streams.SSE_TYPE, streams.complete_stream(b"".join(events), self.reader())
 
 
 def build_part(text: str) -> Json:

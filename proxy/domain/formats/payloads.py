@@ -76,11 +76,6 @@ def role_of(message: dict[str, Any]) -> Role:
     return (ROLES.get(role) or ROLES.get(role.lower(), "tool")) if isinstance(role, str) else "tool"
 
 
-def name_of(message: dict[str, Any]) -> str:
-    name = message.get("name")
-    return name if isinstance(name, str) else ""
-
-
 def calls_of(message: dict[str, Any]) -> tuple[ToolCall, ...]:
     """Return the calls of an assistant's message, as Ollama's chat and OpenAI's formats write them."""
     calls = message.get("tool_calls")
@@ -163,7 +158,7 @@ def part_of(message: object, place: int) -> Part:
     """Return a message as a part."""
     if not isinstance(message, dict):
         return Part("user", "", place)
-    role, content = role_of(message), message.get("content")
+    role, content, name = role_of(message), message.get("content"), message.get("name")
     is_answered = role in ANSWERED_ROLES
     return Part(
         role,
@@ -172,7 +167,7 @@ def part_of(message: object, place: int) -> Part:
         takes_block=is_answered and takes_text(content),
         calls=calls_of(message) if role == "assistant" else (),
         has_media=is_answered and (has_media(content) or bool(message.get("images"))),
-        name=name_of(message),
+        name=name if isinstance(name, str) else "",
     )
 
 
