@@ -8,6 +8,7 @@ from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part
 from proxy.loops.calls import unfold_scratchpad
 from proxy.loops.near_duplicates import ContentWords, name_different_items
+from proxy.loops.replies import Reply
 from proxy.loops.turns import Memo, Turn, Turns
 
 LoopKind = Literal["same", "near", "cycle", "complaint"]
@@ -91,26 +92,15 @@ class _Search:
 
     def _count_alike(self, last: Turn, is_alike: Callable[[Turn, Turn], bool]) -> int:
         """Return how many of the last outputs are alike, each with the same result."""
-        texts = last.reply.texts
-        length = 1
-        while (turn := self._turns.get(length)) is not None:
-            # A human has sent a new message: what came before was another task, and repeating it then was not a loop.
-            if turn.reply.is_person != last.reply.is_person:
-                break
-            # An output without a result of its own matches any result.
-            if texts is not None and turn.reply.texts not in (None, texts):
-                break
-            if not is_alike(turn, last):
-                break
-            texts = texts or turn.reply.texts
+        reply, length = last.reply, 1
+        while (turn := self._turns.get(length)) and _is_same_reply(turn.reply, reply) and is_alike(turn, last):
+            reply = turn.reply if reply.texts is None else reply
             length += 1
         return length
 
     def _is_repeat(self, earlier: int, later: int) -> bool:
         one, other = self._turns.get(earlier), self._turns.get(later)
-        if one is None or other is None or one.reply.is_person != other.reply.is_person:
-            return False
-        if None not in (one.reply.texts, other.reply.texts) and one.reply.texts != other.reply.texts:
+        if one is None or other is None or not _is_same_reply(one.reply, other.reply):
             return False
         return self._is_near(one, other) if one.reply.is_person else self._is_same(one, other)
 
@@ -177,6 +167,12 @@ class _Search:
             is_asked_again=bool(persons) and is_short,
             is_json_call=any(turn.output.is_agent_zero or turn.reply.is_envelope for turn in cycle),
         )
+
+
+def _is_same_reply(one: Reply, other: Reply) -> bool:
+    """True for the same texts from the same sender; an output without a result of its own matches any result."""
+    # If only one is a person's, a human has sent a new message, and repeating an earlier task is no loop.
+    return one.is_person == other.is_person and (None in (one.texts, other.texts) or one.texts == other.texts)
 
 
 def _find_removable(kept: Sequence[Turn], others: Sequence[Turn]) -> frozenset[int]:

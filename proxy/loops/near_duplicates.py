@@ -8,12 +8,23 @@ from typing import Final
 COMPARED_MAX: Final = 8_000  # characters; longer texts are not compared
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-# What a text is about: numbers, files, addresses. Two texts that say the same never differ in these words.
-_SUBJECT: Final = re.compile(r"(?<!\S)\S*[0-9]\S*|(?<![\w-])[\w-]+(?:[./_\\@:]+[\w-]+)+", re.ASCII)
+# What a text is about: names, numbers, files, quotations. Two texts that say the same never differ in these words.
+_SUBJECT: Final = re.compile(
+    r"`[^`\n]{1,200}`|\"[^\"\n]{1,200}\"|(?<!\S)\S*[0-9]\S*|(?<![\w-])[\w-]+(?:[./_\\@:]+[\w-]+)+"
+    r"|(?<=[\w,;] )[A-Z][a-z][\w-]*",
+    re.ASCII,
+)
 # Counts of attempts, which differ although the same is done again.
 _ATTEMPT: Final = re.compile(
-    r"\b(?:(?:re)?try|attempt)\b(?: number| no\.)?\W{0,3}[0-9]+(?:(?: of |/)[0-9]+)?\b", re.IGNORECASE
+    r"\b(?:(?:re)?try|attempt)\b(?: number| no\.)?\W{0,3}[0-9]+(?:(?: of |/)[0-9]+)?\b"
+    r"|\b(?:[0-9]+(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last)"
+    r" (?:(?:re)?try|attempt|time)\b",
+    re.IGNORECASE,
 )
+_NUMBERS: Final = """
+    one two three four five six seven eight nine ten eleven twelve
+    first second third fourth fifth sixth seventh eighth ninth tenth last
+"""
 # Words that say how something is said, not what.
 _FILLERS: Final = """
     a an the this that these those it its i me my we our us you your he she they them their is am are was were be been
@@ -24,6 +35,7 @@ _FILLERS: Final = """
     really actually currently already very too some any else anything which what how when who where while before after
     back over up out
 """
+_NUMBER_WORDS: Final = frozenset(_NUMBERS.split())
 _FILLER_WORDS: Final = frozenset(_FILLERS.split())
 
 
@@ -47,7 +59,7 @@ def read_content_words(text: str) -> ContentWords | None:
         return None
     said = _ATTEMPT.sub(" ", text)
     counts = Counter(_find_words(said))
-    subjects = {word for word, count in counts.items() if count > 1}
+    subjects = {word for word, count in counts.items() if count > 1 or word in _NUMBER_WORDS}
     subjects.update(_find_words(" ".join(_SUBJECT.findall(said))))
     again = [f"{word} {time}" for word, count in counts.items() for time in range(1, count)]
     return ContentWords(hash(text), frozenset([*counts, *again]), frozenset(subjects))

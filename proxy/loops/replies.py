@@ -19,6 +19,8 @@ _PERSONS: Final = ("user_message", "user_intervention")
 _WARNINGS: Final = ("system_warning", "system_message", "warning")
 _ENVELOPES: Final = (*_PERSONS, *_WARNINGS, "tool_result")
 
+_ANSWERED: Final = re.compile(r"^<(?:answer|feedback)>$", re.MULTILINE)  # a person's words in results of Cline and Roo
+
 _EXTRAS: Final = "[EXTRAS]"  # begins the end of each of Agent Zero's prompts, which is rebuilt every time
 _SURROUNDINGS: Final = ("environment_details", "system-reminder", "recollection", "loop_warning")
 _RUN: Final = re.compile(r"^(?:Wall time|Chunk ID|Call id)\b.*$", re.MULTILINE)  # of what Codex or smolagents has run
@@ -99,7 +101,7 @@ def read_reply(text: str, complaints: Sequence[str]) -> Reply:
         is_question=normal.endswith("?"),
         is_error=is_error,
         # If a result comes before a person's words, the person counts.
-        is_person=not keys.isdisjoint(_PERSONS),
+        is_person=not keys.isdisjoint(_PERSONS) or _ANSWERED.search(text) is not None,
         is_envelope=bool(keys),
         # Not in a tool's result: a page could make the next prompt forbid what the model has just done.
         is_complaint=complains or (not keys and not is_observed and _complains(low, complaints)),
