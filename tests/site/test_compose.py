@@ -166,7 +166,7 @@ def test_a_program_is_a_service_with_time_to_stop(program):
 
     assert service["command"] == ["python", "-m", "festinger_site.launcher.programs", program.name]
     assert seconds(service["stop_grace_period"]) >= program.stop_wait_s
-    assert service.get("stop_signal", instructions("STOPSIGNAL")[0]) == f"SIG{program.stop_signal}"
+    assert service.get("stop_signal", instructions("STOPSIGNAL")[0]) == program.stop_signal.name
     assert service["init"] is True
 
 

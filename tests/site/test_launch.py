@@ -41,7 +41,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Place]:
-    """With a blank in the name of its home, and a sign that supervisord's file would take for a comment."""
+    """With a blank and another odd sign in the name of its home."""
     folder = Path(tempfile.mkdtemp(prefix="festinger-launch-")).resolve()
     folder.chmod(0o711)  # as root, Postgres is another user, who has to pass through
     home = folder / "a home" / "#1"
@@ -52,7 +52,7 @@ def place() -> Iterator[Place]:
     finally:
         if place.runs:
             place.runs[-1].stop()
-        supervision.end_leftovers(home)
+        supervision.stop_orphans(home)
         postgres_cluster.remove(home)
         shutil.rmtree(folder)
 
@@ -245,7 +245,7 @@ def test_the_log_of_postgres_quotes_no_rows_and_no_statements(run):
         with pytest.raises(psycopg.errors.CheckViolation):
             client.execute("INSERT INTO said VALUES ('hunter2 /* hunter2 */')")
 
-    log = run.home / "log" / "postgres.log"  # which supervisord writes
+    log = run.home / "log" / "postgres.log"
     wait_until(lambda: "said_short" in log.read_text(), 10)
     assert "hunter2" not in log.read_text()
 
@@ -270,11 +270,11 @@ def test_a_killed_worker_comes_back_and_the_proxy_does_not_notice(run):
 @pytest.mark.slow
 def test_killed_but_for_some_of_its_programs_it_starts_again_and_replaces_them(place, run):
     wait_until(lambda: run.main_process("worker"), 30)
-    for process in [psutil.Process(run.process.pid), run.supervisord, *postgres_cluster.processes(run.home)]:
+    for process in [psutil.Process(run.process.pid), *postgres_cluster.processes(run.home)]:
         with suppress(psutil.NoSuchProcess):  # a child of Postgres, which ends with it
             process.kill()
     run.process.wait()
-    before = supervision.leftovers(run.home)
+    before = supervision.find_orphans(run.home)
 
     again = place.start()
 
@@ -297,20 +297,6 @@ def test_a_later_start_is_ready_with_its_worker_and_then_adds_what_is_missing(pl
         assert client.execute("SELECT FROM heartbeat WHERE name = 'worker'").fetchone() is not None
         added = "SELECT name FROM django_celery_beat_periodictask WHERE name = 'figures of the hour'"
         wait_until(lambda: client.execute(added).fetchone(), START_S)
-
-
-@pytest.mark.slow
-def test_a_killed_supervisord_comes_back_with_all_that_it_watched(run):
-    wait_until(lambda: run.main_process("worker"), 30)
-    before = run.everything()
-
-    run.supervisord.kill()
-
-    wait_until(lambda: not any(process.is_running() for process in before), 60)
-    wait_until(lambda: run.main_process("worker") and run.main_process(supervision.SERVER), 60)
-    wait_until(run.is_ready, 60)
-    assert run.process.poll() is None
-    assert "supervisord died: starting it again" in run.said
 
 
 @pytest.mark.slow

@@ -65,10 +65,8 @@ def test_the_server_gets_no_secrets_and_nothing_that_changes_what_it_does(tmp_pa
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.setenv("LC_ALL", "de_DE")
 
-    supervised = programs(tmp_path, "127.0.0.1", 1)[0].command
-    shown = subprocess.run(
-        [*supervised[: supervised.index("-D") - 1], "env"], capture_output=True, text=True, check=True
-    )
+    options = programs(tmp_path, "127.0.0.1", 1)[0].options
+    shown = subprocess.run(["env"], capture_output=True, text=True, check=True, **options)
 
     environment = dict(line.split("=", 1) for line in shown.stdout.splitlines())
     assert environment == as_user(None)["env"]
