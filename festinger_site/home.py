@@ -12,7 +12,7 @@
     uploads/                files that wait to be imported (resolution/transfer/uploads.py)
     metrics/                what the processes count (memory/metrics.py)
     log/                    what the processes say (launcher/supervision.py)
-    *.lock                  who runs, starts or uses this home (launcher/home_locks.py)
+    *.lock                  who runs or uses this home (launcher/home_locks.py)
 
 Imports no Django: settings.py and the launcher read it first.
 """

@@ -85,7 +85,7 @@ def pause(seconds: float) -> None:
 
 def launch(home: Path, settings: ModuleType, stops: ExitStack) -> NoReturn:
     """Never returns: raises StopAsked, or what went wrong. ``stops`` then stops all that was started."""
-    with home_locks.starting_alone(home, on_wait=patient("Waiting for a command that uses this home")):
+    with home_locks.starting(home, on_wait=patient("Waiting for a command that uses this home")):
         if supervision.stop_orphans(home):
             say("Stopped what was left running.")
         preflight.check(settings)

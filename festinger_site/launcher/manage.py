@@ -80,29 +80,29 @@ def use_postgres(home: Path, *, sets_up: bool) -> Iterator[None]:
     one. Raises PostgresFailed."""
     waiting = Patience("Waiting for Postgres")
 
-    def arrive() -> bool:
-        is_launched, is_running = home_locks.is_launched(home), postgres_cluster.is_running(home)
-        if is_launched and not is_running:
-            # The launcher will start it, and may need our locks first.
-            waiting()
-            return False
-        if not is_running:
+    def start() -> None:
+        if not home_locks.is_launched(home) and not postgres_cluster.is_running(home):
             postgres_cluster.ensure_cluster(home)
             postgres_cluster.start(home, on_wait=waiting)
-        # Also for one that runs: it may still recover, or be one that a killed command left.
+
+    def is_usable() -> bool:
+        if not postgres_cluster.is_running(home):
+            waiting()
+            return False
+        # It may still recover, or be one that a killed command left.
         postgres_cluster.wait_ready(home, on_wait=waiting)
-        if not is_launched:
+        if not home_locks.is_launched(home):
             postgres_cluster.ensure_database(home)
             if not sets_up:
                 check_set_up(home)
         return True
 
-    def leave_last() -> None:
+    def stop() -> None:
         # A launcher that started meanwhile goes on using it.
         if not home_locks.is_launched(home):
             postgres_cluster.stop(home)
 
-    with home_locks.using(home, arrive=arrive, leave_last=leave_last):
+    with home_locks.using(home, start=start, is_usable=is_usable, stop=stop):
         yield
 
 
