@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake, find_misspelled
 from festinger_site.launcher import home_locks, postgres_cluster, preflight, supervision
-from festinger_site.launcher.console import Patience, say, tell_operator
+from festinger_site.launcher.console import WaitNotice, say, tell_operator
 from festinger_site.launcher.liveness_probe import LOOPBACK, health
 from festinger_site.launcher.postgres_account import PostgresFailed
 from festinger_site.launcher.preflight import LaunchFailed
@@ -118,7 +118,7 @@ def keep_running(supervisor: Supervisor, settings: ModuleType, *, prepare_at: fl
 
 def patient(what: str, check: Callable[[], None] = lambda: None) -> Callable[..., None]:
     """An ``on_wait``: tells what we wait for, and breaks the wait off where it should, or where ``check`` raises."""
-    waiting = Patience(what)
+    waiting = WaitNotice(what)
 
     def on_wait(reason: str = "") -> None:
         waiting(reason)

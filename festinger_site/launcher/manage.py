@@ -14,7 +14,7 @@ from django.core.management import execute_from_command_line
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.launcher import home_locks, postgres_cluster
-from festinger_site.launcher.console import Patience
+from festinger_site.launcher.console import WaitNotice
 from festinger_site.launcher.postgres_account import PostgresFailed
 
 # Of Django's and our own commands: all others get a database, so that a forgotten one works, too.
@@ -78,7 +78,7 @@ def run_with_postgres(arguments: list[str]) -> None:
 def use_postgres(home: Path, *, sets_up: bool) -> Iterator[None]:
     """The home's Postgres runs meanwhile. Ends the process where its database is empty, unless the command ``sets_up``
     one. Raises PostgresFailed."""
-    waiting = Patience("Waiting for Postgres")
+    waiting = WaitNotice("Waiting for Postgres")
 
     def start() -> None:
         if not home_locks.is_launched(home) and not postgres_cluster.is_running(home):

@@ -28,15 +28,6 @@ def test_a_lock_whose_process_id_is_somebody_elses_by_now_is_removed(home):
     assert not lock.exists()
 
 
-def test_a_lock_of_a_process_that_is_gone_is_left_to_postgres(home):
-    lock = home / "postgres" / "postmaster.pid"
-    lock.write_text(f"{2**22 + 1}\n")  # beyond the kernel's largest
-
-    postgres_cluster.ensure_cluster(home)
-
-    assert lock.exists()
-
-
 def test_a_database_of_another_major_version_is_refused(home):
     (home / "postgres" / "PG_VERSION").write_text("17\n")
 
