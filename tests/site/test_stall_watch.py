@@ -59,7 +59,6 @@ def test_what_is_found_again_and_again_is_ended_once(watch: StallWatch, proxy: P
     watch.count(HANGS)
     watch.kill_stalled()
     watch.kill_stalled()
-
     assert proxy.killed == [0, 7]
 
 
@@ -71,15 +70,13 @@ def test_one_good_look_in_between_begins_the_count_anew(watch: StallWatch, proxy
     assert proxy.killed == []
 
 
-def test_what_has_just_been_started_is_given_time(watch: StallWatch, proxy: Proxy) -> None:
-    proxy.started_at = 1.0
-    for _ in range(2 * LOOKS):
+@pytest.mark.parametrize(("started_at", "killed"), [(0.0, [0, 7]), (1.0, [])])
+def test_what_has_just_been_started_is_given_time(
+    watch: StallWatch, proxy: Proxy, started_at: float, killed: list[int]
+) -> None:
+    proxy.started_at = started_at
+    for _ in range(2 * LOOKS - 1):
         watch.count(HANGS)
     watch.kill_stalled()
-    assert proxy.killed == []
 
-    proxy.started_at = 0.0
-    watch.count(HANGS)
-    watch.kill_stalled()
-
-    assert proxy.killed == [0, 7]
+    assert proxy.killed == killed

@@ -39,6 +39,15 @@ def supervisor(home: Path) -> Iterator[Supervisor]:
         supervisor.stop()
 
 
+@pytest.fixture
+def stubborn(home: Path) -> Child:
+    """One that TERM does not end."""
+    child = make(home, sys.executable, "-c", STUBBORN)
+    child.start()
+    assert eventually(lambda: "ready" in read_log(home), within_s=20)
+    return child
+
+
 def make(home: Path, *command: str) -> Child:
     return Child(Program("program", list(command), stop_wait_s=1), home)
 
@@ -107,36 +116,25 @@ def test_one_that_cannot_be_started_is_tried_again(home: Path, monkeypatch: pyte
     supervisor.stop()
 
 
-def test_one_that_stands_still_is_ended_by_force(home: Path) -> None:
-    child = make(home, sys.executable, "-c", STUBBORN)
-    child.start()
-    assert eventually(lambda: "ready" in read_log(home), within_s=20)
-    psutil.Process(child.pid).suspend()
+def test_one_that_hangs_is_aborted_and_leaves_a_traceback(home: Path, stubborn: Child) -> None:
+    stubborn.kill()
 
-    child.kill()
-
-    wait_dead(child)
-
-
-def test_an_aborted_program_leaves_a_traceback(home: Path) -> None:
-    child = make(home, sys.executable, "-c", STUBBORN)
-    child.start()
-    assert eventually(lambda: "ready" in read_log(home), within_s=20)
-
-    child.kill()
-
-    wait_dead(child)
+    wait_dead(stubborn)
     assert "Fatal Python error: Aborted" in read_log(home)
 
 
-def test_one_that_does_not_stop_is_killed(home: Path) -> None:
-    child = make(home, sys.executable, "-c", STUBBORN)
-    child.start()
-    assert eventually(lambda: "ready" in read_log(home), within_s=20)
+def test_one_that_not_even_an_abort_ends_is_killed(stubborn: Child) -> None:
+    psutil.Process(stubborn.pid).suspend()
 
-    child.stop()
+    stubborn.kill()
 
-    assert not child.pid
+    wait_dead(stubborn)
+
+
+def test_one_that_does_not_stop_is_killed(stubborn: Child) -> None:
+    stubborn.stop()
+
+    assert not stubborn.pid
 
 
 def test_programs_stop_in_reverse_order_each_by_its_signal(home: Path) -> None:
