@@ -28,7 +28,7 @@ from memory import bounds, request_ids  # noqa: E402
 from memory.collector import SurvivorFreezer  # noqa: E402
 from proxy import runtime  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
-from proxy.auth import Permission, caller_of, require, require_own_name  # noqa: E402
+from proxy.auth import Permission, find_caller, require, require_own_name  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
 from proxy.domain.json_text import is_heavy  # noqa: E402
 from proxy.errors import BadRequest, ProxyError  # noqa: E402
@@ -86,6 +86,7 @@ async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
         await send({"type": "websocket.close", "code": 1000, "reason": None})
         return
     request_ids.begin(dict(scope["headers"]).get(REQUEST_ID, b""))
+    scope["caller"] = find_caller(runtime.current().cache, scope)
     path = scope["path"]
     if path in PROMPTS and scope["method"] == "POST":
         await lean(scope, receive, send)
@@ -124,18 +125,16 @@ async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
     if scope["method"] == "HEAD":
         scope = scope | {"method": "GET"}
     send = name_request(send)
-    current = runtime.current()
-    limit = current.settings_file.rules.limits.max_body_bytes
+    limit = runtime.current().settings_file.rules.limits.max_body_bytes
     # Django reads the whole body before it checks anything, so limit its size here, and refuse callers without the
     # permission first.
     try:
         receive = limit_body(receive, limit)
         if not is_page(scope["path"]):
-            caller = caller_of(current.cache, scope)
-            require_own_name(caller)
+            require_own_name(scope["caller"])
             needed = find_needed(scope["method"], scope["path"])
             if needed is not None:
-                require(caller, needed)
+                require(scope["caller"], needed)
             receive = limit_body(receive, OWN_BODY_MAX_BYTES, bound=OWN_BODY, about="of Festinger's own endpoints")
         if scope["path"] in MCP_PATHS:
             await mcp(scope, await read_whole(receive), send)

@@ -17,18 +17,26 @@ from memory.domain.statement import PERSON_MAX
 from memory.domain.switches import Restrictions, Switch
 from memory.domain.voices import LOOPBACK, name_unregistered
 from memory.semantic.domain.scope import Scope, Speaker
-from proxy.domain import speakers
-from proxy.domain.agent_addresses import AgentAddress
 from proxy.domain.headers import AUTHORIZATION, Headers, filter_for_upstream
+from proxy.domain.speakers import clean_person, find_person
 from proxy.errors import DatabaseAway, ForwardingLoop, NotAllowed, ProxyError
 
 HeaderMap = Mapping[bytes, bytes]
 Permission = Literal["agent", "operator"]
+# Why none of the tokens that a request brings counts; unknown_yet: this process has not reached Postgres yet.
+TokenFault = Literal["", "invalid", "unknown_yet"]
 INSTANCE = settings.INSTANCE.encode()
 PREFIX = TOKEN_PREFIX.encode()
 WHOLE_TOKEN = re.compile(PREFIX + rb"[A-Za-z0-9_-]{43}")
 API_KEY = b"x-api-key"
+AGENT = b"x-festinger-agent"
+PROJECT = b"x-festinger-project"
+REMEMBER = b"x-festinger-remember"
+NO = frozenset({"no", "off", "false", "0"})
+PERSON = b"x-openwebui-user-id"
+CHAT = b"x-openwebui-chat-id"
 VIA = (b"via", b"1.1 " + INSTANCE)
+PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
 OFF_FOR_AGENT = "off in the settings of the agent"
 OFF_IN_ADDRESS = "off in the address"
 TEMPORARY: Final = "a temporary chat: nothing of it is kept"
@@ -42,127 +50,272 @@ NO_PROJECT_YET: Final = (
     f" {settings.MANAGE} create_project"
     " and POST /projects do"
 )
-PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
+NOTHING_KEPT: Final[Restrictions] = dict.fromkeys(("learn", "ask", "remember"), TEMPORARY)
+# Nothing counts as seen, either: it is taken when it is said again.
+NO_PROJECT_ACCESS: Final[Restrictions] = dict.fromkeys(("learn", "remember"), NO_SUCH_PROJECT)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The sender of a request.
 
-    - ``token``: the row of a valid Festinger token; ``has_bad_token``: it sends only invalid ones.
+    - ``token``: the row of a valid Festinger token.
     - ``is_local``: a program on this machine, not behind a proxy and not a page of another site.
-    - ``claimed``: the registered name in the address, without that agent's token.
-    - ``person``: the person that its headers say it speaks for.
-    - ``project``: the project's id; ``named_project``: the slug in its header; ``is_astray``: it may not name that
-      project, or there is none.
-    - ``speaker``: its name in the memory, if that is not ``name``; ``chat``: its client's id of the conversation.
-    - ``is_temporary``: nothing of the request may be kept.
-    - ``is_unread``: this process has not reached Postgres yet, so it cannot tell if the token is valid.
+    - ``claimed_agent``: the registered agent in the address, without that agent's token.
+    - ``person``: the person that its headers say it speaks for; ``chat``: its client's id of the conversation.
+    - ``project``: the project's id, None for the one that all share; ``named_project``: the slug in its header.
+    - ``speaker``: its name in the memory, if that is not ``name``.
     """
 
     name: str
     token: AgentRow | None
     is_local: bool
     restrictions: Restrictions = field(default_factory=dict)
-    claimed: str = ""
+    token_fault: TokenFault = ""
+    claimed_agent: str = ""
     person: str = ""
+    chat: str = ""
     project: int | None = None
     named_project: str = ""
-    is_astray: bool = False
     speaker: str = ""
-    chat: str = ""
-    has_bad_token: bool = False
-    is_temporary: bool = False
-    is_unread: bool = False
 
-    def scope_for(self, payload: Mapping[str, Any]) -> Scope | None:
-        """Return the scope in which a request with this body is remembered and searched; None for no scope."""
-        if self.is_astray:
-            return None
-        return Scope(Speaker(self.speaker or self.name, self.person_in(payload)), self.project)
-
-    def person_in(self, payload: Mapping[str, Any]) -> str:
-        """Return the person that a request with this body speaks for; empty for nobody."""
-        return speakers.find_person(self.person, payload)
+    @property
+    def token_scope(self) -> str:
+        """The scope of its token, or "none"."""
+        return self.token.scope if self.token is not None else "none"
 
     @property
     def signature(self) -> str:
         """The name under which decisions are recorded: never one that anybody may choose."""
         return self.token.name if self.token is not None else LOOPBACK
 
+    @property
+    def has_no_project_access(self) -> bool:
+        """True if it names a project that it may not name, or that does not exist."""
+        return bool(self.named_project) and self.project is None
 
-def identify(
-    cache: Cache,
-    headers: HeaderMap,
-    peer: str | None,
-    http_version: str = "1.1",
-    address: AgentAddress | None = None,
-) -> Caller:
+    @property
+    def is_temporary(self) -> bool:
+        """True if nothing of the request may be kept."""
+        return self.restrictions.get("remember") == TEMPORARY
+
+    def scope_for(self, payload: Mapping[str, Any]) -> Scope | None:
+        """Return the scope in which a request with this body is remembered and searched; None for no scope."""
+        if self.has_no_project_access:
+            return None
+        return Scope(Speaker(self.speaker or self.name, self.person_in(payload)), self.project)
+
+    def person_in(self, payload: Mapping[str, Any]) -> str:
+        """Return the person that a request with this body speaks for; empty for nobody."""
+        return find_person(self.person, payload)
+
+
+def find_caller(cache: Cache, scope: Mapping[str, Any]) -> Caller:
     """Identify the caller by its token, else by the address, else by the header: the header counts only without such an
     address."""
-    token = token_of(cache, headers)
-    given = address.name if address is not None else headers.get(b"x-festinger-agent", b"").decode("utf-8", "replace")
+    client, address = scope["client"], scope.get("agent_address")  # festinger_site/server/addressing.py leaves it there
+    peer = client[0] if client else None
+    headers = join_repeated(scope["headers"])
+    sent = own_tokens(headers)
+    token = next((row for each in sent if (row := cache.agents.get(token_hash(each))) is not None), None)
+    given = address.name if address is not None else _read(headers, AGENT)
     given = "".join(character for character in given if character.isprintable()).strip()
     # The name of an agent with a token is for that token only.
     owner = cache.agents_by_name.get(given.casefold())
-    is_own = owner is None or (token is not None and token.name.casefold() == given.casefold())
-    off: dict[Switch, str] = dict.fromkeys(address.off, OFF_IN_ADDRESS) if address is not None else {}
-    off |= dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
-    is_local = is_loopback(peer) and not _is_for_others(headers, http_version)
-    named_project = _read(headers, speakers.PROJECT).lower()
-    project, is_astray = _find_project(cache, token, named_project)
-    chat = _read(headers, speakers.CHAT)[:PERSON_MAX]
-    is_temporary = (
-        chat.partition(":")[0] == TEMPORARY_CHAT
-        or _read(headers, speakers.REMEMBER).lower() in speakers.NO
-        or (address is not None and "remember" in address.off)
-    )
-    if is_temporary:
-        off |= {"learn": TEMPORARY, "ask": TEMPORARY, "remember": TEMPORARY}
-    elif is_astray:
-        # Without the project's right nothing is learned, and nothing counts as seen: it is taken when it is said again.
-        off |= {"learn": NO_SUCH_PROJECT, "remember": NO_SUCH_PROJECT}
-    elif why := _find_why_not_kept(cache, token, is_local=is_local):
-        off["remember"] = why
-    given = "" if owner else given
+    is_own = owner is not None and token is not None and owner.name.casefold() == token.name.casefold()
+    given = "" if owner is not None else given
+    is_local = is_loopback(peer) and not _is_for_others(headers, scope["http_version"])
     # Anybody may call through a proxy on this machine: do not confuse them with callers on the machine itself.
     is_forwarded = token is None and is_loopback(peer) and not is_local
+    chat = _read(headers, CHAT)[:PERSON_MAX]
+    off_in_address = address.off if address is not None else frozenset[Switch]()
+    is_temporary = (
+        chat.partition(":")[0] == TEMPORARY_CHAT
+        or _read(headers, REMEMBER).lower() in NO
+        or "remember" in off_in_address
+    )
+    slug = _read(headers, PROJECT).lower()
+    project = choose_project(cache, token, slug)
+    restrictions = dict.fromkeys(off_in_address, OFF_IN_ADDRESS) | restrict_agent(cache, token, is_local=is_local)
+    if is_temporary:
+        restrictions |= NOTHING_KEPT
+    elif slug and project is None:
+        restrictions |= NO_PROJECT_ACCESS
     return Caller(
-        name=token.name if token else name_unregistered(given, peer),
+        name=token.name if token is not None else name_unregistered(given, peer),
         token=token,
         is_local=is_local,
-        restrictions=off,
-        claimed="" if address is None or owner is None or is_own else owner.name,
-        person=speakers.clean_person(_read(headers, speakers.PERSON)),
+        restrictions=restrictions,
+        token_fault="" if token is not None or not sent else "unknown_yet" if cache.loaded_at is None else "invalid",
+        claimed_agent=owner.name if address is not None and owner is not None and not is_own else "",
+        person=clean_person(_read(headers, PERSON)),
         chat=chat,
         project=project,
-        named_project=named_project,
-        is_astray=is_astray,
+        named_project=slug,
         speaker=name_unregistered(given, None) if is_forwarded else "",
-        has_bad_token=token is None and bool(own_tokens(headers)),
-        is_temporary=is_temporary,
-        is_unread=cache.loaded_at is None and bool(own_tokens(headers)),
     )
 
 
-def pose_as(cache: Cache, agent: str, person: str = "", project: int | None = None) -> Caller:
+def impersonate(cache: Cache, agent: str, person: str = "", project: int | None = None) -> Caller:
     """Return the caller of a prompt that the agent would send from this machine, with its token if it has one, and in
     its own project unless another is given."""
     token = cache.agents_by_name.get(agent.casefold())
-    off: dict[Switch, str] = dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
-    if why := _find_why_not_kept(cache, token, is_local=True):
-        off["remember"] = why
     if token is not None:
         agent, project = token.name, project if project is not None else token.project
-    return Caller(agent, token, True, off, person=speakers.clean_person(person), project=project)
+    off = restrict_agent(cache, token, is_local=True)
+    return Caller(agent, token, True, off, person=clean_person(person), project=project)
+
+
+def restrict_agent(cache: Cache, token: AgentRow | None, *, is_local: bool) -> dict[Switch, str]:
+    """Return what the settings switch off for the owner of the token; None: for a caller without one."""
+    off: dict[Switch, str] = dict.fromkeys(token.off, OFF_FOR_AGENT) if token is not None else {}
+    choice = token.episodes if token is not None else "default"
+    is_trusted = token is not None or (is_local and settings.FESTINGER_TRUST_LOOPBACK != "none")
+    if choice == "off":
+        off["remember"] = OFF_FOR_AGENT
+    elif choice == "default" and cache.tuning.episodes not in ("on", "all"):
+        off["remember"] = OFF_IN_SETTINGS
+    elif choice == "default" and cache.tuning.episodes == "on" and not is_trusted:
+        off["remember"] = NO_TOKEN
+    return off
+
+
+def join_repeated(headers: Iterable[tuple[bytes, bytes]]) -> HeaderMap:
+    """Return the headers by name; repeated fields are joined (RFC 9110 section 5.3)."""
+    joined: dict[bytes, bytes] = {}
+    for name, value in headers:
+        joined[name] = joined[name] + b", " + value if name in joined else value
+    return joined
+
+
+def _read(headers: HeaderMap, name: bytes) -> str:
+    return headers.get(name, b"").decode("utf-8", "replace").strip()
+
+
+def own_tokens(headers: HeaderMap) -> list[str]:
+    """Return all Festinger tokens in the headers, valid, revoked or made up: bearer tokens, and the header in which
+    Anthropic's clients put their key."""
+    given = [part.split() for part in headers.get(AUTHORIZATION, b"").split(b",")]
+    tokens = [words[1] for words in given if len(words) == 2 and words[0].lower() == b"bearer"]
+    tokens += headers.get(API_KEY, b"").replace(b",", b" ").split()
+    return [token.decode("latin-1") for token in tokens if token.startswith(PREFIX)]
+
+
+@lru_cache(maxsize=1024)
+def is_loopback(peer: str | None) -> bool:
+    try:
+        address = ip_address((peer or "").partition("%")[0])
+    except ValueError:
+        return False
+    # A socket that listens on IPv6 gives IPv4 addresses as ::ffff:127.0.0.1.
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
+
+
+def _is_for_others(headers: HeaderMap, http_version: str) -> bool:
+    """True if a request from this machine's own address may have been made for somebody else."""
+    # A reverse proxy that adds no header, as nginx's bare proxy_pass, speaks HTTP/1.0.
+    if http_version == "1.0" or any(name in PROXY_HEADERS or name.startswith(b"x-forwarded-") for name in headers):
+        return True
+    # A browser on this machine, on behalf of whoever made the page. A page of our own has our Host as its Origin.
+    _, _, site = headers.get(b"origin", b"").lower().partition(b"://")
+    return b"origin" in headers and (not site or site != headers.get(b"host", b"").lower())
+
+
+# --- what a caller may do ---
+
+
+def may(caller: Caller, needed: Permission) -> bool:
+    """True if the caller has the permission. An operator's token does all that an agent's does. A caller that sends an
+    invalid token gets no trust as a local one."""
+    trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local and not caller.token_fault else "none"
+    return not {"operator", needed}.isdisjoint({trust, caller.token_scope})
+
+
+def require(caller: Caller, needed: Permission) -> None:
+    """Check a permission for Festinger's own endpoints. Raises NotAllowed and DatabaseAway."""
+    if not may(caller, needed):
+        raise _refuse(caller, needed)
+
+
+def require_own_name(caller: Caller) -> None:
+    """Check that a registered agent's name in the address comes with its token, for Festinger's own endpoints. Raises
+    NotAllowed."""
+    if agent := caller.claimed_agent:
+        raise NotAllowed(f"{agent} has a token: send it as Authorization: Bearer fst_..., or use another name")
+
+
+def require_for_models(caller: Caller) -> None:
+    """Check the permission to change which models the upstream has. Raises NotAllowed and DatabaseAway."""
+    # Any trust will do on this machine: programs there can ask the model server directly.
+    is_trusted = caller.is_local and settings.FESTINGER_TRUST_LOOPBACK != "none"
+    if caller.token_scope != "operator" and not is_trusted:
+        raise _refuse(caller, "operator")
+
+
+def _refuse(caller: Caller, needed: Permission) -> ProxyError:
+    if caller.token_fault == "unknown_yet":
+        return DatabaseAway()
+    if caller.token_fault == "invalid":
+        return NotAllowed("this token is not valid: it was revoked, or is not written as it was shown")
+    option = " --scope operator" if needed == "operator" else ""
+    ways = f"needs a token of scope {needed} ({settings.MANAGE} create_agent NAME{option} makes one)"
+    if needed == "operator" and caller.is_local:
+        ways += ", or FESTINGER_TRUST_LOOPBACK=operator"
+    if caller.token is None:
+        return NotAllowed(f"this {ways}; it is sent as Authorization: Bearer fst_...")
+    return NotAllowed(f"this {ways}; that of {caller.name} has scope {caller.token_scope}", status=403)
+
+
+def build_upstream_headers(scope: Mapping[str, Any]) -> Headers:
+    """Return the headers for the upstream, without Festinger tokens. Raises NotAllowed if a required token is missing,
+    DatabaseAway if it cannot be checked yet, and ForwardingLoop."""
+    # The request has been here before (Via, RFC 9110 section 7.6.3): without this check it would loop until no socket
+    # is left.
+    if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
+        raise ForwardingLoop
+    caller: Caller = scope["caller"]
+    if settings.FESTINGER_REQUIRE_TOKEN and caller.token is None:
+        raise _refuse(caller, "agent")
+    # Also drop revoked tokens: they were never meant for the upstream.
+    return [*filter_for_upstream(header for header in scope["headers"] if not _has_own_token(*header)), VIA]
+
+
+def _has_own_token(name: bytes, value: bytes) -> bool:
+    """True if the header holds a Festinger token: any spelling in the headers for tokens, only a full-length one
+    elsewhere."""
+    return PREFIX in value if name in (AUTHORIZATION, API_KEY) else WHOLE_TOKEN.search(value) is not None
+
+
+# --- which project a request is about ---
+
+
+def choose_project(cache: Cache, token: AgentRow | None, slug: str) -> int | None:
+    """Return the id of the project that a request names, else of its token's. None for the one that all share, and if
+    the request may not name this one."""
+    if not slug:
+        return token.project if token is not None else None
+    project = cache.projects.get(slug)
+    return project.id if project is not None and _may_name(token, project) else None
+
+
+def _may_name(token: AgentRow | None, project: ProjectRow) -> bool:
+    allowed = frozenset[int]() if token is None else token.projects
+    return project.is_open or allowed is None or project.id in allowed
+
+
+def list_nameable(cache: Cache, caller: Caller) -> list[int]:
+    """Return the ids of the projects that the caller may name; operators may name all."""
+    names_all = may(caller, "operator")
+    return [project.id for project in cache.projects.values() if names_all or _may_name(caller.token, project)]
 
 
 def scope_of(cache: Cache, caller: Caller, payload: Mapping[str, Any], project: str = "") -> Scope:
     """Return the scope in which a call to Festinger's own endpoints remembers and searches: the project that it names,
     else that of its header or token. Raises NotAllowed."""
     slug = read_slug(caller, project)
-    found, is_astray = _find_project(cache, caller.token, slug)
-    scope = replace(caller, project=found, is_astray=is_astray).scope_for(payload)
+    about = replace(caller, named_project=slug, project=choose_project(cache, caller.token, slug))
+    scope = about.scope_for(payload)
     if scope is None:
         is_new = may_make_project(cache, caller, slug)
         raise NotAllowed(NO_PROJECT_YET.format(slug=slug) if is_new else NO_SUCH_PROJECT, status=403)
@@ -180,157 +333,3 @@ def may_make_project(cache: Cache, caller: Caller, slug: str) -> bool:
     if not slug or slug in cache.projects or cache.loaded_at is None:
         return False
     return caller.token.projects is None if caller.token is not None else may(caller, "agent")
-
-
-def list_nameable(cache: Cache, caller: Caller) -> list[int]:
-    """Return the ids of the projects that the caller may name; operators may name all."""
-    names_all = may(caller, "operator")
-    return [project.id for project in cache.projects.values() if names_all or _may_name(caller.token, project)]
-
-
-def _read(headers: HeaderMap, name: bytes) -> str:
-    return headers.get(name, b"").decode("utf-8", "replace").strip()
-
-
-def _find_project(cache: Cache, token: AgentRow | None, slug: str) -> tuple[int | None, bool]:
-    """Return a request's project, None for the one that all share, and True if it names one that it may not."""
-    if not slug:
-        return (token.project if token is not None else None), False
-    project = cache.projects.get(slug)
-    if project is None or not _may_name(token, project):
-        return None, True
-    return project.id, False
-
-
-def _may_name(token: AgentRow | None, project: ProjectRow) -> bool:
-    allowed = frozenset[int]() if token is None else token.projects
-    return project.is_open or allowed is None or project.id in allowed
-
-
-def _find_why_not_kept(cache: Cache, token: AgentRow | None, *, is_local: bool) -> str:
-    """Return why nothing in the request is kept as an episode; empty if it is kept."""
-    wanted, own = cache.tuning.episodes, token.episodes if token is not None else "default"
-    if own != "default":
-        return OFF_FOR_AGENT if own == "off" else ""
-    if wanted not in ("on", "all"):
-        return OFF_IN_SETTINGS
-    is_trusted = is_local and settings.FESTINGER_TRUST_LOOPBACK != "none"
-    return "" if token is not None or is_trusted or wanted == "all" else NO_TOKEN
-
-
-def _is_for_others(headers: HeaderMap, http_version: str) -> bool:
-    """True if a request from this machine's own address may have been made for somebody else."""
-    # A reverse proxy that adds no header, as nginx's bare proxy_pass, speaks HTTP/1.0.
-    if http_version == "1.0" or any(name in PROXY_HEADERS or name.startswith(b"x-forwarded-") for name in headers):
-        return True
-    # A browser on this machine, on behalf of whoever made the page. A page of our own has our Host as its Origin.
-    _, _, site = headers.get(b"origin", b"").lower().partition(b"://")
-    return b"origin" in headers and (not site or site != headers.get(b"host", b"").lower())
-
-
-def own_tokens(headers: HeaderMap) -> list[str]:
-    """Return all Festinger tokens in the headers, valid, revoked or made up: bearer tokens, and the header in which
-    Anthropic's clients put their key."""
-    given = [part.split() for part in headers.get(AUTHORIZATION, b"").split(b",")]
-    tokens = [words[1] for words in given if len(words) == 2 and words[0].lower() == b"bearer"]
-    tokens += headers.get(API_KEY, b"").replace(b",", b" ").split()
-    return [token.decode("latin-1") for token in tokens if token.startswith(PREFIX)]
-
-
-def token_of(cache: Cache, headers: HeaderMap) -> AgentRow | None:
-    """Return the owner of the token in the headers; None if no token is valid."""
-    owners = (cache.agents.get(token_hash(token)) for token in own_tokens(headers))
-    return next((owner for owner in owners if owner is not None), None)
-
-
-def join_repeated(headers: Iterable[tuple[bytes, bytes]]) -> HeaderMap:
-    """Return the headers by name; repeated fields are joined (RFC 9110 section 5.3)."""
-    joined: dict[bytes, bytes] = {}
-    for name, value in headers:
-        joined[name] = joined[name] + b", " + value if name in joined else value
-    return joined
-
-
-def _has_own_token(name: bytes, value: bytes) -> bool:
-    """True if the header holds a Festinger token: any spelling in the headers for tokens, only a full-length one
-    elsewhere."""
-    return PREFIX in value if name in (AUTHORIZATION, API_KEY) else WHOLE_TOKEN.search(value) is not None
-
-
-@lru_cache(maxsize=1024)
-def is_loopback(peer: str | None) -> bool:
-    try:
-        address = ip_address((peer or "").partition("%")[0])
-    except ValueError:
-        return False
-    # A socket that listens on IPv6 gives IPv4 addresses as ::ffff:127.0.0.1.
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
-
-
-def caller_of(cache: Cache, scope: Mapping[str, Any]) -> Caller:
-    client, address = scope["client"], scope.get("agent_address")  # festinger_site/server/addressing.py leaves it there
-    headers = join_repeated(scope["headers"])
-    return identify(cache, headers, client[0] if client else None, scope["http_version"], address)
-
-
-def may(caller: Caller, needed: Permission) -> bool:
-    """True if the caller has the permission. An operator's token does all that an agent's does. A caller that sends an
-    invalid token gets no trust as a local one."""
-    trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local and not caller.has_bad_token else "none"
-    return "operator" in (trust, _scope_of(caller)) or needed in (trust, _scope_of(caller))
-
-
-def require(caller: Caller, needed: Permission) -> None:
-    """Check a permission for Festinger's own endpoints. Raises NotAllowed and DatabaseAway."""
-    if may(caller, needed):
-        return
-    setting = "FESTINGER_TRUST_LOOPBACK=operator" if needed == "operator" and caller.is_local else ""
-    raise _refuse(caller, needed, setting)
-
-
-def require_own_name(caller: Caller) -> None:
-    """Check that a registered agent's name in the address comes with its token, for Festinger's own endpoints. Raises
-    NotAllowed."""
-    if caller.claimed:
-        raise NotAllowed(f"{caller.claimed} has a token: send it as Authorization: Bearer fst_..., or use another name")
-
-
-def require_for_models(caller: Caller) -> None:
-    """Check the permission to change which models the upstream has. Raises NotAllowed and DatabaseAway."""
-    # Any trust will do on this machine: programs there can ask the model server directly.
-    if _scope_of(caller) == "operator" or (caller.is_local and settings.FESTINGER_TRUST_LOOPBACK != "none"):
-        return
-    raise _refuse(caller, "operator")
-
-
-def _scope_of(caller: Caller) -> str:
-    return caller.token.scope if caller.token is not None else "none"
-
-
-def _refuse(caller: Caller, needed: Permission, setting: str = "") -> ProxyError:
-    if caller.is_unread:
-        return DatabaseAway()
-    if caller.has_bad_token:
-        return NotAllowed("this token is not valid: it was revoked, or is not written as it was shown")
-    option = " --scope operator" if needed == "operator" else ""
-    ways = f"needs a token of scope {needed} ({settings.MANAGE} create_agent NAME{option} makes one)"
-    ways += f", or {setting}" if setting else ""
-    if caller.token is None:
-        return NotAllowed(f"this {ways}; it is sent as Authorization: Bearer fst_...")
-    return NotAllowed(f"this {ways}; that of {caller.name} has scope {caller.token.scope}", status=403)
-
-
-def build_upstream_headers(cache: Cache, scope: Mapping[str, Any]) -> Headers:
-    """Return the headers for the upstream, without Festinger tokens. Raises NotAllowed if a required token is missing,
-    DatabaseAway if it cannot be checked yet, and ForwardingLoop."""
-    # The request has been here before (Via, RFC 9110 section 7.6.3): without this check it would loop until no socket
-    # is left.
-    if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
-        raise ForwardingLoop
-    if settings.FESTINGER_REQUIRE_TOKEN and token_of(cache, headers := join_repeated(scope["headers"])) is None:
-        if cache.loaded_at is None and own_tokens(headers):
-            raise DatabaseAway
-        raise NotAllowed("this Festinger asks for a token: Authorization: Bearer fst_...")
-    # Also drop revoked tokens: they were never meant for the upstream.
-    return [*filter_for_upstream(header for header in scope["headers"] if not _has_own_token(*header)), VIA]

@@ -50,7 +50,7 @@ class LeanHandler(ASGIHandler):
         limit = current.settings_file.rules.limits.max_body_bytes
         try:
             # Before the body, so that a caller without a token cannot make this process read, or keep, 64 MiB.
-            scope["upstream_headers"] = build_upstream_headers(current.cache, scope)
+            scope["upstream_headers"] = build_upstream_headers(scope)
             body = await read_body(share.count(limit_body(receive, limit), max(ROOM_BYTES, 2 * limit)))
         except ClientGone:
             # There is nobody to answer, and no upstream has been opened yet.

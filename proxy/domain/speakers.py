@@ -9,12 +9,6 @@ import orjson
 
 from memory.domain.statement import PERSON_MAX
 
-PERSON: Final = b"x-openwebui-user-id"
-CHAT: Final = b"x-openwebui-chat-id"
-PROJECT: Final = b"x-festinger-project"
-REMEMBER: Final = b"x-festinger-remember"
-NO: Final = frozenset({"no", "off", "false", "0"})
-
 READ_MAX: Final = 4_096  # characters of a name that is parsed; nobody has a longer one
 
 # Claude Code's user_id: for the same person only what comes before this is the same in each session.
