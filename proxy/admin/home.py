@@ -18,11 +18,11 @@ from memory.admin.base import Page, ReadOnly
 from memory.models import Config, Edge, Evidence, InstalledVersion, MutePattern, Soas
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
-from proxy import login_throttle
 from proxy.admin import retention
 from proxy.domain.changelog import find_actions
 from proxy.health import findings, status
 from proxy.health.status import SignState
+from proxy.login import count_failures
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
 from resolution.admin.runs import describe_last_runs
@@ -80,7 +80,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("proxy.view_loopevent"):
         parts["loops"] = loops()
     if request.user.is_superuser:
-        parts["logins"] = login_throttle.count_failures()
+        parts["logins"] = count_failures()
     if may("proxy.view_hourlyfigures"):
         parts["charts"] = hourly_stats.charts(request.GET.get("range"))
     return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}
