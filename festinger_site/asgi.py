@@ -20,10 +20,10 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse  # noqa
 
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
 from festinger_site.server.addressing import AgentAddresses  # noqa: E402
+from festinger_site.server.anonymous_bodies import LimitAnonymousBodies  # noqa: E402
 from festinger_site.server.host_origin_guard import Guard  # noqa: E402
 from festinger_site.server.prompt_handler import LeanHandler, read_body  # noqa: E402
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
-from festinger_site.server.stranger_bodies import BoundStrangers  # noqa: E402
 from memory import bounds, request_ids  # noqa: E402
 from memory.collector import SurvivorFreezer  # noqa: E402
 from proxy import runtime  # noqa: E402
@@ -70,7 +70,7 @@ class StaticFiles(ASGIStaticFilesHandler):
 
 lean = LeanHandler()
 mcp = Endpoint()
-stock = BoundStrangers(StaticFiles(ASGIHandler()))
+stock = LimitAnonymousBodies(StaticFiles(ASGIHandler()))
 # Running requests for Festinger's own pages. Django's requests refer to themselves, with their bodies: if they were
 # frozen, they would stay for a while.
 own_in_flight = 0

@@ -68,12 +68,12 @@ INSTALLED_APPS = [
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "festinger_session", "festinger_csrf"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin/"
 CSRF_COOKIE_HTTPONLY = True  # no script of ours reads it
-MESSAGE_STORAGE = "festinger_site.server.browsers.AdminMessages"
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
 # For the admin and Festinger's own endpoints; prompts pass none of them (festinger_site/asgi.py).
 MIDDLEWARE = [
-    "festinger_site.server.browsers.restrict_pages",
-    "festinger_site.server.error_views.tell_wrong_methods",
+    "festinger_site.server.middleware.restrict_pages",
+    "festinger_site.server.middleware.json_method_not_allowed",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -81,7 +81,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "festinger_site.server.error_views.lead_back",
+    "festinger_site.server.middleware.redirect_lost_post",
 ]
 
 # The id of this Festinger in a Via header; the same in all its processes.
