@@ -19,16 +19,17 @@ from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse  # noqa: E402
 
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
-from festinger_site.server.addressing import AgentAddresses  # noqa: E402
-from festinger_site.server.anonymous_bodies import LimitAnonymousBodies  # noqa: E402
-from festinger_site.server.host_origin_guard import Guard  # noqa: E402
 from festinger_site.server.prompt_handler import LeanHandler, read_body  # noqa: E402
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
 from memory import bounds, request_ids  # noqa: E402
 from memory.collector import SurvivorFreezer  # noqa: E402
 from proxy import runtime  # noqa: E402
+from proxy.access.addresses import AgentAddresses  # noqa: E402
+from proxy.access.anonymous_bodies import LimitAnonymousBodies  # noqa: E402
+from proxy.access.caller import find_caller  # noqa: E402
+from proxy.access.guard import Guard  # noqa: E402
+from proxy.access.scopes import Permission, require, require_own_name  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
-from proxy.auth import Permission, find_caller, require, require_own_name  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
 from proxy.domain.json_text import is_heavy  # noqa: E402
 from proxy.errors import BadRequest, ProxyError  # noqa: E402

@@ -39,7 +39,7 @@ SECRET_KEY = ENVIRONMENT.FESTINGER_SECRET_KEY or home.ensure_secret("secret_key"
 # keeps a file in the home.
 ENCRYPTION_KEYS = ENVIRONMENT.FESTINGER_ENCRYPTION_KEY
 DEBUG = False
-# festinger_site.server.host_origin_guard has checked Host and Origin before Django sees a request.
+# proxy/access/guard.py has checked Host and Origin before Django sees a request.
 ALLOWED_HOSTS = ["*"]
 # Bodies are bounded before Django sees them, by the current limit in config.yaml.
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES

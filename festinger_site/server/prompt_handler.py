@@ -12,7 +12,7 @@ from django.urls import resolve
 
 from memory import bounds
 from proxy import runtime
-from proxy.auth import build_upstream_headers
+from proxy.access.scopes import build_upstream_headers
 from proxy.enrichment.prompt_metrics import ANSWERED
 from proxy.errors import ProxyError, TooMuchAtOnce
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send

@@ -18,11 +18,11 @@ from memory.admin.base import Page, ReadOnly
 from memory.models import Config, Edge, Evidence, InstalledVersion, MutePattern, Soas
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
+from proxy.access.login import count_failures
 from proxy.admin import retention
 from proxy.domain.changelog import find_actions
 from proxy.health import findings, status
 from proxy.health.status import SignState
-from proxy.login import count_failures
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
 from resolution.admin.runs import describe_last_runs

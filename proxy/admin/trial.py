@@ -15,7 +15,7 @@ from memory.admin.base import add_pages
 from memory.domain.statement import PERSON_MAX
 from memory.models import Agent, Project
 from proxy import runtime
-from proxy.auth import impersonate
+from proxy.access.caller import impersonate
 from proxy.domain.formats import FORMATS
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
 from proxy.explanation import Explanation, Untriable, explain_in_server, read_body

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from memory.models import Source
 from proxy import runtime
-from proxy.auth import Caller, Permission, require
+from proxy.access.caller import Caller
+from proxy.access.scopes import Permission, require
 from proxy.errors import NotFound, ProxyError
 from resolution.actors import Actor
 from resolution.domain.verdicts import REASON_MAX

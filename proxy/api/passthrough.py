@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from proxy import runtime
-from proxy.auth import build_upstream_headers, require_for_models
+from proxy.access.scopes import build_upstream_headers, require_for_models
 from proxy.errors import NotFound, ProxyError
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send
 from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves

@@ -23,6 +23,8 @@ from memory.domain.cues.matches import describe_match
 from memory.domain.fact_syntax import FactMistake
 from memory.models import ForgetRequest, Observation
 from proxy import runtime
+from proxy.access.caller import Caller
+from proxy.access.scopes import may, scope_of
 from proxy.api.candidates import router as candidates
 from proxy.api.changes import caller_with
 from proxy.api.conflicts import router as conflicts
@@ -37,7 +39,6 @@ from proxy.api.projects import router as projects
 from proxy.api.runs import router as runs
 from proxy.api.statuses import DescribedAPI
 from proxy.api.visibility import sees_words_of
-from proxy.auth import Caller, may, scope_of
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
 from proxy.domain.json_text import is_heavy

@@ -21,7 +21,7 @@ from memory.recall.recollect import Recollection
 from memory.search.ranking import ForPrompt
 from memory.search.searcher import Searcher
 from memory.semantic.domain.scope import Scope
-from proxy.auth import Caller
+from proxy.access.caller import Caller
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.config_schema import Loops
 from proxy.domain.formats.base import Prompt

@@ -28,7 +28,7 @@ from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
 from memory.recall.stated import NOTHING_STATED, judge_prompt
 from memory.semantic.domain.scope import Scope
-from proxy.auth import Caller
+from proxy.access.caller import Caller
 from proxy.authorship.programs import find_program
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.authorship.speakers import find_audience, find_messages

@@ -15,7 +15,7 @@ from memory.learning.encounters import Encounters
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
 from memory.settings.registry import Tuning
-from proxy.auth import Caller
+from proxy.access.caller import Caller
 from proxy.domain.config_schema import Loops
 from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.loop_guard import LoopGuard

@@ -6,7 +6,7 @@ import pytest
 
 from memory.domain.switches import Restrictions
 from memory.learning.setting_aside import ForgetOrder
-from proxy.auth import NOTHING_KEPT
+from proxy.access.caller import NOTHING_KEPT
 from proxy.telemetry import privacy
 from proxy.telemetry.events import Events
 from tests.proxy.enriching import Enriching

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from festinger_site.asgi import find_needed, is_own
-from festinger_site.server.host_origin_guard import Guard
+from proxy.access.guard import Guard
 from proxy.api.routes import api
 from proxy.domain.formats import FORMATS
 

@@ -17,7 +17,7 @@ from memory.domain.cues.matches import describe_match
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import NAMES, Message
 from memory.learning.reader import unwrap_message
-from proxy.auth import impersonate
+from proxy.access.caller import impersonate
 from proxy.config_file import RulesMistakes
 from proxy.domain.formats import FORMATS
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt

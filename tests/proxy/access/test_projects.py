@@ -11,9 +11,9 @@ import pytest
 from memory.access.projects import NAMED_PROJECTS_MAX
 from memory.cache.state import Cache
 from memory.models import Project
-from proxy.auth import Caller, find_caller
+from proxy.access.caller import Caller, find_caller
+from proxy.access.projects import MAKE_S, NamedProjects
 from proxy.errors import DatabaseAway
-from proxy.projects import MAKE_S, NamedProjects
 
 
 def name_at_once(processes: int, dsn: str, *slugs: str) -> list[Caller]:

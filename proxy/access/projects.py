@@ -12,7 +12,8 @@ from memory.access.projects import CLOSED, NAMED_PROJECTS_MAX, ProjectMistake, T
 from memory.cache.audience import ProjectRow
 from memory.cache.state import Cache
 from memory.db.connections import first_line
-from proxy.auth import Caller, find_caller, may_make_project, read_slug
+from proxy.access.caller import Caller, find_caller
+from proxy.access.scopes import may_make_project, read_slug
 from proxy.errors import DatabaseAway, NotAllowed
 
 logger = logging.getLogger(__name__)

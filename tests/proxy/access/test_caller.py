@@ -10,25 +10,20 @@ from memory.cache.state import AgentRow, Cache
 from memory.domain.voices import voice_of
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.settings.registry import Tuning
-from proxy.api.visibility import sees_words_of
-from proxy.auth import (
+from proxy.access.addresses import read_address
+from proxy.access.caller import (
     NO_PROJECT_ACCESS,
     NO_TOKEN,
     NOTHING_KEPT,
     OFF_FOR_AGENT,
     OFF_IN_ADDRESS,
     OFF_IN_SETTINGS,
-    VIA,
     Caller,
-    Permission,
-    build_upstream_headers,
     find_caller,
     is_loopback,
-    may_make_project,
-    require,
-    require_for_models,
 )
-from proxy.domain.agent_addresses import read_address
+from proxy.access.scopes import VIA, Permission, build_upstream_headers, may_make_project, require, require_for_models
+from proxy.api.visibility import sees_words_of
 from proxy.domain.headers import Headers
 from proxy.errors import DatabaseAway, NotAllowed
 

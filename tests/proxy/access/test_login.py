@@ -11,8 +11,8 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import timezone
 
-from proxy import login
-from proxy.login import Attempt, count_failures, pause_after
+from proxy.access import login
+from proxy.access.login import Attempt, count_failures, pause_after
 from proxy.models import LoginFailures
 from tests.worlds import Login
 
@@ -135,7 +135,7 @@ def test_two_passwords_are_checked_at_once_and_others_wait_for_a_while(
 def test_a_failure_is_in_the_log_without_what_is_no_account(
     minerva: User, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, "proxy.login"):
+    with caplog.at_level(logging.WARNING, "proxy.access.login"):
         log_in(client, password="a guess")
         log_in(client, name="hunter2", password="minerva")
 

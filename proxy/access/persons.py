@@ -28,8 +28,6 @@ def find_person(given: str, payload: Mapping[str, Any]) -> str:
 def clean_person(value: object) -> str:
     """Return a person's name without session ids; a name that is too long is replaced by its digest, so that no two
     become one."""
-    if value is None or value == "":  # nearly always
-        return ""
     if isinstance(value, dict):  # Open WebUI's pipelines
         value = value.get("id")
     if isinstance(value, bool) or not isinstance(value, str | int):

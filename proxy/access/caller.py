@@ -1,9 +1,8 @@
-"""Identifies callers by a Festinger token, a name in the address or in a header, or a network address, and decides what
-they may do."""
+"""Identifies callers by a Festinger token, a name in the address or in a header, or a network address."""
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Final, Literal
@@ -17,15 +16,12 @@ from memory.domain.statement import PERSON_MAX
 from memory.domain.switches import Restrictions, Switch
 from memory.domain.voices import LOOPBACK, name_unregistered
 from memory.semantic.domain.scope import Scope, Speaker
-from proxy.domain.headers import AUTHORIZATION, Headers, filter_for_upstream
-from proxy.domain.speakers import clean_person, find_person
-from proxy.errors import DatabaseAway, ForwardingLoop, NotAllowed, ProxyError
+from proxy.access.persons import clean_person, find_person
+from proxy.domain.headers import AUTHORIZATION
 
 HeaderMap = Mapping[bytes, bytes]
-Permission = Literal["agent", "operator"]
 # Why none of the tokens that a request brings counts; unknown_yet: this process has not reached Postgres yet.
 TokenFault = Literal["", "invalid", "unknown_yet"]
-INSTANCE = settings.INSTANCE.encode()
 PREFIX = TOKEN_PREFIX.encode()
 WHOLE_TOKEN = re.compile(PREFIX + rb"[A-Za-z0-9_-]{43}")
 API_KEY = b"x-api-key"
@@ -35,7 +31,6 @@ REMEMBER = b"x-festinger-remember"
 NO = frozenset({"no", "off", "false", "0"})
 PERSON = b"x-openwebui-user-id"
 CHAT = b"x-openwebui-chat-id"
-VIA = (b"via", b"1.1 " + INSTANCE)
 PROXY_HEADERS = frozenset({b"forwarded", b"via", b"x-real-ip"})
 OFF_FOR_AGENT = "off in the settings of the agent"
 OFF_IN_ADDRESS = "off in the address"
@@ -45,11 +40,6 @@ OFF_IN_SETTINGS: Final = "off in the settings (episodes)"
 NO_TOKEN: Final = "the agent has no token, and does not call from this machine"
 # The same message in both cases, so that strangers cannot probe for projects.
 NO_SUCH_PROJECT: Final = "the project that the request names is unknown, or not open to its sender"
-NO_PROJECT_YET: Final = (
-    "there is no project {slug!r} yet: the first prompt or write that names it makes it, as"
-    f" {settings.MANAGE} create_project"
-    " and POST /projects do"
-)
 NOTHING_KEPT: Final[Restrictions] = dict.fromkeys(("learn", "ask", "remember"), TEMPORARY)
 # Nothing counts as seen, either: it is taken when it is said again.
 NO_PROJECT_ACCESS: Final[Restrictions] = dict.fromkeys(("learn", "remember"), NO_SUCH_PROJECT)
@@ -113,11 +103,14 @@ class Caller:
 def find_caller(cache: Cache, scope: Mapping[str, Any]) -> Caller:
     """Identify the caller by its token, else by the address, else by the header: the header counts only without such an
     address."""
-    client, address = scope["client"], scope.get("agent_address")  # festinger_site/server/addressing.py leaves it there
+    client, address = scope["client"], scope.get("agent_address")  # proxy/access/addresses.py leaves it there
     peer = client[0] if client else None
     headers = join_repeated(scope["headers"])
     sent = own_tokens(headers)
     token = next((row for each in sent if (row := cache.agents.get(token_hash(each))) is not None), None)
+    token_fault: TokenFault = ""
+    if sent and token is None:
+        token_fault = "invalid" if cache.loaded_at is not None else "unknown_yet"
     given = address.name if address is not None else _read(headers, AGENT)
     given = "".join(character for character in given if character.isprintable()).strip()
     # The name of an agent with a token is for that token only.
@@ -146,7 +139,7 @@ def find_caller(cache: Cache, scope: Mapping[str, Any]) -> Caller:
         token=token,
         is_local=is_local,
         restrictions=restrictions,
-        token_fault="" if token is not None or not sent else "unknown_yet" if cache.loaded_at is None else "invalid",
+        token_fault=token_fault,
         claimed_agent=owner.name if address is not None and owner is not None and not is_own else "",
         person=clean_person(_read(headers, PERSON)),
         chat=chat,
@@ -173,11 +166,25 @@ def restrict_agent(cache: Cache, token: AgentRow | None, *, is_local: bool) -> d
     is_trusted = token is not None or (is_local and settings.FESTINGER_TRUST_LOOPBACK != "none")
     if choice == "off":
         off["remember"] = OFF_FOR_AGENT
-    elif choice == "default" and cache.tuning.episodes not in ("on", "all"):
+    elif choice == "default" and cache.tuning.episodes == "off":
         off["remember"] = OFF_IN_SETTINGS
     elif choice == "default" and cache.tuning.episodes == "on" and not is_trusted:
         off["remember"] = NO_TOKEN
     return off
+
+
+def choose_project(cache: Cache, token: AgentRow | None, slug: str) -> int | None:
+    """Return the id of the project that a request names, else of its token's. None for the one that all share, and if
+    the request may not name this one."""
+    if not slug:
+        return token.project if token is not None else None
+    project = cache.projects.get(slug)
+    return project.id if project is not None and may_name(token, project) else None
+
+
+def may_name(token: AgentRow | None, project: ProjectRow) -> bool:
+    allowed = frozenset[int]() if token is None else token.projects
+    return project.is_open or allowed is None or project.id in allowed
 
 
 def join_repeated(headers: Iterable[tuple[bytes, bytes]]) -> HeaderMap:
@@ -201,6 +208,12 @@ def own_tokens(headers: HeaderMap) -> list[str]:
     return [token.decode("latin-1") for token in tokens if token.startswith(PREFIX)]
 
 
+def has_own_token(name: bytes, value: bytes) -> bool:
+    """True if the header holds a Festinger token: any spelling in the headers for tokens, only a full-length one
+    elsewhere."""
+    return PREFIX in value if name in (AUTHORIZATION, API_KEY) else WHOLE_TOKEN.search(value) is not None
+
+
 @lru_cache(maxsize=1024)
 def is_loopback(peer: str | None) -> bool:
     try:
@@ -220,116 +233,3 @@ def _is_for_others(headers: HeaderMap, http_version: str) -> bool:
     # A browser on this machine, on behalf of whoever made the page. A page of our own has our Host as its Origin.
     _, _, site = headers.get(b"origin", b"").lower().partition(b"://")
     return b"origin" in headers and (not site or site != headers.get(b"host", b"").lower())
-
-
-# --- what a caller may do ---
-
-
-def may(caller: Caller, needed: Permission) -> bool:
-    """True if the caller has the permission. An operator's token does all that an agent's does. A caller that sends an
-    invalid token gets no trust as a local one."""
-    trust = settings.FESTINGER_TRUST_LOOPBACK if caller.is_local and not caller.token_fault else "none"
-    return not {"operator", needed}.isdisjoint({trust, caller.token_scope})
-
-
-def require(caller: Caller, needed: Permission) -> None:
-    """Check a permission for Festinger's own endpoints. Raises NotAllowed and DatabaseAway."""
-    if not may(caller, needed):
-        raise _refuse(caller, needed)
-
-
-def require_own_name(caller: Caller) -> None:
-    """Check that a registered agent's name in the address comes with its token, for Festinger's own endpoints. Raises
-    NotAllowed."""
-    if agent := caller.claimed_agent:
-        raise NotAllowed(f"{agent} has a token: send it as Authorization: Bearer fst_..., or use another name")
-
-
-def require_for_models(caller: Caller) -> None:
-    """Check the permission to change which models the upstream has. Raises NotAllowed and DatabaseAway."""
-    # Any trust will do on this machine: programs there can ask the model server directly.
-    is_trusted = caller.is_local and settings.FESTINGER_TRUST_LOOPBACK != "none"
-    if caller.token_scope != "operator" and not is_trusted:
-        raise _refuse(caller, "operator")
-
-
-def _refuse(caller: Caller, needed: Permission) -> ProxyError:
-    if caller.token_fault == "unknown_yet":
-        return DatabaseAway()
-    if caller.token_fault == "invalid":
-        return NotAllowed("this token is not valid: it was revoked, or is not written as it was shown")
-    option = " --scope operator" if needed == "operator" else ""
-    ways = f"needs a token of scope {needed} ({settings.MANAGE} create_agent NAME{option} makes one)"
-    if needed == "operator" and caller.is_local:
-        ways += ", or FESTINGER_TRUST_LOOPBACK=operator"
-    if caller.token is None:
-        return NotAllowed(f"this {ways}; it is sent as Authorization: Bearer fst_...")
-    return NotAllowed(f"this {ways}; that of {caller.name} has scope {caller.token_scope}", status=403)
-
-
-def build_upstream_headers(scope: Mapping[str, Any]) -> Headers:
-    """Return the headers for the upstream, without Festinger tokens. Raises NotAllowed if a required token is missing,
-    DatabaseAway if it cannot be checked yet, and ForwardingLoop."""
-    # The request has been here before (Via, RFC 9110 section 7.6.3): without this check it would loop until no socket
-    # is left.
-    if any(name == b"via" and INSTANCE in value for name, value in scope["headers"]):
-        raise ForwardingLoop
-    caller: Caller = scope["caller"]
-    if settings.FESTINGER_REQUIRE_TOKEN and caller.token is None:
-        raise _refuse(caller, "agent")
-    # Also drop revoked tokens: they were never meant for the upstream.
-    return [*filter_for_upstream(header for header in scope["headers"] if not _has_own_token(*header)), VIA]
-
-
-def _has_own_token(name: bytes, value: bytes) -> bool:
-    """True if the header holds a Festinger token: any spelling in the headers for tokens, only a full-length one
-    elsewhere."""
-    return PREFIX in value if name in (AUTHORIZATION, API_KEY) else WHOLE_TOKEN.search(value) is not None
-
-
-# --- which project a request is about ---
-
-
-def choose_project(cache: Cache, token: AgentRow | None, slug: str) -> int | None:
-    """Return the id of the project that a request names, else of its token's. None for the one that all share, and if
-    the request may not name this one."""
-    if not slug:
-        return token.project if token is not None else None
-    project = cache.projects.get(slug)
-    return project.id if project is not None and _may_name(token, project) else None
-
-
-def _may_name(token: AgentRow | None, project: ProjectRow) -> bool:
-    allowed = frozenset[int]() if token is None else token.projects
-    return project.is_open or allowed is None or project.id in allowed
-
-
-def list_nameable(cache: Cache, caller: Caller) -> list[int]:
-    """Return the ids of the projects that the caller may name; operators may name all."""
-    names_all = may(caller, "operator")
-    return [project.id for project in cache.projects.values() if names_all or _may_name(caller.token, project)]
-
-
-def scope_of(cache: Cache, caller: Caller, payload: Mapping[str, Any], project: str = "") -> Scope:
-    """Return the scope in which a call to Festinger's own endpoints remembers and searches: the project that it names,
-    else that of its header or token. Raises NotAllowed."""
-    slug = read_slug(caller, project)
-    about = replace(caller, named_project=slug, project=choose_project(cache, caller.token, slug))
-    scope = about.scope_for(payload)
-    if scope is None:
-        is_new = may_make_project(cache, caller, slug)
-        raise NotAllowed(NO_PROJECT_YET.format(slug=slug) if is_new else NO_SUCH_PROJECT, status=403)
-    return scope
-
-
-def read_slug(caller: Caller, project: str = "") -> str:
-    """Return the slug of the project in a call's body, else in its header; empty if it names none."""
-    return project.strip().lower() or caller.named_project
-
-
-def may_make_project(cache: Cache, caller: Caller, slug: str) -> bool:
-    """True if there is no such project and the caller may make it by naming it: an operator, an agent that may name any
-    project, or a program on this machine without a token, if those are trusted."""
-    if not slug or slug in cache.projects or cache.loaded_at is None:
-        return False
-    return caller.token.projects is None if caller.token is not None else may(caller, "agent")
