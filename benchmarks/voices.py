@@ -63,7 +63,7 @@ async def replay(requests: Sequence[dict[str, Any]]) -> Findings:
     from memory.domain.channels import Channel
     from memory.domain.types import SoasRow
     from memory.learning.heard import compose_heard
-    from proxy.auth import Caller
+    from proxy.access.caller import Caller
     from proxy.authorship.relayed import RelayedAnswers
     from proxy.domain.config_schema import Loops
     from proxy.domain.formats import FORMATS

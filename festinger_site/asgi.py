@@ -19,16 +19,17 @@ from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse  # noqa: E402
 
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
-from festinger_site.server.addressing import AgentAddresses  # noqa: E402
-from festinger_site.server.host_origin_guard import Guard  # noqa: E402
 from festinger_site.server.prompt_handler import answer_prompt, read_body  # noqa: E402
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
-from festinger_site.server.stranger_bodies import BoundStrangers  # noqa: E402
 from memory import bounds, request_ids  # noqa: E402
 from memory.collector import SurvivorFreezer  # noqa: E402
 from proxy import runtime  # noqa: E402
+from proxy.access.addresses import AgentAddresses  # noqa: E402
+from proxy.access.anonymous_bodies import LimitAnonymousBodies  # noqa: E402
+from proxy.access.caller import find_caller  # noqa: E402
+from proxy.access.guard import Guard  # noqa: E402
+from proxy.access.scopes import Permission, require, require_own_name  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
-from proxy.auth import Permission, caller_of, require, require_own_name  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
 from proxy.domain.json_text import is_heavy  # noqa: E402
 from proxy.errors import BadRequest, ProxyError  # noqa: E402
@@ -69,7 +70,7 @@ class StaticFiles(ASGIStaticFilesHandler):
 
 
 mcp = Endpoint()
-stock = BoundStrangers(StaticFiles(ASGIHandler()))
+stock = LimitAnonymousBodies(StaticFiles(ASGIHandler()))
 # Running requests for Festinger's own pages. Django's requests refer to themselves, with their bodies: if they were
 # frozen, they would stay for a while.
 own_in_flight = 0
@@ -85,6 +86,7 @@ async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
         await send({"type": "websocket.close", "code": 1000, "reason": None})
         return
     request_ids.begin(dict(scope["headers"]).get(REQUEST_ID, b""))
+    scope["caller"] = find_caller(runtime.current().cache, scope)
     path = scope["path"]
     if path in PROMPTS and scope["method"] == "POST":
         await answer_prompt(scope, receive, send)
@@ -123,18 +125,16 @@ async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
     if scope["method"] == "HEAD":
         scope = scope | {"method": "GET"}
     send = name_request(send)
-    current = runtime.current()
-    limit = current.settings_file.rules.limits.max_body_bytes
+    limit = runtime.current().settings_file.rules.limits.max_body_bytes
     # Django reads the whole body before it checks anything, so limit its size here, and refuse callers without the
     # permission first.
     try:
         receive = limit_body(receive, limit)
         if not is_page(scope["path"]):
-            caller = caller_of(current.cache, scope)
-            require_own_name(caller)
+            require_own_name(scope["caller"])
             needed = find_needed(scope["method"], scope["path"])
             if needed is not None:
-                require(caller, needed)
+                require(scope["caller"], needed)
             receive = limit_body(receive, OWN_BODY_MAX_BYTES, bound=OWN_BODY, about="of Festinger's own endpoints")
         if scope["path"] in MCP_PATHS:
             await mcp(scope, await read_whole(receive), send)

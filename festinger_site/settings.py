@@ -39,7 +39,7 @@ SECRET_KEY = ENVIRONMENT.FESTINGER_SECRET_KEY or home.ensure_secret("secret_key"
 # keeps a file in the home.
 ENCRYPTION_KEYS = ENVIRONMENT.FESTINGER_ENCRYPTION_KEY
 DEBUG = False
-# festinger_site.server.host_origin_guard has checked Host and Origin before Django sees a request.
+# proxy/access/guard.py has checked Host and Origin before Django sees a request.
 ALLOWED_HOSTS = ["*"]
 # Bodies are bounded before Django sees them, by the current limit in config.yaml.
 DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_MAX_BYTES
@@ -68,12 +68,12 @@ INSTALLED_APPS = [
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "festinger_session", "festinger_csrf"
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = "/admin/"
 CSRF_COOKIE_HTTPONLY = True  # no script of ours reads it
-MESSAGE_STORAGE = "festinger_site.server.browsers.AdminMessages"
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
 # For the admin and Festinger's own endpoints; prompts pass none of them (festinger_site/asgi.py).
 MIDDLEWARE = [
-    "festinger_site.server.browsers.restrict_pages",
-    "festinger_site.server.error_views.tell_wrong_methods",
+    "festinger_site.server.middleware.restrict_pages",
+    "festinger_site.server.middleware.json_method_not_allowed",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -81,7 +81,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "festinger_site.server.error_views.lead_back",
+    "festinger_site.server.middleware.redirect_lost_post",
 ]
 
 # The id of this Festinger in a Via header; the same in all its processes.

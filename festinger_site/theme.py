@@ -62,7 +62,7 @@ UNFOLD = {
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda _: "/static/festinger/icon.svg"}],
     "STYLES": [lambda _: "/static/festinger/festinger.css"],
     "DASHBOARD_CALLBACK": "proxy.admin.home.context",
-    "LOGIN": {"form": "festinger_site.server.login_form.LoginForm"},
+    "LOGIN": {"form": "proxy.access.login.LoginForm"},
     "SIDEBAR": {
         "show_search": False,
         "navigation": [

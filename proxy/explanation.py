@@ -31,7 +31,7 @@ from memory.search.searcher import Searcher
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
 from proxy import runtime
-from proxy.auth import Caller
+from proxy.access.caller import Caller
 from proxy.config_file import environment, read_file
 from proxy.domain.formats import FORMATS, guess_path
 from proxy.domain.formats.streams import parse_object

@@ -220,7 +220,7 @@ class HourlyFigures(models.Model):
 
 class LoginFailures(models.Model):
     """The number of failed log-ins to the admin in a row, each at most a day after the one before, by what they are
-    counted by (proxy/login_throttle.py)."""
+    counted by (proxy/access/login.py)."""
 
     ROWS_MAX = 10_000
 

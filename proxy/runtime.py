@@ -20,6 +20,7 @@ from memory.search.searcher import INDEXED, Searcher
 from memory.semantic.forgetting import FORGOTTEN
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
+from proxy.access.projects import NamedProjects
 from proxy.config_file import SettingsFile, environment
 from proxy.domain.config_schema import Rules
 from proxy.enrichment.blocks import Blocks
@@ -29,7 +30,6 @@ from proxy.enrichment.pipeline import Enricher
 from proxy.enrichment.plan import Planner
 from proxy.enrichment.prompt_search import PromptSearch
 from proxy.loops.guard import BreakerTrip, LoopGuard
-from proxy.projects import NamedProjects
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import LAST_WRITE_S
 from proxy.upstream.client import Upstream

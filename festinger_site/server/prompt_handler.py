@@ -12,8 +12,8 @@ from typing import Final
 
 from memory import bounds, request_ids
 from proxy import runtime
+from proxy.access.scopes import build_upstream_headers
 from proxy.api.passthrough import target
-from proxy.auth import build_upstream_headers
 from proxy.domain.formats import FORMATS
 from proxy.domain.headers import Headers
 from proxy.enrichment.pipeline import Enriched
@@ -76,7 +76,7 @@ async def answer_prompt(scope: AsgiScope, receive: Receive, send: Send) -> None:
     with budget.count(limit_body(receive, limit), max(ROOM_BYTES, 2 * limit)) as receive_counted:
         try:
             # Before the body, so that a caller without a token cannot make this process read, or keep, 64 MiB.
-            headers = build_upstream_headers(current.cache, scope)
+            headers = build_upstream_headers(scope)
             body = await read_body(receive_counted)
         except ClientGone:
             # There is nobody to answer, and no upstream has been opened yet.
@@ -130,7 +130,7 @@ async def _enrich(scope: AsgiScope, body: bytes) -> tuple[Enriched, Headers]:
         caller = await current.projects.identify_sender(scope)
         done = await current.enricher.enrich(path, body, caller)
         count_enriched(path, done, time.perf_counter() - started)
-        warning = UNKNOWN_PROJECT if caller.is_astray else b""
+        warning = UNKNOWN_PROJECT if caller.has_no_project_access else b""
     request_ids.ensure()
     given = ((REQUEST_ID, done.request.encode()), (LOOP_STEP, done.step.encode()), (WARNING, warning))
     return done, [(name, value) for name, value in given if value]

@@ -19,7 +19,7 @@ from memory.models import Config, Edge, Evidence, InstalledVersion, MutePattern,
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
-from proxy import login_throttle
+from proxy.access.login import count_failures
 from proxy.admin import retention
 from proxy.config_file import read_rules
 from proxy.domain.changelog import find_actions
@@ -83,7 +83,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if may("proxy.view_loopevent"):
         parts["loops"] = loops()
     if request.user.is_superuser:
-        parts["logins"] = login_throttle.count_failures()
+        parts["logins"] = count_failures()
     if may("proxy.view_hourlyfigures"):
         parts["charts"] = hourly_stats.charts(request.GET.get("range"))
     return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}

@@ -15,7 +15,7 @@ from memory.admin.base import add_pages
 from memory.domain.statement import PERSON_MAX
 from memory.models import Agent, Project
 from proxy import runtime
-from proxy.auth import pose_as
+from proxy.access.caller import impersonate
 from proxy.domain.formats import FORMATS
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
 from proxy.explanation import Explanation, Untriable, explain_in_server, read_body
@@ -82,7 +82,7 @@ def look_at(text: str, kind: str, agent: str, person: str, project: int | None, 
         place, body = TEXT_PATH, write_prompt(text, kind)
     else:
         place, body = read_body(text, kind if kind in FORMATS else "")
-    caller = pose_as(runtime.current().cache, agent, person, project)
+    caller = impersonate(runtime.current().cache, agent, person, project)
     caller = caller if searches else replace(caller, project=None)
     return explain_in_server(place, body, caller, searches=searches)
 

@@ -10,10 +10,10 @@ from django.db.models import Q
 from ninja import Field, Query, Router
 
 from memory.db.transactions import run_transaction
+from proxy.access.scopes import may
 from proxy.api import serializers
 from proxy.api.changes import PageQuery, apply_change, caller_with
 from proxy.api.visibility import sees_words_of
-from proxy.auth import may
 from proxy.errors import NotFound
 from resolution.actors import Actor
 from resolution.decisions.naming import promote

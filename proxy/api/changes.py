@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from memory.models import Source
 from proxy import runtime
-from proxy.auth import Caller, Permission, caller_of, require
+from proxy.access.caller import Caller
+from proxy.access.scopes import Permission, require
 from proxy.errors import NotFound, ProxyError
 from resolution.actors import Actor
 from resolution.domain.verdicts import REASON_MAX
@@ -48,8 +49,9 @@ class BadDecision(ProxyError):
     status = 422
 
 
-def caller_with(request: ASGIRequest, permission: Permission) -> Any:
-    caller = caller_of(runtime.current().cache, request.scope)
+def caller_with(request: ASGIRequest, permission: Permission) -> Caller:
+    """Return the sender of the request. Raises NotAllowed and DatabaseAway if they lack the permission."""
+    caller: Caller = request.scope["caller"]  # festinger_site/asgi.py leaves it there
     require(caller, permission)
     return caller
 

@@ -15,10 +15,11 @@ from pydantic import AfterValidator, BeforeValidator
 from memory.domain.text.tokenizer import parse_name
 from memory.models import Source
 from proxy import runtime
+from proxy.access.caller import Caller
+from proxy.access.scopes import may, scope_of
 from proxy.api import serializers
 from proxy.api.changes import PageQuery, caller_with
 from proxy.api.visibility import hide_sentences, is_hidden
-from proxy.auth import Caller, may, scope_of
 from proxy.errors import NotFound
 from resolution.domain.verdicts import NAME_MAX
 from resolution.intake.open_claims import OPEN

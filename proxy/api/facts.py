@@ -18,9 +18,9 @@ from memory.graph.aliases import find_concepts
 from memory.graph.store import NOBODY, WORDS, Attribution
 from memory.models import Edge, Source
 from proxy import runtime
+from proxy.access.caller import Caller
 from proxy.api.changes import PageQuery, caller_with
 from proxy.api.serializers import edge_out
-from proxy.auth import Caller
 from resolution.intake.assertions import assert_fact
 from resolution.intake.settlement import Outcome
 from resolution.layers.conflicts import list_open_of

@@ -29,10 +29,11 @@ from memory.search.service import search
 from memory.semantic.domain.scope import Scope, Speaker
 from memory.semantic.store import current_confidence, visible_to
 from proxy import runtime
+from proxy.access.caller import Caller
+from proxy.access.scopes import may, scope_of
 from proxy.api.changes import BadDecision, PageQuery, ReasonIn, apply_change, caller_with
 from proxy.api.facts import STATUS as FACT_STATUS
 from proxy.api.facts import attribute, channel_of, describe_outcome, respond
-from proxy.auth import Caller, may, scope_of
 from proxy.errors import NotFound
 from resolution.actors import Actor
 from resolution.intake import forgetting

@@ -14,8 +14,8 @@ from memory.domain.fact_syntax import parse_concept
 from memory.graph.store import Attribution
 from memory.models import Alias, Source
 from proxy import runtime
+from proxy.access.caller import Caller
 from proxy.api.changes import PageQuery, Reason, apply_change, caller_with, translate_errors
-from proxy.auth import Caller
 from resolution.actors import Actor
 from resolution.decisions import aliases, merging
 

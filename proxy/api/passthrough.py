@@ -7,7 +7,7 @@ from posixpath import normpath
 from typing import Any
 
 from proxy import runtime
-from proxy.auth import build_upstream_headers, caller_of, require_for_models
+from proxy.access.scopes import build_upstream_headers, require_for_models
 from proxy.errors import NotFound, ProxyError
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send
 from proxy.upstream.relay import ClientGone, limit_body, relay, send_error, until_client_leaves
@@ -93,9 +93,9 @@ async def _open(scope: AsgiScope, incoming: IncomingBody) -> Answer:
     if normpath(scope["path"]).startswith(HIDDEN):
         raise NotFound
     current = runtime.current()
-    headers = build_upstream_headers(current.cache, scope)
+    headers = build_upstream_headers(scope)
     if changes_models(scope):
-        require_for_models(caller_of(current.cache, scope))
+        require_for_models(scope["caller"])
     given = dict(scope["headers"])
     # Without either header there is no body (RFC 9112 section 6.3): do not wait for one, and send none.
     if b"content-length" not in given and b"transfer-encoding" not in given:

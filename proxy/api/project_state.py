@@ -10,9 +10,10 @@ from ninja import Field, Query, Router, Schema
 from memory.models import Project, ProjectState
 from memory.models.state import VALUE_CHARACTERS
 from proxy import runtime
+from proxy.access.caller import Caller
+from proxy.access.scopes import NO_PROJECT_YET, may, scope_of
 from proxy.api.changes import BadDecision, PageQuery, Reason, apply_change, caller_with
 from proxy.api.memories import SLUG_MAX
-from proxy.auth import NO_PROJECT_YET, Caller, may, scope_of
 from proxy.errors import NotFound
 from resolution.layers.conflicts import list_open_of
 from resolution.memories import project_state as service

@@ -10,8 +10,8 @@ from ninja import Field, Query, Router, Schema
 from memory.access.projects import CLOSED, ProjectExists, ProjectMistake, create
 from memory.models import Project
 from proxy import runtime
+from proxy.access.scopes import list_nameable
 from proxy.api.changes import BadDecision, Clash, PageQuery, caller_with
-from proxy.auth import list_nameable
 
 router = Router(tags=["memory"])
 

@@ -22,7 +22,10 @@ from memory.domain.cues.matches import describe_match
 from memory.domain.fact_syntax import FactMistake
 from memory.models import ForgetRequest, Observation
 from proxy import runtime
+from proxy.access.caller import Caller
+from proxy.access.scopes import may, scope_of
 from proxy.api.candidates import router as candidates
+from proxy.api.changes import caller_with
 from proxy.api.conflicts import router as conflicts
 from proxy.api.decisions import router as decisions
 from proxy.api.facts import router as facts
@@ -34,7 +37,6 @@ from proxy.api.projects import router as projects
 from proxy.api.runs import router as runs
 from proxy.api.statuses import DescribedAPI
 from proxy.api.visibility import sees_words_of
-from proxy.auth import Caller, caller_of, may, require, scope_of
 from proxy.domain.formats import error_body
 from proxy.domain.json_text import is_heavy
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
@@ -97,7 +99,7 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
     """Tell if Festinger is ready. Details are for this machine and for those who bring a token."""
     current = runtime.current()
     try:
-        require(caller_of(current.cache, request.scope), "agent")
+        caller_with(request, "agent")
     except ProxyError:
         # Readiness alone is public: load balancers and container probes send no token. It is known in memory, so that a
         # stranger takes up no connection to Postgres or the upstream.
@@ -108,9 +110,8 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
 @api.get("/metrics", summary="Metrics for Prometheus", tags=["operating"])
 async def get_metrics(request: ASGIRequest) -> HttpResponse:
     """Counters of all processes of this home, and queues, for Prometheus."""
-    current = runtime.current()
-    require(caller_of(current.cache, request.scope), "agent")
-    content, content_type = await write_metrics(current, request.headers.get("accept", ""))
+    caller_with(request, "agent")
+    content, content_type = await write_metrics(runtime.current(), request.headers.get("accept", ""))
     return HttpResponse(content, content_type=content_type)
 
 
@@ -119,15 +120,13 @@ async def post_recollect(request: ASGIRequest, said: TextIn) -> dict[str, Any]:
     """Show what a new chat that begins with the text would be given: the block that its prompt would get, and why each
     salient concept, and each value of the project, memory and episode that was looked at, is in or out (`notes`).
     Nothing is stored or counted."""
-    caller = caller_of(runtime.current().cache, request.scope)
-    require(caller, "agent")
-    return await recollect_text(caller, said)
+    return await recollect_text(caller_with(request, "agent"), said)
 
 
 async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
     """Raises NotAllowed."""
     scope = scope_of(runtime.current().cache, caller, {"user": said.user}, said.project)
-    asking = replace(caller, person=scope.speaker.person, project=scope.project, is_astray=False)
+    asking = replace(caller, person=scope.speaker.person, project=scope.project)
     run = await run_in_server(TEXT_PATH, write_prompt(said.text, said.role), asking)
     told = describe_given(run.lookup, run.plan.placed if run.plan is not None else None)
     return told | {
@@ -144,9 +143,7 @@ async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
 async def get_why(request: ASGIRequest, request_id: str, asked: Query[PersonIn]) -> dict[str, Any]:
     """The recollection of a real request, by the id in its answer's ``X-Festinger-Request`` header, for 7 days. Only
     operators are told of other agents' and other persons' requests."""
-    caller = caller_of(runtime.current().cache, request.scope)
-    require(caller, "agent")
-    return await tell_why(caller, request_id, asked.user)
+    return await tell_why(caller_with(request, "agent"), request_id, asked.user)
 
 
 async def tell_why(caller: Caller, request_id: str, user: str = "") -> dict[str, Any]:
@@ -191,8 +188,8 @@ def _is_told(caller: Caller, event: Mapping[str, Any], user: str) -> bool:
 @api.post("/reload", summary="Read the cache anew", tags=["operating"])
 async def post_reload(request: ASGIRequest) -> dict[str, Any]:
     """Make every process reload its whole cache."""
+    caller_with(request, "operator")
     current = runtime.current()
-    require(caller_of(current.cache, request.scope), "operator")
     try:
         await current.coherence.reload()
     except TimeoutError as error:

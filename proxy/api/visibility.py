@@ -10,7 +10,8 @@ from memory.domain.voices import voice_of
 from memory.models import ProjectState
 from memory.semantic.domain.scope import Scope
 from memory.semantic.store import visible_to
-from proxy.auth import Caller, may
+from proxy.access.caller import Caller
+from proxy.access.scopes import may
 from resolution.models import ConflictMember
 
 Kind = ConflictMember.Kind

@@ -17,11 +17,11 @@ from memory.domain.authorship.pasted import asks_for_texts
 from memory.domain.authorship.voice import Voice, weaker_of
 from memory.domain.types import Message
 from memory.domain.voices import GROUP
+from proxy.access.persons import clean_person
 from proxy.authorship.programs import is_record_task
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.formats.base import Part, Payload, Prompt
 from proxy.domain.formats.flattened import FlattenedPrompt
-from proxy.domain.speakers import clean_person
 from proxy.loops.calls import read_calls
 
 Names = Literal["people", "assistants", "ignored"]  # who users with a name are

@@ -18,7 +18,7 @@ from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
 from memory.recall.recollect import Recollection
 from memory.search.searcher import Searcher
-from proxy.auth import Caller
+from proxy.access.caller import Caller
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.config_schema import Loops
 from proxy.enrichment.blocks import Blocks

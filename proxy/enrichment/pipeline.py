@@ -13,7 +13,7 @@ from memory.domain.types import Message
 from memory.learning.setting_aside import ForgetOrder
 from memory.recall.mentions import Mentions
 from memory.recall.recollect import recollect
-from proxy.auth import Caller
+from proxy.access.caller import Caller
 from proxy.domain.formats import FORMATS
 from proxy.domain.formats.base import PARTS_MAX
 from proxy.domain.formats.bounded_requests import JSON_MAX_BYTES, Excess

@@ -26,7 +26,7 @@ from memory.learning.wishes import Wishes, read_wishes
 from memory.recall.left_out import leave_out
 from memory.recall.stated import NOTHING_STATED, judge_prompt
 from memory.semantic.domain.scope import Scope
-from proxy.auth import Caller
+from proxy.access.caller import Caller
 from proxy.authorship.programs import find_program
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.authorship.speakers import find_audience, find_messages

@@ -16,7 +16,7 @@ from memory import bounds
 from memory.db.connections import Connection, first_line, open_connection
 from memory.semantic.vectors.condition import CONDITION, read_condition
 from memory.settings.registry import Tuning
-from proxy.auth import VIA
+from proxy.access.scopes import VIA
 from proxy.errors import ProxyError
 from proxy.upstream.client import Upstream
 from proxy.upstream.transport import TRANSPORT_ERRORS

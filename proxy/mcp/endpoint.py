@@ -8,8 +8,6 @@ from typing import Any, Final
 from django.conf import settings
 
 from memory.collector import pause_collector
-from proxy import runtime
-from proxy.auth import caller_of
 from proxy.mcp import tools
 from proxy.upstream.asgi_types import Application, AsgiScope, Receive, Send, body, start
 
@@ -98,7 +96,7 @@ def make_manager() -> Any:
         tool = tools.TOOLS.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
-        caller = caller_of(runtime.current().cache, context.request.scope)
+        caller = context.request.scope["caller"]
         told, is_error = await tools.call(caller, tool, params.arguments or {})
         logger.info("tool.called", extra={"tool": params.name, "agent": caller.name, "is_error": is_error})
         text = types.TextContent(type="text", text=json.dumps(told, ensure_ascii=False))

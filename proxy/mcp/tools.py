@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from memory.domain.fact_syntax import FactMistake
 from memory.models.semantic import MEMORY_CHARACTERS
 from memory.search.request import QUERY_CHARACTERS, Types
+from proxy.access.caller import Caller
+from proxy.access.scopes import require, require_own_name
 from proxy.api.changes import apply_for
 from proxy.api.conflicts import ConflictQuery, Kind, list_for
 from proxy.api.decisions import decide_whole, decided_out
@@ -34,7 +36,6 @@ from proxy.api.memories import (
 )
 from proxy.api.project_state import StateQuery, list_state
 from proxy.api.routes import TextIn, recollect_text, tell_why
-from proxy.auth import Caller, require, require_own_name
 from proxy.errors import ProxyError, map_database_error
 from resolution.actors import Actor
 from resolution.decisions import undo

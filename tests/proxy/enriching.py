@@ -15,7 +15,7 @@ from memory.learning.encounters import Encounters
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
 from memory.settings.registry import Tuning
-from proxy.auth import TEMPORARY, Caller
+from proxy.access.caller import Caller
 from proxy.domain.config_schema import Loops
 from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.pipeline import Enriched, Enricher
@@ -74,13 +74,10 @@ class Enriching:
         ids = [self.cache.soas_by_token[word].id for word in (concept, parent, "type")]
         self.cache.put_edges(ids[0], [EdgeRow(*ids, True, 0.9, "gutask", None)])
 
-    def ask(
-        self, path: str, body: bytes | dict[str, Any], off: Restrictions | None = None, *, is_temporary: bool = False
-    ) -> Enriched:
+    def ask(self, path: str, body: bytes | dict[str, Any], off: Restrictions | None = None) -> Enriched:
         """Return what becomes of the request; no error of the enrichment is passed over."""
         text = body if isinstance(body, bytes) else orjson.dumps(body)
-        off = dict.fromkeys(("learn", "ask", "remember"), TEMPORARY) if is_temporary else off or {}
-        caller = replace(DOBBY, restrictions=off, project=self.project, is_temporary=is_temporary)
+        caller = replace(DOBBY, restrictions=off or {}, project=self.project)
         done = asyncio.run(self.enricher.enrich(path, text, caller))
         assert not done.has_failed
         return done

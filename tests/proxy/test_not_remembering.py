@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from memory.domain.switches import Restrictions
 from memory.learning.setting_aside import ForgetOrder
+from proxy.access.caller import NOTHING_KEPT
 from proxy.telemetry import privacy
 from proxy.telemetry.events import Events
 from tests.proxy.enriching import Enriching
@@ -12,12 +14,12 @@ from tests.proxy.enriching import Enriching
 ANSWER = "Of course."
 
 
-def send(proxy: Enriching, *said: str, is_temporary: bool = False) -> str:
+def send(proxy: Enriching, *said: str, off: Restrictions | None = None) -> str:
     """Send a conversation of which the users' messages are given; return the last message as it goes on."""
     messages: list[dict[str, str]] = []
     for text in said:
         messages += [{"role": "user", "content": text}, {"role": "assistant", "content": ANSWER}]
-    done = proxy.ask("/api/chat", {"model": "m", "messages": messages[:-1]}, is_temporary=is_temporary)
+    done = proxy.ask("/api/chat", {"model": "m", "messages": messages[:-1]}, off)
     assert done.plan is not None
     return done.body.decode()
 
@@ -41,7 +43,7 @@ def texts(proxy: Enriching) -> list[str]:
 def test_a_temporary_chat_recalls_and_teaches_nothing(proxy: Enriching) -> None:
     proxy.teach("kvasir", "worker")
 
-    sent = send(proxy, "What is kvasir?", is_temporary=True)
+    sent = send(proxy, "What is kvasir?", off=NOTHING_KEPT)
 
     assert "kvasir: [type] worker" in sent
     assert proxy.heard == []

@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator
 
+import httpx
+import psycopg
 import pytest
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.urls import reverse
 
 from tests.learners import learning
 from tests.served.postgres import OwnPostgres
@@ -52,6 +56,29 @@ def tokens(database: str) -> dict[str, str]:
         scope: manage("create_agent", f"{scope} of served", "--scope", scope, DATABASE_URL=database).stdout.strip()
         for scope in ("agent", "operator")
     }
+
+
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture(scope="session")
+def account(database: str) -> str:
+    """The name of a superuser."""
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO auth_user (username, password, is_staff, is_active, is_superuser, first_name, last_name,"
+            " email, date_joined) VALUES ('minerva', %s, true, true, true, '', '', '', now()) ON CONFLICT DO NOTHING",
+            [make_password(PASSWORD)],
+        )
+    return "minerva"
+
+
+def logged_in(served: Served, account: str) -> httpx.Client:
+    client = httpx.Client(base_url=served.url, trust_env=False, timeout=30)
+    client.get(reverse("admin:login"))
+    form = {"username": account, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["festinger_csrf"]}
+    assert client.post(reverse("admin:login"), data=form).status_code == 302
+    return client
 
 
 @pytest.fixture(scope="session")

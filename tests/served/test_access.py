@@ -4,13 +4,14 @@ import hashlib
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
-from tests.served.conftest import AWAY, SMALL_BODY
+from tests.served.conftest import AWAY, SMALL_BODY, logged_in
 from tests.served.server import Served
 from tests.served.wire import Wire, ask, post
 from tests.standin import StandIn
@@ -52,14 +53,15 @@ def bearer(token: str) -> dict[str, str]:
 FACT = {"fact": "manxome -isa foe"}
 
 
-def test_from_elsewhere_the_own_endpoints_need_a_token(outside: httpx.Client) -> None:
+def test_from_elsewhere_or_untrusted_the_own_endpoints_need_a_token(outside: httpx.Client, everywhere: Served) -> None:
     answers = [
         outside.post("/iknowthat", json=FACT),
         outside.post("/recollect", json={"text": "x"}),
         outside.post("/reload"),
+        everywhere.client.post("/iknowthat", json=FACT),
     ]
 
-    assert [answer.status_code for answer in answers] == [401, 401, 401]
+    assert [answer.status_code for answer in answers] == [401] * 4
     assert all("token" in answer.json()["error"] for answer in answers)
 
 
@@ -95,17 +97,16 @@ def test_a_host_is_placed_for_an_operators_token_and_waits_for_one_otherwise(
     assert placed.status_code == 201
 
 
-def test_an_agents_token_teaches_and_recalls_and_does_not_reload(outside: httpx.Client, tokens: dict[str, str]) -> None:
+def test_an_agents_token_teaches_and_recalls_and_an_operators_reloads(
+    outside: httpx.Client, tokens: dict[str, str]
+) -> None:
     headers = bearer(tokens["agent"])
 
     assert outside.post("/iknowthat", json=FACT, headers=headers).status_code == 201
     assert "manxome" in outside.post("/recollect", json={"text": "manxome"}, headers=headers).json()["block"]
     assert outside.post("/reload", headers=headers).status_code == 403
-    assert "cache" in outside.get("/health", headers=headers).json()
-
-
-def test_an_operators_token_reloads(outside: httpx.Client, tokens: dict[str, str]) -> None:
     assert outside.post("/reload", headers=bearer(tokens["operator"])).status_code == 200
+    assert "cache" in outside.get("/health", headers=headers).json()
 
 
 def test_only_operators_are_told_of_other_agents_requests(outside: httpx.Client, tokens: dict[str, str]) -> None:
@@ -165,33 +166,17 @@ def test_only_operators_and_the_speaker_read_in_which_sentence_a_claim_was_made(
     assert [sentence("gimble", asking) for asking in ("agent", "operator")] == [None, "gimble -isa wabe"]
 
 
-def test_a_wrong_token_is_refused(outside: httpx.Client) -> None:
-    assert outside.post("/iknowthat", json=FACT, headers=bearer("fst_wrong")).status_code == 401
-
-
 def test_ollamas_endpoints_are_open_and_the_token_stays_here(
     outside: httpx.Client, tokens: dict[str, str], ollama: StandIn
 ) -> None:
     outside.get("/api/tags")
-    outside.get("/api/tags", headers=bearer(tokens["agent"]))
-    outside.get("/api/tags", headers=bearer("sk-for-upstream"))
+    for token in (tokens["agent"], "fst_revoked", "sk-for-upstream"):
+        outside.get("/api/tags", headers=bearer(token))
+    refused = outside.post("/iknowthat", json=FACT, headers=bearer("fst_revoked"))
 
-    assert [r.headers.get("authorization") for r in ollama.requests()] == [None, None, "Bearer sk-for-upstream"]
-
-
-def test_a_token_that_is_revoked_goes_no_further(server: Served, ollama: StandIn) -> None:
-    server.client.get("/api/tags", headers=bearer("fst_revoked"))
-    refused = server.client.post("/iknowthat", json=FACT, headers=bearer("fst_revoked"))
-
-    assert "authorization" not in ollama.last().headers
+    sent = [request.headers.get("authorization") for request in ollama.requests()]
+    assert sent == [None, None, None, "Bearer sk-for-upstream"]
     assert (refused.status_code, refused.json()["error"].split(":")[0]) == (401, "this token is not valid")
-
-
-@pytest.mark.parametrize(
-    "headers", [{"X-Forwarded-For": "10.0.0.1"}, {"X-Real-IP": "10.0.0.1"}, {"Origin": "http://localhost:3000"}]
-)
-def test_what_may_be_for_somebody_else_is_not_from_this_machine(server: Served, headers: dict[str, str]) -> None:
-    assert server.client.post("/iknowthat", json=FACT, headers=headers).status_code == 401
 
 
 def test_a_proxy_that_adds_nothing_is_told_by_its_old_protocol(server: Served) -> None:
@@ -207,10 +192,6 @@ def test_by_default_this_machine_teaches_and_does_not_decide(strict: Served, tok
     assert (taught.status_code, refused.status_code, decided.status_code) == (201, 401, 200)
     assert "needs a token of scope operator" in refused.json()["error"]
     assert "or FESTINGER_TRUST_LOOPBACK=operator" in refused.json()["error"]
-
-
-def test_loopback_need_not_be_trusted(everywhere: Served) -> None:
-    assert everywhere.teach("x -isa y").status_code == 401
 
 
 def test_prompts_may_need_a_token(strict: Served, tokens: dict[str, str]) -> None:
@@ -279,22 +260,7 @@ def test_a_foreign_host_or_origin_ends_at_the_door(server: Served, path: str, he
         assert "FESTINGER_ALLOWED_HOSTS" in answer.text or "FESTINGER_ORIGINS" in answer.text
 
 
-def test_the_name_of_the_docker_host_is_welcome_everywhere(server: Served) -> None:
-    headers = {"Host": "host.docker.internal:11435"}
-
-    assert server.client.get("/api/tags", headers=headers).status_code == 200
-    assert server.client.get("/health", headers=headers).status_code == 200
-
-
 # --- bad input ---
-
-
-def test_broken_json_is_told_by_the_model_server_itself(server: Served, upstream: StandIn) -> None:
-    direct = httpx.post(upstream.url + "/api/chat", content=b'{"model": ', trust_env=False)
-
-    answer = server.client.post("/api/chat", content=b'{"model": ')
-
-    assert (answer.status_code, answer.content) == (direct.status_code, direct.content)
 
 
 @pytest.mark.parametrize(
@@ -323,14 +289,6 @@ def test_an_unparsable_fact_is_told_where_and_how(server: Served) -> None:
         "position": 19,
         "hint": "write: <concept> -isa|-ispart <parent> [in context of <dimension>]",
     }
-
-
-def test_unknown_routes_and_wrong_methods_are_told_by_the_model_server(server: Served, upstream: StandIn) -> None:
-    for method, path in (("GET", "/nowhere"), ("GET", "/api/chat"), ("DELETE", "/api/tags")):
-        direct = httpx.request(method, upstream.url + path, trust_env=False)
-        answer = server.client.request(method, path)
-
-        assert (answer.status_code, answer.content) == (direct.status_code, direct.content)
 
 
 def test_a_wrong_method_on_an_own_endpoint_gets_405(server: Served) -> None:
@@ -394,6 +352,18 @@ def test_the_own_endpoints_take_small_bodies_with_few_values(server: Served) -> 
     assert "larger than 1048576 bytes" in large.json()["error"]
     after = server.client.get("/health").json()["bounds"]
     assert [after[name] - before[name] for name in ("own_body_bytes", "own_values", "body_bytes")] == [1, 1, 0]
+
+
+def test_the_admin_takes_large_bodies_only_from_whoever_is_logged_in(server: Served, account: str) -> None:
+    large = post("/admin/login/", b"x" * 3 * 1024 * 1024)
+    chunks = iter([b"x" * 1024 * 1024] * 2)
+
+    with Wire(server.port, large[: -1024 * 1024]) as wire:  # refused before all of it has come
+        assert wire.answer().status == 413
+    assert server.client.post("/admin/login/", content=chunks).status_code == 413
+    with closing(logged_in(server, account)) as operator:
+        assert operator.post("/admin/login/", content=b"x" * 3 * 1024 * 1024).status_code == 403  # without a CSRF token
+    assert server.client.get("/health").json()["bounds"]["stranger_body_bytes"] == 2
 
 
 def test_blobs_have_no_limit(everywhere: Served, tokens: dict[str, str]) -> None:

@@ -83,7 +83,7 @@ WRONG_TOKEN, LONG, GOOD = ("fst_wrong", "hi"), ("", "x" * SMALL_BODY), ("", "hi"
 # What is asked with which token (none: a good one) and text; the status, what is told, and how OpenAI and Anthropic
 # call it.
 REFUSALS = {
-    "no-token": (WRONG_TOKEN, 401, "asks for a token", "authentication_error", "authentication_error"),
+    "wrong-token": (WRONG_TOKEN, 401, "this token is not valid", "authentication_error", "authentication_error"),
     "too-large": (LONG, 413, f"larger than {SMALL_BODY} bytes", "invalid_request_error", "request_too_large"),
     "away": (GOOD, 502, f"cannot reach the model server at {AWAY}", "api_error", "api_error"),
 }

@@ -6,36 +6,13 @@ from contextlib import closing
 from html import unescape
 
 import httpx
-import psycopg
 import pytest
-from django.contrib.auth.hashers import make_password
 from django.urls import reverse
 
-from tests.served.conftest import AWAY
+from tests.served.conftest import AWAY, logged_in
 from tests.served.server import Served
 from tests.standin import StandIn
 from tests.waiting import eventually
-
-PASSWORD = "correct horse battery staple"
-
-
-@pytest.fixture(scope="module")
-def account(database: str) -> str:
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO auth_user (username, password, is_staff, is_active, is_superuser, first_name, last_name,"
-            " email, date_joined) VALUES ('minerva', %s, true, true, true, '', '', '', now()) ON CONFLICT DO NOTHING",
-            [make_password(PASSWORD)],
-        )
-    return "minerva"
-
-
-def logged_in(served: Served, account: str) -> httpx.Client:
-    client = httpx.Client(base_url=served.url, trust_env=False, timeout=30)
-    client.get(reverse("admin:login"))
-    form = {"username": account, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["festinger_csrf"]}
-    assert client.post(reverse("admin:login"), data=form).status_code == 302
-    return client
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,9 @@ from django.conf import settings
 from festinger_site import asgi
 from festinger_site.server import http_protocol
 from festinger_site.server.prompt_handler import LARGE_BYTES, LargeBodyBudget
-from festinger_site.server.stranger_bodies import STRANGER_BODY_MAX_BYTES, limit_without_session
 from memory import bounds
 from memory.learning import learner
-from proxy.errors import BodyTooLarge, TooMuchAtOnce
+from proxy.errors import TooMuchAtOnce
 from proxy.upstream.asgi_types import Event, Receive
 
 DEFINED_BY = (asgi, http_protocol, learner)  # a server and a worker, and what they import
@@ -48,19 +47,3 @@ def test_large_bodies_find_room_beside_each_other_or_are_refused() -> None:
             asyncio.run(read(other, 3))
         assert bounds.count_bites()["bodies_at_once_bytes"] == before + 1
     assert budget.taken == 0
-
-
-def test_who_is_not_logged_in_sends_the_admin_no_large_body() -> None:
-    async def receive() -> Event:
-        return {"type": "http.request", "body": b"x" * (STRANGER_BODY_MAX_BYTES // 2), "more_body": True}
-
-    async def read(chunks: int) -> None:
-        limited = limit_without_session({"type": "http", "headers": []}, receive)
-        for _ in range(chunks):
-            await limited()
-
-    before = bounds.count_bites()["stranger_body_bytes"]
-    asyncio.run(read(2))
-    with pytest.raises(BodyTooLarge):
-        asyncio.run(read(3))
-    assert bounds.count_bites()["stranger_body_bytes"] == before + 1

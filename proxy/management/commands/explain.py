@@ -17,7 +17,7 @@ from memory.domain.cues.matches import describe_match
 from memory.domain.text.tokenizer import tokenise
 from memory.domain.types import NAMES, Message
 from memory.learning.reader import unwrap_message
-from proxy.auth import pose_as
+from proxy.access.caller import impersonate
 from proxy.config_file import RulesMistakes
 from proxy.domain.formats import FORMATS
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
@@ -80,7 +80,7 @@ class Command(BaseCommand):
             self.batch(cache, sys.stdin if lines is None else lines, role)
         else:
             assert path is not None
-            caller = pose_as(cache, agent, person, None if project is None else find_project(cache, project))
+            caller = impersonate(cache, agent, person, None if project is None else find_project(cache, project))
             try:
                 run = asyncio.run(run_alone(cache, path, body, caller))
             except RulesMistakes as mistakes:

@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from typing import Literal
 
 from memory.domain.timing import LogThrottle
-from proxy.auth import is_loopback
+from proxy.access.caller import is_loopback
 from proxy.errors import NotAllowed
 from proxy.upstream.asgi_types import Application, AsgiScope, Receive, Send, body, start
 from proxy.upstream.relay import send_error

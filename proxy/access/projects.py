@@ -12,7 +12,8 @@ from memory.access.projects import CLOSED, NAMED_PROJECTS_MAX, ProjectMistake, T
 from memory.cache.audience import ProjectRow
 from memory.cache.state import Cache
 from memory.db.connections import first_line
-from proxy.auth import Caller, caller_of, may_make_project, read_slug
+from proxy.access.caller import Caller, find_caller
+from proxy.access.scopes import may_make_project, read_slug
 from proxy.errors import DatabaseAway, NotAllowed
 
 logger = logging.getLogger(__name__)
@@ -34,9 +35,9 @@ class NamedProjects:
         self._lock = asyncio.Lock()  # one connection at a time, however many requests name new projects
 
     async def identify_sender(self, scope: Mapping[str, Any]) -> Caller:
-        """Return the caller of a prompt. If the project that it names cannot be made, the caller is astray, and the
-        prompt goes on."""
-        caller = caller_of(self._cache, scope)
+        """Return the caller of a prompt, with access to the project that it names if that can be made; if not, the
+        prompt goes on without."""
+        caller: Caller = scope["caller"]
         if caller.is_temporary or not may_make_project(self._cache, caller, caller.named_project):
             return caller
         try:
@@ -47,7 +48,7 @@ class NamedProjects:
             is_unexpected = not isinstance(error, (psycopg.Error, OSError))
             logger.warning("project.not_made", exc_info=is_unexpected, extra={"error": first_line(error)})
             return caller
-        return caller_of(self._cache, scope)
+        return find_caller(self._cache, scope)
 
     async def make_for_write(self, caller: Caller, project: str = "") -> str:
         """Make the project that a call to Festinger's own endpoint names in its body or else its header, if there is

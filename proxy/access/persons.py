@@ -9,12 +9,6 @@ import orjson
 
 from memory.domain.statement import PERSON_MAX
 
-PERSON: Final = b"x-openwebui-user-id"
-CHAT: Final = b"x-openwebui-chat-id"
-PROJECT: Final = b"x-festinger-project"
-REMEMBER: Final = b"x-festinger-remember"
-NO: Final = frozenset({"no", "off", "false", "0"})
-
 READ_MAX: Final = 4_096  # characters of a name that is parsed; nobody has a longer one
 
 # Claude Code's user_id: for the same person only what comes before this is the same in each session.
@@ -34,8 +28,6 @@ def find_person(given: str, payload: Mapping[str, Any]) -> str:
 def clean_person(value: object) -> str:
     """Return a person's name without session ids; a name that is too long is replaced by its digest, so that no two
     become one."""
-    if value is None or value == "":  # nearly always
-        return ""
     if isinstance(value, dict):  # Open WebUI's pipelines
         value = value.get("id")
     if isinstance(value, bool) or not isinstance(value, str | int):

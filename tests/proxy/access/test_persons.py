@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.statement import PERSON_MAX
-from proxy.domain.speakers import clean_person, find_person
+from proxy.access.persons import clean_person, find_person
 
 SESSION = "0b0e9f3e-5a1d-4c6e-9d55-7f1f3a1f8c11"
 LONG = f'{{"session_id":1,"a":[{"[]," * 2_000}1]}}'
