@@ -18,11 +18,11 @@ from memory.admin.base import Page, ReadOnly
 from memory.models import Config, Edge, Evidence, InstalledVersion, MutePattern, Soas
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
-from proxy import login_throttle
+from proxy import login_throttle, runtime
 from proxy.admin import retention
 from proxy.domain.changelog import find_actions
-from proxy.health import findings, status
-from proxy.health.status import SignState
+from proxy.health.checks import NOTE, OK, find_worst, run_checks, summarise
+from proxy.health.facts import collect_in_thread, collect_outside
 from proxy.models import HourlyFigures, LoopEvent
 from proxy.telemetry import hourly_stats
 from resolution.admin.runs import describe_last_runs
@@ -40,6 +40,11 @@ SEE = {
     "Observations": ("memory.view_observation", "admin:memory_observation_changelist", "Observations"),
     "Models": ("memory.view_languagemodel", "admin:memory_languagemodel_changelist", "Language models"),
     "Settings": ("memory.view_config", "admin:memory_config_changelist", "Settings"),
+    "Schedules": (
+        "django_celery_beat.view_periodictask",
+        "admin:django_celery_beat_periodictask_changelist",
+        "Schedules",
+    ),
     "Beat": ("django_celery_beat.view_periodictask", "admin:django_celery_beat_periodictask_changelist", "Schedules"),
 }
 
@@ -143,14 +148,18 @@ def health(request: HttpRequest) -> HttpResponse:
     # The page requests it after it has loaded: the checks may take seconds if something hangs.
     if not request.user.has_perm(SEES_HEALTH):
         raise PermissionDenied
-    signs = status.signs(findings.find())
+    try:
+        facts = collect_in_thread(runtime.current())
+    except RuntimeError:  # no server runs in this process
+        facts = collect_outside()
+    results = run_checks(facts)
     found = {
-        "summary": status.summary(signs, _count_conflicts(request)),
-        "worst": status.worst(signs),
-        "wanting": [(sign, see(request, sign.part)) for sign in signs if sign.needs_someone],
-        "others": [(sign, see(request, sign.part)) for sign in signs if not sign.needs_someone],
-        "good": [sign.part for sign in signs if sign.state == SignState.GOOD],
-        "unknown": [sign.part for sign in signs if sign.state == SignState.UNKNOWN],
+        "summary": summarise(results, _count_conflicts(request)),
+        "worst": find_worst(results),
+        "failed": [(result, see(request, result.part)) for result in results if result.has_failed],
+        "others": [(result, see(request, result.part)) for result in results if not result.has_failed],
+        "ok": [result.part for result in results if result.level == OK],
+        "notes": [result.part for result in results if result.level == NOTE],
         "at": timezone.localtime(),
     }
     return render(request, "proxy/home/health.html", found)

@@ -353,7 +353,7 @@ def test_the_health_says_what_postgres_knows_and_what_to_do(viewer: Client) -> N
 
     assert "No heartbeat from a worker for 3 minutes: statements are not placed" in shown
     assert "It is started again by itself." in shown
-    assert "good Beat" in shown
+    assert "ok Beat" in shown
 
 
 def test_observations_that_nobody_takes_are_told(viewer: Client) -> None:
