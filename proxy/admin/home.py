@@ -24,7 +24,7 @@ from proxy.domain.changelog import find_actions
 from proxy.health.checks import NOTE, OK, find_worst, run_checks, summarise
 from proxy.health.facts import collect_in_thread, collect_outside
 from proxy.models import HourlyFigures, LoopEvent
-from proxy.telemetry import hourly_stats
+from proxy.telemetry.charts import draw
 from resolution.admin.runs import describe_last_runs
 from resolution.models import Conflict, Run
 from resolution.views.queue_summary import measure_tiers, waiting
@@ -87,7 +87,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if request.user.is_superuser:
         parts["logins"] = login_throttle.count_failures()
     if may("proxy.view_hourlyfigures"):
-        parts["charts"] = hourly_stats.charts(request.GET.get("range"))
+        parts["charts"] = draw(request.GET.get("range"))
     return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}
 
 
@@ -185,7 +185,7 @@ def charts(request: HttpRequest) -> HttpResponse:
     """Render the charts of ``range``, as they are on the home page."""
     if not request.user.has_perm("proxy.view_hourlyfigures"):
         raise PermissionDenied
-    return render(request, "proxy/home/charts_of_range.html", {"charts": hourly_stats.charts(request.GET.get("range"))})
+    return render(request, "proxy/home/charts_of_range.html", {"charts": draw(request.GET.get("range"))})
 
 
 def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
