@@ -198,19 +198,7 @@ def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
 class HourlyFiguresAdmin(ReadOnly, Page):
     """The figures behind the page's charts."""
 
-    list_display = (
-        "hour",
-        "tokens",
-        "edges",
-        "conflicts_open",
-        "conflicts_opened",
-        "conflicts_closed",
-        "requests",
-        "recollections",
-        "loops",
-        "enrich_ms_p50",
-        "enrich_ms_p99",
-    )
+    list_display = [field.name for field in HourlyFigures._meta.fields if field.name != "taken_at"]
     ordering = ("-hour",)
 
     def get_urls(self) -> list[URLPattern]:
