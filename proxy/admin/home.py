@@ -149,10 +149,10 @@ def health(request: HttpRequest) -> HttpResponse:
     if not request.user.has_perm(SEES_HEALTH):
         raise PermissionDenied
     try:
-        facts = collect_in_thread(runtime.current())
+        current = runtime.current()
     except RuntimeError:  # no server runs in this process
-        facts = collect_outside()
-    results = run_checks(facts)
+        current = None
+    results = run_checks(collect_outside() if current is None else collect_in_thread(current))
     found = {
         "summary": summarise(results, _count_conflicts(request)),
         "worst": find_worst(results),

@@ -138,7 +138,7 @@ def check_database(facts: Facts) -> Outcome:
         if not facts.database_error:
             return NOTE, "There is none yet.", "Start Festinger once."
         error = end_sentence(facts.database_error)
-        return PROBLEM, f"It does not answer: {error} Prompts are served from the cache; nothing is learned."
+        return PROBLEM, f"It cannot be asked: {error} Prompts are served from the cache; nothing is learned."
     if facts.stored.encoding != "UTF8":
         return PROBLEM, f"Its encoding is {facts.stored.encoding}.", "Make a database with ENCODING 'UTF8'."
     if (apart_s := abs(facts.stored.clock_ahead_s)) > CLOCKS_DIFFER_S:
