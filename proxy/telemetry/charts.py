@@ -30,7 +30,7 @@ FIGURES: Final = """
         sum(requests),
         sum(conflicts_opened),
         sum(conflicts_closed),
-        CASE WHEN begin = running AND count(hour) > 0 THEN (SELECT count(*) FROM conflict WHERE status = 'open')
+        CASE WHEN begin = running THEN (SELECT count(*) FROM conflict WHERE status = 'open')
             ELSE (array_agg(conflicts_open ORDER BY hour DESC) FILTER (WHERE conflicts_open IS NOT NULL))[1] END,
         sum(loops),
         sum(enrich_ms_p50 * requests) / nullif(sum(requests) FILTER (WHERE enrich_ms_p50 IS NOT NULL), 0),
