@@ -232,7 +232,7 @@ class Timer:
 async def measure_unasked(dsn: str, random: Random) -> dict[str, dict[str, float]]:
     from memory.cache.state import Cache
     from memory.cache.sync import Coherence
-    from memory.metrics import collect
+    from memory.metrics import read_samples
     from memory.search.searcher import INDEXED, UNHURRIED_MS, Searcher, sum_searches
     from memory.semantic.domain.scope import Scope, Speaker
 
@@ -246,15 +246,15 @@ async def measure_unasked(dsn: str, random: Random) -> dict[str, dict[str, float
         if await searcher.indexes.wait_for(Scope(Speaker("agent-own")), LOAD_S) is None:
             raise BenchmarkBroken(f"What one speaker said is not loaded within {LOAD_S} s.")
         held = [await ask(searcher, random, "agent-own", UNHURRIED_MS) for _ in range(PROMPTS)]
-        before = sum_searches(collect())
+        before = sum_searches(read_samples())
         times = [await ask(searcher, random) for _ in range(PROMPTS)]
-        in_time = sum_searches(collect())["answered"] - before["answered"]
+        in_time = sum_searches(read_samples())["answered"] - before["answered"]
         one_by_one = percentiles(times) | {"in time %": 100 * in_time / PROMPTS}
-        before = sum_searches(collect())
+        before = sum_searches(read_samples())
         together = [
             time for _ in range(5) for time in await asyncio.gather(*(ask(searcher, random) for _ in range(AT_ONCE)))
         ]
-        after = sum_searches(collect())
+        after = sum_searches(read_samples())
         return {
             HELD: percentiles(held),
             "by itself": one_by_one,

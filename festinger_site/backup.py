@@ -28,8 +28,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from festinger_site import home as homes
 from festinger_site import settings
 from festinger_site.launcher.postgres_account import PostgresFailed, environment, wheel_binaries
-from proxy.health.backups import FOLDER, SUFFIX
-from proxy.health.findings import LOW_BYTES, describe_disk
+from proxy.health.facts import BACKUP_SUFFIX, BACKUPS, LOW_BYTES, describe_disk
 
 FORMAT: Final = 1
 UNFINISHED: Final = "unfinished"
@@ -295,13 +294,13 @@ def _digest(file: IO[bytes]) -> str:
 
 def name_backup(now: datetime, prefix: str = NIGHTLY) -> Path:
     """Return the path of a new backup in the home."""
-    return settings.HOME / FOLDER / f"{prefix}-{now:%Y-%m-%d-%H%M%S}{SUFFIX}"
+    return settings.HOME / BACKUPS / f"{prefix}-{now:%Y-%m-%d-%H%M%S}{BACKUP_SUFFIX}"
 
 
 def delete_old(folder: Path, kept: int, prefix: str = NIGHTLY) -> list[Path]:
     """Delete all but the newest of the folder's backups that ``name_backup`` has named with this prefix, and return
     them."""
-    found = sorted(folder.glob(f"{prefix}-20??-??-??-??????{SUFFIX}"), reverse=True)
+    found = sorted(folder.glob(f"{prefix}-20??-??-??-??????{BACKUP_SUFFIX}"), reverse=True)
     for file in found[kept:]:
         file.unlink(missing_ok=True)
     return found[kept:]

@@ -1,22 +1,16 @@
-"""Checks an installation: each check returns a sign, with advice if something is wrong."""
+"""Checks an installation: those of proxy/health/checks.py, and those of the machine and the home that it has here."""
 
 import os
 import sys
-import time
 import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-import httpx
 import psutil
-import psycopg
-from django.db.models import Min
-from django.utils import timezone
-from django_celery_beat.models import PeriodicTask
-from psycopg.rows import TupleRow
+from django.db import DatabaseError
 
 from festinger_site import home as homes
 from festinger_site import settings
@@ -27,70 +21,54 @@ from festinger_site.launcher.manage import use_postgres
 from festinger_site.launcher.postgres_account import PostgresFailed
 from festinger_site.launcher.preflight import LaunchFailed
 from memory.access.key_encryption import find_undecryptable
-from memory.bootstrap import DAILY, SCHEDULE
-from memory.domain.formatting import format_count, format_duration
-from memory.models import Agent, Config, InstalledVersion
+from memory.db.connections import fetch_rows
+from memory.domain.formatting import format_count
+from memory.models import Agent
 from memory.semantic.encoder.model_file import FOLDER
-from proxy.config_file import upstream_url
-from proxy.health.backups import find_newest
-from proxy.health.findings import describe_disk, find_around
-from proxy.health.status import BAD, GOOD, UNKNOWN, WARNING, Assessment, Sign, assess_disk, signs
+from proxy.health.checks import CHECKS, NOTE, OK, PROBLEM, WARNING, CheckResult, Outcome, check
+from proxy.health.facts import DATABASE, NOTHING, RUNNING, SERVER, Facts, collect_outside
 
 INSTALL_WEIGHTS: Final = "make encoder" if homes.IS_CLONE else "festinger embedder"
-CLOCKS_DIFFER_S: Final = 5.0
-UPSTREAM_S: Final = 5.0
-FIRST_DAY: Final = timedelta(days=1)
-BACKUP_MAX: Final = timedelta(days=2)
 REVERSE_PROXIES: Final = frozenset("nginx caddy traefik haproxy apache2 httpd cloudflared ngrok".split())  # noqa: SIM905
 
 
-def examine() -> list[Sign]:
-    """Return the signs of all parts, in the order in which they depend on each other."""
-    found = [Sign(part, *check()) for part, check in LOCAL.items()]
-    if not homes.is_embedded() or home_locks.is_launched(settings.HOME):
-        return [*found, *examine_database(is_running=True)]
-    if not (settings.HOME / "postgres").exists():
-        return [*found, Sign("Database", UNKNOWN, "There is none yet.", "Start Festinger once.")]
+def examine() -> list[CheckResult]:
+    """Return the results of all checks that are possible, in the order in which they depend on each other."""
+    is_running = not homes.is_embedded() or home_locks.is_launched(settings.HOME)
+    has_database = is_running or (settings.HOME / "postgres").exists()
+    starts_database = has_database and not is_running
     try:
-        with use_postgres(settings.HOME, sets_up=True):
-            return [*found, *examine_database(is_running=False)]
+        with use_postgres(settings.HOME, sets_up=True) if starts_database else nullcontext():
+            facts = collect_outside(lists_models=True)
+            if facts.available and not is_running:
+                facts = replace(facts, available=DATABASE)
+            elif facts.available and "upstream" in (report := health(settings.FESTINGER_HOST, settings.FESTINGER_PORT)):
+                facts = replace(
+                    facts, available=SERVER, process=report | {"listening": report["database"]["listening"]}
+                )
+            return list(run_possible(facts if has_database else replace(facts, database_error="")))
     except PostgresFailed as failed:
-        return [*found, Sign("Database", BAD, str(failed), "Look at postgres.log in the folder log of the home.")]
+        return [CheckResult("Database", PROBLEM, str(failed), "Look at postgres.log in the folder log of the home.")]
 
 
-def examine_database(*, is_running: bool) -> Iterator[Sign]:
-    """Yield the signs from the database; those of the processes only if Festinger ``is_running``."""
-    try:
-        with psycopg.connect(settings.DATABASE_URL, connect_timeout=5) as connection:
-            found = [Sign(part, *check(connection)) for part, check in OF_DATABASE.items()]
-    except psycopg.Error as error:
-        reason = str(error).strip().partition("\n")[0]
-        advice = "Look at postgres.log in the folder log of the home, or check DATABASE_URL."
-        yield Sign("Database", BAD, f"It does not answer: {reason}", advice)
-        return
-    yield from found
-    if any(sign.state == BAD for sign in found):
-        return  # the rest reads tables that may not be as this version knows them
-    yield from (Sign(part, *check()) for part, check in OF_TABLES.items())
-    if not is_running:
-        yield Sign("Festinger", UNKNOWN, "It is not running: its processes were not looked at.")
-        return
-    report = health(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
-    for sign in signs(find_around(report if "upstream" in report else None)):
-        if sign.part not in (*LOCAL, *OF_DATABASE):
-            yield sign
+def run_possible(facts: Facts) -> Iterator[CheckResult]:
+    are_tables_known = True
+    for one in sorted(CHECKS, key=lambda one: one.needs):
+        # The others read tables that may not be as this version knows them.
+        if one.needs <= facts.available and (one.needs == NOTHING or are_tables_known):
+            yield (result := one.run(facts))
+            are_tables_known &= result.part != "Migrations" or result.level == OK
+    if facts.available < RUNNING:
+        yield CheckResult("Festinger", NOTE, "It is not running: its processes were not looked at.")
 
 
-# --- without the database ---
-
-
-def check_python() -> Assessment:
+@check("Versions", hint="Install what this version was tested with: make run does, or pip install -r requirements.txt.")
+def check_python(_: Facts) -> Outcome:
     differing = [name for name, pinned, installed in list_packages() if installed != pinned]
-    says = f"Festinger {settings.VERSION} on Python {sys.version.split()[0]}"
+    message = f"Festinger {settings.VERSION} on Python {sys.version.split()[0]}"
     if differing:
-        advice = "Install what this version was tested with: make run does, or pip install -r requirements.txt."
-        return WARNING, f"{says}, with other versions of {', '.join(differing)} than it pins.", advice
-    return GOOD, f"{says}.", ""
+        return WARNING, f"{message}, with other versions of {', '.join(differing)} than it pins."
+    return OK, f"{message}."
 
 
 def list_packages() -> Iterator[tuple[str, str, str | None]]:
@@ -104,44 +82,34 @@ def list_packages() -> Iterator[tuple[str, str, str | None]]:
             yield name, pinned, None
 
 
-def check_home() -> Assessment:
+@check("Home")
+def check_home(_: Facts) -> Outcome:
     home = settings.HOME
     if not os.access(home, os.W_OK | os.X_OK):
-        return BAD, f"{home} cannot be written by this user.", "Run this, and Festinger, as the user who owns it."
+        return PROBLEM, f"{home} cannot be written by this user.", "Run this, and Festinger, as the user who owns it."
     if home.stat().st_mode & 0o066:
         return WARNING, f"{home} can be read or written by others.", f"chmod go-rw {home}"
-    return GOOD, f"{home}", ""
+    return OK, f"{home}"
 
 
-def check_disk() -> Assessment:
-    return assess_disk(describe_disk(settings.HOME))
-
-
-def check_environment() -> Assessment:
+@check("Environment", hint="Correct the name, or unset the variable.")
+def check_environment(_: Facts) -> Outcome:
     if misspelled := find_misspelled():
-        told = "; ".join(f"{name} is not read: did you mean {known}?" for name, known in misspelled.items())
-        return WARNING, told, "Correct the name, or unset the variable."
-    return GOOD, f"Times of schedules are in {settings.TIME_ZONE}.", ""
+        return WARNING, "; ".join(f"{name} is not read: did you mean {known}?" for name, known in misspelled.items())
+    return OK, f"Times of schedules are in {settings.TIME_ZONE}."
 
 
-def check_config() -> Assessment:
-    try:
-        preflight.check_config(settings.CONFIG_FILE)
-    except LaunchFailed as failed:
-        return BAD, str(failed), "Correct the file, or delete it: then the defaults hold."
-    return GOOD, f"{settings.CONFIG_FILE}" if settings.CONFIG_FILE.exists() else "The defaults are in effect.", ""
-
-
-def check_access() -> Assessment:
+@check("Access", hint="Set one of the variables that it names.")
+def check_access(_: Facts) -> Outcome:
     try:
         preflight.check_exposure(settings.ENVIRONMENT, settings.FESTINGER_HOST)
     except LaunchFailed as failed:
-        return BAD, str(failed), "Set one of the variables that it names."
+        return PROBLEM, str(failed)
     in_front = sorted({name for process in psutil.process_iter() if (name := _name(process)) in REVERSE_PROXIES})
     if in_front and settings.FESTINGER_TRUST_LOOPBACK != "none":
-        advice = "If it passes requests on to Festinger, set FESTINGER_TRUST_LOOPBACK=0."
-        return WARNING, f"{', '.join(in_front)} runs on this machine; requests from here need no token.", advice
-    return GOOD, f"It listens on {settings.FESTINGER_HOST}, port {settings.FESTINGER_PORT}.", ""
+        hint = "If it passes requests on to Festinger, set FESTINGER_TRUST_LOOPBACK=0."
+        return WARNING, f"{', '.join(in_front)} runs on this machine; requests from here need no token.", hint
+    return OK, f"It listens on {settings.FESTINGER_HOST}, port {settings.FESTINGER_PORT}."
 
 
 def _name(process: psutil.Process) -> str:
@@ -150,147 +118,52 @@ def _name(process: psutil.Process) -> str:
     return ""
 
 
-def check_port() -> Assessment:
+@check("Port", hint="ss -ltnp shows which program it is.")
+def check_port(_: Facts) -> Outcome:
     report = health(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
     if report:
-        return (GOOD, "Festinger answers.", "") if report.get("ready") else (WARNING, "It is not ready yet.", "Wait.")
+        return (OK, "Festinger answers.") if report.get("ready") else (WARNING, "It is not ready yet.", "Wait.")
     try:
         preflight.check_port(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
     except LaunchFailed as failed:
-        return BAD, f"{failed} What answers there is not Festinger.", "ss -ltnp shows which program it is."
-    return (
-        UNKNOWN,
-        f"Nothing listens on port {settings.FESTINGER_PORT}.",
-        f"Start Festinger: {homes.RUN}.",
-    )
+        return PROBLEM, f"{failed} What answers there is not Festinger."
+    return NOTE, f"Nothing listens on port {settings.FESTINGER_PORT}.", f"Start Festinger: {homes.RUN}."
 
 
-def check_upstream() -> Assessment:
-    url = upstream_url()
-    try:
-        # Like the proxy, ignore HTTP_PROXY.
-        answer = httpx.get(f"{url}/api/tags", timeout=UPSTREAM_S, trust_env=False)
-        names = [model["name"] for model in answer.raise_for_status().json()["models"]]
-    except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-        advice = "Start Ollama there, or set upstream.url in config.yaml, or FESTINGER_UPSTREAM."
-        return BAD, f"No Ollama answers at {url}: {error or type(error).__name__}", advice
-    if "x-festinger" in answer.headers or "via" in answer.headers:
-        return WARNING, f"{url} is itself a proxy.", "Name the Ollama behind it, not a Festinger."
-    if not names:
-        return WARNING, f"{url} answers, but has no models.", "ollama pull llama3.1"
-    return GOOD, f"{url} has {format_count(len(names), 'model')}.", ""
-
-
-def check_embedder() -> Assessment:
+@check("Embedder", hint=INSTALL_WEIGHTS)
+def check_embedder(_: Facts) -> Outcome:
     if any((settings.HOME / FOLDER).glob("*.onnx")) or embedder_weights.are_installed():
-        return GOOD, "The built-in one can be used.", ""
-    return WARNING, "The weights of the built-in one are not installed: full-text search only.", INSTALL_WEIGHTS
+        return OK, "The built-in one can be used."
+    return WARNING, "The weights of the built-in one are not installed: full-text search only."
 
 
-# --- with the database ---
-
-Database = psycopg.Connection[TupleRow]
-
-
-def check_server(connection: Database) -> Assessment:
-    major = connection.info.server_version // 10_000
-    if major < preflight.OLDEST_POSTGRES:
-        return BAD, f"PostgreSQL {major} is too old.", f"Use {preflight.OLDEST_POSTGRES} or newer."
-    (encoding, now) = connection.execute(
-        "SELECT current_setting('server_encoding'), extract(epoch FROM clock_timestamp())::float8"
-    ).fetchone() or ("", 0.0)
-    if encoding != "UTF8":
-        return BAD, f"Its encoding is {encoding}.", "Make a database with ENCODING 'UTF8'."
-    if abs(now - time.time()) > CLOCKS_DIFFER_S:
-        apart = format_duration(abs(now - time.time()))
-        return WARNING, f"Its clock and this machine's are {apart} apart.", "Set both by NTP."
-    return GOOD, f"PostgreSQL {major}", ""
-
-
-def check_extension(connection: Database) -> Assessment:
-    row = connection.execute("SELECT installed_version FROM pg_available_extensions WHERE name = 'vector'").fetchone()
-    if row is None:
-        return WARNING, "pgvector is not available: words only.", "Install pgvector 0.8 or newer for this Postgres."
-    if row[0] is None:
-        return WARNING, "pgvector is not installed in the database.", "As its owner: CREATE EXTENSION vector;"
-    return GOOD, f"pgvector {row[0]}", ""
-
-
-def check_migrations(connection: Database) -> Assessment:
-    if connection.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,):
-        return BAD, "The database is empty.", "Start Festinger once, or restore a backup."
-    rows = connection.execute("SELECT app, name FROM django_migrations").fetchall()
-    applied, known = {(app, name) for app, name in rows}, preflight.list_migrations(settings.INSTALLED_APPS)
+@check("Migrations")
+def check_migrations(facts: Facts) -> Outcome:
+    try:
+        applied = {(app, name) for app, name in fetch_rows("SELECT app, name FROM django_migrations")}
+    except DatabaseError:
+        return NOTE, "There are none, or the database does not answer.", "Start Festinger once, or restore a backup."
+    known = preflight.list_migrations(settings.INSTALLED_APPS)
     try:
         preflight.check_migrations(applied, known)
     except LaunchFailed as failed:
-        return BAD, str(failed), "Start the version that it names, or restore a backup."
+        return PROBLEM, str(failed), "Start the version that it names, or restore a backup."
     if missing := known - applied:
-        says = f"{format_count(len(missing), 'migration')} of this version not applied yet."
-        return BAD, says, f"The next start applies them, or: {settings.MANAGE} prepare."
-    return GOOD, "The tables are of this version.", ""
+        message = f"{format_count(len(missing), 'migration')} of this version not applied yet."
+        return PROBLEM, message, f"The next start applies them, or: {settings.MANAGE} prepare."
+    return OK, "The tables are of this version."
 
 
-def check_schedules() -> Assessment:
-    rows = dict(PeriodicTask.objects.values_list("task", "enabled"))
-    tasks = {task: name for name, task, *_ in (*SCHEDULE, *DAILY)}
-    missing = [name for task, name in tasks.items() if task not in rows]
-    if missing:
-        return WARNING, f"Missing: {', '.join(missing)}.", "The next start adds them."
-    if off := [name for task, name in tasks.items() if not rows[task]]:
-        return WARNING, f"Switched off: {', '.join(off)}.", "Switch them on under Schedules, unless that is meant."
-    return GOOD, f"All {len(tasks)} are there.", ""
-
-
-def check_backups() -> Assessment:
-    kept = Config.tuning().backups_kept
-    if not kept:
-        return WARNING, "None is made at night.", "Set backups_kept, or see to backups of your own."
-    made = find_newest(settings.HOME)
-    advice = f"Make one now: {settings.MANAGE} backup. If last night's failed, worker.log says why (backup.failed)."
-    if made is None:
-        first = InstalledVersion.objects.aggregate(Min("at"))["at__min"]
-        if first is not None and timezone.now() - first < FIRST_DAY:
-            return GOOD, "There is none yet: the first one is made at night.", ""
-        return WARNING, "There is none yet.", advice
-    age = timedelta(seconds=max(0.0, time.time() - made))
-    says = f"The newest is {format_duration(age.total_seconds())} old."
-    return (WARNING, says, advice) if age > BACKUP_MAX else (GOOD, says, "")
-
-
-def check_tokens() -> Assessment:
+@check("Tokens", DATABASE, hint=f"{settings.MANAGE} create_agent NAME")
+def check_tokens(_: Facts) -> Outcome:
     agents = Agent.objects.count()
     if settings.FESTINGER_REQUIRE_TOKEN and not agents:
-        return BAD, "Prompts need a token, and nobody has one.", f"{settings.MANAGE} create_agent NAME"
-    return GOOD, f"{format_count(agents, 'agent has', 'agents have')} a token.", ""
+        return PROBLEM, "Prompts need a token, and nobody has one."
+    return OK, f"{format_count(agents, 'agent has', 'agents have')} a token."
 
 
-def check_keys() -> Assessment:
+@check("Keys", DATABASE, hint="Put encryption_keys of the backup into the home, or enter the keys and secrets again.")
+def check_keys(_: Facts) -> Outcome:
     if lost := find_undecryptable():
-        advice = "Put encryption_keys of the backup into the home, or enter the keys and secrets again."
-        return BAD, f"What is encrypted cannot be decrypted of: {', '.join(map(str, lost))}.", advice
-    return GOOD, "What is encrypted can be decrypted.", ""
-
-
-LOCAL: Final[dict[str, Callable[[], Assessment]]] = {
-    "Versions": check_python,
-    "Home": check_home,
-    "Disk": check_disk,
-    "Environment": check_environment,
-    "config.yaml": check_config,
-    "Access": check_access,
-    "Port": check_port,
-    "Upstream": check_upstream,
-    "Embedder": check_embedder,
-}
-OF_DATABASE: Final[dict[str, Callable[[Database], Assessment]]] = {
-    "Database": check_server,
-    "Extensions": check_extension,
-    "Migrations": check_migrations,
-}
-OF_TABLES: Final[dict[str, Callable[[], Assessment]]] = {
-    "Schedules": check_schedules,
-    "Backups": check_backups,
-    "Tokens": check_tokens,
-    "Keys": check_keys,
-}
+        return PROBLEM, f"What is encrypted cannot be decrypted of: {', '.join(map(str, lost))}."
+    return OK, "What is encrypted can be decrypted."

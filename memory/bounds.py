@@ -11,10 +11,7 @@ Below ``proxy`` and ``festinger_site``, because the vocabulary has bounds as wel
 
 import logging
 import time
-from collections.abc import Iterable
 from typing import Final
-
-from prometheus_client import Metric
 
 from memory import metrics
 from memory.domain.timing import LogThrottle
@@ -52,10 +49,10 @@ def define(name: str, description: str) -> Bound:
     return bound
 
 
-def count_bites(collected: Iterable[Metric] | None = None) -> dict[str, int]:
-    """Return how often each bound was reached in all processes, by name. ``collected``: their metrics, if at hand."""
-    collected = list(metrics.collect() if collected is None else collected)
-    return {name: metrics.total("festinger_bounds_reached_total", collected, bound=name) for name in sorted(_defined)}
+def count_bites(samples: metrics.Samples | None = None) -> dict[str, int]:
+    """Return how often each bound was reached in all processes, by name. ``samples``: their metrics, if at hand."""
+    samples = metrics.read_samples() if samples is None else samples
+    return {name: metrics.total("festinger_bounds_reached_total", samples, bound=name) for name in sorted(_defined)}
 
 
 def describe(name: str) -> str:

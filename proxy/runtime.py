@@ -89,6 +89,12 @@ class Runtime:
         self.settings_file.subscribe(self._follow)
         self._follow(self.settings_file.rules)
 
+    @property
+    def is_ready(self) -> bool:
+        """True if prompts are recalled for, and what they teach is placed soon. It stays so while Postgres, the
+        upstream or the worker is away."""
+        return self.cache.loaded_at is not None and self.has_worker
+
     async def start(self) -> None:
         """Start all parts, and return when the cache is loaded. If Postgres is away, return without it: prompts are
         then forwarded unchanged until it is back."""

@@ -67,11 +67,13 @@ def look_at_health() -> None:
     try:
         if not find_health_targets().exists():
             return
-        # Imported here only: the parts of a server cost a worker 14 MB, and a second of its start.
-        from proxy.health.status import worst
-        from proxy.health.watching import look
+        # Imported here only: a worker that notifies nobody does without the client of the upstream.
+        from proxy.health.checks import OK, PROBLEM, find_worst, run_checks
+        from proxy.health.facts import collect_outside
 
-        signs = look()
-        announce_health(Health(worst(signs)), [sign.part for sign in signs if sign.needs_someone])
+        results = run_checks(collect_outside())
+        healths = {OK: Health.GOOD, PROBLEM: Health.BAD}
+        health = healths.get(find_worst(results), Health.WARNING)
+        announce_health(health, [result.part for result in results if result.has_failed])
     except Error as error:  # Postgres is away: nobody can be notified
         logger.warning("health.not_seen", extra={"error": first_line(error)})

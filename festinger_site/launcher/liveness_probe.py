@@ -3,7 +3,6 @@ that part is alive, or with 1 and a line that says why not. It runs every few se
 of the processor time of a ``manage.py`` command), and it never starts a database.
 """
 
-import argparse
 import http.client
 import json
 import socket
@@ -26,20 +25,18 @@ LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where to reach what listens 
 
 
 def main(words: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="check_alive", description="Ends with 0 if that part of Festinger is alive.")
-    parser.add_argument("part", choices=("proxy", "worker"))
-    oldest_help = "the oldest sign of life, in s (default: %(default)s)"
-    parser.add_argument("--within", type=float, default=OLDEST_S, metavar="S", help=oldest_help)
-    asked = parser.parse_args(words)
+    if words not in (["proxy"], ["worker"]):
+        sys.exit("usage: python -m festinger_site.launcher.liveness_probe proxy|worker")
+    [part] = words
     try:
-        why_not = complaint(asked.part, asked.within)
+        why_not = complaint(part)
     except EnvironmentMistake as mistake:
         why_not = str(mistake)
     if why_not:
-        sys.exit(f"{asked.part}: {why_not}")
+        sys.exit(f"{part}: {why_not}")
 
 
-def complaint(part: str, oldest_s: float) -> str:
+def complaint(part: str) -> str:
     """Why the part does not count as alive; empty where it does. Raises EnvironmentMistake."""
     # Not above: a mistake in the environment is raised by the import, and told in one line.
     from festinger_site import settings
@@ -57,7 +54,7 @@ def complaint(part: str, oldest_s: float) -> str:
     if row is None:
         return "has given no sign of life yet"
     [age_s] = row
-    return f"has given no sign of life for {age_s:.0f} s" if age_s > oldest_s else ""
+    return f"has given no sign of life for {age_s:.0f} s" if age_s > OLDEST_S else ""
 
 
 def health(host: str, port: int) -> dict[str, Any]:

@@ -4,15 +4,13 @@ scope. A search that is late is left out of its prompt and counted."""
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Literal, get_args
 
-from prometheus_client import Metric
-
 from memory.cache.state import Cache
 from memory.domain.text.tokenizer import find_words
-from memory.metrics import Counter, Histogram, total
+from memory.metrics import Counter, Histogram, Samples, total
 from memory.search.held import Indexes
 from memory.search.index import Index, Vector
 from memory.search.ranking import ForPrompt, choose_for_prompt
@@ -142,11 +140,10 @@ def ignore_search(result: Result, seconds: float = 0.0) -> None:
     pass
 
 
-def sum_searches(collected: Iterable[Metric]) -> dict[str, int]:
+def sum_searches(samples: Samples) -> dict[str, int]:
     """Return the counts of searches. ``late`` ones met the deadline; for ``skipped`` ones what their speakers said was
     not loaded in time."""
     name = "festinger_searches_total"
-    collected = list(collected)
-    by_result = {result: total(name, collected, result=result) for result in get_args(Result)}
+    by_result = {result: total(name, samples, result=result) for result in get_args(Result)}
     answered = by_result["found"] + by_result.pop("nothing_found")
-    return {"asked": total(name, collected), "answered": answered, **by_result}
+    return {"asked": total(name, samples), "answered": answered, **by_result}

@@ -25,7 +25,7 @@ from memory.models.messages import DIGEST_BYTES
 from proxy.domain.formats import FORMATS
 from proxy.models import EVENTS_KEPT, LoopEvent, RecollectionEvent
 from proxy.telemetry import live_feed
-from proxy.telemetry.live_feed import SHOWN, FeedFilter, Mark, ids_of
+from proxy.telemetry.live_feed import SHOWN, FeedFilter, ids_of
 
 # Statements of one message are some microseconds apart, and their clock may be a little ahead.
 NEAR: Final = timedelta(milliseconds=5)
@@ -280,33 +280,28 @@ def find_taught(event: RecollectionEvent) -> list[Observation]:
 @require_GET
 def live_page(request: HttpRequest) -> HttpResponse:
     """Render the live view: the last recollections as they are served, the newest first."""
-    wanted = read_feed_filter(request)
-    served, mark = live_feed.newest(wanted)
+    rows = list_rows(request)
+    wanted = rows["wanted"]
     agents, models = live_feed.names()
     shown = {
         "title": "Live",
         "agents": sorted({*agents, wanted.agent} - {""}),
         "models": sorted({*models, wanted.model} - {""}),
-        "wanted": wanted,
         "rows_max": live_feed.ROWS_MAX,
     }
-    context = {**admin.site.each_context(request), **shown, **show_rows(served, mark)}
-    return render(request, "proxy/live.html", context)
+    return render(request, "proxy/live.html", {**admin.site.each_context(request), **shown, **rows})
 
 
 @require_GET
 def live_rows(request: HttpRequest) -> HttpResponse:
-    """Render the fragment that updates the live view: the events since a mark, and the next mark."""
-    served, mark = live_feed.since(Mark.read(request.GET.get("since", "")), read_feed_filter(request))
-    return render(request, "proxy/live_rows.html", show_rows(served, mark))
+    """Render the rows of the live view anew, for a page that follows."""
+    return render(request, "proxy/live_rows.html", list_rows(request))
 
 
-def read_feed_filter(request: HttpRequest) -> FeedFilter:
+def list_rows(request: HttpRequest) -> dict[str, Any]:
     if not request.user.has_perm("proxy.view_recollectionevent"):
         raise PermissionDenied
-    told = request.GET
-    return FeedFilter(told.get("agent", ""), told.get("model", ""), with_block=told.get("block") == "1")
-
-
-def show_rows(served: list[live_feed.Served], mark: Mark) -> dict[str, Any]:
-    return {"served": served, "mark": mark, "keeps_prompt_text": Config.tuning().keeps_prompt_text}
+    asked = request.GET
+    wanted = FeedFilter(asked.get("agent", ""), asked.get("model", ""), with_block=asked.get("block") == "1")
+    keeps_prompt_text = Config.tuning().keeps_prompt_text
+    return {"wanted": wanted, "rows": live_feed.latest(wanted), "keeps_prompt_text": keeps_prompt_text}

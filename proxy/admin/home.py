@@ -19,15 +19,16 @@ from memory.models import Config, Edge, Evidence, InstalledVersion, MutePattern,
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
+from proxy import runtime
 from proxy.access.login import count_failures
 from proxy.admin import retention
 from proxy.config_file import read_rules
 from proxy.domain.changelog import find_actions
 from proxy.domain.config_schema import list_ignored
-from proxy.health import findings, status
-from proxy.health.status import SignState
+from proxy.health.checks import NOTE, OK, find_worst, run_checks, summarise
+from proxy.health.facts import collect_in_thread, collect_outside
 from proxy.models import HourlyFigures, LoopEvent
-from proxy.telemetry import hourly_stats
+from proxy.telemetry.charts import draw
 from resolution.admin.runs import describe_last_runs
 from resolution.models import Conflict, Run
 from resolution.views.queue_summary import measure_tiers, waiting
@@ -43,6 +44,11 @@ SEE = {
     "Observations": ("memory.view_observation", "admin:memory_observation_changelist", "Observations"),
     "Models": ("memory.view_languagemodel", "admin:memory_languagemodel_changelist", "Language models"),
     "Settings": ("memory.view_config", "admin:memory_config_changelist", "Settings"),
+    "Schedules": (
+        "django_celery_beat.view_periodictask",
+        "admin:django_celery_beat_periodictask_changelist",
+        "Schedules",
+    ),
     "Beat": ("django_celery_beat.view_periodictask", "admin:django_celery_beat_periodictask_changelist", "Schedules"),
 }
 
@@ -85,7 +91,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     if request.user.is_superuser:
         parts["logins"] = count_failures()
     if may("proxy.view_hourlyfigures"):
-        parts["charts"] = hourly_stats.charts(request.GET.get("range"))
+        parts["charts"] = draw(request.GET.get("range"))
     return context | {"title": "Home"} | rights | parts | {"sees_nothing": not (parts or rights["sees_health"])}
 
 
@@ -148,14 +154,18 @@ def health(request: HttpRequest) -> HttpResponse:
     # The page requests it after it has loaded: the checks may take seconds if something hangs.
     if not request.user.has_perm(SEES_HEALTH):
         raise PermissionDenied
-    signs = status.signs(findings.find())
+    try:
+        current = runtime.current()
+    except RuntimeError:  # no server runs in this process
+        current = None
+    results = run_checks(collect_outside() if current is None else collect_in_thread(current))
     found = {
-        "summary": status.summary(signs, _count_conflicts(request)),
-        "worst": status.worst(signs),
-        "wanting": [(sign, see(request, sign.part)) for sign in signs if sign.needs_someone],
-        "others": [(sign, see(request, sign.part)) for sign in signs if not sign.needs_someone],
-        "good": [sign.part for sign in signs if sign.state == SignState.GOOD],
-        "unknown": [sign.part for sign in signs if sign.state == SignState.UNKNOWN],
+        "summary": summarise(results, _count_conflicts(request)),
+        "worst": find_worst(results),
+        "failed": [(result, see(request, result.part)) for result in results if result.has_failed],
+        "others": [(result, see(request, result.part)) for result in results if not result.has_failed],
+        "ok": [result.part for result in results if result.level == OK],
+        "notes": [result.part for result in results if result.level == NOTE],
         "at": timezone.localtime(),
     }
     return render(request, "proxy/home/health.html", found)
@@ -181,7 +191,7 @@ def charts(request: HttpRequest) -> HttpResponse:
     """Render the charts of ``range``, as they are on the home page."""
     if not request.user.has_perm("proxy.view_hourlyfigures"):
         raise PermissionDenied
-    return render(request, "proxy/home/charts_of_range.html", {"charts": hourly_stats.charts(request.GET.get("range"))})
+    return render(request, "proxy/home/charts_of_range.html", {"charts": draw(request.GET.get("range"))})
 
 
 def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
@@ -194,19 +204,7 @@ def see(request: HttpRequest, part: str) -> tuple[str, str] | None:
 class HourlyFiguresAdmin(ReadOnly, Page):
     """The figures behind the page's charts."""
 
-    list_display = (
-        "hour",
-        "tokens",
-        "edges",
-        "conflicts_open",
-        "conflicts_opened",
-        "conflicts_closed",
-        "requests",
-        "recollections",
-        "loops",
-        "enrich_ms_p50",
-        "enrich_ms_p99",
-    )
+    list_display = [field.name for field in HourlyFigures._meta.fields if field.name != "taken_at"]
     ordering = ("-hour",)
 
     def get_urls(self) -> list[URLPattern]:

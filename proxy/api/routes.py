@@ -44,8 +44,8 @@ from proxy.enrichment.prompt_search import describe_given
 from proxy.enrichment.request_records import is_request_of
 from proxy.errors import BadRequest, DatabaseAway, NotFound, ProxyError, map_database_error
 from proxy.explanation import run_in_server
-from proxy.health.findings import describe_cache, is_ready, report_health
-from proxy.health.scrape import write_metrics
+from proxy.health.facts import collect, describe_cache
+from proxy.health.report import write_health, write_metrics
 
 logger = logging.getLogger(__name__)
 
@@ -103,8 +103,8 @@ async def get_health(request: ASGIRequest) -> dict[str, Any]:
     except ProxyError:
         # Readiness alone is public: load balancers and container probes send no token. It is known in memory, so that a
         # stranger takes up no connection to Postgres or the upstream.
-        return {"ready": is_ready(current)}
-    return await report_health(current)
+        return {"ready": current.is_ready}
+    return write_health(await collect(current))
 
 
 @api.get("/metrics", summary="Metrics for Prometheus", tags=["operating"])

@@ -1,12 +1,11 @@
-"""The last recollections as they are served, for those who watch: the rows of the first page, and later ones."""
+"""The last recollections as they are served, for those who watch."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from memory.domain.formatting import format_count
 from memory.models import Soas
@@ -14,14 +13,10 @@ from memory.recall.notes import GIVEN
 from proxy.models import LoopEvent, RecollectionEvent
 
 ROWS_MAX: Final = 100
-# Each server process writes its own events, within a second or so: a row that came later may be of an earlier time.
-OVERLAP: Final = timedelta(seconds=5)
 # The number of events that are searched for those that a filter wants, and for the names that it offers: finding the
 # last hundred of an agent that has been away for days among millions takes too long.
 LOOKED_AT_MAX: Final = 10_000
 NAMED_MAX: Final = 1_000
-BIGGEST: Final = 2**63 - 1  # the largest id in Postgres
-BEGINNING: Final = datetime.fromtimestamp(0, UTC)
 SHOWN: Final = ("recalled", "asked")
 KINDS: Final = {"state": "values of the project", "memory": "memories", "episode": "episodes"}
 
@@ -37,39 +32,14 @@ class FeedFilter:
     def __bool__(self) -> bool:
         return bool(self.agent or self.model or self.with_block)
 
-    def of(self, rows: QuerySet[RecollectionEvent]) -> QuerySet[RecollectionEvent]:
-        named = Q(agent=self.agent) if self.agent else Q()
-        named &= Q(model=self.model) if self.model else Q()
-        return (rows.exclude(block="") if self.with_block else rows).filter(named)
-
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """The position of a page in the feed: the newest event it has seen, and the newest loop."""
-
-    at: datetime = BEGINNING
-    loop: int = 0
-
-    @classmethod
-    def read(cls, text: str) -> "Mark":
-        """Parse the output of ``str``; anything else gives the very beginning."""
-        at, _, loop = text.partition(" ")
-        try:
-            return cls(datetime.fromtimestamp(max(float(at), 0), UTC), min(int(loop), BIGGEST))
-        except (ValueError, OverflowError, OSError):
-            return cls()
-
-    def __str__(self) -> str:
-        return f"{self.at.timestamp():.6f} {self.loop}"
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
+class FeedRow:
     """One event with the interventions against loops in it. ``ids`` are those of the concepts in the vocabulary."""
 
     event: RecollectionEvent
-    loops: Sequence[LoopEvent] = ()
-    ids: Mapping[str, int] = field(default_factory=dict)
+    loops: Sequence[LoopEvent]
+    ids: Mapping[str, int]
 
     @property
     def shown(self) -> list[tuple[str, str, int | None]]:
@@ -98,45 +68,22 @@ class Served:
         return sorted(Counter(note["why"] for note in self.event.notes if note["why"] != GIVEN).items())
 
 
-def newest(wanted: FeedFilter) -> tuple[list[Served], Mark]:
-    """Return the last events, the newest first, at most ROWS_MAX, and the mark after them."""
-    last_loop = LoopEvent.objects.order_by("-id").values_list("id", flat=True).first() or 0
-    rows = wanted.of(RecollectionEvent.objects.filter(at__gte=_horizon(wanted)))
-    served = with_loops(list(rows.order_by("-at", "-request")[:ROWS_MAX]))
-    return served, Mark(served[0].event.at if served else BEGINNING, last_loop)
-
-
-def since(mark: Mark, wanted: FeedFilter) -> tuple[list[Served], Mark]:
-    """Return the events after the mark and the next mark.
-
-    The newest come first. Some may be on the page already, and some are older ones with a new loop.
-    """
-    loops = list(LoopEvent.objects.filter(id__gt=mark.loop).order_by("id")[:ROWS_MAX])
-    begin = max(mark.at - OVERLAP, _horizon(wanted))
-    rows = wanted.of(RecollectionEvent.objects.filter(at__gte=begin)).order_by("-at", "-request")[:ROWS_MAX]
-    events = {row.request: row for row in rows}
-    if missing := {loop.request for loop in loops} - events.keys():
-        events |= wanted.of(RecollectionEvent.objects.filter(request__in=missing)).in_bulk()
-    newest_first = sorted(events.values(), key=lambda row: (row.at, row.request), reverse=True)
-    served = with_loops(newest_first[:ROWS_MAX])
-    last_at = max([mark.at, *(row.at for row in events.values())])
-    return served, Mark(last_at, max([mark.loop, *(loop.pk for loop in loops)]))
-
-
-def _horizon(wanted: FeedFilter) -> datetime:
-    """Return the time from which on events are searched."""
-    if not wanted:
-        return BEGINNING
-    times = RecollectionEvent.objects.order_by("-at").values_list("at", flat=True)
-    return times[LOOKED_AT_MAX - 1 : LOOKED_AT_MAX].first() or BEGINNING
-
-
-def with_loops(events: Sequence[RecollectionEvent]) -> list[Served]:
+def latest(wanted: FeedFilter) -> list[FeedRow]:
+    """Return the last events, the newest first, at most ROWS_MAX."""
+    rows = RecollectionEvent.objects.order_by("-at", "-request")
+    if wanted:
+        horizon = rows.values_list("at", flat=True)[LOOKED_AT_MAX - 1 : LOOKED_AT_MAX].first()
+        rows = rows.filter(
+            Q(agent=wanted.agent) if wanted.agent else Q(),
+            Q(model=wanted.model) if wanted.model else Q(),
+            Q(at__gte=horizon) if horizon else Q(),
+        )
+    events = list((rows.exclude(block="") if wanted.with_block else rows)[:ROWS_MAX])
     loops: defaultdict[str, list[LoopEvent]] = defaultdict(list)
     for loop in LoopEvent.objects.filter(request__in=[event.request for event in events]).order_by("id"):
         loops[loop.request].append(loop)
     ids = ids_of({word for event in events for word, reason in event.reasons.items() if reason in SHOWN})
-    return [Served(event, loops[event.request], ids) for event in events]
+    return [FeedRow(event, loops[event.request], ids) for event in events]
 
 
 def ids_of(words: set[str]) -> dict[str, int]:

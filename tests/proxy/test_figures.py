@@ -95,10 +95,8 @@ def test_conflicts_count_in_the_hours_in_which_they_were_opened_and_closed() -> 
         for each in HourlyFigures.objects.all()
     }
     assert counts == {RUNNING - HOUR: (2, 0, None), RUNNING: (1, 2, 1)}
-    stale = charts.Figures(RUNNING, requests=1, conflicts_open=7, conflicts_opened=7)
-    assert hourly_stats.with_conflicts_now(stale) == charts.Figures(
-        RUNNING, requests=1, conflicts_open=1, conflicts_opened=1, conflicts_closed=2
-    )
+    HourlyFigures.objects.filter(hour=RUNNING).update(conflicts_open=7)
+    assert values(charts.draw(now=NOW), "open")[-1] == 1  # those of this moment
 
 
 def test_taking_them_again_changes_nothing() -> None:
@@ -160,7 +158,7 @@ def test_nobody_takes_them_while_another_does(transactional_db: None) -> None:
 
 
 def test_they_are_kept_for_400_days() -> None:
-    now = hourly_stats.hour_of(timezone.now())
+    now = timezone.now().replace(minute=0, second=0, microsecond=0)
     row(hour=now - timedelta(days=401))
     kept = row(hour=now - timedelta(days=399))
 
@@ -172,20 +170,52 @@ def test_they_are_kept_for_400_days() -> None:
 # --- charts ---
 
 
-def test_charts_take_two_queries(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    row(hour=hourly_stats.hour_of(timezone.now()), tokens=5, requests=1)
-
-    with django_assert_num_queries(2):
-        shown = hourly_stats.charts("7d")
-
-    assert (shown["chosen"].key, shown["is_empty"]) == ("7d", False)
+def panel(shown: dict[str, Any], key: str) -> dict[str, Any]:
+    return next(one for one in shown["panels"] if one["key"] == key)
 
 
-def test_charts_begin_with_the_first_hour() -> None:
-    row(hour=hourly_stats.hour_of(timezone.now()) - timedelta(days=2))
+def values(shown: dict[str, Any], key: str, index: int = 0) -> list[float | None]:
+    drawn = next(one for one in shown["data"]["panels"] if one["key"] == key)
+    return list(drawn["series"][index]["values"])
 
-    assert hourly_stats.charts()["is_empty"]
-    assert not hourly_stats.charts("7d")["is_empty"]
+
+def test_charts_take_one_query(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(1):
+        assert charts.draw("7d")["is_empty"]
+
+
+@pytest.mark.parametrize("chosen", [None, "", "1y", "<script>"])
+def test_an_unknown_range_is_the_first(chosen: str | None) -> None:
+    row(hour=RUNNING - 25 * HOUR)
+    shown = charts.draw(chosen, NOW)
+
+    assert (shown["chosen"].key, shown["is_empty"], charts.draw("7d", NOW)["is_empty"]) == ("24h", True, False)
+
+
+def test_what_was_counted_adds_up_and_a_gauge_is_as_of_the_end() -> None:
+    row(hour=RUNNING - 6 * HOUR, tokens=10, edges=3, conflicts_open=2, requests=5, recollections=4, loops=1)
+    row(hour=RUNNING - 5 * HOUR, tokens=12, conflicts_open=1, requests=1, conflicts_opened=2)
+    row(hour=RUNNING - 4 * HOUR, conflicts_closed=3)
+
+    with timezone.override("UTC"):
+        shown = charts.draw("7d", NOW)
+
+    found = {(key, at): values(shown, key, at)[-2] for key, *_, series in charts.PANELS for at in range(len(series))}
+    assert found == {
+        ("tokens", 0): 12, ("facts", 0): 3, ("recollections", 0): 4, ("recollections", 1): 6, ("conflicts", 0): 2,
+        ("conflicts", 1): 3, ("open", 0): 1, ("loops", 0): 1, ("latency", 0): None, ("latency", 1): None,
+    }  # fmt: skip
+    assert values(shown, "tokens")[:-2] == [None] * 26
+
+
+def test_the_median_of_a_period_weighs_the_prompts_and_its_99th_percentile_is_the_worst() -> None:
+    row(hour=RUNNING - 2 * HOUR, requests=3, enrich_ms_p50=1.0, enrich_ms_p99=9.0)
+    row(hour=RUNNING - HOUR, requests=1, enrich_ms_p50=5.0, enrich_ms_p99=6.0)
+    row(hour=RUNNING)
+
+    shown = charts.draw("30d", NOW)
+
+    assert (values(shown, "latency")[-1], values(shown, "latency", 1)[-1]) == (2.0, 9.0)
 
 
 @pytest.mark.parametrize(("chosen", "count"), [("24h", 24), ("7d", 28), ("30d", 30)])
@@ -193,8 +223,50 @@ def test_what_is_taken_now_is_the_last_point(chosen: str, count: int) -> None:
     serve(timezone.now(), block="B")
     hourly_stats.take(timezone.now())
 
-    data = hourly_stats.charts(chosen)["data"]
+    shown = charts.draw(chosen)
 
-    recollections = next(panel for panel in data["panels"] if panel["key"] == "recollections")
-    assert recollections["series"][0]["values"] == [None] * (count - 1) + [1]
-    assert len(data["labels"]) == count
+    assert values(shown, "recollections") == [None] * (count - 1) + [1]
+    assert len(shown["data"]["labels"]) == count
+
+
+def test_days_begin_at_midnight_and_no_hour_is_lost_where_the_clocks_are_set() -> None:
+    """On 25 October 2026 Berlin's day has 25 hours."""
+    midnight = datetime(2026, 10, 24, 22, tzinfo=UTC)
+    for hour in range(49):
+        row(hour=midnight + hour * HOUR, requests=1)
+
+    with timezone.override("Europe/Berlin"):
+        days = charts.draw("30d", midnight + 48 * HOUR + HOUR / 2)
+        hours = charts.draw("24h", midnight + 24 * HOUR + HOUR / 2)
+
+    assert values(days, "recollections", 1)[-2:] == [25, 24]
+    assert days["data"]["labels"][-2:] == ["25 Oct", "26 Oct"]
+    assert (hours["data"]["labels"].count("02:00"), values(hours, "recollections", 1)) == (2, [1] * 24)
+
+
+def test_a_chart_says_what_it_shows() -> None:
+    row(hour=RUNNING - HOUR, tokens=1000, loops=2, requests=4, enrich_ms_p50=1.25, enrich_ms_p99=8.0)
+    row(hour=RUNNING, tokens=1234, loops=1, requests=2, enrich_ms_p50=1.5, enrich_ms_p99=4.0)
+
+    with timezone.override("UTC"):
+        shown = charts.draw("24h", NOW)
+
+    assert (panel(shown, "tokens")["headline"], panel(shown, "latency")["headline"]) == ("1,234", "1.5 / 4.0")
+    assert panel(shown, "tokens")["description"] == "Tokens, last 24 hours. tokens: 1,234, at first 1,000"
+    assert panel(shown, "loops")["description"] == "Loops met, last 24 hours. loops: 3 in all, at most 2 (11:00)"
+    assert "p99: 4.0 ms, at most 8.0 ms (11:00)" in panel(shown, "latency")["description"]
+    assert panel(shown, "facts")["description"].endswith("facts: not known")
+
+
+def test_the_table_has_the_values_of_the_charts_the_newest_first() -> None:
+    row(hour=RUNNING - 3 * HOUR, tokens=10, requests=4)
+    row(hour=RUNNING, tokens=12, requests=7)
+
+    with timezone.override("Europe/Berlin"):
+        shown = charts.draw("24h", NOW)
+
+    heads, rows = shown["table"]["heads"], shown["table"]["rows"]
+    assert [begin for begin, _ in rows] == ["2026-11-22 13:00", "2026-11-22 10:00"]
+    assert [dict(zip(heads, texts, strict=True))["prompts"] for _, texts in rows] == ["7", "4"]
+    assert values(shown, "recollections", 1)[-4:] == [4, None, None, 7]
+    assert shown["data"]["labels"][-1] == "13:00"

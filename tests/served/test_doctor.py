@@ -27,10 +27,10 @@ class Examined:
             timeout=60,
         )
         self.status = done.returncode
-        self.signs: dict[str, dict[str, Any]] = {sign["part"]: sign for sign in json.loads(done.stdout)}
+        self.results: dict[str, dict[str, Any]] = {each["part"]: each for each in json.loads(done.stdout)}
 
     def tell(self, part: str) -> tuple[str, str]:
-        return self.signs[part]["state"], self.signs[part]["says"]
+        return self.results[part]["level"], self.results[part]["message"]
 
 
 @pytest.fixture(scope="module")
@@ -60,24 +60,25 @@ def examined(own: str, upstream: StandIn, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize(
-    "part", ["Home", "config.yaml", "Port", "Upstream", "Database", "Extensions", "Migrations", "Keys"]
+    "part",
+    ["Home", "config.yaml", "Port", "Upstream", "Database", "Search", "Migrations", "Tokens", "Keys", "Listener"],
 )
 def test_what_is_well_is_said_so(examined: Examined, part: str) -> None:
-    assert examined.signs[part]["state"] == "good", examined.signs[part]
+    assert examined.results[part]["level"] == "ok", examined.results[part]
 
 
 @pytest.mark.parametrize(
-    ("part", "state", "says"),
+    ("part", "level", "message"),
     [
         ("Environment", "warning", "FESTINGER_UPSTREAM_URL is not read: did you mean FESTINGER_UPSTREAM?"),
-        ("Schedules", "warning", "Switched off: backup."),
+        ("Schedules", "note", "Switched off: backup."),
         ("Backups", "warning", "There is none yet."),
-        ("Worker", "bad", "No heartbeat from a worker yet: statements are not placed, conflicts are not decided."),
+        ("Worker", "problem", "No heartbeat from a worker yet: statements are not placed, conflicts are not decided."),
     ],
 )
-def test_what_is_wrong_is_said_with_what_mends_it(examined: Examined, part: str, state: str, says: str) -> None:
-    assert examined.tell(part) == (state, says)
-    assert examined.signs[part]["advice"]
+def test_what_is_wrong_is_said_with_what_mends_it(examined: Examined, part: str, level: str, message: str) -> None:
+    assert examined.tell(part) == (level, message)
+    assert examined.results[part]["hint"]
 
 
 def test_a_problem_is_in_the_exit_status(examined: Examined) -> None:
@@ -103,7 +104,7 @@ def test_what_keeps_it_from_starting_is_found_while_it_does_not_run(
         with psycopg.connect(own) as connection:
             connection.execute("DELETE FROM django_migrations WHERE name = '9999_later'")
 
-    bad = {part for part, sign in found.signs.items() if sign["state"] == "bad"}
-    assert bad == {"config.yaml", "Access", "Port", "Upstream", "Migrations"}
+    problems = {part for part, result in found.results.items() if result["level"] == "problem"}
+    assert problems == {"config.yaml", "Access", "Port", "Upstream", "Migrations"}
     assert "loop: there is no such key" in found.tell("config.yaml")[1]
     assert "memory 9999_later" in found.tell("Migrations")[1]

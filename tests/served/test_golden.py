@@ -1,9 +1,10 @@
-"""The surface that others build on: what /health tells, OpenAPI, metric names, log events, and who may call what.
+"""The surface that others build on: what /health tells, OpenAPI, metrics, log events, and who may call what.
 
 Each is compared with a file in ``golden/``. A change that is meant is written by ``FESTINGER_GOLDEN=write`` and read in
 the diff.
 """
 
+import ast
 import json
 import os
 import re
@@ -13,17 +14,22 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
+from django.conf import settings
 
-from tests.served.server import PROJECT, Served, manage
+from tests.served.server import PROJECT, Served, manage, new_database
 from tests.standin import StandIn
 
 pytestmark = pytest.mark.slow
 
 GOLDEN = Path(__file__).parent / "golden"
 PRODUCT = ("memory", "proxy", "resolution", "festinger_site")
-EVENT = re.compile(r"logger\.(?:debug|info|warning|error|exception|critical)\(\s*\"([a-z_]+(?:\.[a-z_]+)+)\"")
+EVENT = re.compile(r"[a-z_]+(\.[a-z_]+)+")
+LEVELS = ("debug", "info", "warning", "error", "exception", "critical")
+METRICS = ("Counter", "Gauge", "Histogram", "CounterMetricFamily", "GaugeMetricFamily")
 SERIES = re.compile(r"^# TYPE (\S+) (\S+)", re.MULTILINE)
+TYPES = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}
 
 PROMPTS = ("/api/chat", "/api/generate", "/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses")
 FORWARDED = (
@@ -44,21 +50,49 @@ def check(name: str, found: str) -> None:
 
 
 def list_keys(value: Any, path: str = "") -> Iterator[str]:
-    """Yield the paths of a report's keys; of lists, those of the first item."""
+    """Yield the paths of a report's values, with their types; of lists, those of the first item."""
     if isinstance(value, dict):
         for key, inner in sorted(value.items()):
-            yield f"{path}{key}"
-            yield from list_keys(inner, f"{path}{key}.")
-    elif isinstance(value, list) and value:
-        yield from list_keys(value[0], f"{path}[].")
+            yield from list_keys(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        yield from list_keys(value[0], f"{path}[]") if value else [f"{path}[] nothing"]
+    else:
+        yield f"{path} {TYPES[type(value)]}"
 
 
-def test_health_keeps_its_keys(server: Served) -> None:
-    report = server.client.get("/health").json()
+def list_calls() -> Iterator[ast.Call]:
+    """Yield the calls in the product's code."""
+    files = chain.from_iterable((PROJECT / part).rglob("*.py") for part in PRODUCT)
+    nodes = chain.from_iterable(ast.walk(ast.parse(file.read_text())) for file in files)
+    return (node for node in nodes if isinstance(node, ast.Call) and node.args)
 
-    # Of whoever has run so far: there is a part for each.
-    report = {key: value for key, value in report.items() if key != "heartbeats"}
-    check("health.txt", "\n".join(list_keys(report)) + "\n")
+
+@pytest.fixture(scope="module")
+def eventful(upstream: StandIn) -> Iterator[Served]:
+    """Of a database in which there has been something of everything that /health tells of."""
+    database = new_database(settings.DATABASE_URL, "festinger_golden")
+    with psycopg.connect(database) as connection:
+        connection.execute("INSERT INTO heartbeat (name, host, pid, at) VALUES ('worker', 'here', 1, now())")
+        connection.execute(
+            "INSERT INTO run (trigger, mode, status, counts, ended_at)"
+            " VALUES ('api', 'auto', 'done', '{\"update\": 1}', now())"
+        )
+    served = Served(upstream=upstream.url, database=database)
+    yield served.wait_ready()
+    served.stop()
+
+
+def test_health_keeps_its_keys(eventful: Served) -> None:
+    report = eventful.client.get("/health").json()
+    del report["database"]["heartbeat_ages_s"]["proxy"]  # it may not have given its first one
+
+    check("health.txt", "".join(f"{key}\n" for key in list_keys(report)))
+
+
+def test_strangers_are_told_of_readiness_alone(untrusting: Served) -> None:
+    report = untrusting.client.get("/health").json()
+
+    check("health_of_strangers.txt", "".join(f"{key}\n" for key in list_keys(report)))
 
 
 def test_openapi_stays(server: Served) -> None:
@@ -67,15 +101,36 @@ def test_openapi_stays(server: Served) -> None:
     check("openapi.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
 
 
-def test_metrics_keep_their_names(server: Served) -> None:
-    found = sorted(set(SERIES.findall(server.client.get("/metrics").text)))
+def test_metrics_keep_their_names_types_and_labels(server: Served) -> None:
+    found = set(SERIES.findall(server.client.get("/metrics").text))
+    labels = dict(read_metric(call) for call in list_calls() if name_called(call) in METRICS)
 
-    check("metrics.txt", "".join(f"{name} {kind}\n" for name, kind in found))
+    lines = [" ".join((name, kind, *labels.get(name.removesuffix("_total"), ()))) for name, kind in sorted(found)]
+    check("metrics.txt", "".join(f"{line}\n" for line in lines))
+
+
+def name_called(call: ast.Call) -> str:
+    return str(getattr(call.func, "id", getattr(call.func, "attr", "")))
+
+
+def read_metric(call: ast.Call) -> tuple[str, list[str]]:
+    """Return the name of a metric that is defined, and its labels."""
+    lists = [node for node in ast.walk(call) if isinstance(node, ast.List)]
+    name = call.args[0].value if isinstance(call.args[0], ast.Constant) else ""
+    return str(name), [str(ast.literal_eval(each)) for each in lists[0].elts] if lists else []
 
 
 def test_log_events_keep_their_names() -> None:
-    files = chain.from_iterable((PROJECT / part).rglob("*.py") for part in PRODUCT)
-    events = {event for file in files for event in EVENT.findall(file.read_text())}
+    logged = [
+        node.value
+        for call in list_calls()
+        if isinstance(call.func, ast.Attribute)
+        and getattr(call.func.value, "id", "") == "logger"
+        and call.func.attr in LEVELS
+        for node in ast.walk(call.args[0])
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    events = {event for event in logged if EVENT.fullmatch(event)}
 
     check("log_events.txt", "".join(f"{event}\n" for event in sorted(events)))
 

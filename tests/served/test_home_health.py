@@ -30,9 +30,9 @@ def health(client: httpx.Client) -> str:
 def test_a_running_server_says_how_its_parts_do(operator: httpx.Client, upstream: StandIn) -> None:
     shown = health(operator)
 
-    assert f"good Upstream {upstream.url} answers" in shown
-    assert re.search(r"good Listener [0-9,]+ words and [0-9,]+ facts loaded; receiving changes\.", shown)
-    assert "good Losses Nothing was lost." in shown
+    assert f"ok Upstream {upstream.url} answers" in shown
+    assert re.search(r"ok Listener [0-9,]+ words and [0-9,]+ facts loaded; receiving changes\.", shown)
+    assert "ok Losses Nothing was lost." in shown
 
 
 def test_a_running_server_gives_signs_of_life_of_its_own(server: Served) -> None:
@@ -50,7 +50,7 @@ def test_an_upstream_that_is_away_is_told_and_the_page_is_there(strict: Served, 
         shown = health(client)
         page = client.get(reverse("admin:index"))
 
-    assert f"bad Upstream {AWAY} does not answer: " in shown
+    assert f"problem Upstream {AWAY} does not answer: " in shown
     assert "change upstream.url in config.yaml" in shown
     assert page.status_code == 200
 

@@ -24,7 +24,7 @@ def viewer_login(module_db: None) -> Login:
 def test_before_the_first_hour_the_page_says_when_charts_begin(viewer: Client) -> None:
     page = viewer.get(CHARTS).content.decode()
 
-    assert "Charts begin with the first hour" in page
+    assert "Charts appear after the first hour" in page
     assert "<canvas" not in page
 
 

@@ -57,11 +57,6 @@ def get(client: Client, path: str = LIVE, **asked: Any) -> str:
     return answer.content.decode()
 
 
-def mark_in(html: str) -> str:
-    [mark] = re.findall(r'data-mark="([^"]*)"', html)
-    return mark
-
-
 # --- what is shown ---
 
 
@@ -186,51 +181,18 @@ def test_what_is_wanted_is_looked_for_among_the_last_events_only(
 # --- following ---
 
 
-def test_a_page_that_follows_gets_what_came_since(viewer: Client) -> None:
+def test_a_page_that_follows_gets_the_rows_anew_and_sees_which_have_changed(viewer: Client) -> None:
     serve(1, ago_s=60)
     serve(2, ago_s=30)
     page = get(viewer)
     serve(3)
-
-    rows = get(viewer, ROWS, since=mark_in(page))
-
-    assert shown(page) == [2, 1]
-    assert shown(rows) == [3, 2]  # the last one again: another process may yet write one from before it
-    assert shown(get(viewer, ROWS, since=mark_in(rows))) == [3]
-
-
-def test_what_another_process_writes_late_is_not_missed(viewer: Client) -> None:
-    serve(2, ago_s=1)
-    mark = mark_in(get(viewer))
-    serve(1, ago_s=3)
-
-    assert shown(get(viewer, ROWS, since=mark)) == [2, 1]
-
-
-def test_a_loop_that_is_met_while_an_old_answer_runs_brings_its_row_again(viewer: Client) -> None:
-    serve(1, ago_s=600)
-    serve(2, ago_s=60)
-    mark = mark_in(get(viewer))
     meet_loop(1)
 
-    rows = get(viewer, ROWS, since=mark)
+    rows = get(viewer, ROWS)
 
-    assert shown(rows) == [2, 1]
-    assert 'data-loops="1"' in rows
-    assert shown(get(viewer, ROWS, since=mark_in(rows))) == [2]
-
-
-def test_without_news_the_mark_stays(viewer: Client) -> None:
-    mark = mark_in(get(viewer))
-
-    assert mark_in(get(viewer, ROWS, since=mark)) == mark
-
-
-@pytest.mark.parametrize("since", ["", "x", "nan 1", "inf 1", "-5 -5", f"1 {10**30}", "1e300 1"])
-def test_a_mark_that_is_none_is_the_beginning(viewer: Client, since: str) -> None:
-    serve(1)
-
-    assert shown(get(viewer, ROWS, since=since)) == [1]
+    assert (shown(page), shown(rows)) == ([2, 1], [3, 2, 1])
+    states = [re.findall(r'data-state="(\d)', html) for html in (page, rows)]
+    assert states == [["0", "0"], ["0", "0", "1"]]
 
 
 # --- who may ---

@@ -9,9 +9,9 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand
 
 from festinger_site.doctor import examine
-from proxy.health.status import ALL_WELL, BAD, GOOD, UNKNOWN, WARNING, summary
+from proxy.health.checks import NOTE, OK, PROBLEM, WARNING, WORKS, summarise
 
-MARKS: Final = {GOOD: "ok", WARNING: "WARNING", BAD: "PROBLEM", UNKNOWN: "-"}
+MARKS: Final = {OK: "ok", NOTE: "-", WARNING: "WARNING", PROBLEM: "PROBLEM"}
 
 
 class Command(BaseCommand):
@@ -22,16 +22,15 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json", help="a list of objects")
 
     def handle(self, *, as_json: bool, **_: Any) -> None:
-        found = examine()
+        results = examine()
         if as_json:
-            self.stdout.write(json.dumps([asdict(sign) for sign in found], indent=1))
+            self.stdout.write(json.dumps([asdict(result) for result in results], indent=1))
         else:
-            for sign in found:
-                self.stdout.write(f"{MARKS[sign.state]:<8} {sign.part:<12} {sign.says}")
-                if sign.needs_someone and sign.advice:
-                    self.stdout.write(f"{'':<8} {'':<12} -> {sign.advice}")
-            is_whole = all(sign.state != UNKNOWN for sign in found)
-            told = summary(found)
-            self.stdout.write(told if is_whole or told != ALL_WELL else "Nothing is wrong in what could be checked")
-        if any(sign.state == BAD for sign in found):
+            for result in results:
+                self.stdout.write(f"{MARKS[result.level]:<8} {result.part:<12} {result.message}")
+                if result.hint:
+                    self.stdout.write(f"{'':<8} {'':<12} -> {result.hint}")
+            summary = summarise(results)
+            self.stdout.write("No check failed" if summary == WORKS else summary)
+        if any(result.level == PROBLEM for result in results):
             sys.exit(1)

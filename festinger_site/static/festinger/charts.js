@@ -31,10 +31,10 @@
         };
     };
 
-    // Counts begin at nothing. What stands is looked at for how it changes: around its values, and never below nothing.
+    // Counts begin at nothing. A gauge is looked at for how it changes: around its values, and never below nothing.
     const limits = (panel) => {
         const known = panel.series.flatMap((series) => series.values).filter((value) => value != null);
-        if (panel.series[0].kind !== "standing" || !known.length) {
+        if (panel.series[0].kind !== "gauge" || !known.length) {
             return { beginAtZero: true, suggestedMax: panel.series[0].kind === "counted" ? 4 : undefined };
         }
         const least = Math.min(...known), most = Math.max(...known);

@@ -1,17 +1,15 @@
-// Follows the recollections: asks for those after the last, puts them in their place, and lets go of the oldest. Rows
-// come again while other server processes may still tell of the same seconds, and when a loop was met in them later.
+// Follows the recollections: asks for all rows anew, and puts in those that are new or have changed. The others stay as
+// they are: opened, selected, in focus.
 "use strict";
 
 (() => {
-    const EVERY_MS = 1500;
+    const EVERY_MS = 2000;
     const AFTER_A_FAILURE_MS = 5000;
 
     const box = document.getElementById("live-rows");
     const list = box.querySelector("ol");
     const status = document.getElementById("live-status");
     const pause = document.getElementById("live-pause");
-    const rowsMax = Number(box.dataset.max);
-    let mark = list.dataset.mark;
     let isPaused = false;
     let timer = 0;
     let isAsking = false;
@@ -22,46 +20,35 @@
         }
     };
 
-    // Newest first: before the first row that is older.
-    const put = (row) => {
+    const renew = (row) => {
         const known = document.getElementById(row.id);
-        if (known) {
-            if (known.dataset.loops !== row.dataset.loops) {
-                row.querySelector("details")?.toggleAttribute("open", Boolean(known.querySelector("details")?.open));
-                known.replaceWith(row);
-            }
-            return;
+        if (known?.dataset.state === row.dataset.state) {
+            return known;
         }
-        const older = [...list.children].find((other) => other.dataset.order < row.dataset.order);
-        if (!older && list.children.length >= rowsMax) {
-            return;
-        }
-        row.classList.add("live-new");
-        list.insertBefore(row, older ?? null);
+        row.classList.toggle("live-new", !known);
+        row.querySelector("details")?.toggleAttribute("open", Boolean(known?.querySelector("details")?.open));
+        return row;
     };
 
     const take = (html) => {
         const fragment = document.createElement("template");
         fragment.innerHTML = html;
         const fresh = fragment.content.querySelector("ol");
-        mark = fresh.dataset.mark;
-        [...fresh.children].forEach(put);
-        while (list.children.length > rowsMax) {
-            list.lastElementChild.remove();
-        }
-        document.getElementById("live-empty").hidden = list.children.length > 0;
+        const rows = [...fresh.children].map(renew);
+        [...list.children].filter((row) => !rows.includes(row)).forEach((row) => row.remove());
+        rows.forEach((row, at) => {
+            if (list.children[at] !== row) {
+                list.insertBefore(row, list.children[at] ?? null);
+            }
+        });
+        document.getElementById("live-empty").hidden = rows.length > 0;
         document.getElementById("live-text-on").hidden = fresh.dataset.text !== "on";
-        if (fresh.dataset.text !== "on") {
-            list.querySelectorAll(".live-text").forEach((text) => text.remove());
-        }
     };
 
     const isFollowing = () => !isPaused && !document.hidden;
 
     const ask = async () => {
-        const asked = new URLSearchParams(location.search);
-        asked.set("since", mark);
-        const answer = await fetch(`${box.dataset.url}?${asked}`, { redirect: "manual" });
+        const answer = await fetch(`${box.dataset.url}${location.search}`, { redirect: "manual" });
         if (answer.type === "opaqueredirect") { // to the login: the session is over
             location.reload();
             return;
@@ -70,7 +57,7 @@
             throw new Error(String(answer.status));
         }
         const html = await answer.text();
-        if (isFollowing()) { // else it comes again, with what comes until then
+        if (isFollowing()) {
             take(html);
         }
     };

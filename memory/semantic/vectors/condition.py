@@ -1,6 +1,6 @@
 """Reports, for ``/health`` and the home page, whether texts are found by meaning, and if not, why."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,10 +11,10 @@ from memory.semantic.vectors.schema import describe_lack
 COUNTED_MAX: Final = 10_000  # waiting texts: more are not counted
 CONDITION: Final = f"""
     SELECT
-        to_regclass('memory_vector') IS NOT NULL,
-        (SELECT default_version FROM pg_available_extensions WHERE name = 'vector'),
-        (SELECT count(*) FROM (SELECT FROM pending_embedding LIMIT {COUNTED_MAX}) waiting),
-        embedder.name, embedder.dimensions, embedder.last_error
+        to_regclass('memory_vector') IS NOT NULL AS has_tables,
+        (SELECT default_version FROM pg_available_extensions WHERE name = 'vector') AS available,
+        (SELECT count(*) FROM (SELECT FROM pending_embedding LIMIT {COUNTED_MAX}) waiting) AS waiting,
+        embedder.name, embedder.dimensions, embedder.last_error AS error
     FROM (SELECT) one LEFT JOIN embedder ON is_current
 """
 
@@ -39,12 +39,11 @@ class Condition:
         }
 
 
-def read_condition(row: Sequence[Any], setting: str) -> Condition:
-    """Read the condition from a row of CONDITION. ``setting``: the embedder's."""
-    has_tables, available, waiting, name, dimensions, error = row
+def read_condition(row: Mapping[str, Any], setting: str) -> Condition:
+    """Read the condition from a row of CONDITION, by its columns. ``setting``: the embedder's."""
     if setting == NONE:
         return Condition(is_off=True)
-    if not has_tables:
-        return Condition(error=describe_lack(available or ""))
+    if not row["has_tables"]:
+        return Condition(error=describe_lack(row["available"] or ""))
     mistake = adapter.find_mistake() if setting == BUILTIN else ""
-    return Condition(name or "", dimensions, waiting, error or mistake)
+    return Condition(row["name"] or "", row["dimensions"], row["waiting"], row["error"] or mistake)

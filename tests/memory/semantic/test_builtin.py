@@ -1,6 +1,7 @@
 """The built-in embedder in a process, in the database, and where it cannot be used."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Sequence
 from math import inf
@@ -11,6 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from memory.cache.state import Cache
+from memory.db.connections import fetch_rows
 from memory.models import Embedder, PendingEmbedding
 from memory.search.loading import Space
 from memory.search.searcher import Searcher
@@ -43,10 +45,9 @@ def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tell_health() -> str | None:
     """The error in the part about the search."""
-    with connection.cursor() as cursor:
-        cursor.execute(CONDITION)
-        error: str | None = read_condition(cursor.fetchone(), BUILTIN).as_json()["error"]
-        return error
+    [(row,)] = fetch_rows(f"SELECT row_to_json(found)::text FROM ({CONDITION}) AS found")
+    error: str | None = read_condition(json.loads(row), BUILTIN).as_json()["error"]
+    return error
 
 
 # --- what is near ---

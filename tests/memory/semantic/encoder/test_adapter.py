@@ -39,7 +39,8 @@ def test_a_file_that_one_byte_was_changed_of_is_refused_and_the_published_model_
         adapter.merge({})
     assert builtin.current_name() == builtin.PUBLISHED
     assert builtin.classify(["I am a nurse."]) == [""]
-    condition = read_condition((True, "0.8.1", 0, builtin.PUBLISHED, 384, ""), "builtin")
+    row = {"has_tables": True, "waiting": 0, "name": builtin.PUBLISHED, "dimensions": 384, "error": ""}
+    condition = read_condition(row, "builtin")
     assert f"{changed} was changed" in condition.error
 
 
