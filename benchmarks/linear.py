@@ -11,7 +11,7 @@ from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
 from proxy.domain.formats.streams import EventFrames, Frames, LineFrames
 from tests.memory.domain.hostile import READERS
-from tests.proxy.domain.loops import hostile
+from tests.proxy.loops import hostile
 
 SHORT, LONG = 20_000, 200_000  # characters
 ROUNDS_MAX = 3  # the best of them counts: the rest measure the machine's other work

@@ -3,7 +3,7 @@
 Like the model servers it keeps what it evaluated of the prompt before, and evaluates anew from the first difference on.
 ``python -m benchmarks.llm times`` reads JSON from its input, by way the prompts of one conversation, and prints, by
 way, the tokens of each and the seconds it took; ``answers`` reads a list of prompts and prints that of their answers.
-Nothing of it is needed but what requirements-bench-llm.txt installs.
+Nothing of it is needed but the group bench-llm of pyproject.toml.
 """
 
 import os

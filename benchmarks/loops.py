@@ -13,9 +13,9 @@ from benchmarks.figures import Figures, Rows
 from benchmarks.plan import Plan
 from proxy.domain.config_schema import Detector
 from proxy.domain.formats.base import Part
-from proxy.domain.loops import LoopDetector, Tail
-from tests.proxy.domain.loops import labelled
-from tests.proxy.domain.loops.streams import LOOPING, RIGHT
+from proxy.loops import LoopDetector, Tail
+from tests.proxy.loops import labelled
+from tests.proxy.loops.streams import LOOPING, RIGHT
 
 TITLE = "loops among labelled conversations and answers, and the time to look for one"
 CONVERSATIONS, ANSWERS = "conversations", "answers"

@@ -28,7 +28,7 @@ from memory.learning.reader import Reading, digest_message
 from proxy.domain.formats.base import Part, Prompt, Role
 from proxy.domain.prefixes import Thread
 from proxy.enrichment.beginnings import Beginnings
-from proxy.enrichment.blocks import Blocks
+from proxy.enrichment.blocks import Blocks, Version
 
 MESSAGES = (20, 60)
 NAMES = 5  # that a message names and none before it
@@ -114,7 +114,8 @@ def hold(blocks: Blocks, beginnings: Beginnings, thread: Thread, number: int, *,
     beginnings.find_mentions(Cache(), thread.links, [reading(number, index) for index in range(len(thread.links))])
     for turn, index in enumerate(range(1, len(thread.links), 2)):
         lines = 1 + turn // NEWS_EVERY if is_rebuilt else turn % NEWS_EVERY == 0
-        version = blocks.begin(thread.links[index], recollection(lines) if lines else NOTHING, now=turn)
+        version = Version.of(recollection(lines) if lines else NOTHING, turn)
+        blocks.begin(thread.links[index], version)
         blocks.note_answer(thread.links[index], version.at, thread.digest_answer(index))
 
 

@@ -1,6 +1,6 @@
 """The ASGI application: its lifespan, and the choice of the handler for each path.
 
-Prompts go to the lean handler, Festinger's own pages to Django's; everything else is streamed to the upstream.
+Prompts go to the prompt handler, Festinger's own pages to Django's; everything else is streamed to the upstream.
 """
 
 import gc
@@ -19,7 +19,7 @@ from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse  # noqa: E402
 
 from festinger_site import urls  # noqa: E402, F401  now, not with the first request
-from festinger_site.server.prompt_handler import LeanHandler, read_body  # noqa: E402
+from festinger_site.server.prompt_handler import answer_prompt, read_body  # noqa: E402
 from festinger_site.server.shutdown import end_on_signals, end_with_parent  # noqa: E402
 from memory import bounds, request_ids  # noqa: E402
 from memory.collector import SurvivorFreezer  # noqa: E402
@@ -69,7 +69,6 @@ class StaticFiles(ASGIStaticFilesHandler):
             raise Http404 from error
 
 
-lean = LeanHandler()
 mcp = Endpoint()
 stock = LimitAnonymousBodies(StaticFiles(ASGIHandler()))
 # Running requests for Festinger's own pages. Django's requests refer to themselves, with their bodies: if they were
@@ -90,7 +89,7 @@ async def answer(scope: AsgiScope, receive: Receive, send: Send) -> None:
     scope["caller"] = find_caller(runtime.current().cache, scope)
     path = scope["path"]
     if path in PROMPTS and scope["method"] == "POST":
-        await lean(scope, receive, send)
+        await answer_prompt(scope, receive, send)
     elif is_own(path):
         global own_in_flight
         own_in_flight += 1

@@ -102,7 +102,9 @@ def back_up(file: Path, *, with_keys: bool = False) -> Manifest:
                 unfinished.rename(file)
             finally:
                 unfinished.unlink(missing_ok=True)
-        _sync_folder(file.parent)
+        folder = os.open(file.parent, os.O_RDONLY)
+        os.fsync(folder)  # makes the rename durable
+        os.close(folder)
     except BlockingIOError as error:
         raise BackupFailed(f"Another backup is being written in {file.parent}.") from error
     except OSError as error:
@@ -110,15 +112,6 @@ def back_up(file: Path, *, with_keys: bool = False) -> Manifest:
     except psycopg.Error as error:
         raise BackupFailed(f"The database cannot be read: {str(error).strip()}") from error
     return manifest
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename in the folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _write(target: IO[bytes], folder: Path, *, with_keys: bool) -> Manifest:

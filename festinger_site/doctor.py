@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
@@ -93,16 +94,14 @@ def check_python() -> Assessment:
 
 
 def list_packages() -> Iterator[tuple[str, str, str | None]]:
-    """Yield each pinned package with its pinned and its installed version; nothing if the list is not installed."""
-    file = homes.PROJECT / "requirements.txt"
-    for line in file.read_text().splitlines() if file.exists() else ():
-        name, is_pinned, pinned = line.partition("#")[0].strip().partition("==")
-        if is_pinned:
-            name = name.partition("[")[0]
-            try:
-                yield name, pinned, version(name)
-            except PackageNotFoundError:
-                yield name, pinned, None
+    """Yield each pinned package with its pinned and its installed version."""
+    for pin in tomllib.loads((homes.PROJECT / "pyproject.toml").read_text())["project"]["dependencies"]:
+        name, _, pinned = pin.partition("==")
+        name = name.partition("[")[0]
+        try:
+            yield name, pinned, version(name)
+        except PackageNotFoundError:
+            yield name, pinned, None
 
 
 def check_home() -> Assessment:

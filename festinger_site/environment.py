@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from memory.settings.grammar import Takes, describe_mistake, split_words
+from memory.settings.grammar import Takes, describe_mistake
 from proxy.domain.config_schema import Address, BodyBytes
 
 FERNET_KEY_BYTES: Final = 32
@@ -43,6 +43,11 @@ class EnvironmentMistake(Exception):
     value."""
 
 
+def split_words(raw: object) -> object:
+    """Split a text at commas into stripped parts; return anything else unchanged."""
+    return [part.strip() for part in raw.split(",") if part.strip()] if isinstance(raw, str) else raw
+
+
 def check_time_zone(name: str) -> str:
     try:
         ZoneInfo(name)
@@ -52,7 +57,7 @@ def check_time_zone(name: str) -> str:
 
 
 def read_loopback_trust(raw: str) -> str:
-    if raw.lower() in ("1", "true", "yes", "on"):  # it used to be a flag, without a level of trust
+    if raw.lower() in ("1", "true", "yes", "on"):
         return "agent"
     return "none" if raw.lower() in ("0", "false", "no", "off") else raw
 

@@ -11,8 +11,8 @@
     prepared                marks the home of a database that has been set up
     uploads/                files that wait to be imported (resolution/transfer/uploads.py)
     metrics/                what the processes count (memory/metrics.py)
-    supervisor/  log/       supervisord's configuration, and what the processes say
-    *.lock                  who runs, starts or uses this home (launcher/home_locks.py)
+    log/                    what the processes say (launcher/supervision.py)
+    *.lock                  who runs or uses this home (launcher/home_locks.py)
 
 Imports no Django: settings.py and the launcher read it first.
 """
@@ -44,12 +44,11 @@ PORT = 5432  # only names the socket file, nothing listens on it; given everywhe
 
 # If we are root, Postgres runs as another user, who may pass through the folder but read nothing.
 FOLDER_MODE = 0o711 if os.geteuid() == 0 else 0o700
-# The kernel's limit is 104 (macOS) to 108 bytes; supervisord adds its process id to the name while it binds.
-SOCKET_PATH_MAX_BYTES = 100
+SOCKET_PATH_MAX_BYTES = 100  # the kernel's limit is 104 (macOS) to 108
 MARKS = ("secret_key", "postgres", "prepared")  # any of these makes a folder a home
 RESTORING = "restoring"  # a file in the home while a backup is being restored into it
 LONGEST_SOCKET = "postgres/.s.PGSQL.5432.lock"
-# libpq reads a host with a comma as a list, and supervisord's file has its own quoting.
+# libpq reads a host with a comma as a list.
 PLAIN_PATH = re.compile(r"[A-Za-z0-9/._-]+")
 
 

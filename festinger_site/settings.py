@@ -16,7 +16,7 @@ PROJECT = home.PROJECT
 MANAGE = home.MANAGE
 HOME = home.path()
 JOURNAL = HOME / "journal"
-IS_LAUNCHED = "FESTINGER_SUPERVISED" in os.environ  # by the launcher, which also starts a worker
+IS_LAUNCHED = "FESTINGER_SUPERVISED" in os.environ  # by the launcher, which has checked all this, and starts a worker
 
 # --- the proxy -----------------------------------------------------------------------------------------
 FESTINGER_HOST = ENVIRONMENT.FESTINGER_HOST

@@ -148,11 +148,11 @@ def load_dimensions(
 
 
 def load_config() -> int:
-    """Add a row for each setting that has none; return how many. Log the rows of settings that this version has not."""
-    present, defaults = set(Config.objects.values_list("key", flat=True)), registry.defaults()
-    if unknown := sorted(present - defaults.keys()):
-        logger.warning("config.unknown", extra={"settings": ",".join(unknown)})
-    missing = [Config(key=key, value=value) for key, value in defaults.items() if key not in present]
+    """Add a row for each setting that has none; return how many. Log the values of settings that are gone."""
+    stored = dict(Config.objects.values_list("key", "value"))
+    if ignored := registry.list_ignored(stored):
+        logger.warning("config.ignored", extra={"settings": "; ".join(ignored)})
+    missing = [Config(key=key, value=value) for key, value in registry.defaults().items() if key not in stored]
     Config.objects.bulk_create(missing, ignore_conflicts=True)
     return len(missing)
 

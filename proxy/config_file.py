@@ -14,7 +14,7 @@ from django.conf import settings
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from proxy.domain.config_schema import Rules, values
+from proxy.domain.config_schema import Rules, list_ignored, values
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class SettingsFile:
 
     def __init__(self, file: Path, overrides: Mapping[str, object]) -> None:
         self.path = file
-        self.rules = apply_overrides(Rules(), overrides)
+        self.rules = Rules().with_values(overrides)
         self.loaded_at: float | None = None
         self.mistakes: list[str] = []
         self.overridden: list[str] = []
@@ -119,10 +119,6 @@ class SettingsFile:
             self._adopt(read_file(file))
         except RulesMistakes as mistakes:
             self._refuse(mistakes)
-
-    @classmethod
-    def from_settings(cls) -> "SettingsFile":
-        return cls(settings.CONFIG_FILE, environment())
 
     @property
     def error(self) -> str:
@@ -158,7 +154,7 @@ class SettingsFile:
 
     def _adopt(self, rules: Rules) -> None:
         before = values(self.rules)
-        self.rules = apply_overrides(rules, self._overrides)
+        self.rules = rules.with_values(self._overrides)
         self.mistakes = []
         self.overridden = [key for key in values(rules, only_set=True) if key in self._overrides]
         self.loaded_at = time.time()
@@ -166,6 +162,8 @@ class SettingsFile:
         # Only the keys are logged: an address may contain a password.
         event = "config.read" if self.is_there else "config.absent"
         logger.info(event, extra={"file": self.path, "changed": ",".join(changed) or "nothing"})
+        if ignored := list_ignored(rules):
+            logger.warning("config.ignored", extra={"file": self.path, "keys": "; ".join(ignored)})
         if changed:
             for tell in self._subscribers:
                 tell(self.rules)
@@ -184,22 +182,20 @@ def stamp(file: Path) -> tuple[int, ...] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def apply_overrides(rules: Rules, overrides: Mapping[str, object]) -> Rules:
-    for key, value in overrides.items():
-        rules = rules.with_value(key, value)
-    return rules
-
-
 def environment() -> dict[str, object]:
     """Return the environment's values, by the keys over which they take precedence."""
     return {key: value for key, name in VARIABLES.items() if (value := getattr(settings, name))}
 
 
-def upstream_url() -> str:
-    """Return the model server's current address, for processes that seldom need it and do not watch the file."""
-    if url := settings.FESTINGER_UPSTREAM:
-        return str(url)
+def read_rules() -> Rules:
+    """Return the file's rules, defaults if it cannot be used, for processes that seldom need them and do not watch the
+    file."""
     try:
-        return read_file(settings.CONFIG_FILE).upstream.url
+        return read_file(settings.CONFIG_FILE)
     except RulesMistakes:
-        return Rules().upstream.url
+        return Rules()
+
+
+def upstream_url() -> str:
+    """Return the model server's current address, without a look at the file if the environment has it."""
+    return str(settings.FESTINGER_UPSTREAM or read_rules().upstream.url)

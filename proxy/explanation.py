@@ -32,7 +32,7 @@ from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
 from proxy import runtime
 from proxy.access.caller import Caller
-from proxy.config_file import apply_overrides, environment, read_file
+from proxy.config_file import environment, read_file
 from proxy.domain.formats import FORMATS, guess_path
 from proxy.domain.formats.streams import parse_object
 from proxy.enrichment.dry_run import DryRun, Lesson, run_dry
@@ -133,7 +133,7 @@ class Explanation:
     @property
     def sent(self) -> str:
         """The body as it would be sent, or the answer in place of the model's."""
-        content = orjson.dumps(parse_object(self.run.answer or self.run.body), option=orjson.OPT_INDENT_2)
+        content = orjson.dumps(parse_object(self.run.answer or self.run.planned.body), option=orjson.OPT_INDENT_2)
         return content.decode()
 
 
@@ -155,7 +155,7 @@ async def run_in_server(path: str, body: bytes, caller: Caller, *, searches: boo
     see them."""
     current = runtime.current()
     searcher = current.searcher if searches else None
-    return await run_dry(current.cache, current.enricher.loops, searcher, path=path, body=body, caller=caller)
+    return await run_dry(current.cache, current.enricher.planner.loops, searcher, path=path, body=body, caller=caller)
 
 
 def explain_in_server(path: str, body: bytes, caller: Caller, *, searches: bool) -> Explanation:
@@ -178,7 +178,7 @@ async def run_alone(cache: Cache, path: str, body: bytes, caller: Caller) -> Dry
     if cache.tuning.embedder == BUILTIN:
         with suppress(LlmError):  # like a server, which then searches by words
             await asyncio.to_thread(builtin.load)
-    rules = apply_overrides(read_file(settings.CONFIG_FILE), environment())
+    rules = read_file(settings.CONFIG_FILE).with_values(environment())
     searcher = Searcher(settings.DATABASE_URL, cache)
     try:
         await searcher.indexes.read_alone()
@@ -211,10 +211,10 @@ def explain(cache: Cache, run: DryRun, path: str, *, searches: bool = True) -> E
 
 
 def _describe_place(run: DryRun) -> str:
-    if run.placed is None or run.prompt is None or not run.placed.text:
+    if run.plan is None or not run.block:
         return ""
-    for index in run.placed.edit.tails:
-        part = run.prompt.parts[index]
+    for index in run.plan.edit.tails:
+        part = run.plan.prompt.parts[index]
         return f"at the end of message {part.place + 1} ({part.role})"
     return "before the first text"
 

@@ -21,15 +21,15 @@ from memory.semantic.forgetting import FORGOTTEN
 from memory.semantic.vectors import builtin
 from memory.semantic.vectors.embedders import BUILTIN
 from proxy.access.projects import NamedProjects
-from proxy.config_file import SettingsFile
+from proxy.config_file import SettingsFile, environment
 from proxy.domain.config_schema import Rules
 from proxy.enrichment.blocks import Blocks
 from proxy.enrichment.injection_log import InjectionFollower, InjectionLog
-from proxy.enrichment.loop_guard import LoopGuard, Trip
 from proxy.enrichment.note_states import STANDING, NoteFollower
 from proxy.enrichment.pipeline import Enricher
-from proxy.enrichment.placement import BlockPlacer
+from proxy.enrichment.plan import Planner
 from proxy.enrichment.prompt_search import PromptSearch
+from proxy.loops.guard import BreakerTrip, LoopGuard
 from proxy.telemetry.events import Events
 from proxy.telemetry.write_behind import LAST_WRITE_S
 from proxy.upstream.client import Upstream
@@ -37,7 +37,6 @@ from proxy.upstream.client import Upstream
 logger = logging.getLogger(__name__)
 
 TRIPS = "trips"
-PLACES = 50  # of blocks in a conversation of some length
 LEARN = "resolution.tasks.learn"
 LOAD_EMBEDDER_AFTER_S = 1.0  # by then the server listens: the libraries hold the interpreter for some 50 ms
 WORKER_S = 60.0  # after this, the server is ready without a worker: prompts do not need one
@@ -50,7 +49,7 @@ class Runtime:
         app = apps.get_app_config("memory")
         assert isinstance(app, MemoryConfig)
         self.cache, self.coherence = app.cache, app.coherence
-        self.settings_file = SettingsFile.from_settings()
+        self.settings_file = SettingsFile(settings.CONFIG_FILE, environment())
         server = self.settings_file.rules.upstream
         self.upstream = Upstream(server.url, server.connect_timeout_s)
         self.projects = NamedProjects(self.cache, settings.DATABASE_URL)
@@ -63,19 +62,16 @@ class Runtime:
         self.injection_log = InjectionLog(settings.DATABASE_URL)
         self.blocks = Blocks(record=self.injection_log.add)
         guard = LoopGuard(broadcast=self._tell_trip)
-        self.enricher = Enricher(
+        self.planner = Planner(
             cache=self.cache,
             reader=Reader(self.cache),
             encounters=self.encounters,
-            note_asked=self.bookkeeper.note_asked,
             blocks=self.blocks,
-            placer=BlockPlacer(self.cache, self.blocks),
             guard=guard,
-            events=self.events,
             loops=lambda: self.settings_file.rules.loops,
             prompt_search=PromptSearch(self.cache, self.blocks, self.searcher),
-            forget=self.outbox.forget,
         )
+        self.enricher = Enricher(self.planner, self.events, self.bookkeeper.note_asked, self.outbox.forget)
         self.pulse = ServerPulse(settings.DATABASE_URL)
         self.has_worker = not settings.IS_LAUNCHED
         self._tasks: list[asyncio.Task[None]] = []
@@ -143,10 +139,9 @@ class Runtime:
 
     def _follow(self, rules: Rules) -> None:
         """Apply new rules; the upstream may move to another address."""
-        self.blocks.places_max = PLACES * rules.limits.conversations
         self.upstream.move(rules.upstream.url, rules.upstream.connect_timeout_s)
 
-    def _tell_trip(self, trip: Trip) -> None:
+    def _tell_trip(self, trip: BreakerTrip) -> None:
         """Tell the other processes, so that the model rests whichever process serves its conversation next."""
         told = f"{trip.conversation.hex()} {trip.until!r} {trip.count}"
         task = asyncio.create_task(self.coherence.signal(TRIPS, told))
@@ -154,9 +149,9 @@ class Runtime:
         task.add_done_callback(self._telling.discard)
 
 
-def read_trip(told: str) -> Trip:
+def read_trip(told: str) -> BreakerTrip:
     conversation, until, count = told.split()
-    return Trip(bytes.fromhex(conversation), float(until), int(count))
+    return BreakerTrip(bytes.fromhex(conversation), float(until), int(count))
 
 
 _current: Runtime | None = None

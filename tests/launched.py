@@ -57,22 +57,15 @@ class Run:
         return False
 
     def main_process(self, word: str) -> psutil.Process | None:
-        """The supervised process with this word in its command, which supervisord itself started."""
-        for process in supervision.leftovers(self.home):
+        """Return the process with this word in its command, which the launcher itself started."""
+        for process in supervision.find_orphans(self.home):
             with suppress(psutil.Error):  # it ended meanwhile
-                if word in process.cmdline() and supervision.MODULE in process.parent().cmdline():
+                if word in process.cmdline() and process.ppid() == self.process.pid:
                     return process
         return None
 
-    @property
-    def supervisord(self) -> psutil.Process | None:
-        """Not the launcher's only child while it prepares the database; None before a killed one is replaced."""
-        children = psutil.Process(self.process.pid).children()
-        living = (child for child in children if child.status() != psutil.STATUS_ZOMBIE)
-        return next((child for child in living if supervision.MODULE in child.cmdline()), None)
-
     def everything(self) -> list[psutil.Process]:
-        return [*supervision.leftovers(self.home), *postgres_cluster.processes(self.home)]
+        return [*supervision.find_orphans(self.home), *postgres_cluster.processes(self.home)]
 
     def stop(self) -> None:
         if self.process.poll() is None:

@@ -1,6 +1,6 @@
 """Trains the adapter of the built-in encoder: ``python -m training.train``, half an hour on two cores.
 
-Needs training/requirements.txt beside the project's own. The result is the same for the same machine and seed.
+Needs the group training of pyproject.toml. The result is the same for the same machine and seed.
 """
 
 import argparse

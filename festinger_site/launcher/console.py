@@ -8,7 +8,7 @@ from festinger_site import home as homes
 
 FIRST_AFTER_S = 2
 THEN_EVERY_S = 10
-KEEPS = (
+RETENTION_NOTICE = (
     "What users and models say is kept for 90 days, secrets masked, to be found again by the same person."
     f" To switch it off: the setting episodes in the admin. To delete it: {homes.MANAGE} forget."
 )
@@ -22,13 +22,12 @@ def say(line: str) -> None:
 
 def tell_operator(operator: dict[str, str | None]) -> None:
     if operator["password"]:
-        say(KEEPS)
+        say(RETENTION_NOTICE)
         say(f"Admin account: {operator['operator']}, password: {operator['password']} (shown this once)")
 
 
-class Patience:
-    """To be called over and over while waiting: prints what we wait for, and the reason given, FIRST_AFTER_S after the
-    first call and then every THEN_EVERY_S."""
+class WaitNotice:
+    """Prints what we wait for, and why, FIRST_AFTER_S after the first of many calls and then every THEN_EVERY_S."""
 
     def __init__(self, what: str) -> None:
         self.what = what

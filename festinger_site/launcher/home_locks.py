@@ -1,8 +1,7 @@
-"""Three file locks decide who may start and stop the processes of a home. The kernel drops them with their holder.
+"""Two file locks decide who may start and stop the processes of a home. The kernel drops them with their holder.
 
-run.lock    held by the launcher for as long as it runs; its text is the launcher's process id
-start.lock  held while Postgres is started, set up or stopped; the others wait
-use.lock    shared by every command that uses Postgres while no launcher runs; the last one out stops it
+run.lock  held by the launcher for as long as it runs; its text is the launcher's process id
+use.lock  shared by every command that uses Postgres; held alone by whoever starts or stops Postgres
 """
 
 import fcntl
@@ -17,8 +16,8 @@ from festinger_site.environment import EnvironmentMistake
 
 # Seconds. A launcher whose make was killed is about to notice; a command holds the lock just to see who runs.
 PATIENCE_S = 3
-
-RUN = "run.lock"
+AGAIN_S = 0.2
+RUN, USE = "run.lock", "use.lock"
 
 
 class HomeInUse(Exception):
@@ -27,7 +26,7 @@ class HomeInUse(Exception):
 
 @contextmanager
 def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Holds run.lock. Waits for a launcher that is stopping; raises HomeInUse for one that is not."""
+    """Hold run.lock. Wait for a launcher that is stopping; raise HomeInUse for one that is not."""
     with lock_file(home, RUN) as lock:
         started = time.monotonic()
         while not try_lock(lock, fcntl.LOCK_EX):
@@ -43,14 +42,14 @@ def launching(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
 
 def read_launcher(home: Path) -> int:
-    """Return the process id of the last launcher of the home at this path; 0 where there is none."""
+    """Return the process id of the last launcher of the home at this path; 0 if there is none."""
     with suppress(OSError, ValueError):
         return int((home / RUN).read_text().partition(",")[0])
     return 0
 
 
 def tell_stopping(home: Path) -> None:
-    """Tells whoever wants to launch next that it may wait."""
+    """Tell whoever wants to launch next that it may wait."""
     with suppress(OSError):  # of a home that was deleted meanwhile: what runs from it has to stop all the same
         (home / RUN).write_text(f"{os.getpid()}, stopping")
 
@@ -62,50 +61,41 @@ def is_launched(home: Path) -> bool:
 
 
 @contextmanager
-def starting(home: Path) -> Iterator[None]:
-    with lock_file(home, "start.lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+def starting(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Hold use.lock alone, once no command uses the home's Postgres; until then call ``on_wait`` over and over."""
+    with lock_file(home, USE) as users:
+        while not try_lock(users, fcntl.LOCK_EX):
+            on_wait()
+            time.sleep(AGAIN_S)
         yield
 
 
 @contextmanager
-def starting_alone(home: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Holds start.lock, once no command uses the home's Postgres; until then calls ``on_wait`` over and over."""
-    while True:
-        # Released between two attempts: a command needs start.lock to leave.
-        with starting(home), lock_file(home, "use.lock") as users:
-            if try_lock(users, fcntl.LOCK_EX):
-                yield
-                return
-        on_wait()
-        time.sleep(0.2)
-
-
-@contextmanager
-def using(home: Path, *, arrive: Callable[[], bool], leave_last: Callable[[], None]) -> Iterator[None]:
-    """Holds use.lock. Before, ``arrive`` runs, in one process at a time, until it returns true; after, ``leave_last``
-    runs if nobody else uses the home."""
-    with lock_file(home, "use.lock") as users:
+def using(
+    home: Path, *, start: Callable[[], None], is_usable: Callable[[], bool], stop: Callable[[], None]
+) -> Iterator[None]:
+    """Share use.lock while Postgres ``is_usable``. The first user, who is alone, has to ``start`` it, the last one to
+    ``stop`` it."""
+    with lock_file(home, USE) as users:
         try:
             while True:
-                with starting(home):
-                    fcntl.flock(users, fcntl.LOCK_SH)
-                    if arrive():
-                        break
-                    # The launcher may be waiting for this one.
-                    fcntl.flock(users, fcntl.LOCK_UN)
-                time.sleep(0.2)
-            # Without start.lock: others come and go while this command works.
+                if try_lock(users, fcntl.LOCK_EX):
+                    start()
+                # Not at once with the line above: somebody else may start or stop it in between.
+                fcntl.flock(users, fcntl.LOCK_SH)
+                if is_usable():
+                    break
+                fcntl.flock(users, fcntl.LOCK_UN)  # a launcher may be waiting for it
+                time.sleep(AGAIN_S)
             yield
         finally:
-            with starting(home):
-                # The lock becomes exclusive only if no other command shares it.
-                if try_lock(users, fcntl.LOCK_EX):
-                    leave_last()
+            # The lock becomes exclusive only if nobody else shares it.
+            if try_lock(users, fcntl.LOCK_EX):
+                stop()
 
 
 def lock_file(home: Path, name: str) -> IO[str]:
-    """Raises EnvironmentMistake where the home belongs to another user."""
+    """Raises EnvironmentMistake if the home belongs to another user."""
     try:
         # Not "w", which would empty what the holder wrote.
         return (home / name).open("a")

@@ -9,30 +9,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
-import psycopg
-
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake, find_misspelled
 from festinger_site.launcher import home_locks, postgres_cluster, preflight, supervision
-from festinger_site.launcher.console import Patience, say, tell_operator
+from festinger_site.launcher.console import WaitNotice, say, tell_operator
 from festinger_site.launcher.liveness_probe import LOOPBACK, health
 from festinger_site.launcher.postgres_account import PostgresFailed
 from festinger_site.launcher.preflight import LaunchFailed
 from festinger_site.launcher.programs import programs
 from festinger_site.launcher.reserve import Reserve
 from festinger_site.launcher.stall_watch import StallWatch
-from festinger_site.launcher.supervision import NO_ANSWER, Supervisor, SupervisorFailed
+from festinger_site.launcher.supervision import Supervisor
 
-READY_TIMEOUT_S = 120
-DATABASE_S: Final = 2
-REVIVE_AFTER_S: Final = (0, 2, 5, 10)  # by how often supervisord has died lately; the last one repeats
+READY_TIMEOUT_S: Final = 120
 PREPARE_AGAIN_S: Final = 60
-STEADY_S: Final = 60  # after which earlier deaths do not count
 # A make that is killed passes nothing on: that it is gone is seen by our having another parent.
 MAKE_PID = os.getppid() if "MAKELEVEL" in os.environ else 0
 
@@ -49,12 +44,12 @@ def main() -> int:
     try:
         home = homes.ensure()
         Reserve(home).keep()  # first: with a full disk, nothing below could write what it has to
-        site = wiring()
+        settings = load_settings()
         with home_locks.launching(home, patient("Waiting for the run before to stop")), ExitStack() as stops:
-            launch(home, site, stops)
+            launch(home, settings, stops)
     except StopAsked:
         return 0
-    except (EnvironmentMistake, home_locks.HomeInUse, LaunchFailed, PostgresFailed, SupervisorFailed) as problem:
+    except (EnvironmentMistake, home_locks.HomeInUse, LaunchFailed, PostgresFailed) as problem:
         say(str(problem))
     return 1
 
@@ -74,8 +69,8 @@ def catch_stop_signals() -> None:
     stop_pipes.append(readable)
 
 
-def wiring() -> ModuleType:
-    """Django's settings as a plain module, without Django. Raises EnvironmentMistake for what cannot be used."""
+def load_settings() -> ModuleType:
+    """Return Django's settings as a plain module, without Django. Raises EnvironmentMistake."""
     from festinger_site import settings
 
     return settings
@@ -88,66 +83,42 @@ def pause(seconds: float) -> None:
         raise StopAsked
 
 
-def launch(home: Path, site: ModuleType, stops: ExitStack) -> NoReturn:
+def launch(home: Path, settings: ModuleType, stops: ExitStack) -> NoReturn:
     """Never returns: raises StopAsked, or what went wrong. ``stops`` then stops all that was started."""
-    with home_locks.starting_alone(home, on_wait=patient("Waiting for a command that uses this home")):
-        if supervision.end_leftovers(home):
+    with home_locks.starting(home, on_wait=patient("Waiting for a command that uses this home")):
+        if supervision.stop_orphans(home):
             say("Stopped what was left running.")
-        preflight.check_config(site.CONFIG_FILE)
-        preflight.check_exposure(site.ENVIRONMENT, site.FESTINGER_HOST)
-        preflight.check_port(site.FESTINGER_HOST, site.FESTINGER_PORT)
-        supervisor = stops.enter_context(database(home, site))
-        was_prepared = preflight.is_prepared(site.DATABASE_URL, site.INSTALLED_APPS)
+        preflight.check(settings)
+        preflight.check_port(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
+        supervisor = stops.enter_context(database(home, settings))
+        was_prepared = preflight.is_prepared(settings.DATABASE_URL, settings.INSTALLED_APPS)
         operator = None if was_prepared else prepare(supervisor)
     try:
         supervisor.start("proxy", "worker")
-        report = wait_ready(supervisor, site)
-        announce(site, report)
+        report = wait_ready(supervisor, settings)
+        announce(settings, report)
     finally:
         # Also where the rest fails: only its hash is stored, and the next start has no new one.
         if operator:
             tell_operator(operator)
-    keep_running(supervisor, site, prepare_at=time.monotonic() if was_prepared else math.inf)
+    keep_running(supervisor, settings, prepare_at=time.monotonic() if was_prepared else math.inf)
 
 
-def keep_running(supervisor: Supervisor, site: ModuleType, *, prepare_at: float) -> NoReturn:
-    """Watches what runs, and prepares the database at that time; returns never, and raises StopAsked."""
-    watch, reserve = StallWatch(supervisor, site), Reserve(supervisor.home)
-    deaths, revived_at = 0, 0.0
+def keep_running(supervisor: Supervisor, settings: ModuleType, *, prepare_at: float) -> NoReturn:
+    """Keep Festinger running, and prepare the database at that time. Raises StopAsked, or LaunchFailed."""
+    watch, reserve = StallWatch(supervisor, settings), Reserve(supervisor.home)
     while True:
         pause(0.5)
         reserve.keep()
-        if supervisor.is_alive:
-            with suppress(*NO_ANSWER):
-                supervisor.replace_proxy(lambda: is_database_up(site))
-            watch.replace_stalled()
-            if time.monotonic() >= prepare_at:
-                prepare_at = math.inf if prepare_again(supervisor) else time.monotonic() + PREPARE_AGAIN_S
-            continue
-        if home_locks.read_launcher(supervisor.home) != os.getpid():
-            raise LaunchFailed(f"{supervisor.home} was deleted while Festinger ran from it.")
-        if time.monotonic() - revived_at > STEADY_S:
-            deaths = 0
-        say("supervisord died: starting it again, and what it watched.")
-        pause(REVIVE_AFTER_S[min(deaths, len(REVIVE_AFTER_S) - 1)])
-        deaths += 1
-        try:
-            supervisor.revive()
-        except (SupervisorFailed, *NO_ANSWER) as failure:
-            say(str(failure))
-        revived_at = time.monotonic()
-
-
-def is_database_up(site: ModuleType) -> bool:
-    with suppress(psycopg.Error):
-        psycopg.connect(site.DATABASE_URL, connect_timeout=DATABASE_S).close()
-        return True
-    return False
+        supervisor.keep()
+        watch.kill_stalled()
+        if time.monotonic() >= prepare_at:
+            prepare_at = math.inf if prepare_again(supervisor) else time.monotonic() + PREPARE_AGAIN_S
 
 
 def patient(what: str, check: Callable[[], None] = lambda: None) -> Callable[..., None]:
     """An ``on_wait``: tells what we wait for, and breaks the wait off where it should, or where ``check`` raises."""
-    waiting = Patience(what)
+    waiting = WaitNotice(what)
 
     def on_wait(reason: str = "") -> None:
         waiting(reason)
@@ -158,15 +129,12 @@ def patient(what: str, check: Callable[[], None] = lambda: None) -> Callable[...
 
 
 @contextmanager
-def database(home: Path, site: ModuleType) -> Iterator[Supervisor]:
-    """A supervisord, and a database that answers, supervised if it is ours; all of it stopped at the end."""
+def database(home: Path, settings: ModuleType) -> Iterator[Supervisor]:
+    """Yield a supervisor when a database answers, which it runs if that is ours. Stop everything at the end."""
     if homes.is_embedded():
         postgres_cluster.ensure_cluster(home, on_make=say)
-    else:
-        preflight.check_database(site.DATABASE_URL)
-    supervisor = Supervisor(home, programs(home, site.FESTINGER_HOST, site.FESTINGER_PORT))
+    supervisor = Supervisor(home, programs(home, settings.FESTINGER_HOST, settings.FESTINGER_PORT))
     try:
-        supervisor.wait_listening()
         if homes.is_embedded():
             supervisor.start("postgres")
             on_wait = patient("Waiting for Postgres", lambda: supervisor.check("postgres"))
@@ -198,12 +166,12 @@ def prepare(supervisor: Supervisor) -> dict[str, str | None]:
     with child:
         try:
             while child.poll() is None:
+                supervisor.keep()
                 pause(0.02)
-        except StopAsked:
+        except BaseException:
             child.terminate()
             raise
         if child.returncode:
-            supervisor.check_alive()  # which would be the reason
             raise LaunchFailed("The database could not be set up.")
         assert child.stdout
         operator: dict[str, str | None] = json.load(child.stdout)
@@ -215,20 +183,18 @@ def prepare_again(supervisor: Supervisor) -> bool:
     what it adds, such as a schedule that was deleted, or that a newer version brings."""
     try:
         tell_operator(prepare(supervisor))
-    except SupervisorFailed:  # supervisord died, which is seen next
-        return False
     except LaunchFailed as failure:
         say(f"{failure} It is tried again in {PREPARE_AGAIN_S} s.")
         return False
     return True
 
 
-def wait_ready(supervisor: Supervisor, site: ModuleType) -> dict[str, Any]:
-    """Returns the proxy's first report of being ready. Raises SupervisorFailed or LaunchFailed with its log."""
+def wait_ready(supervisor: Supervisor, settings: ModuleType) -> dict[str, Any]:
+    """Returns the proxy's first report of being ready. Raises LaunchFailed with its log."""
     on_wait = patient("Waiting for the proxy to be ready", lambda: supervisor.check("proxy"))
     deadline = time.monotonic() + READY_TIMEOUT_S
     while time.monotonic() < deadline:
-        report = health(site.FESTINGER_HOST, site.FESTINGER_PORT)
+        report = health(settings.FESTINGER_HOST, settings.FESTINGER_PORT)
         if report.get("ready"):
             return report
         on_wait()
@@ -237,19 +203,21 @@ def wait_ready(supervisor: Supervisor, site: ModuleType) -> dict[str, Any]:
     raise LaunchFailed(f"The proxy is not ready after {READY_TIMEOUT_S} s:\n{log}")
 
 
-def announce(site: ModuleType, report: dict[str, Any]) -> None:
-    host = LOOPBACK.get(site.FESTINGER_HOST, site.FESTINGER_HOST)
+def announce(settings: ModuleType, report: dict[str, Any]) -> None:
+    host = LOOPBACK.get(settings.FESTINGER_HOST, settings.FESTINGER_HOST)
     url = f"http://[{host}]" if ":" in host else f"http://{host}"
     upstream = report.get("upstream", {})
     if upstream.get("reachable") is False:
-        where = "FESTINGER_UPSTREAM" + ("" if site.FESTINGER_UPSTREAM else f", or upstream.url in {site.CONFIG_FILE}")
+        where = "FESTINGER_UPSTREAM" + (
+            "" if settings.FESTINGER_UPSTREAM else f", or upstream.url in {settings.CONFIG_FILE}"
+        )
         # Something else may be there, such as this Festinger itself.
         answer = f" ({upstream['error']})" if upstream["error"].startswith("it answers") else ""
         say(f"Warning: no Ollama answers at {upstream['url']}{answer}. Start it, or name another: {where}")
     for name, known in find_misspelled().items():
         say(f"Warning: {name} is not read by Festinger. Did you mean {known}?")
-    say(f"Festinger is ready: {url}:{site.FESTINGER_PORT} (agents' Ollama address)")
-    say(f"Admin: {url}:{site.FESTINGER_PORT}/admin/   Logs: {site.HOME / 'log'}   Stop: Ctrl-C")
+    say(f"Festinger is ready: {url}:{settings.FESTINGER_PORT} (agents' Ollama address)")
+    say(f"Admin: {url}:{settings.FESTINGER_PORT}/admin/   Logs: {settings.HOME / 'log'}   Stop: Ctrl-C")
 
 
 if __name__ == "__main__":

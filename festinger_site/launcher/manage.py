@@ -14,7 +14,7 @@ from django.core.management import execute_from_command_line
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.launcher import home_locks, postgres_cluster
-from festinger_site.launcher.console import Patience
+from festinger_site.launcher.console import WaitNotice
 from festinger_site.launcher.postgres_account import PostgresFailed
 
 # Of Django's and our own commands: all others get a database, so that a forgotten one works, too.
@@ -78,31 +78,31 @@ def run_with_postgres(arguments: list[str]) -> None:
 def use_postgres(home: Path, *, sets_up: bool) -> Iterator[None]:
     """The home's Postgres runs meanwhile. Ends the process where its database is empty, unless the command ``sets_up``
     one. Raises PostgresFailed."""
-    waiting = Patience("Waiting for Postgres")
+    waiting = WaitNotice("Waiting for Postgres")
 
-    def arrive() -> bool:
-        is_launched, is_running = home_locks.is_launched(home), postgres_cluster.is_running(home)
-        if is_launched and not is_running:
-            # The launcher will start it, and may need our locks first.
-            waiting()
-            return False
-        if not is_running:
+    def start() -> None:
+        if not home_locks.is_launched(home) and not postgres_cluster.is_running(home):
             postgres_cluster.ensure_cluster(home)
             postgres_cluster.start(home, on_wait=waiting)
-        # Also for one that runs: it may still recover, or be one that a killed command left.
+
+    def is_usable() -> bool:
+        if not postgres_cluster.is_running(home):
+            waiting()
+            return False
+        # It may still recover, or be one that a killed command left.
         postgres_cluster.wait_ready(home, on_wait=waiting)
-        if not is_launched:
+        if not home_locks.is_launched(home):
             postgres_cluster.ensure_database(home)
             if not sets_up:
                 check_set_up(home)
         return True
 
-    def leave_last() -> None:
+    def stop() -> None:
         # A launcher that started meanwhile goes on using it.
         if not home_locks.is_launched(home):
             postgres_cluster.stop(home)
 
-    with home_locks.using(home, arrive=arrive, leave_last=leave_last):
+    with home_locks.using(home, start=start, is_usable=is_usable, stop=stop):
         yield
 
 

@@ -1,9 +1,8 @@
-"""Which user the embedded Postgres runs as, and where its binaries are.
+"""The user that the embedded Postgres runs as, and its binaries.
 
-An ordinary user runs it as themselves: the wheel's binaries, files in the home. PostgreSQL refuses to run as root: then
-the user ``festinger`` runs it, made on first need. Where that user cannot reach the virtual environment or the home, as
-below a /root of mode 0700, the binaries are copied to, or the files made in, /var/lib/festinger: the permissions of
-folders that are not ours stay as they are.
+PostgreSQL refuses to run as root: then the user ``festinger`` runs it, made on first need. Where that user cannot reach
+the virtual environment or the home, as below a /root of mode 0700, the binaries are copied to, or the files made in,
+/var/lib/festinger.
 """
 
 import importlib.util
@@ -31,17 +30,16 @@ class PostgresFailed(Exception):
 
 
 def account(data: Path) -> pwd.struct_passwd | None:
-    """The user that Postgres runs as; None is the current one. As root that is the owner of its files, at first USER,
-    which is made if absent. Raises PostgresFailed where it cannot be made."""
+    """Return the user that Postgres runs as; None is the current one. For root it is the owner of its files, at first
+    USER, which is made if absent. Raises PostgresFailed."""
     if os.geteuid() != 0:
         return None
     if data.exists() and (owner := data.stat().st_uid):
         return pwd.getpwuid(owner)
     with suppress(KeyError):
         return pwd.getpwnam(USER)
-    no_login = ["--system", "--no-create-home", "--shell", "/usr/sbin/nologin"]
-    problem = run_to_end(["useradd", *no_login, USER])
-    # Looked up again instead of trusting the exit status: where another first start made it too, ours has failed.
+    problem = run_to_end(["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", USER])
+    # Another first start may have made it at the same time.
     with suppress(KeyError):
         return pwd.getpwnam(USER)
     raise PostgresFailed(
@@ -57,7 +55,7 @@ def environment() -> dict[str, str]:
 
 
 def as_user(user: pwd.struct_passwd | None) -> dict[str, Any]:
-    """Options of ``subprocess`` to run something as that user, from a folder open to all."""
+    """Return options of ``subprocess`` to run something as that user, from a folder open to all."""
     options: dict[str, Any] = {"env": environment(), "cwd": "/"}
     if user:
         # Without extra_groups it would keep root's.
@@ -66,7 +64,7 @@ def as_user(user: pwd.struct_passwd | None) -> dict[str, Any]:
 
 
 def run_to_end(command: list[str], user: pwd.struct_passwd | None = None) -> str:
-    """The error of the command in one line; empty where it succeeded."""
+    """Return the error of the command in one line; empty if it succeeded."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, **as_user(user))
     except OSError as error:
@@ -80,22 +78,22 @@ def run_to_end(command: list[str], user: pwd.struct_passwd | None = None) -> str
 
 @cache
 def binaries(user: pwd.struct_passwd | None) -> Path:
-    """The folder of ``postgres`` and ``initdb``, where that user can run them."""
+    """Return the folder of ``postgres`` and ``initdb``, where that user can run them. Raises PostgresFailed."""
     wheel = wheel_binaries()
     if user is None or not find_problem(wheel, user):
         return wheel
-    copy = SHARED / f"postgresql-{MAJOR_VERSION}-{version(WHEEL)}"
     site_packages = wheel.parent.parent.parent
-    copied = copy / wheel.relative_to(site_packages)
-    if find_problem(copied, user):
+    copy = SHARED / f"postgresql-{MAJOR_VERSION}-{version(WHEEL)}"
+    if not copy.exists():
         copy_wheel(site_packages, copy)
+    copied = copy / wheel.relative_to(site_packages)
     if problem := find_problem(copied, user):
         raise PostgresFailed(f"The user {user.pw_name} cannot run Postgres from {copied}: {problem}")
     return copied
 
 
 def wheel_binaries() -> Path:
-    """Found without importing the package, which writes into shared temporary folders."""
+    """Find them without importing the package, which writes into shared temporary folders. Raises PostgresFailed."""
     spec = importlib.util.find_spec(WHEEL)
     folder = Path(spec.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin" if spec and spec.origin else None
     if folder is None or not (folder / "postgres").exists():
@@ -106,30 +104,28 @@ def wheel_binaries() -> Path:
 
 
 def find_problem(folder: Path, user: pwd.struct_passwd) -> str:
-    """Why the user cannot run these binaries; empty where they can."""
+    """Return why the user cannot run these binaries; empty if they can."""
     # Tried rather than computed from permission bits: there are also access lists and mount options.
     script = '"$0/postgres" --version && "$0/initdb" --version && cat "$0/../share/postgresql/postgres.bki"'
     return run_to_end(["/bin/sh", "-c", script, str(folder)], user)
 
 
 def copy_wheel(site_packages: Path, target: Path) -> None:
-    """The wheel and its libraries, side by side as they find each other; readable by all."""
+    """Copy the wheel and its libraries, side by side as they find each other; readable by all."""
     not_needed = shutil.ignore_patterns("pginstall", "include", "*.a", "pkgconfig", "__pycache__")
     with tempfile.TemporaryDirectory(dir=ensure_shared_folder()) as beside:
         half = Path(beside) / "tree"
-        for part in (site_packages / WHEEL, site_packages / f"{WHEEL}.libs"):
-            if part.exists():
-                shutil.copytree(part, half / part.name, ignore=not_needed)
+        for part in (WHEEL, f"{WHEEL}.libs"):
+            if (site_packages / part).exists():
+                shutil.copytree(site_packages / part, half / part, ignore=not_needed)
         # copytree keeps modes, and pip may have installed under a umask of 077.
         run_to_end(["chmod", "-R", "a+rX", str(half)])
-        shutil.rmtree(target, ignore_errors=True)
-        # Renamed at the end: nobody sees half a copy.
-        half.rename(target)
+        with suppress(OSError):  # another start was faster
+            half.rename(target)  # nobody sees half a copy
 
 
 def ensure_shared_folder() -> Path:
-    """Root owns it, and all may pass through."""
-    if not SHARED.is_dir():
-        SHARED.mkdir(parents=True)
-        SHARED.chmod(0o755)
+    """Return a folder of root's that all may pass through."""
+    SHARED.mkdir(parents=True, exist_ok=True)
+    SHARED.chmod(0o755)
     return SHARED

@@ -31,6 +31,7 @@ from festinger_site.launcher.postgres_account import (
 
 READY_TIMEOUT_S = 120  # recovery after a kill -9 replays up to max_wal_size
 STOP_GRACE_S = 10
+PID_FILE = "postmaster.pid"
 
 # Written into postgresql.conf once, where the operator may change them.
 INITIAL_SETTINGS = {
@@ -72,7 +73,10 @@ def ensure_cluster(home: Path, *, durable: bool = True, on_make: Callable[[str],
         raise PostgresFailed(f"{data} belongs to another user: start Festinger as that user, or as root") from error
     if made_by != MAJOR_VERSION:
         raise PostgresFailed(f"{data} was created by PostgreSQL {made_by}; this Festinger brings {MAJOR_VERSION}")
-    free_stale_locks(home)
+    if not processes(home):
+        # After a restart of a container its process id may be somebody else's, who would count as a running server.
+        for lock in (data / PID_FILE, homes.database_socket(home) / f".s.PGSQL.{homes.PORT}.lock"):
+            lock.unlink(missing_ok=True)
     return data
 
 
@@ -95,21 +99,6 @@ def make_cluster(home: Path, user: struct_passwd | None, *, durable: bool, on_ma
     if problem := run_to_end(initdb if durable else [*initdb, "--no-sync"], user):
         raise PostgresFailed(f"The embedded database could not be created in {data.parent}: {problem}")
     return unfinished.rename(data)
-
-
-def free_stale_locks(home: Path) -> None:
-    """Removes lock files whose process id belongs to something else by now, as after a restart of a container."""
-    # Postgres would take that process for a running server, and refuse to start.
-    if running(home):
-        return
-    for lock in lock_files(home):
-        pid = first_number(lock)
-        if pid and psutil.pid_exists(pid):
-            lock.unlink()
-
-
-def lock_files(home: Path) -> tuple[Path, Path]:
-    return data_folder(home) / "postmaster.pid", homes.database_socket(home) / f".s.PGSQL.{homes.PORT}.lock"
 
 
 def command(home: Path) -> list[str]:
@@ -204,27 +193,19 @@ def processes(home: Path) -> list[psutil.Process]:
 
 
 def running(home: Path) -> psutil.Process | None:
-    """The server's main process, or None."""
+    """Return the server's main process; None if it does not run."""
     data = data_folder(home)
-    with suppress(psutil.Error):
-        pid = first_number(lock_files(home)[0])
-        process = psutil.Process(pid) if pid else None
-        # After a crash, the pid may be another process's by now, even another home's Postgres.
-        if process and process.name() == "postgres" and process.cwd() == str(data):
+    with suppress(OSError, ValueError, IndexError, psutil.Error):
+        # A server in single-user mode writes its process id as a negative number.
+        process = psutil.Process(abs(int((data / PID_FILE).read_text().split(maxsplit=1)[0])))
+        # After a crash, the id may be another process's by now, even another home's Postgres.
+        if process.name() == "postgres" and process.cwd() == str(data):
             return process
     return None
 
 
 def is_running(home: Path) -> bool:
     return running(home) is not None
-
-
-def first_number(file: Path) -> int:
-    """The process id at the beginning of a lock file of Postgres; 0 where there is none."""
-    with suppress(OSError, ValueError):
-        # A server in single-user mode writes its pid as a negative number.
-        return abs(int(file.read_text().split(maxsplit=1)[0]))
-    return 0
 
 
 def stop(home: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -21,6 +22,14 @@ OWN_APPS = ("memory", "proxy", "resolution")  # packages of others may be older 
 
 class LaunchFailed(Exception):
     """Festinger cannot start, or could not stay up. The message, for the operator, says it all."""
+
+
+def check(settings: Any) -> None:
+    """Check what a start needs by Django's settings, but for the port. Raises LaunchFailed."""
+    check_exposure(settings.ENVIRONMENT, settings.FESTINGER_HOST)
+    check_config(settings.CONFIG_FILE)
+    if not homes.is_embedded():
+        check_database(settings.DATABASE_URL)
 
 
 def check_port(host: str, port: int) -> None:

@@ -1,10 +1,11 @@
 """The command lines of the supervised processes.
 
 ``python -m festinger_site.launcher.programs proxy|worker`` becomes that program, for a container or a service
-manager that watches it in place of supervisord.
+manager that watches it in place of the launcher.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -12,7 +13,7 @@ from typing import NoReturn
 from festinger_site import home as homes
 from festinger_site.environment import EnvironmentMistake
 from festinger_site.launcher import postgres_cluster
-from festinger_site.launcher.postgres_account import account, environment
+from festinger_site.launcher.postgres_account import account, as_user
 from festinger_site.launcher.supervision import SERVER, Program
 
 
@@ -21,13 +22,9 @@ def programs(home: Path, host: str, port: int) -> list[Program]:
     found = own_programs(host, port)
     if not homes.is_embedded():
         return found
-    user = account(postgres_cluster.data_folder(home))
-    name = user.pw_name if user else None
-    # supervisord would hand down its own environment; env becomes the server, as the same process.
-    bare = ["/usr/bin/env", "-i", *(f"{variable}={value}" for variable, value in environment().items())]
-    command = [*bare, *postgres_cluster.command(home)]
     # INT is Postgres' fast shutdown: with TERM it would wait until every client has left.
-    postgres = Program("postgres", command, stop_wait_s=10, stop_signal="INT", user=name)
+    options = as_user(account(postgres_cluster.data_folder(home)))
+    postgres = Program("postgres", postgres_cluster.command(home), 10, signal.SIGINT, options)
     return [postgres, *found]
 
 

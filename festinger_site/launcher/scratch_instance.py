@@ -96,8 +96,8 @@ def standin() -> Iterator[str]:
 @contextmanager
 def festinger(home: Path, ollama: str) -> Iterator[str]:
     port = free_port()
-    words = home.with_name("launch.out")
-    with words.open("wb") as out:
+    output = home.with_name("launch.out")
+    with output.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "festinger_site.launcher.launch"],
             cwd=homes.PROJECT,
@@ -111,14 +111,14 @@ def festinger(home: Path, ollama: str) -> Iterator[str]:
     try:
         while not health("127.0.0.1", port).get("ready"):
             if process.poll() is not None or time.monotonic() > deadline:
-                raise ScratchFailed(f"Festinger did not start. It said:\n{words.read_text(errors='replace').rstrip()}")
+                raise ScratchFailed(f"Festinger did not start. It said:\n{output.read_text(errors='replace').rstrip()}")
             time.sleep(0.1)
         yield f"http://127.0.0.1:{port}"
     finally:
         say("Stopping ...")
         end(process)
         # Of a launcher that had to be killed.
-        supervision.end_leftovers(home)
+        supervision.stop_orphans(home)
 
 
 def free_port() -> int:

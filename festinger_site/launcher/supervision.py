@@ -1,319 +1,217 @@
-"""supervisord, which keeps the processes alive: its configuration, its life, and what a killed one leaves behind."""
+"""The supervised programs of a home: started, started again when they die, stopped in reverse; and the processes that a
+killed launcher has left."""
 
+import math
 import os
-import re
-import shlex
 import shutil
 import signal
 import subprocess
-import sys
-import threading
 import time
-import xmlrpc.client
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from http.client import HTTPException
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, Final
 
 import psutil
-from supervisor.xmlrpc import SupervisorTransport
 
 from festinger_site import home as homes
-from festinger_site.launcher import postgres_cluster
+from festinger_site.launcher import home_locks, postgres_cluster
+from festinger_site.launcher.console import say
+from festinger_site.launcher.preflight import LaunchFailed
 
-SERVER = "festinger_site.server.serve"
-MODULE = "festinger_site.launcher.supervisord"
-MARK = "FESTINGER_SUPERVISED"  # in the environment of all our processes: the home that they belong to
-LISTENING_TIMEOUT_S = 15
-PRINTED_MAX = 15  # lines of what supervisord printed last
-STOP_TIMEOUT_S = 19  # nearly the sum of the programs' longest stop times
-LEFTOVER_GRACE_S = 3
-STARTS_MAX = 3  # of a program within one launch, before that counts as a failure
-# supervisord waits a second more before each further start of what dies at once, and then gives up; the launcher lets
-# it begin anew.
-RETRIES_MAX = 30
-GIVEN_UP = (0, 200)  # supervisord's STOPPED, where a start found no room for its log, and FATAL
-TRACEBACK_S = 2
-NO_ANSWER = (OSError, HTTPException, xmlrpc.client.Error)  # of supervisord's remote procedures
-
-
-class SupervisorFailed(Exception):
-    """The processes cannot be supervised. The message says why and where to read on."""
+SERVER: Final = "festinger_site.server.serve"
+HOME_VARIABLE: Final = "FESTINGER_SUPERVISED"  # in the environment of all our processes: the home that they belong to
+ORPHAN_GRACE_S: Final = 3
+STARTS_MAX: Final = 3  # of a program, before Festinger is ready: more count as a failure
+# From one start of a program to the next, doubled each time; a start that was longer ago than STEADY_S does not count.
+RESTART_S: Final = 1.0
+RESTART_MAX_S: Final = 30.0
+STEADY_S: Final = 60.0
+TRACEBACK_S: Final = 2
+LOG_MAX_BYTES: Final = 10 * 1024 * 1024
+LOGS_KEPT: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One supervised process. ``stop_wait_s`` after ``stop_signal`` its group is killed."""
+    """A program to supervise. ``stop_wait_s`` after ``stop_signal`` its process group is killed. ``options`` are those
+    of ``subprocess``; without any it runs as one of our own."""
 
     name: str
     command: list[str]
     stop_wait_s: int
-    stop_signal: str = "TERM"
-    user: str | None = None
-
-
-SUPERVISORD = """\
-[unix_http_server]
-file={run_folder}/control.sock
-chmod=0600
-
-[rpcinterface:supervisor]
-supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
-
-[supervisord]
-nodaemon=true
-silent=true
-logfile=log/supervisord.log
-logfile_maxbytes=1MB
-logfile_backups=1
-pidfile=supervisor/supervisord.pid
-childlogdir=log
-{user}
-"""
-
-# Only the main process gets the stop signal: a Celery worker whose children get it too can hang for minutes.
-# A process that dies within startsecs is restarted after 1 s, 2 s, 3 s and so on, up to ``retries`` s.
-PROGRAM = """
-[program:{program.name}]
-command={command}
-directory={directory}
-priority={priority}
-autostart=false
-autorestart=true
-startsecs=5
-startretries={retries}
-stopsignal={program.stop_signal}
-stopwaitsecs={program.stop_wait_s}
-killasgroup=true
-redirect_stderr=true
-stdout_logfile=log/{program.name}.log
-stdout_logfile_maxbytes=10MB
-stdout_logfile_backups=3
-{user}
-"""
-
-
-def configuration(home: Path, programs: Iterable[Program]) -> str:
-    """supervisord's file, to be read with the home as current folder; earlier programs start first and stop last."""
-    # The format cannot quote folders: all but ``run_folder``, whose name is plain, come through the environment.
-    as_root = os.geteuid() == 0
-    sections = [SUPERVISORD.format(run_folder=homes.run_folder(home), user="user=root" if as_root else "")]
-    for priority, program in enumerate(programs, 1):
-        command = " ".join(escape(word) for word in program.command)
-        # Another user may not be able to enter the project's folder.
-        directory, user = ("/", f"user={program.user}") if program.user else ("%(ENV_FESTINGER_PROJECT)s", "")
-        more = {"directory": directory, "priority": priority, "user": user, "retries": RETRIES_MAX}
-        sections.append(PROGRAM.format(program=program, command=command, **more))
-    return "".join(sections)
-
-
-def escape(word: str) -> str:
-    """A word of a command as supervisord's file takes it: with shell quoting, and ``%`` doubled."""
-    # Each odd character is quoted by itself: a ``#`` or ``;`` right after a blank would begin a comment.
-    quoted = re.sub(r"[^\w/.,:=@%+-]", lambda odd: shlex.quote(odd[0]), word)
-    return quoted.replace("%", "%%") or "''"
+    stop_signal: signal.Signals = signal.SIGTERM
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def build_environment(home: Path) -> dict[str, str]:
-    """The environment of all processes of this home."""
-    ours = {MARK: str(home), "FESTINGER_HOME": str(home), "FESTINGER_PROJECT": str(homes.PROJECT)}
-    ours |= homes.name_metrics_folder(home)
+    """Return the environment of our own processes of this home."""
+    ours = {HOME_VARIABLE: str(home), "FESTINGER_HOME": str(home)} | homes.name_metrics_folder(home)
     if os.environ.get("FESTINGER_CONFIG"):
-        ours["FESTINGER_CONFIG"] = str(homes.config_path())  # they start in other folders
+        ours["FESTINGER_CONFIG"] = str(homes.config_path())  # they start in another folder
     # With its handler for faults, a process that is aborted says where it stood.
     return os.environ | ours | {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
 
 
-class Supervisor:
-    """A running supervisord."""
+class Child:
+    """A program's process. Its times are of the monotonic clock."""
 
-    def __init__(self, home: Path, programs: Sequence[Program]) -> None:
-        self.home = home
-        self._old_proxies: list[psutil.Process] | None = None  # of the supervisord before, still to be replaced
-        self._names = [program.name for program in programs]
-        # When each program was started, in seconds: supervisord does not count restarts.
-        self.starts: defaultdict[str, set[int]] = defaultdict(set)
-        homes.ensure_run_folder(home)
-        shutil.rmtree(homes.metrics_folder(home), ignore_errors=True)  # counts begin anew, as Prometheus expects
-        folder = home / "supervisor"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        self._file = folder / "supervisord.conf"
-        self._file.write_text(configuration(home, programs))
-        self._start_supervisord()
-
-    def _start_supervisord(self) -> None:
-        homes.log_folder(self.home)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", MODULE, "-n", "-c", str(self._file)],
-            cwd=homes.PROJECT,
-            env=build_environment(self.home),
-            stdin=subprocess.DEVNULL,
-            # Not a file: what it cannot print, as on a full disk, ends it.
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            # Ctrl-C in the terminal reaches only the launcher, which then stops all in order.
-            start_new_session=True,
-        )
-        self._printed = deque[bytes](maxlen=PRINTED_MAX)
-        self._reading = threading.Thread(target=self._read_on, args=[self.process.stdout], daemon=True)
-        self._reading.start()
-
-    def _read_on(self, output: BinaryIO) -> None:
-        with output:
-            self._printed.extend(output)
+    def __init__(self, program: Program, home: Path) -> None:
+        self.program = program
+        self.starts = 0
+        self.started_at = -math.inf
+        self._home = home
+        self._process: subprocess.Popen[bytes] | None = None
+        self._delay_s = 0.0
 
     @property
-    def remote(self) -> Any:
-        """supervisord's remote procedures."""
-        # A new connection each time: after a failed call it stays broken.
-        transport = SupervisorTransport(serverurl=f"unix://{homes.run_folder(self.home)}/control.sock")
-        return xmlrpc.client.ServerProxy("http://localhost", transport=transport).supervisor
+    def pid(self) -> int:
+        """The process id; 0 if it does not run."""
+        return self._process.pid if self._process and self._process.poll() is None else 0
 
-    def wait_listening(self) -> None:
-        deadline = time.monotonic() + LISTENING_TIMEOUT_S
-        while True:
-            with suppress(OSError):
-                self.remote.getState()
-                return
-            if not self.is_alive or time.monotonic() > deadline:
-                self.process.kill()
-                self._reading.join()
-                printed = b"".join(self._printed).decode(errors="replace")
-                raise SupervisorFailed(f"supervisord did not start:\n{printed}")
-            time.sleep(0.02)
+    @property
+    def is_due(self) -> bool:
+        """True if it has died, and it is time to start it again."""
+        return self.starts > 0 and not self.pid and time.monotonic() >= self.started_at + self._delay_s
 
-    def start(self, *names: str) -> None:
-        for name in names:
-            self.remote.startProcess(name, False)
+    def start(self) -> None:
+        now = time.monotonic()
+        is_steady = now - self.started_at > STEADY_S
+        self._delay_s = RESTART_S if is_steady else min(2 * self._delay_s, RESTART_MAX_S)
+        self.started_at = now
+        self.starts += 1
+        options = self.program.options or {"cwd": homes.PROJECT, "env": build_environment(self._home)}
+        try:
+            # A file and no pipe: it goes on, and logs, while the launcher is suspended, or was killed.
+            with self._log.open("ab") as log:
+                self._process = subprocess.Popen(
+                    self.program.command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    # Ctrl-C in the terminal reaches only the launcher, which then stops all in order.
+                    start_new_session=True,
+                    **options,
+                )
+        except OSError as error:  # tried again, as if it had died
+            say(f"{self.program.name} cannot be started: {error}")
 
-    def check(self, name: str) -> None:
-        """Raises SupervisorFailed where the program keeps dying, or supervisord itself has died."""
-        with suppress(OSError):
-            self.starts[name].add(self.remote.getProcessInfo(name)["start"])
-        if len(self.starts[name]) > STARTS_MAX:
-            raise SupervisorFailed(f"{name} keeps dying:\n{homes.log_tail(self.home, f'{name}.log')}")
-        self.check_alive()
-
-    def start_given_up(self) -> None:
-        """Starts again what supervisord has given up. Raises one of NO_ANSWER."""
-        for info in self.remote.getAllProcessInfo():
-            if info["state"] in GIVEN_UP and (info["name"] != "proxy" or self._old_proxies is None):
-                self.start(info["name"])
-
-    def pid(self, name: str) -> int:
-        """0 where it does not run. Raises one of NO_ANSWER."""
-        return int(self.remote.getProcessInfo(name)["pid"])
-
-    def uptime_s(self, name: str) -> float:
-        """Raises one of NO_ANSWER."""
-        info = self.remote.getProcessInfo(name)
-        return float(info["now"] - info["start"]) if info["pid"] else 0.0
-
-    def kill(self, name: str, pid: int = 0) -> None:
-        """Ends the program, or one of its processes, by force; then supervisord, or the program, replaces it."""
-        with suppress(*NO_ANSWER):
-            group = self.pid(name)
-            if not group:
-                return
+    def kill(self, pid: int = 0) -> None:
+        """End it, or one of its processes, by force."""
+        if not (group := self.pid):
+            return
+        with suppress(ProcessLookupError):
             # First so that it leaves in its log where it stands.
             os.kill(pid or group, signal.SIGABRT)
             time.sleep(TRACEBACK_S)
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL) if pid else os.killpg(group, signal.SIGKILL)
-
-    @property
-    def is_alive(self) -> bool:
-        return self.process.poll() is None
-
-    def check_alive(self) -> None:
-        if not self.is_alive:
-            raise SupervisorFailed(f"supervisord died (status {self.process.poll()}); stopping the rest.")
-
-    def revive(self) -> None:
-        """Starts supervisord again after it died, and the programs, which a new one cannot take over; the proxy is left
-        to ``replace_proxy``. Raises SupervisorFailed or one of NO_ANSWER."""
-        left = leftovers(self.home)
-        self._start_supervisord()
-        self.wait_listening()
-        self._old_proxies = find_proxies(left)
-        end_processes([process for process in left if process not in self._old_proxies])
-        postgres_cluster.stop(self.home)
-        for name in self._names:
-            with suppress(*NO_ANSWER):  # ``start_given_up`` tries again
-                if name != "proxy":
-                    self.start(name)
-
-    def replace_proxy(self, can_load: Callable[[], bool]) -> None:
-        """After ``revive``, starts the proxy in the place of the old one, once that has ended or a new one ``can_load``
-        the graph: until then the old one knows more, and loses nothing. Raises one of NO_ANSWER."""
-        if self._old_proxies is None or (any(one.is_running() for one in self._old_proxies) and not can_load()):
-            return
-        end_processes(self._old_proxies)
-        self.start("proxy")
-        self._old_proxies = None
+            os.kill(pid, signal.SIGKILL) if pid else os.killpg(group, signal.SIGKILL)
 
     def stop(self) -> None:
-        """Stops the programs in reverse order, by force after STOP_TIMEOUT_S; nothing of them is left."""
-        self.process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(STOP_TIMEOUT_S)
-        end_leftovers(self.home)
-        # It has ended by now, and stays a zombie unless somebody waits for it.
-        self.process.wait()
+        if self._process is None:
+            return
+        # Only the main process: a Celery worker whose children get it too can hang for minutes.
+        self._process.send_signal(self.program.stop_signal)
+        try:
+            self._process.wait(self.program.stop_wait_s)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    @property
+    def _log(self) -> Path:
+        return homes.log_folder(self._home) / f"{self.program.name}.log"
+
+    def rotate_log(self) -> None:
+        """Begin the log anew where it is long. Lines that are written meanwhile may be lost."""
+        with suppress(OSError):  # of a full disk, or a home that was deleted
+            if (log := self._log).stat().st_size < LOG_MAX_BYTES:
+                return
+            older = [log.with_name(f"{log.name}.{number}") for number in range(1, LOGS_KEPT + 1)]
+            for newer, file in zip(older[-2::-1], older[:0:-1], strict=True):
+                if newer.exists():
+                    newer.replace(file)
+            try:
+                shutil.copyfile(log, older[0])
+            finally:
+                os.truncate(log, 0)  # not renamed: the program has it open
 
 
-def leftovers(home: Path) -> list[psutil.Process]:
-    """The living processes with our mark, except this one, its parents and Postgres, which its own module stops."""
-    spared = {process.pid for process in postgres_cluster.processes(home)}
-    spared |= {os.getpid(), *(process.pid for process in psutil.Process().parents())}
+class Supervisor:
+    """The programs of a home, in the order of their start."""
+
+    def __init__(self, home: Path, programs: Sequence[Program]) -> None:
+        self.home = home
+        self.children = {program.name: Child(program, home) for program in programs}
+        shutil.rmtree(homes.metrics_folder(home), ignore_errors=True)  # counts begin anew, as Prometheus expects
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            self.children[name].start()
+
+    def keep(self) -> None:
+        """Start again what has died. Raises LaunchFailed if another launcher has the home."""
+        due = [child for child in self.children.values() if child.is_due]
+        if due and home_locks.read_launcher(self.home) not in (0, os.getpid()):
+            raise LaunchFailed(f"{self.home} was deleted while Festinger ran from it.")
+        for child in due:
+            child.start()
+        for child in self.children.values():
+            child.rotate_log()
+
+    def check(self, name: str) -> None:
+        """Keep all programs running. Raises LaunchFailed if this one keeps dying."""
+        self.keep()
+        if self.children[name].starts > STARTS_MAX:
+            raise LaunchFailed(f"{name} keeps dying:\n{homes.log_tail(self.home, f'{name}.log')}")
+
+    def owns(self, name: str, pid: int) -> bool:
+        """True if the process is the program's, or a descendant of that."""
+        main = self.children[name].pid if name in self.children else 0
+        with suppress(psutil.Error):
+            return main != 0 and main in {pid, *(parent.pid for parent in psutil.Process(pid).parents())}
+        return False
+
+    def stop(self) -> None:
+        """Stop the programs in reverse order; nothing of them is left."""
+        for child in reversed(self.children.values()):
+            child.stop()
+        stop_orphans(self.home)
+
+
+def find_orphans(home: Path) -> list[psutil.Process]:
+    """Find the living processes of the home, except this one, its parents and Postgres."""
+    spared = {os.getpid(), *(process.pid for process in psutil.Process().parents())}
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if process.pid not in spared and process.environ().get(MARK) == str(home):
+            if process.pid not in spared and process.environ().get(HOME_VARIABLE) == str(home):
                 found.append(process)
     return found
 
 
-def find_proxies(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """Find the processes that serve prompts, with their children."""
-    found = []
-    for process in processes:
-        with suppress(psutil.Error):
-            if SERVER in process.cmdline():
-                found += [process, *process.children(recursive=True)]
-    return found
-
-
-def end_processes(processes: Sequence[psutil.Process], grace_s: float = LEFTOVER_GRACE_S) -> None:
-    """Asks them to end, and kills what has not after ``grace_s``."""
+def end_processes(processes: Sequence[psutil.Process], grace_s: float = ORPHAN_GRACE_S) -> None:
+    """Ask them to end, and kill what has not after ``grace_s``."""
     ours = {process.pid for process in processes}
     for process in processes:
         with suppress(psutil.Error):
-            # Children are left to their parents: a Celery worker whose children get it too can hang for minutes.
+            # Children are left to their parents, as in Child.stop.
             if process.ppid() not in ours:
-                process.send_signal(signal.SIGTERM)
+                process.terminate()
     _, alive = psutil.wait_procs(processes, timeout=grace_s)
     for process in alive:
         with suppress(psutil.Error):
             process.kill()
-    psutil.wait_procs(alive, timeout=LEFTOVER_GRACE_S)
+    psutil.wait_procs(alive, timeout=ORPHAN_GRACE_S)
 
 
-def end_leftovers(home: Path) -> bool:
-    """Ends what a killed supervisord or launcher left running, Postgres last; whether there was anything."""
-    found = leftovers(home)
-    for process in found:
-        with suppress(psutil.Error):
-            # First, and by force: while it ends in order, it could start the others again.
-            if MODULE in process.cmdline():
-                process.kill()
-                process.wait(LEFTOVER_GRACE_S)
+def stop_orphans(home: Path) -> bool:
+    """End what a killed launcher has left running, Postgres last. True if there was anything."""
+    found = find_orphans(home)
     end_processes(found)
     # Looked for again: what has just been told to end may have forked meanwhile.
-    end_processes(leftovers(home), grace_s=0)
+    end_processes(find_orphans(home), grace_s=0)
     had_postgres = bool(postgres_cluster.processes(home))
     postgres_cluster.stop(home)
     return bool(found) or had_postgres

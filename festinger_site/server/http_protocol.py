@@ -18,8 +18,6 @@ HEADERS_MAX_BYTES: Final = 64 * 1024
 FIELDS_MAX: Final = 200
 FIELD_BYTES: Final = len(b": \r\n")
 HEAD_S: Final = 30.0
-BODY_S: Final = 60.0
-BODY_MIN_BYTES: Final = 4 * 1024  # have to come in this time, or the rest of the body: 70 bytes a second
 LINGER_S: Final = 1.0
 PIPELINED_MAX: Final = 1_000  # requests that wait for the answer to an earlier one
 RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: on, for 0 s
@@ -27,7 +25,6 @@ RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: on, for 0 s
 TARGET = bounds.define("request_target", "requests whose target has over 16 KiB, refused")
 HEADERS = bounds.define("request_headers", "requests with over 64 KiB or 200 fields of headers, refused")
 HEAD_TIME = bounds.define("request_head_seconds", "connections on which no whole head came within 30 s, closed")
-BODY_TIME = bounds.define("request_body_seconds", "connections on which a body came too slowly, closed")
 PIPELINED = bounds.define("pipelined_requests", "connections with over 1,000 requests that wait, closed")
 
 
@@ -49,8 +46,6 @@ class ExactProtocol(HttpToolsProtocol):
         self._is_in_message = False
         self._is_refused = False  # nothing more is read
         self._head_timer: asyncio.TimerHandle | None = None
-        self._body_timer: asyncio.TimerHandle | None = None
-        self._body_bytes = 0  # since the timer was set
         self._unfinished_bytes = 0  # of a head, in chunks after its first
         self._header_bytes = 0
         self._heads = 0  # heads that have begun
@@ -60,7 +55,7 @@ class ExactProtocol(HttpToolsProtocol):
         self._set_head_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._cancel_timers()
+        self._cancel_head_timer()
         super().connection_lost(exc)
         self.pipeline.clear()  # its requests refer to the protocol: only the garbage collector would free them
 
@@ -71,6 +66,10 @@ class ExactProtocol(HttpToolsProtocol):
         self._is_in_head = self._is_in_message = True
         self._header_bytes = self._unfinished_bytes = 0
         self._heads += 1
+        self._unset_keepalive_if_required()  # not before: blank lines are no request
+        if self._head_timer is None:
+            self._set_head_timer()
+        # uvicorn goes on reading while the application waits for a disconnect.
         if len(self.pipeline) >= PIPELINED_MAX:
             raise RequestRefused(HTTPStatus.TOO_MANY_REQUESTS, "Too many requests wait on this connection.", PIPELINED)
 
@@ -93,6 +92,8 @@ class ExactProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_in_head = False
+        self._cancel_head_timer()
+        self._unset_keepalive_if_required()  # set meanwhile, if the head had begun before the answer to the last ended
         if not self.parser.should_upgrade():
             super().on_headers_complete()
 
@@ -112,8 +113,6 @@ class ExactProtocol(HttpToolsProtocol):
         # Replaces uvicorn's method, which drops the body of a request that offers an upgrade.
         if self._is_refused:
             return
-        self._unset_keepalive_if_required()
-        self._body_bytes += len(data)
         heads = self._heads
         try:
             self._feed(data)
@@ -129,9 +128,6 @@ class ExactProtocol(HttpToolsProtocol):
         except httptools.HttpParserError:
             self.logger.warning("Invalid HTTP request received.")
             self._refuse(HTTPStatus.BAD_REQUEST, "Invalid HTTP request received.")
-        else:
-            self._watch_head()
-            self._watch_body()
 
     def _feed(self, data: bytes) -> None:
         """Raises RequestRefused and HttpParserError."""
@@ -161,14 +157,6 @@ class ExactProtocol(HttpToolsProtocol):
 
     # --- how long it takes ---
 
-    def _watch_head(self) -> None:
-        """Run the timer while a head is unfinished, or while nothing but blank lines has come."""
-        is_awaited = self._is_in_head or not (self._is_in_message or self._is_answering())
-        if is_awaited and self._head_timer is None:
-            self._set_head_timer()
-        elif not is_awaited:
-            self._cancel_head_timer()
-
     def _set_head_timer(self) -> None:
         self._head_timer = self.loop.call_later(HEAD_S, self._end_wait)
 
@@ -188,42 +176,13 @@ class ExactProtocol(HttpToolsProtocol):
         else:
             self.transport.close()
 
-    def _watch_body(self) -> None:
-        is_awaited = self._is_in_message and not self._is_in_head
-        if is_awaited and self._body_timer is None:
-            self._set_body_timer()
-        elif not is_awaited:
-            self._cancel_body_timer()
-
-    def _set_body_timer(self) -> None:
-        self._body_bytes = 0
-        self._body_timer = self.loop.call_later(BODY_S, self._check_body)
-
-    def _check_body(self) -> None:
-        # While reading is paused, the receiver of the body is slow, not the client.
-        if self._body_bytes >= BODY_MIN_BYTES or self.flow.read_paused:
-            self._set_body_timer()
-            return
-        self._body_timer = None
-        BODY_TIME.count_bite()
-        self._refuse(HTTPStatus.REQUEST_TIMEOUT, "The body of the request did not come in time.")
-
-    def _cancel_body_timer(self) -> None:
-        if self._body_timer is not None:
-            self._body_timer.cancel()
-            self._body_timer = None
-
-    def _cancel_timers(self) -> None:
-        self._cancel_head_timer()
-        self._cancel_body_timer()
-
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
     def _refuse(self, status: HTTPStatus, error: str) -> None:
         """Answer with the error, and close; nothing more is read."""
         self._is_refused = True
-        self._cancel_timers()
+        self._cancel_head_timer()
         is_in_body = self._is_in_message and not self._is_in_head
         if self._is_answering() and not is_in_body:
             # Earlier requests are answered first; the last of them now ends the connection.

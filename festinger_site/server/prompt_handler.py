@@ -1,122 +1,163 @@
-"""The handler for prompts, which wait for the database only as long as proxy/enrichment/prompt_search.py allows."""
+"""The handler for prompts, a plain ASGI function: no middleware, no threads.
 
-from collections.abc import Awaitable, Callable
-from functools import cache
+They wait for the database only as long as proxy/enrichment/prompt_search.py allows.
+"""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
-from typing import cast
+from typing import Final
 
-from django.core.handlers.asgi import ASGIHandler, ASGIRequest
-from django.core.handlers.exception import convert_exception_to_response
-from django.http import HttpRequest, HttpResponseBase
-from django.urls import resolve
-
-from memory import bounds
+from memory import bounds, request_ids
 from proxy import runtime
 from proxy.access.scopes import build_upstream_headers
-from proxy.enrichment.prompt_metrics import ANSWERED
+from proxy.api.passthrough import target
+from proxy.domain.formats import FORMATS
+from proxy.domain.headers import Headers
+from proxy.enrichment.pipeline import Enriched
+from proxy.enrichment.prompt_metrics import ANSWERED, count_enriched
 from proxy.errors import ProxyError, TooMuchAtOnce
+from proxy.upstream import asgi_types
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send
-from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
+from proxy.upstream.relay import ClientGone, limit_body, relay, send_error, until_client_leaves
 
-LARGE_BYTES = 1024 * 1024
-ROOM_BYTES = 512 * 1024 * 1024  # for the large bodies of a process, at least
+logger = logging.getLogger(__name__)
+
+LARGE_BYTES: Final = 1024 * 1024
+ROOM_BYTES: Final = 512 * 1024 * 1024  # for the large bodies of a process, at least
 ROOM = bounds.define("bodies_at_once_bytes", "request bodies of over 1 MiB while others took 512 MiB, refused")
-
-Respond = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
-
-
-class LeanHandler(ASGIHandler):
-    """Handles prompts without middleware, signals and threads; a client that leaves stops the upstream."""
-
-    # Django's own handler hands each request to a thread four times (signals that open and close database connections,
-    # ``response.close()``, a thread pool per request). That costs more than the rest of the proxy.
-
-    def load_middleware(self, is_async: bool = False) -> None:
-        # No middleware: it is for the admin, and Django would run what is not async in threads.
-        self._respond = cast(Respond, convert_exception_to_response(self._call_view))
-        # Not bounded: festinger_site/asgi.py sends six paths here and no other.
-        self._resolve = cache(resolve)
-
-    async def _call_view(self, request: HttpRequest) -> HttpResponseBase:
-        request.resolver_match = match = self._resolve(request.path_info)
-        return await cast(Respond, match.func)(request)
-
-    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        with Share() as share:
-            await self._answer_within(share, scope, receive, send)
-
-    async def _answer_within(self, share: "Share", scope: AsgiScope, receive: Receive, send: Send) -> None:
-        current = runtime.current()
-        limit = current.settings_file.rules.limits.max_body_bytes
-        try:
-            # Before the body, so that a caller without a token cannot make this process read, or keep, 64 MiB.
-            scope["upstream_headers"] = build_upstream_headers(scope)
-            body = await read_body(share.count(limit_body(receive, limit), max(ROOM_BYTES, 2 * limit)))
-        except ClientGone:
-            # There is nobody to answer, and no upstream has been opened yet.
-            return
-        except ProxyError as error:
-            ANSWERED.labels(scope["path"], error.status).inc()
-            await send_error(send, scope["path"], error)
-            return
-        request = ASGIRequest(scope, BytesIO())
-        # Already read: Django would copy it out of the stream.
-        request._body = body
-        await until_client_leaves(self._answer(request, send), receive)
-
-    async def _answer(self, request: ASGIRequest, send: Send) -> None:
-        # Nothing may be awaited between the view's return and this: a client that left in between would leave the
-        # upstream's answer open.
-        response = await self._respond(request)
-        ANSWERED.labels(request.path, response.status_code).inc()
-        if not isinstance(response, Relay):
-            await self.send_response(response, send)
-            return
-        try:
-            await response.send_to(send)
-        finally:
-            await response.aclose()
+SWITCH: Final = b"x-festinger"
+REQUEST_ID: Final = b"x-festinger-request"
+LOOP_STEP: Final = b"x-festinger-loop"
+WARNING: Final = b"x-festinger-warning"
+# Also for a project that exists but that the sender may not name, so that strangers cannot probe for projects.
+UNKNOWN_PROJECT: Final = b"unknown project"
 
 
-class Share:
-    """The share of the room for large bodies that one request takes, until it is answered."""
-
-    taken = 0  # bytes, by all requests
+class LargeBodyBudget:
+    """Bounds the bytes of the large bodies that a process holds at once."""
 
     def __init__(self) -> None:
-        self._bytes = 0
+        self.taken = 0  # bytes
 
-    def __enter__(self) -> "Share":
-        return self
+    @contextmanager
+    def count(self, receive: Receive, room: int) -> Iterator[Receive]:
+        """Wrap ``receive`` to raise TooMuchAtOnce if the body is large and exceeds ``room`` together with others'. A
+        body is counted until the context ends."""
+        size = 0
 
-    def __exit__(self, *_: object) -> None:
-        if self._bytes > LARGE_BYTES:
-            Share.taken -= self._bytes
-
-    def count(self, receive: Receive, room: int) -> Receive:
-        """Wrap ``receive`` to raise TooMuchAtOnce if the bodies are large and exceed ``room`` together with others'."""
-
-        async def count() -> Event:
+        async def receive_counted() -> Event:
+            nonlocal size
             message = await receive()
-            size = len(message.get("body", b""))
-            before, self._bytes = self._bytes, self._bytes + size
-            if self._bytes > LARGE_BYTES:
-                Share.taken += size if before > LARGE_BYTES else self._bytes
-                if Share.taken > room:
+            before, size = size, size + len(message.get("body", b""))
+            if size > LARGE_BYTES:
+                self.taken += size - (before if before > LARGE_BYTES else 0)
+                if self.taken > room:
                     ROOM.count_bite(room=room)
                     raise TooMuchAtOnce
             return message
 
-        return count
+        try:
+            yield receive_counted
+        finally:
+            if size > LARGE_BYTES:
+                self.taken -= size
+
+
+budget = LargeBodyBudget()
+
+
+async def answer_prompt(scope: AsgiScope, receive: Receive, send: Send) -> None:
+    """Answer a prompt; a client that leaves stops the upstream."""
+    current = runtime.current()
+    limit = current.settings_file.rules.limits.max_body_bytes
+    with budget.count(limit_body(receive, limit), max(ROOM_BYTES, 2 * limit)) as receive_counted:
+        try:
+            # Before the body, so that a caller without a token cannot make this process read, or keep, 64 MiB.
+            headers = build_upstream_headers(scope)
+            body = await read_body(receive_counted)
+        except ClientGone:
+            # There is nobody to answer, and no upstream has been opened yet.
+            return
+        except ProxyError as error:
+            await _refuse(send, scope["path"], error)
+            return
+        await until_client_leaves(_answer(scope, headers, body, send), receive)
+
+
+async def _answer(scope: AsgiScope, headers: Headers, body: bytes, send: Send) -> None:
+    """Enrich a prompt in the wire format of its path, and relay the upstream's answer."""
+    path, current, started = scope["path"], runtime.current(), time.perf_counter()
+    done, own_headers = await _enrich(scope, body)
+    if done.answer is not None:
+        await _send_made_up(send, path, done.answer, own_headers)
+        return
+    enriched = time.perf_counter()
+    try:
+        answer = await current.upstream.open("POST", target(scope), headers, done.body)
+    except ProxyError as error:
+        await _refuse(send, path, error, own_headers)
+        return
+    # Nothing may be awaited before this: a client that left in between would leave the upstream's answer open.
+    try:
+        ANSWERED.labels(path, answer.status).inc()
+        logger.info(
+            "prompt.forwarded",
+            extra={
+                "why": done.request,
+                "wire": FORMATS[path].name,
+                "status": answer.status,
+                "bytes": len(body),
+                "added": len(done.body) - len(body),
+                "enrich_ms": round((enriched - started) * 1000, 2),
+                "upstream_ms": round((time.perf_counter() - enriched) * 1000, 1),
+            },
+        )
+        current.enricher.planner.prompt_search.search_on(done.lookup)
+        observer = current.enricher.watch_answer(path, done, answer)
+        await relay(answer, send, more_headers=own_headers, observer=observer)
+    finally:
+        await answer.aclose()
+
+
+async def _enrich(scope: AsgiScope, body: bytes) -> tuple[Enriched, Headers]:
+    """Return what becomes of the prompt, and the headers of Festinger's own for its answer."""
+    started, current, path = time.perf_counter(), runtime.current(), scope["path"]
+    done, warning = Enriched(body), b""
+    if dict(scope["headers"]).get(SWITCH, b"").lower() != b"off":
+        caller = await current.projects.identify_sender(scope)
+        done = await current.enricher.enrich(path, body, caller)
+        count_enriched(path, done, time.perf_counter() - started)
+        warning = UNKNOWN_PROJECT if caller.has_no_project_access else b""
+    request_ids.ensure()
+    given = ((REQUEST_ID, done.request.encode()), (LOOP_STEP, done.step.encode()), (WARNING, warning))
+    return done, [(name, value) for name, value in given if value]
+
+
+async def _send_made_up(send: Send, path: str, answer: tuple[str, bytes], own_headers: Headers) -> None:
+    # The circuit breaker has tripped. It answers with 200: Agent Zero retries what fails, and would ask once more.
+    content_type, content = answer
+    ANSWERED.labels(path, 200).inc()
+    await send(
+        asgi_types.start(200, [(b"content-type", content_type.encode()), (b"cache-control", b"no-cache"), *own_headers])
+    )
+    await send(asgi_types.body(content, more=False))
+
+
+async def _refuse(send: Send, path: str, error: ProxyError, own_headers: Headers | None = None) -> None:
+    ANSWERED.labels(path, error.status).inc()
+    await send_error(send, path, error, own_headers or [])
 
 
 async def read_body(receive: Receive) -> bytes:
     """Return the whole body. Raises ClientGone if the client leaves before its end."""
-    body = BytesIO()  # joining a thousand chunks at the end would make all streams wait
+    content = BytesIO()  # joining a thousand chunks at the end would make all streams wait
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
-        body.write(message.get("body", b""))
+        content.write(message.get("body", b""))
         if not message.get("more_body", False):
-            return body.getvalue()
+            return content.getvalue()

@@ -25,11 +25,11 @@ def main(words: list[str]) -> None:
     parser.add_argument("--port", type=int, default=settings.FESTINGER_PORT)
     parser.add_argument("--workers", type=int, default=settings.FESTINGER_WORKERS)
     asked = parser.parse_args(words)
-    try:
-        # Checked here, too, however the server is started.
-        preflight.check_exposure(settings.ENVIRONMENT, asked.host)
-    except preflight.LaunchFailed as failed:
-        sys.exit(str(failed))
+    if not settings.IS_LAUNCHED:  # the launcher has checked it
+        try:
+            preflight.check_exposure(settings.ENVIRONMENT, asked.host)
+        except preflight.LaunchFailed as failed:
+            sys.exit(str(failed))
     configuration = Configuration(
         asked.application,
         workers=asked.workers,

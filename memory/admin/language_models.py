@@ -20,28 +20,11 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
 from memory import llm
 from memory.access import key_encryption
-from memory.admin import settings_audit
 from memory.admin.base import LINK, Page, ReadOnly, column, link, render_preformatted
+from memory.admin.settings import ChangedMeanwhile, choose, read_chosen_models
+from memory.llm import USES
 from memory.models import LanguageModel, LlmCall, Soas
 
-USES = {
-    "write_model_id": "is asked about unknown concepts",
-    "resolve_model_id": "decides conflicts",
-    "consolidate_model_id": "puts memories in order at night",
-    "detective_model_id": "reads the stories of projects",
-}
-WITHOUT = {
-    "write_model_id": "unknown concepts wait",
-    "resolve_model_id": "conflicts wait for an operator",
-    "consolidate_model_id": "rules alone put memories in order",
-    "detective_model_id": "rules alone look for what stories leave open",
-}
-OFFERS = {
-    "write_model_id": "Use it for unknown concepts",
-    "resolve_model_id": "Use it for conflicts",
-    "consolidate_model_id": "Use it for memories",
-    "detective_model_id": "Use it for stories",
-}
 CONFLICT = re.compile(r"\bconflict (\d+)")
 
 
@@ -104,7 +87,7 @@ class LanguageModelAdmin(Page):
     own_views = {"<int:model_id>/test/": "test", "<int:model_id>/use/": "use"}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LanguageModel]:
-        chosen = settings_audit.read_chosen_models()
+        chosen = read_chosen_models()
         names = {key: ExpressionWrapper(Q(pk=chosen[key] or 0), BooleanField()) for key in USES}
         return super().get_queryset(request).annotate(**names)
 
@@ -126,23 +109,15 @@ class LanguageModelAdmin(Page):
 
     def describe_uses(self, request: HttpRequest, object_id: str) -> dict[str, Any]:
         """Return the page's context: what the model is used for, and whether this account may change that."""
-        chosen = settings_audit.read_chosen_models()
-        uses = [
-            {
-                "key": key,
-                "does": does,
-                "without": WITHOUT[key],
-                "offer": OFFERS[key],
-                "is_chosen": str(chosen[key]) == object_id,
-            }
-            for key, does in USES.items()
-        ]
+        chosen = read_chosen_models()
+        uses = [(key, use, str(chosen[key]) == object_id) for key, use in USES.items()]
         return {"uses": uses, "may_choose": request.user.has_perm("memory.change_config")}
 
     @transaction.atomic  # no setting may name a model that is gone
     def delete_model(self, request: HttpRequest, obj: LanguageModel) -> None:
-        for key in settings_audit.uses(obj):
-            settings_audit.choose(key, None, request.user)
+        for key, chosen in read_chosen_models().items():
+            if chosen == obj.pk:
+                choose(key, None, request.user)
         super().delete_model(request, obj)
 
     @admin.display(boolean=True, description="key stored")
@@ -151,7 +126,7 @@ class LanguageModelAdmin(Page):
 
     @admin.display(description="used for")
     def used_for(self, model: LanguageModel) -> str:
-        return ", ".join(does for key, does in USES.items() if getattr(model, key)) or "-"
+        return ", ".join(use.does for key, use in USES.items() if getattr(model, key)) or "-"
 
     @method_decorator(require_POST)
     def test(self, request: HttpRequest, model_id: int) -> HttpResponse:
@@ -171,16 +146,16 @@ class LanguageModelAdmin(Page):
         if key not in USES:
             self.message_user(request, f"Nothing was changed: {key!r} is not a use of a model.", messages.ERROR)
             return redirect("admin:memory_languagemodel_change", model.pk)
-        if not is_chosen and key not in settings_audit.uses(model):
+        if not is_chosen and read_chosen_models()[key] != model.pk:
             self.message_user(request, f"Nothing was changed: {key} names another model.", messages.WARNING)
             return redirect("admin:memory_languagemodel_change", model.pk)
         try:
-            lines = settings_audit.choose(key, model if is_chosen else None, request.user)
-        except settings_audit.ChangedMeanwhile:
+            lines = choose(key, model if is_chosen else None, request.user)
+        except ChangedMeanwhile:
             self.message_user(request, f"{key} was not changed: somebody else has just changed it.", messages.ERROR)
         else:
             stored = f"Stored: {'; '.join(lines)}." if lines else "Nothing was changed."
-            become = f"{model} {USES[key]}." if is_chosen else f"No model does that any more: {WITHOUT[key]}."
+            become = f"{model} {USES[key].does}." if is_chosen else USES[key].lack
             self.message_user(request, f"{stored} {become}", messages.SUCCESS)
         return redirect("admin:memory_languagemodel_change", model.pk)
 

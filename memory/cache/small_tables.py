@@ -32,6 +32,7 @@ async def read_dimensions(cache: Cache, connection: Connection) -> None:
 async def read_config(cache: Cache, connection: Connection) -> None:
     rows: dict[str, str] = dict(await _read(connection, "SELECT key, value FROM config"))
     cache.tuning, cache.config_mistakes = registry.read_rows(rows)
+    cache.ignored_settings = registry.list_ignored(rows)
 
 
 async def read_agents(cache: Cache, connection: Connection) -> None:

@@ -6,7 +6,7 @@ Postgres; tests fill the dicts directly. Only the event loop's thread touches it
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from memory.cache.audience import AgentRow, Audience, ProjectRow
 from memory.cache.own_facts import OwnFacts
@@ -59,21 +59,11 @@ class Cache:
     left_out: Sequence[Topic] = ()  # what the prompt in hand asks to forget
     tuning: Tuning = field(default_factory=Tuning)
     config_mistakes: list[str] = field(default_factory=list)
+    ignored_settings: list[str] = field(default_factory=list)
     loads: int = 0  # begun so far
     loaded_at: float | None = None  # seconds since the epoch
     edition: int = 0  # changes with ``nameless``
     risen: RecentlySalient = field(default_factory=RecentlySalient)
-
-    def fork(self) -> "Cache":
-        """Copy the cache for a dry run, which counts."""
-        return replace(self, soas_by_token=dict(self.soas_by_token), risen=RecentlySalient())
-
-    def copy_rows(self, names: Set[str]) -> None:
-        """Give a fork its own rows for these names, in which it may count."""
-        rows = self.soas_by_token
-        for name in rows.keys() & names:
-            own = replace(rows[name])
-            rows |= dict.fromkeys((name, self.soas_by_id[own.id], *self.spellings.get(own.id, ())), own)
 
     def __post_init__(self) -> None:
         self.put_agents(self.agents)

@@ -11,7 +11,6 @@ import psycopg
 
 from memory.cache.loader import all_rows
 from memory.db.connections import PAST, chunks, columns, first_line, open_connection
-from memory.domain.types import SoasRow
 from memory.learning.encounters import Encounters
 
 logger = logging.getLogger(__name__)
@@ -48,8 +47,9 @@ class Bookkeeper:
         self._writing = asyncio.Lock()
         self._dsn = dsn
 
-    def note_asked(self, rows: Iterable[SoasRow], now: float) -> None:
-        for row in rows:
+    def note_asked(self, words: Iterable[str], now: float) -> None:
+        for word in words:
+            row = self.encounters.cache.soas_by_token[word]
             row.asked_count += 1
             row.asked_at = now
             self._asked[row.id] = now

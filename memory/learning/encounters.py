@@ -7,7 +7,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Final
+from itertools import chain
+from typing import Final, NamedTuple
 
 from memory import request_ids
 from memory.cache.state import Cache
@@ -30,6 +31,38 @@ RESENT_MAX: Final = 50_000  # messages resent after a day, until they are writte
 AGAIN_S: Final = 600  # seconds: a message that ends its request and was last seen longer ago is said again
 
 
+class MetMessage(NamedTuple):
+    """A message to be learned from. ``names``: the known words that it counts, once a conversation; ``characters``: its
+    length, as far as it is read; ``is_first``: its conversation has not had it."""
+
+    heard: HeardMessage
+    names: frozenset[str]
+    characters: int
+    is_first: bool
+
+
+@dataclass(slots=True)
+class Encounter:
+    """What is new in a prompt.
+
+    - ``stated``: the readings of the new messages that their own role says now.
+    - ``again``: the keys of known messages that end their request, or were last seen more than a day ago.
+    - ``resent``: those of them that are only sent again, after a day.
+    - ``unkept``: the keys of messages of which nothing is kept.
+    """
+
+    now: float
+    messages: list[MetMessage] = field(default_factory=list)
+    stated: list[Reading] = field(default_factory=list)
+    again: list[bytes] = field(default_factory=list)
+    resent: list[bytes] = field(default_factory=list)
+    unkept: Collection[bytes] = ()
+
+    def count_names(self) -> Counter[str]:
+        """Return in how many of the new messages each known word is named."""
+        return Counter(chain.from_iterable(message.names for message in self.messages))
+
+
 @dataclass(slots=True)
 class Encounters:
     """Recognises new messages; ``add`` receives those to be learned from."""
@@ -48,7 +81,7 @@ class Encounters:
         """Take over which messages are counted already (keys), and when they were last seen."""
         self._seen.update(seen)
 
-    def observe(
+    def find_new(
         self,
         opening: bytes,
         messages: Sequence[Message],
@@ -61,15 +94,18 @@ class Encounters:
         scope: Scope | None = None,
         chat: str = "",
         unkept: Collection[int] = (),
-    ) -> list[Reading]:
-        """Hand over the messages that are new in the conversation with this opening; return the readings of those that
-        their own role says now.
+    ) -> Encounter:
+        """Find the messages that are new in the conversation with this opening; nothing is noted of them.
 
         ``answered``: how many messages came before the model's last answer; if those are new, the conversation was
         under way before Festinger saw it. ``scope``: for whom messages are kept; those said now even if another has
         said them before. ``chat``: the client's name of the conversation. ``unkept``: the indexes of messages of which
         nothing is kept."""
-        new = []
+        found, met, kept = (
+            Encounter(now, unkept=list_unkept(opening, digests, unkept)),
+            dict[bytes, float](),
+            set[int](),
+        )
         is_live, before, place = False, NOTHING, _Place(chat)
         forgotten_at = self._forgotten.get(opening, -1.0)
         for index, (message, reading, digest) in enumerate(zip(messages, readings, digests, strict=True)):
@@ -84,16 +120,17 @@ class Encounters:
                 whose = scope._replace(speaker=scope.speaker._replace(person=message.person))
             elif scope is not None and scope.speaker.person == GROUP:
                 whose, voice = None, weaker_of(voice, Voice.UNSURE)  # nothing of it is for one of them
-            seen_at = self._seen.get(key)
+            seen_at = met.get(key, self._seen.get(key))
             if seen_at is not None and seen_at <= forgotten_at:
                 seen_at = None
-            if key in self._unkept and not ends_request:
+            if (key in self._unkept or key in found.unkept) and not ends_request:
                 continue  # it asked not to be kept, and is resent
             if seen_at is not None and ends_request:
-                is_again = now - seen_at > AGAIN_S
-                self._seen[key] = now
-                seen_at = None if is_again else seen_at
-            if seen_at is None or (whose is not None and is_dated and self._is_unkept(whose, key)):
+                found.again.append(key)
+                seen_at = None if now - seen_at > AGAIN_S else seen_at
+            of_scope = hash((whose, key))
+            is_unkept = whose is not None and of_scope not in self._kept and of_scope not in kept
+            if seen_at is None or (is_dated and is_unkept):
                 is_whole = reading is not None and not reading.is_cut
                 said = reading if reading is not None and is_whole else unwrap_readable(self.cache, message)
                 heard = HeardMessage(
@@ -102,7 +139,7 @@ class Encounters:
                     whose,
                     said.role,
                     said.text,
-                    self._clock.date(readable_length(message), now),
+                    now,
                     before=_find_asking(before, message),
                     voice=voice,
                     is_dated=is_dated,
@@ -111,21 +148,34 @@ class Encounters:
                     request=request_ids.current(),
                     ends_request=ends_request,
                 )
-                if heard.text.strip():
-                    self.add(heard)
-                if whose is not None:
-                    _remember(self._kept, hash((whose, key)), None)
+                names = reading.names - reading.parts if seen_at is None and reading is not None else frozenset()
+                found.messages.append(MetMessage(heard, names, readable_length(message), is_first=seen_at is None))
+                kept.add(of_scope)
                 if seen_at is None:
-                    _remember(self._seen, key, heard.at)
-                    if reading is not None:
-                        self.count(reading.names - reading.parts, heard.at)
-                        if is_dated and voice is Voice.SHARED:
-                            new.append(reading)
+                    met[key] = now
+                    if reading is not None and is_dated and voice is Voice.SHARED:
+                        found.stated.append(reading)
             before, is_live = message, is_live or seen_at is not None
             if seen_at is not None and now - seen_at > DAY:
-                self._seen[key] = now
-                self.resent.append((key, now))
-        return new
+                found.again.append(key)
+                found.resent.append(key)
+        return found
+
+    def note(self, found: Encounter) -> None:
+        """Hand over the new messages, count the words that they name, and note what was met."""
+        for key in found.unkept:
+            _remember(self._unkept, key, None)
+        self._seen |= dict.fromkeys(found.again, found.now)
+        self.resent.extend((key, found.now) for key in found.resent)
+        for message in found.messages:
+            heard = message.heard._replace(at=self._clock.date(message.characters, found.now))
+            if heard.text.strip():
+                self.add(heard)
+            if heard.scope is not None:
+                _remember(self._kept, hash((heard.scope, heard.key)), None)
+            if message.is_first:
+                _remember(self._seen, heard.key, heard.at)
+                self._count(message.names, heard.at)
 
     def keep_answer(self, opening: bytes, answer: str, now: float, agent: str, scope: Scope | None) -> None:
         """Hand over the model's answer, of which a client that does not go on would never tell. It is not new when the
@@ -140,19 +190,13 @@ class Encounters:
         if scope is not None:
             _remember(self._kept, hash((scope, key)), None)
 
-    def count(self, names: Set[str], now: float) -> None:
+    def _count(self, names: Set[str], now: float) -> None:
         """Count known names in this process's copy, because that may make them salient for the next prompt."""
         rows = self.cache.soas_by_token
         for name in rows.keys() & names:
             row = rows[name]
             row.last_seen = now
             self.cache.set_count(name, row, row.encounter_count + 1)
-
-    def leave_unkept(self, keys: Iterable[bytes]) -> None:
-        """Note which messages are not to be kept, in this process alone: other requests may have them in their
-        history."""
-        for key in keys:
-            _remember(self._unkept, key, None)
 
     def is_asked_anew(self, key: Hashable, now: float) -> bool:
         """True if a request to forget was not met lately: a client may send its prompt again."""
@@ -166,8 +210,11 @@ class Encounters:
         for conversation in conversations:
             _remember(self._forgotten, conversation, now)
 
-    def _is_unkept(self, scope: Scope, key: bytes) -> bool:
-        return hash((scope, key)) not in self._kept
+
+def list_unkept(opening: bytes, digests: Sequence[bytes], unkept: Collection[int]) -> set[bytes]:
+    """Return the keys of messages of which nothing is kept: other requests may have them in their history."""
+    told = {digest for index, digest in enumerate(digests) if index not in unkept}
+    return {opening + digests[index] for index in unkept if digests[index] not in told}
 
 
 class _Place:

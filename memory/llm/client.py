@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -42,12 +42,27 @@ ERROR_MAX: Final = 1_000  # characters of an error that are shown
 
 # The settings that name a model.
 Use = Literal["write_model_id", "resolve_model_id", "consolidate_model_id", "detective_model_id"]
-# The consequences if they name none.
-WITHOUT: Final[dict[Use, str]] = {
-    "write_model_id": "No language model explains unknown concepts: they wait for one.",
-    "resolve_model_id": "No language model decides conflicts: they wait for an operator.",
-    "consolidate_model_id": "No language model compares memories at night, or finds new ones in what was said.",
-    "detective_model_id": "No language model reads the stories of projects: only rules look for what they leave open.",
+
+
+class ModelUse(NamedTuple):
+    """What a setting that names a model is for. ``does``: what the model does; ``without``: what happens without it."""
+
+    purpose: str
+    does: str
+    without: str
+
+    @property
+    def lack(self) -> str:
+        return f"No language model {self.does}: {self.without}."
+
+
+USES: Final[dict[Use, ModelUse]] = {
+    "write_model_id": ModelUse("unknown concepts", "is asked about unknown concepts", "they wait for one"),
+    "resolve_model_id": ModelUse("conflicts", "decides conflicts", "they wait for an operator"),
+    "consolidate_model_id": ModelUse("memories", "consolidates memories at night", "only rules do"),
+    "detective_model_id": ModelUse(
+        "stories", "reads the stories of projects", "only rules look for what they leave open"
+    ),
 }
 PROVIDERS: Final[dict[str, ModuleType]] = {"claude": claude, "openai": openai, "ollama": ollama}
 OWN_ADDRESSES: Final = {"claude": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
@@ -131,7 +146,7 @@ def missing(setting: Use, tuning: Tuning | None = None) -> str:
     try:
         find_chosen(setting, tuning)
     except NoModel as error:
-        return f"{WITHOUT[setting]} {error}"
+        return f"{USES[setting].lack} {error}"
     return ""
 
 

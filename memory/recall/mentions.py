@@ -1,10 +1,11 @@
 """Collects which tokens the messages of one prompt name, and keeps the collection up to date as the conversation
 grows."""
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from memory.cache.state import Cache
+from memory.domain.recall.saliency import count_encounters, is_salient
 from memory.domain.types import SoasRow
 from memory.learning.reader import Reading
 
@@ -14,13 +15,15 @@ MaybeReading = Reading | None
 
 @dataclass(slots=True)
 class Mentions:
-    """The names in a prompt. ``salient`` is a superset of the salient names, None if not determined yet."""
+    """The names in a prompt. ``salient`` is a superset of the salient names, None if not determined yet; ``counted``:
+    how many new messages name each of them, which their rows do not count yet."""
 
     readings: Sequence[Reading]
     names: set[str] = field(default_factory=set)  # all that can be recalled or asked about
     emphasised: set[str] = field(default_factory=set)  # those written as a name
     salient: set[str] | None = None
     by_user: Sequence[Reading] = ()  # the readings that a user has said themselves
+    counted: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, readings: Sequence[Reading]) -> "Mentions":
@@ -32,6 +35,18 @@ class Mentions:
     def add(self, reading: Reading) -> None:
         self.names |= reading.names
         self.emphasised |= reading.emphasised
+
+    def find_salient(self, cache: Cache, now: float) -> dict[str, SoasRow]:
+        """Return the salient names with their rows; the rows of names in new messages as they will be counted."""
+        salient, threshold = self.names if self.salient is None else self.salient, cache.tuning.saliency_read_threshold
+        found = filter_salient(cache, salient)
+        for name in self.counted.keys() & self.names:
+            row = cache.soas_by_token.get(name)
+            if row is not None and not cache.is_muted(name, row):
+                counted = count_encounters(row, self.counted[name], now)
+                if is_salient(counted, threshold):
+                    found[name] = counted
+        return found
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ from memory.domain.text.frequent_words import FREQUENT
 from memory.domain.text.function_words import is_closed_class
 from memory.domain.types import EdgeRow, SoasRow, TripleIds
 from memory.learning.reader import Reading, find_statements
-from memory.recall.mentions import Mentions, filter_salient
+from memory.recall.mentions import Mentions
 from memory.recall.notes import GIVEN, NOTHING_BESIDE, Beside, choose_notes, choose_profile, still_hold
 from memory.recall.questions import choose_askable, count_allowed
 from memory.recall.speakers_graph import SpeakersGraph
@@ -46,12 +46,11 @@ EMPTY_TOKENS = count_tokens(block_length([]))  # of a block without a line
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """The block, the style of its facts, the rows asked about, and why each salient concept, value of the project,
-    memory and episode is in or out."""
+    """The block, the style of its facts, and why each salient concept, value of the project, memory and episode is in
+    or out."""
 
     block: Block = NOTHING
     style: Style = "sentences"
-    asked: tuple[SoasRow, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     notes: dict[NoteKey, str] = field(default_factory=dict)
 
@@ -78,7 +77,7 @@ def recollect(
     it is given; ``speaker``: whose own facts it is given; ``stated``: what it states itself. ``now`` is in seconds
     since the epoch."""
     style, graph = cache.tuning.recollection_style, SpeakersGraph.of(cache, speaker, stated)
-    salient = filter_salient(cache, mentions.names if mentions.salient is None else mentions.salient)
+    salient = mentions.find_salient(cache, now)
     left = cache.tuning.recollection_max_total_tokens - shown.tokens
     states, told = choose_states(cache, within, shown, left - EMPTY_TOKENS)
     if not (salient or found or beside.profile or linked or states):
@@ -94,7 +93,6 @@ def recollect(
     return Recollection(
         block=selection.block(notes, states, profile),
         style=style,
-        asked=tuple(candidate.row for candidate in selection.asked),
         reasons=reasons | selection.reasons,
         notes=told | notes_told,
     )

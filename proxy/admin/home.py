@@ -16,11 +16,14 @@ from django.views.decorators.http import require_GET
 from memory import llm
 from memory.admin.base import Page, ReadOnly
 from memory.models import Config, Edge, Evidence, InstalledVersion, MutePattern, Soas
+from memory.settings import registry
 from memory.settings.registry import Tuning
 from memory.templatetags.times import ago
 from proxy.access.login import count_failures
 from proxy.admin import retention
+from proxy.config_file import read_rules
 from proxy.domain.changelog import find_actions
+from proxy.domain.config_schema import list_ignored
 from proxy.health import findings, status
 from proxy.health.status import SignState
 from proxy.models import HourlyFigures, LoopEvent
@@ -87,13 +90,15 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_upgrade() -> dict[str, Any] | None:
-    """Return the recently installed version, and what it asks of operators; None if there is none."""
+    """Return the recently installed version, what it asks of operators, and their settings that are gone; None if there
+    is none."""
     since = timezone.now() - UPGRADE_SHOWN
     upgrade = InstalledVersion.objects.filter(at__gte=since).exclude(before="").order_by("-at").first()
     if upgrade is None:
         return None
     changelog = CHANGELOG.read_text(encoding="utf-8") if CHANGELOG.exists() else ""
-    return {"version": upgrade, "actions": find_actions(changelog, upgrade.version)}
+    ignored = [*registry.list_ignored(dict(Config.objects.values_list("key", "value"))), *list_ignored(read_rules())]
+    return {"version": upgrade, "actions": find_actions(changelog, upgrade.version), "ignored": ignored}
 
 
 def list_unknown(tuning: Tuning, given: QueryDict, *, sees_evidence: bool) -> list[dict[str, Any]]:

@@ -6,13 +6,12 @@ from collections.abc import AsyncIterator, Mapping
 from posixpath import normpath
 from typing import Any
 
-import httpx
-
 from proxy import runtime
 from proxy.access.scopes import build_upstream_headers, require_for_models
 from proxy.errors import NotFound, ProxyError
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send
-from proxy.upstream.relay import ClientGone, Relay, limit_body, send_error, until_client_leaves
+from proxy.upstream.relay import ClientGone, limit_body, relay, send_error, until_client_leaves
+from proxy.upstream.transport import Answer
 
 UNBOUNDED = "/api/blobs/"  # model files of many gigabytes
 # The profiler of Go servers. All other routes are forwarded, so that new ones of Ollama's work without a change here.
@@ -23,7 +22,7 @@ READING = frozenset({"GET", "HEAD", "OPTIONS"})
 SMALL_BYTES = 64 * 1024
 
 
-class IncomingBody(httpx.AsyncByteStream):
+class IncomingBody:
     """The request's body as the upstream client reads it. ``done`` is set when nothing more will come."""
 
     def __init__(self, receive: Receive) -> None:
@@ -31,7 +30,7 @@ class IncomingBody(httpx.AsyncByteStream):
         self._receive = receive
         self._read: deque[bytes] = deque()
 
-    async def content(self) -> bytes | httpx.AsyncByteStream:
+    async def content(self) -> "bytes | IncomingBody":
         """Return a small body whole, so that it can be sent again on another connection; a large one as a stream.
 
         Raises ClientGone and BodyTooLarge.
@@ -78,19 +77,19 @@ async def pass_through(scope: AsgiScope, receive: Receive, send: Send) -> None:
 
 async def _forward(scope: AsgiScope, incoming: IncomingBody, send: Send) -> None:
     try:
-        relay = await _open(scope, incoming)
+        answer = await _open(scope, incoming)
     except ClientGone:
         return
     except ProxyError as error:
         await send_error(send, scope["path"], error)
         return
     try:
-        await relay.send_to(send)
+        await relay(answer, send)
     finally:
-        await relay.aclose()
+        await answer.aclose()
 
 
-async def _open(scope: AsgiScope, incoming: IncomingBody) -> Relay:
+async def _open(scope: AsgiScope, incoming: IncomingBody) -> Answer:
     if normpath(scope["path"]).startswith(HIDDEN):
         raise NotFound
     current = runtime.current()
@@ -107,7 +106,7 @@ async def _open(scope: AsgiScope, incoming: IncomingBody) -> Relay:
     # Keep the length of a stream if it is known: the upstream gets the request that it would have got directly.
     if content is incoming and b"content-length" in given:
         headers.append((b"content-length", given[b"content-length"]))
-    return Relay(await current.upstream.open(scope["method"], target(scope), headers, content))
+    return await current.upstream.open(scope["method"], target(scope), headers, content)
 
 
 def changes_models(scope: AsgiScope) -> bool:
@@ -118,7 +117,7 @@ def changes_models(scope: AsgiScope) -> bool:
 
 def target(scope: Mapping[str, Any]) -> str:
     """Return path and query as the client sent them, still encoded."""
-    sent: bytes = scope.get("target", b"")  # festinger_site/server/serve.py leaves it there
+    sent: bytes = scope.get("target", b"")  # festinger_site/server/http_protocol.py leaves it there
     if sent.startswith(b"/"):
         return sent.decode("latin-1")
     path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")

@@ -1,7 +1,6 @@
-"""The HTTP routes. The hot path is ``forward``, which takes a prompt to the upstream."""
+"""The HTTP routes of Festinger's own endpoints."""
 
 import logging
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,13 +11,13 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.db import Error as DatabaseError
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja import Query
 from ninja.errors import HttpError, ValidationError
 from ninja.parser import Parser
 from psycopg import DataError, Error
 
-from memory import bounds, request_ids
+from memory import bounds
 from memory.domain.cues.matches import describe_match
 from memory.domain.fact_syntax import FactMistake
 from memory.models import ForgetRequest, Observation
@@ -33,33 +32,23 @@ from proxy.api.facts import router as facts
 from proxy.api.memories import Asked, PersonIn
 from proxy.api.memories import router as memories
 from proxy.api.names import router as names
-from proxy.api.passthrough import target
 from proxy.api.project_state import router as project_state
 from proxy.api.projects import router as projects
 from proxy.api.runs import router as runs
 from proxy.api.statuses import DescribedAPI
 from proxy.api.visibility import sees_words_of
-from proxy.domain.formats import FORMATS, error_body
-from proxy.domain.headers import Headers
+from proxy.domain.formats import error_body
 from proxy.domain.json_text import is_heavy
 from proxy.enrichment.dry_run import TEXT_PATH, write_prompt
-from proxy.enrichment.pipeline import Enriched
-from proxy.enrichment.prompt_metrics import count_enriched
 from proxy.enrichment.prompt_search import describe_given
 from proxy.enrichment.request_records import is_request_of
 from proxy.errors import BadRequest, DatabaseAway, NotFound, ProxyError, map_database_error
 from proxy.explanation import run_in_server
 from proxy.health.findings import describe_cache, is_ready, report_health
 from proxy.health.scrape import write_metrics
-from proxy.upstream.relay import Relay
 
 logger = logging.getLogger(__name__)
 
-REQUEST_ID = b"x-festinger-request"
-LOOP_STEP = b"x-festinger-loop"
-WARNING = b"x-festinger-warning"
-# Also for a project that exists but that the sender may not name, so that strangers cannot probe for projects.
-UNKNOWN_PROJECT = "unknown project"
 GUTASK = Path(settings.PROJECT) / "clients" / "gutask" / "gutask"
 
 OWN_VALUES = bounds.define("own_values", "bodies with too many values in their JSON, to own endpoints, refused")
@@ -92,58 +81,6 @@ api.add_router("", names)
 api.add_router("", memories)
 api.add_router("", projects)
 api.add_router("", project_state)
-
-
-# --- prompts ---
-
-
-async def forward(request: ASGIRequest) -> HttpResponseBase:
-    """Enrich a prompt in the wire format of its path, and relay the upstream's answer."""
-    started = time.perf_counter()
-    current = runtime.current()
-    headers: Headers = request.scope["upstream_headers"]  # festinger_site/server/prompt_handler.py leaves them there
-    done, warning = Enriched(request.body), ""
-    if request.META.get("HTTP_X_FESTINGER", "").lower() != "off":
-        caller = await current.projects.identify_sender(request.scope)
-        done = await current.enricher.enrich(request.path, request.body, caller)
-        count_enriched(request.path, done, time.perf_counter() - started)
-        warning = UNKNOWN_PROJECT if caller.has_no_project_access else ""
-    request_ids.ensure()
-    enriched = time.perf_counter()
-    if done.answer is not None:
-        # The circuit breaker has tripped. It answers with 200: Agent Zero retries what fails, and would ask once more.
-        content_type, content = done.answer
-        own = {name.decode(): value.decode() for name, value in own_headers(done, warning)}
-        return HttpResponse(content, content_type=content_type, headers={**own, "Cache-Control": "no-cache"})
-    answer = await current.upstream.open("POST", target(request.scope), headers, done.body)
-    logger.info(
-        "prompt.forwarded",
-        extra={
-            "why": done.request,
-            "wire": FORMATS[request.path].name,
-            "status": answer.status_code,
-            "bytes": len(request.body),
-            "added": len(done.body) - len(request.body),
-            "enrich_ms": round((enriched - started) * 1000, 2),
-            "upstream_ms": round((time.perf_counter() - enriched) * 1000, 1),
-        },
-    )
-    current.enricher.prompt_search.search_on(done.lookup)
-    return Relay(
-        answer,
-        more_headers=own_headers(done, warning),
-        guard=current.enricher.guard_of(request.path, done),
-        listener=current.enricher.listener_of(request.path, done),
-    )
-
-
-def own_headers(done: Enriched, warning: str) -> Headers:
-    given = ((REQUEST_ID, done.request), (LOOP_STEP, done.step), (WARNING, warning))
-    return [(name, value.encode()) for name, value in given if value]
-
-
-for path, wire in FORMATS.items():
-    api.post(path, operation_id=wire.name, include_in_schema=False)(forward)
 
 
 # --- Festinger's own endpoints ---
@@ -191,7 +128,7 @@ async def recollect_text(caller: Caller, said: TextIn) -> dict[str, Any]:
     scope = scope_of(runtime.current().cache, caller, {"user": said.user}, said.project)
     asking = replace(caller, person=scope.speaker.person, project=scope.project)
     run = await run_in_server(TEXT_PATH, write_prompt(said.text, said.role), asking)
-    told = describe_given(run.lookup, run.placed)
+    told = describe_given(run.lookup, run.plan.placed if run.plan is not None else None)
     return told | {
         "block": run.block,
         "style": run.recollection.style,

@@ -11,9 +11,9 @@ from typing import Final
 
 import orjson
 
-from proxy.domain.formats.streams import AnswerListener
-from proxy.domain.loops.tool_calls import without_thinking
+from proxy.domain.formats.streams import AnswerListener, Delta
 from proxy.domain.prefixes import SIZE, digest_words
+from proxy.loops.calls import without_thinking
 
 ANSWERS_MAX: Final = 20_000  # at some 150 bytes
 WRITTEN_S: Final = 120  # a message that repeats a model's text within this time is nobody's
@@ -35,9 +35,9 @@ class RelayedAnswers:
         """Return a listener for one answer."""
         hashed, last, said, room = blake2b(digest_size=SIZE), b"", list[str](), WRITTEN_MAX
 
-        def hear(text: str, is_over: bool) -> None:
+        def hear(delta: Delta, is_over: bool) -> None:
             nonlocal last, room
-            if text:
+            if text := delta.text:
                 # Keep it after each chunk: a client may leave once it has what it needs, such as a whole tool call.
                 hashed.update("".join(text.split()).encode("utf-8", "surrogatepass"))
                 self._digests.pop(last, None)

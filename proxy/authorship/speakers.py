@@ -22,7 +22,7 @@ from proxy.authorship.programs import is_record_task
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.formats.base import Part, Payload, Prompt
 from proxy.domain.formats.flattened import FlattenedPrompt
-from proxy.domain.loops.tool_calls import read_calls
+from proxy.loops.calls import read_calls
 
 Names = Literal["people", "assistants", "ignored"]  # who users with a name are
 PERSONS: Final = frozenset({"user", "human", "user_proxy", "userproxy"})  # beside these, all other names are agents'

@@ -1,13 +1,15 @@
 """The keys of ``config.yaml`` with ranges and defaults: the upstream, limits, the loop detector and mitigations."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import reduce
 from ipaddress import IPv4Address
 from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from yarl import URL
 
+from memory.settings import retired
 from memory.settings.grammar import Takes
 
 BODY_MAX_BYTES: Final = 4 * 1024**3
@@ -51,6 +53,7 @@ def base_address(raw: str) -> str:
 LoopStep = Annotated[int, Field(ge=0, le=1_000), AfterValidator(never_or_several)]
 Address = Annotated[str, AfterValidator(base_address), Takes("an address such as http://127.0.0.1:11434")]
 BodyBytes = Annotated[int, Field(ge=1024, le=BODY_MAX_BYTES)]
+Retired = Annotated[Any, Field(exclude=True)]  # listed in memory/settings/retired.toml
 Complaint = Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]
 
 
@@ -72,10 +75,10 @@ class UpstreamRules(Section):
 
 
 class Limits(Section):
-    """``max_body_bytes`` bounds a request; model files have no bound. ``conversations`` is how many are remembered."""
+    """``max_body_bytes`` bounds a request; model files have no bound."""
 
     max_body_bytes: BodyBytes = 64 * 1024 * 1024
-    conversations: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
+    conversations: Retired = None
 
 
 class Detector(Section):
@@ -120,12 +123,22 @@ class Rules(Section):
     limits: Limits = Limits()
     loops: Loops = Loops()
 
-    def with_value(self, key: str, value: object) -> Self:
-        """Return a copy with one value changed. ``key`` has two levels, such as ``limits.conversations``. The value is
-        not validated."""
-        section, _, name = key.partition(".")
-        changed: BaseModel = getattr(self, section).model_copy(update={name: value})
-        return self.model_copy(update={section: changed})
+    def with_values(self, changes: Mapping[str, object]) -> Self:
+        """Return a copy with values changed, by keys of two levels such as ``limits.max_body_bytes``. They are not
+        validated."""
+        rules = self
+        for key, value in changes.items():
+            name, _, field = key.partition(".")
+            section: BaseModel = getattr(rules, name).model_copy(update={field: value})
+            rules = rules.model_copy(update={name: section})
+        return rules
+
+
+def list_ignored(rules: Rules) -> list[str]:
+    """List the values that the file has for keys of earlier versions, each with what holds instead."""
+    found = {key: reduce(getattr, key.split("."), rules) for key in retired.CONFIG_FILE}
+    given = {key: value for key, value in found.items() if value is not None}
+    return retired.describe_ignored(given, retired.CONFIG_FILE)
 
 
 def values(rules: Rules, *, only_set: bool = False) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Thread:
         return self.links[self.spot]
 
     def digest_answer(self, index: int) -> bytes:
-        """Return the digest of the answer after a part: of its text and calls, as ``AnswerWatch`` reads them."""
+        """Return the digest of the answer after a part: of its text and calls, as ``AnswerReader`` reads them."""
         return digest_words(*_list_said(self.prompt.parts, index + 1))
 
     def begin_answer(self) -> list[str]:

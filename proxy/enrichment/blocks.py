@@ -40,6 +40,10 @@ class Version:
     at: float
     answers: tuple[bytes, ...] = ()  # mostly one: a set would take more
 
+    @classmethod
+    def of(cls, block: Block, now: float) -> "Version":
+        return cls(block, round(now, 6))  # as Postgres keeps times
+
     @property
     def size(self) -> int:
         block = self.block
@@ -54,7 +58,6 @@ class Blocks:
     time after a restart."""
 
     def __init__(self, record: Callable[[Injection], None] = lambda injection: None) -> None:
-        self.places_max = 1_000_000
         self._record = record
         self._places: dict[bytes, list[Version]] = {}  # the newest version last; the place used last at the end
         self._size = 0
@@ -70,12 +73,10 @@ class Blocks:
             return next((each for each in reversed(versions) if answer in each.answers), versions[-1])
         return versions[-1] if versions else None
 
-    def begin(self, place: bytes, block: Block, now: float) -> Version:
+    def begin(self, place: bytes, version: Version) -> None:
         """Put a new version of the block at the place."""
-        version = Version(block, round(now, 6))  # as Postgres keeps times
         self._put(place, version)
-        self._record(Injection(place, block, version.at))
-        return version
+        self._record(Injection(place, version.block, version.at))
 
     def remove(self, place: bytes, version: Version) -> None:
         """Take a block away that holds no more."""
@@ -94,7 +95,7 @@ class Blocks:
     def keep_notes(self, place: bytes, notes: tuple[ShownNote, ...], now: float) -> None:
         """Keep the notes that were found for a message, in place of those before. The place is the message's own."""
         if notes != self.notes_at(place):
-            self.begin(place, Block(notes=notes), now)
+            self.begin(place, Version.of(Block(notes=notes), now))
 
     def remember(self, injection: Injection) -> None:
         """Apply a change of another process, or an old one of this process."""
@@ -125,7 +126,7 @@ class Blocks:
         if len(versions) > VERSIONS_MAX:
             self._size -= versions.pop(0).size
         # The newest stays, however large it is: its request is under way.
-        while len(self._places) > 1 and (self._size > SIZE_MAX or len(self._places) > self.places_max):
+        while len(self._places) > 1 and self._size > SIZE_MAX:
             oldest = self._places.pop(next(iter(self._places)))
             self._size -= sum(version.size for version in oldest)
 

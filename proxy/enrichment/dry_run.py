@@ -1,10 +1,9 @@
-"""Runs the pipeline of prompts on stand-ins for everything that a prompt changes, to tell what would become of a
-request."""
+"""Plans a request without carrying the plan out, to tell what would become of it."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -18,21 +17,14 @@ from memory.learning.extraction import NewMessage, extract_statements
 from memory.learning.heard import HeardMessage
 from memory.learning.reader import Reader
 from memory.recall.recollect import Recollection
-from memory.search.ranking import ForPrompt
 from memory.search.searcher import Searcher
-from memory.semantic.domain.scope import Scope
 from proxy.access.caller import Caller
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.domain.config_schema import Loops
-from proxy.domain.formats.base import Prompt
-from proxy.domain.loops.mitigations import Intervention
 from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.loop_guard import LoopGuard
-from proxy.enrichment.pipeline import Enricher
-from proxy.enrichment.placement import BlockPlacer, Placed
+from proxy.enrichment.plan import Plan, Planner, Untouched
 from proxy.enrichment.prompt_search import Lookup, PromptSearch
-from proxy.telemetry.events import Events
-from proxy.telemetry.write_behind import Row
+from proxy.loops.guard import LoopGuard
 
 SEARCH_MS: Final = 5_000  # no model waits for it
 TEXT_PATH: Final = "/api/chat"  # the format in which a mere text is sent
@@ -57,63 +49,51 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The result for a request in a conversation that begins with it. ``prompt`` is None if the request would go on
-    unchanged; ``step`` is the step against a loop; ``answer`` would replace the model's."""
+    """The plan for a request in a conversation that begins with it, and what would be learned from it."""
 
-    body: bytes  # as it would be sent
-    prompt: Prompt | None
-    placed: Placed | None
-    recollection: Recollection
-    lessons: tuple[Lesson, ...]
-    step: str = ""
-    answer: bytes = b""
-    unread_characters: int = 0
-    restrictions: Restrictions = field(default_factory=dict)  # what is switched off, and why
-    lookup: Lookup | None = None  # of memories and episodes
-    notes: tuple[LookedAt, ...] = ()
+    cache: Cache
+    caller: Caller
+    planned: Plan | Untouched
+    lessons: tuple[Lesson, ...] = ()
+
+    @property
+    def plan(self) -> Plan | None:
+        """None if the request would go on unchanged."""
+        return self.planned if isinstance(self.planned, Plan) else None
+
+    @property
+    def recollection(self) -> Recollection:
+        if self.plan is None or self.plan.placed is None:
+            return Recollection(style=self.cache.tuning.recollection_style)
+        return self.plan.placed.recollection
 
     @property
     def block(self) -> str:
-        return self.placed.text if self.placed is not None else ""
+        return self.plan.placed.text if self.plan is not None and self.plan.placed is not None else ""
 
+    @property
+    def lookup(self) -> Lookup | None:
+        return self.plan.lookup if self.plan is not None else None
 
-class _Listener(Encounters):
-    """Counts in the fork only."""
+    @property
+    def restrictions(self) -> Restrictions:
+        """What is switched off, and why."""
+        return self.plan.off if self.plan is not None else {}
 
-    def count(self, names: Set[str], now: float) -> None:
-        # This very message may make a name salient.
-        self.cache.copy_rows(names)
-        super().count(names, now)
+    @property
+    def step(self) -> str:
+        """The step against a loop."""
+        return self.plan.intervention.step if self.plan is not None and self.plan.intervention is not None else ""
 
+    @property
+    def answer(self) -> bytes:
+        """What would be answered in place of the model."""
+        return self.plan.answer[1] if self.plan is not None and self.plan.answer is not None else b""
 
-class _Events(Events):
-    """Keeps the event, and writes nothing."""
-
-    def __init__(self) -> None:
-        super().__init__("")
-        self.event: Row = {}
-
-    def add(self, event: Row) -> None:
-        self.event = event
-
-    def add_given(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
-        pass
-
-    def loop_met(self, met: Intervention, **asked: Any) -> None:
-        pass
-
-
-@dataclass(frozen=True, slots=True)
-class _UncountedFinder:
-    """Searches as prompts do, without counting it among their searches."""
-
-    searcher: Searcher
-
-    async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int, before: float
-    ) -> ForPrompt | None:
-        find = self.searcher.find_related
-        return await find(scope, texts, conversation, deadline_ms=deadline_ms, before=before, is_counted=False)
+    @property
+    def notes(self) -> list[LookedAt]:
+        """The notes, in the order in which they were considered."""
+        return list(_list_notes(self.cache, self.lookup, self.recollection, self.caller.project))
 
 
 def write_prompt(text: str, role: str) -> bytes:
@@ -132,54 +112,34 @@ async def run_dry(
     caller: Caller,
     relayed: RelayedAnswers | None = None,
 ) -> DryRun:
-    """Do everything for the request that is done for the caller's prompts, without changing anything.
+    """Plan the request as the first of its conversation.
 
     Call it on the event loop that owns the cache. ``searcher`` is None if the caller may not see what is remembered.
     ``relayed`` holds earlier answers.
     """
-    fork = cache.fork()
-    heard: list[HeardMessage] = []
-    blocks, encounters, events = Blocks(), _Listener(fork, heard.append), _Events()
-    finder = _UncountedFinder(searcher) if searcher is not None else None
-    enricher = Enricher(
-        cache=fork,
-        reader=Reader(fork),
-        encounters=encounters,
+    blocks = Blocks()
+    planner = Planner(
+        cache=cache,
+        reader=Reader(cache),
+        encounters=Encounters(cache),
         blocks=blocks,
-        placer=BlockPlacer(fork, blocks),
         guard=LoopGuard(),
-        events=events,
         loops=loops,
-        prompt_search=PromptSearch(fork, blocks, finder, deadline_ms=SEARCH_MS),
+        prompt_search=PromptSearch(cache, blocks, searcher, deadline_ms=SEARCH_MS, is_counted=False),
         relayed=relayed or RelayedAnswers(),
     )
-    done = await enricher.enrich(path, body, caller)
+    planned = await planner.plan(path, body, caller)
     lessons = list[Lesson]()
-    for one in heard:
-        message = NewMessage.of(fork, one)
-        lessons.append(Lesson(one, message, tuple(extract_statements(fork, message))))
+    for met in planned.encounter.messages if isinstance(planned, Plan) else ():
+        message = NewMessage.of(cache, met.heard)
+        lessons.append(Lesson(met.heard, message, tuple(extract_statements(cache, message))))
         await asyncio.sleep(0)
-    placed = done.placed
-    recollection = placed.recollection if placed is not None else Recollection(style=fork.tuning.recollection_style)
-    return DryRun(
-        body=done.body,
-        prompt=done.prompt,
-        placed=placed,
-        recollection=recollection,
-        lessons=tuple(lessons),
-        step=done.step,
-        answer=done.answer[1] if done.answer is not None else b"",
-        unread_characters=events.event.get("unread_characters", 0),
-        restrictions=events.event.get("restrictions", {}),
-        lookup=done.lookup,
-        notes=tuple(_list_notes(fork, done.lookup, recollection, caller.project)),
-    )
+    return DryRun(cache, caller, planned, tuple(lessons))
 
 
 def _list_notes(
     cache: Cache, lookup: Lookup | None, recollection: Recollection, project: int | None
 ) -> Iterator[LookedAt]:
-    """Yield the notes in the order in which they were considered."""
     lines = {note.key: render_note(note) for note in (lookup.found if lookup is not None else ())}
     lines |= {NoteKey("state", key): render_state(row) for key, row in cache.states.of(project).rows.items()}
     for key, why in ((lookup.reasons if lookup is not None else {}) | recollection.notes).items():

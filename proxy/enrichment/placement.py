@@ -1,4 +1,4 @@
-"""Places recollections in a prompt, and decides which blocks stay in it."""
+"""Decides which blocks stay in a prompt, and where a new one goes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -29,15 +29,16 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Standing:
+class KeptBlocks:
     """The blocks that a prompt has had before and that still hold, by the index of the part that each follows.
 
-    - ``lost``: the notes of blocks that hold no more.
+    - ``invalid``: the blocks that hold no more, with their places; ``lost``: their notes.
     - ``is_resent``: the prompt was sent before, a short time ago, and gets what it got then.
     - ``version``: what stands at the spot for a new block.
     """
 
     blocks: dict[int, Block] = field(default_factory=dict)
+    invalid: list[tuple[bytes, Version]] = field(default_factory=list)
     lost: list[ShownNote] = field(default_factory=list)
     is_resent: bool = False
     version: Version | None = None
@@ -46,12 +47,13 @@ class Standing:
 @dataclass(frozen=True, slots=True)
 class Placed:
     """The edit of a prompt. ``is_shown`` is False if there was no place for the recollection; ``version`` is what
-    stands where the model answers, to which its answer belongs."""
+    stands where the model answers, to which its answer belongs, and ``is_new`` if it was not there before."""
 
     edit: Edit
     recollection: Recollection
     is_shown: bool
     version: Version | None = None
+    is_new: bool = False
 
     @property
     def text(self) -> str:
@@ -60,95 +62,96 @@ class Placed:
         return GAP.join(block for block in (self.edit.top, *(tails[index] for index in sorted(tails))) if block)
 
 
-class BlockPlacer:
-    """Recalls for a prompt, and places the new block among those that are already there."""
+def find_kept(cache: Cache, blocks: Blocks, thread: Thread, now: float) -> KeptBlocks:
+    """Find the blocks that the prompt has had before."""
+    kept, is_cut = KeptBlocks(), False
+    for index, part in enumerate(thread.prompt.parts):
+        version = blocks.find(thread, index) if part.takes_block else None
+        if version is None:
+            continue
+        if index == thread.spot:
+            if now - version.at > RESEND_S:
+                continue  # somebody begins anew from here
+            kept.version = version
+        if not version.block:
+            continue
+        # Without a block, everything after it has to be evaluated again in any case: so all later blocks go, too.
+        is_cut = is_cut or not still_holds(cache, version.block, now, thread.holder)
+        if is_cut:
+            kept.lost += version.block.notes
+            kept.invalid.append((thread.links[index], version))
+        else:
+            kept.blocks[index] = version.block
+    # What follows a place that got nothing may have been evaluated: such a place stays as it is. At the end of a prompt
+    # something may be put there, if by now there is something.
+    if kept.version is not None and not is_cut:
+        has_more = thread.spot != len(thread.links) - 1
+        kept.is_resent = has_more or bool(kept.version.block)
+    return kept
 
-    def __init__(self, cache: Cache, blocks: Blocks) -> None:
-        self._cache = cache
-        self._blocks = blocks
 
-    def find_standing(self, thread: Thread, now: float) -> Standing:
-        """Find the blocks that the prompt has had before. Removes those that hold no more."""
-        standing, is_cut = Standing(), False
-        for index, part in enumerate(thread.prompt.parts):
-            version = self._blocks.find(thread, index) if part.takes_block else None
-            if version is None:
-                continue
-            if index == thread.spot:
-                if now - version.at > RESEND_S:
-                    continue  # somebody begins anew from here
-                standing.version = version
-            if not version.block:
-                continue
-            # Without a block, everything after it has to be evaluated again in any case: so all later blocks go, too.
-            is_cut = is_cut or not still_holds(self._cache, version.block, now, thread.holder)
-            if is_cut:
-                standing.lost += version.block.notes
-                self._blocks.remove(thread.links[index], version)
-            else:
-                standing.blocks[index] = version.block
-        # What follows a place that got nothing may have been evaluated: such a place stays as it is. At the end of a
-        # prompt something may be put there, if by now there is something.
-        if standing.version is not None and not is_cut:
-            has_more = thread.spot != len(thread.links) - 1
-            standing.is_resent = has_more or bool(standing.version.block)
-        return standing
+def place(
+    cache: Cache,
+    thread: Thread,
+    kept: KeptBlocks,
+    mentions: Mentions,
+    now: float,
+    *,
+    why_not_ask: str = "",
+    wanted: Wanted | None = None,
+    project: int | None = None,
+    warning: str = "",
+    stated: Stated = NOTHING_STATED,
+) -> Placed:
+    """Recall for a prompt, and place the new block among those that are there already.
 
-    def place(
-        self,
-        thread: Thread,
-        standing: Standing,
-        mentions: Mentions,
-        now: float,
-        *,
-        why_not_ask: str = "",
-        wanted: Wanted | None = None,
-        project: int | None = None,
-        warning: str = "",
-        stated: Stated = NOTHING_STATED,
-    ) -> Placed:
-        """Decide what to put into the prompt, and remember it.
+    With ``why_not_ask``, no questions are asked. ``project`` is the one whose state is injected. ``warning`` is a text
+    that goes to the end of the block. ``stated`` is what the prompt states itself.
+    """
+    prompt = thread.prompt
+    if kept.is_resent:
+        nothing = Recollection(style=cache.tuning.recollection_style)
+        return Placed(_edit(kept.blocks), nothing, is_shown=False, version=kept.version)
+    wants_top = cache.tuning.recollection_placement == "system" or not any(part.takes_block for part in prompt.parts)
+    is_at_top = prompt.takes_top and wants_top
+    shown = join_blocks(kept.blocks.values(), GAP)
+    wanted = wanted or Wanted()
+    recollection = recollect(
+        cache,
+        mentions,
+        now,
+        # A placed line whose slot this very prompt disputes is followed by a line that says so.
+        replace(shown, facts=list_current(cache, shown.facts, now, thread.holder, stated)),
+        why_not_ask=why_not_ask,
+        found=(*wanted.found, *kept.lost),
+        beside=wanted.beside,
+        linked=wanted.facts,
+        within=ProjectPrompt(project, _find_last_said(prompt.parts)),
+        speaker=thread.holder,
+        stated=stated,
+    )
+    block = NOTHING if is_at_top else recollection.block
+    if warning:
+        block = replace(block, text=join_texts(block.text, warning))
+    is_new = thread.spot is not None and bool(block or kept.version is None)
+    blocks = kept.blocks | {thread.spot: block} if thread.spot is not None and block else kept.blocks
+    edit = replace(_edit(blocks), top=recollection.block.text if is_at_top else "")
+    is_shown = is_at_top or thread.spot is not None
+    return Placed(
+        edit,
+        recollection if is_shown else _leave_out(recollection),
+        is_shown,
+        Version.of(block, now) if is_new else kept.version,
+        is_new,
+    )
 
-        With ``why_not_ask``, no questions are asked. ``project`` is the one whose state is injected. ``warning`` is a
-        text that goes to the end of the block. ``stated`` is what the prompt states itself.
-        """
-        prompt = thread.prompt
-        if standing.is_resent:
-            return Placed(_edit(standing.blocks), self._nothing(thread), is_shown=False, version=standing.version)
-        wants_top = self._cache.tuning.recollection_placement == "system" or not any(
-            part.takes_block for part in prompt.parts
-        )
-        is_at_top = prompt.takes_top and wants_top
-        shown = join_blocks(standing.blocks.values(), GAP)
-        wanted = wanted or Wanted()
-        recollection = recollect(
-            self._cache,
-            mentions,
-            now,
-            # A placed line whose slot this very prompt disputes is followed by a line that says so.
-            replace(shown, facts=list_current(self._cache, shown.facts, now, thread.holder, stated)),
-            why_not_ask=why_not_ask,
-            found=(*wanted.found, *standing.lost),
-            beside=wanted.beside,
-            linked=wanted.facts,
-            within=ProjectPrompt(project, _find_last_said(prompt.parts)),
-            speaker=thread.holder,
-            stated=stated,
-        )
-        block = NOTHING if is_at_top else recollection.block
-        if warning:
-            block = replace(block, text=join_texts(block.text, warning))
-        version = standing.version
-        if thread.spot is not None and (block or version is None):
-            version = self._blocks.begin(thread.place, block, now)
-        if thread.spot is not None and block:
-            standing.blocks[thread.spot] = block
-        edit = replace(_edit(standing.blocks), top=recollection.block.text if is_at_top else "")
-        is_shown = is_at_top or thread.spot is not None
-        return Placed(edit, recollection if is_shown else _leave_out(recollection), is_shown, version)
 
-    def _nothing(self, thread: Thread) -> Recollection:
-        return Recollection(style=self._cache.tuning.recollection_style)
+def remember_placed(blocks: Blocks, thread: Thread, kept: KeptBlocks, placed: Placed | None) -> None:
+    """Remember where the new block stands, and drop those that hold no more."""
+    for link, version in kept.invalid:
+        blocks.remove(link, version)
+    if placed is not None and placed.is_new and placed.version is not None:
+        blocks.begin(thread.place, placed.version)
 
 
 def _edit(blocks: dict[int, Block]) -> Edit:

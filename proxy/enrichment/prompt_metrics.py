@@ -26,9 +26,9 @@ def count_enriched(route: str, done: Enriched, seconds: float) -> None:
     RECALLS.labels(done.recall).inc()
     if done.tokens:
         INJECTED_TOKENS.inc(done.tokens)
-    if done.has_blocks:
+    if done.plan is not None and (done.plan.edit.top or done.plan.edit.tails):
         ENRICHED.inc()
-    if done.is_partial:
+    if done.plan is not None and done.plan.unread:
         PARTIAL.inc()
     if done.has_failed:
         ERRORS.inc()

@@ -67,7 +67,14 @@ SWITCHED_OFF = "off in the settings (recall_current)"
 
 class RelatedFinder(Protocol):
     async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int, before: float
+        self,
+        scope: Scope,
+        texts: Sequence[str],
+        conversation: bytes,
+        *,
+        deadline_ms: int,
+        before: float,
+        is_counted: bool,
     ) -> ForPrompt | None:
         """Return None if there is no result in time."""
 
@@ -119,7 +126,8 @@ def describe_given(lookup: Lookup | None, placed: Placed | None) -> dict[str, An
 
 
 class PromptSearch:
-    """Runs the searches of prompts. ``searcher`` is None to search nothing. A prompt waits ``deadline_ms``."""
+    """Runs the searches of prompts. ``searcher`` is None to search nothing. A prompt waits ``deadline_ms``.
+    ``is_counted``: they count among the searches for prompts."""
 
     def __init__(
         self,
@@ -128,8 +136,10 @@ class PromptSearch:
         searcher: RelatedFinder | None,
         *,
         deadline_ms: int = DEADLINE_MS,
+        is_counted: bool = True,
     ) -> None:
         self._deadline_ms = deadline_ms
+        self._is_counted = is_counted
         self._cache = cache
         self._blocks = blocks
         self._searcher = searcher
@@ -181,7 +191,12 @@ class PromptSearch:
             lookup.outcome = NOTHING_ASKED
         else:  # without a text, for the profile
             search = self._searcher.find_related(
-                scope, lookup.texts, shown, deadline_ms=self._deadline_ms, before=lookup.at
+                scope,
+                lookup.texts,
+                shown,
+                deadline_ms=self._deadline_ms,
+                before=lookup.at,
+                is_counted=self._is_counted,
             )
             lookup.task = asyncio.ensure_future(search)
             await asyncio.sleep(0)  # lets it send its query
@@ -197,8 +212,6 @@ class PromptSearch:
         if lookup.task is not None:
             lookup.facts = find_asked_facts(self._cache, "\n".join(lookup.texts))
             related = await self._await(lookup, lookup.task)
-            if lookup.outcome != FOUND:
-                self._searched[lookup.asked] = lookup.started - RESENT_S + NOT_FOUND_S
             if related is not None:
                 lookup.found = show(related.lines, lookup.texts, lookup.scope)
                 profile = show(related.profile, (), lookup.scope)
@@ -218,10 +231,17 @@ class PromptSearch:
         notes = self._leave_out_corrected(lookup, (*found, *late), messages)
         return Wanted(notes, lookup.facts, lookup.beside)
 
-    def keep(self, lookup: Lookup | None, given: tuple[ShownNote, ...], now: float) -> None:
-        """Keep the notes that a message was given. Some clients rebuild the message that has the block while the model
-        works on it: then it gets the same notes again."""
-        if lookup is not None and given:
+    def note(self, lookup: Lookup, given: tuple[ShownNote, ...], now: float) -> None:
+        """Note that the message was searched for, and the notes that it was given. Some clients rebuild the message
+        that has the block while the model works on it: then it gets the same notes again."""
+        if lookup.is_new:
+            is_missing = lookup.task is not None and lookup.outcome not in ("", FOUND)
+            searched = lookup.started - RESENT_S + NOT_FOUND_S if is_missing else lookup.started
+            self._searched.pop(lookup.asked, None)
+            self._searched[lookup.asked] = searched
+            if len(self._searched) > SEARCHED_MAX:
+                del self._searched[next(iter(self._searched))]
+        if given:
             place = lookup.place_of(lookup.message)
             kept = () if lookup.is_new else self._blocks.notes_at(place)
             self._blocks.keep_notes(place, (*kept, *(note for note in given if note not in kept)), now)
@@ -300,7 +320,12 @@ class PromptSearch:
         try:
             async with self._one:
                 related = await self._searcher.find_related(
-                    lookup.scope, texts, lookup.conversation, deadline_ms=UNHURRIED_MS, before=lookup.at
+                    lookup.scope,
+                    texts,
+                    lookup.conversation,
+                    deadline_ms=UNHURRIED_MS,
+                    before=lookup.at,
+                    is_counted=self._is_counted,
                 )
         except Exception:
             logger.exception("search.failed")
@@ -319,13 +344,7 @@ class PromptSearch:
             return False
         before = self._searched.get(lookup.asked)
         is_continued = any(message.role == "assistant" for message in following)
-        if before is not None and lookup.started - before < (RESEND_S if is_continued else RESENT_S):
-            return False
-        self._searched.pop(lookup.asked, None)
-        self._searched[lookup.asked] = lookup.started
-        if len(self._searched) > SEARCHED_MAX:
-            del self._searched[next(iter(self._searched))]
-        return True
+        return before is None or lookup.started - before >= (RESEND_S if is_continued else RESENT_S)
 
     def _unwrap(self, message: Message, digest: bytes) -> tuple[bytes, str]:
         """Return the key of a user's message, and its text.

@@ -29,6 +29,7 @@ from memory.semantic.vectors.condition import CONDITION, Condition, read_conditi
 from memory.settings import registry
 from memory.settings.registry import Tuning
 from proxy import runtime
+from proxy.domain.config_schema import list_ignored
 from proxy.health.outside import BEATS, ask_outside
 from proxy.models import Injection
 from proxy.runtime import Runtime
@@ -192,6 +193,10 @@ async def report_health(current: Runtime) -> dict[str, Any]:
             *current.cache.config_mistakes,
             *(f"{config.path.name}: {mistake}" for mistake in config.mistakes),
         ],
+        "ignored_settings": [
+            *current.cache.ignored_settings,
+            *(f"{config.path.name}: {ignored}" for ignored in list_ignored(config.rules)),
+        ],
     }
 
 
@@ -282,14 +287,14 @@ def find_learning() -> Learning:
 
 
 def find_models(tuning: Tuning) -> Models:
-    chosen = {setting: getattr(tuning, setting) for setting in llm.WITHOUT}
+    chosen = {setting: getattr(tuning, setting) for setting in llm.USES}
     known = {model.pk: str(model) for model in LanguageModel.objects.filter(pk__in=filter(None, chosen.values()))}
     since, most = call_log.start_of_day(), tuning.llm_daily_calls
     [(asked, error)] = fetch_rows(CALLS, {"since": since, "most": most, "under_way": call_log.UNDER_WAY})
     return Models(
         names=tuple(known[key] for key in chosen.values() if key in known),
-        unchosen=tuple(llm.WITHOUT[setting] for setting, key in chosen.items() if not key),
-        missing={setting: llm.WITHOUT[setting] for setting, key in chosen.items() if key and key not in known},
+        unchosen=tuple(llm.USES[setting].lack for setting, key in chosen.items() if not key),
+        missing={setting: llm.USES[setting].lack for setting, key in chosen.items() if key and key not in known},
         last_error=error or "",
         asked_today=asked,
         daily_calls=most,

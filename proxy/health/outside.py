@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final, Generic, TypeVar
 
-import httpx
 import orjson
 import psycopg
 from django.conf import settings
@@ -20,6 +19,7 @@ from memory.settings.registry import Tuning
 from proxy.access.scopes import VIA
 from proxy.errors import ProxyError
 from proxy.upstream.client import Upstream
+from proxy.upstream.transport import TRANSPORT_ERRORS
 
 AnswerT = TypeVar("AnswerT")
 Outside = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]  # of the upstream, of the database, what that stores
@@ -106,16 +106,16 @@ async def ask_upstream(upstream: Upstream) -> dict[str, Any]:
             # With VIA, or an upstream.url that leads back to this Festinger would be forwarded to itself without end.
             answer = await upstream.open("GET", "/api/version", [(b"accept-encoding", b"identity"), VIA], None)
             try:
-                content = await answer.aread()
+                content = await answer.read()
             finally:
                 await answer.aclose()
-    except (ProxyError, httpx.TransportError) as error:
-        return found | {"error": str(error)}
     except TimeoutError:
         return found | {"error": f"no answer within {UPSTREAM_S:g} s"}
+    except (ProxyError, *TRANSPORT_ERRORS) as error:
+        return found | {"error": str(error)}
     # Any other status is an answer: servers that only speak OpenAI's API have no such route, and no version.
-    if answer.status_code >= 500:
-        return found | {"error": f"it answers {answer.status_code}: {content[:200].decode(errors='replace')}"}
+    if answer.status >= 500:
+        return found | {"error": f"it answers {answer.status}: {content[:200].decode(errors='replace')}"}
     version = None
     with suppress(orjson.JSONDecodeError, KeyError, TypeError):
         version = str(orjson.loads(content)["version"])

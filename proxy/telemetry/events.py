@@ -16,8 +16,8 @@ from memory.domain.secrets.redaction import mask_secrets
 from memory.metrics import Counter
 from memory.models import GivenNote, NotificationEvent
 from memory.notifications.outbox import insert_statement
-from proxy.domain.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
-from proxy.domain.loops.repeating_tail import TailLoop
+from proxy.loops.mitigations import EXCERPTS_MAX, Intervention, cut_excerpt
+from proxy.loops.tail import TailLoop
 from proxy.models import LoopEvent, RecollectionEvent
 from proxy.telemetry import privacy, prompt_texts
 from proxy.telemetry.write_behind import WRITE_S, Row, RowQueue, WriteBehind, columns_of
@@ -124,13 +124,13 @@ class Events(WriteBehind):
         for key in notes:
             self.put(self._given, asked | {"kind": key.kind, "row": key.id})
 
-    def loop_met(self, met: Intervention, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
+    def record_loop(self, met: Intervention, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
         """Add what was done about a loop of the model that is asked."""
         asked = {"request": request, "agent": agent, "model": model, "wire": wire, "at": at}
         loop = {"kind": met.loop.kind, "count": met.loop.count, "period": met.loop.period, "steps": list(met.steps)}
         self._add_loop(asked, loop, met.loop.repeated)
 
-    def tail_met(self, met: TailLoop, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
+    def record_tail_loop(self, met: TailLoop, *, request: str, agent: str, model: str, wire: str, at: float) -> None:
         """A running answer was ended, because its tail repeats."""
         asked = {"request": request, "agent": agent, "model": model, "wire": wire, "at": at}
         self._add_loop(asked, {"kind": "tail", "count": met.count, "period": 1, "steps": ["stop"]}, (met.repeated,))

@@ -5,14 +5,13 @@ import logging
 import os
 from collections.abc import Iterable
 
-import httpx
-from aiohttp import ClientError, encode_basic_auth
+from aiohttp import encode_basic_auth
 from yarl import URL
 
 from memory.db.connections import first_line
 from proxy.domain.headers import AUTHORIZATION, Headers
 from proxy.errors import UpstreamUnreachable
-from proxy.upstream.transport import ExactTransport
+from proxy.upstream.transport import TRANSPORT_ERRORS, Answer, Body, Request, Transport
 
 logger = logging.getLogger(__name__)
 
@@ -44,16 +43,16 @@ class Upstream:
         method: str,
         target: str,
         headers: Iterable[tuple[bytes, bytes]],
-        content: bytes | httpx.AsyncByteStream | None,
-    ) -> httpx.Response:
+        content: Body,
+    ) -> Answer:
         """Return the upstream's answer before its body is read. ``target`` is path and query as the client sent them.
 
         Raises UpstreamUnreachable, or what reading ``content`` raised.
         """
         server = self._server
         try:
-            return await server.transport.handle_async_request(server.request(method, target, headers, content))
-        except (httpx.TransportError, ClientError, OSError) as error:
+            return await server.transport.open(server.build_request(method, target, headers, content))
+        except TRANSPORT_ERRORS as error:
             logger.warning("upstream.unreachable", extra={"url": server.shown_url, "error": str(error)[:200]})
             _let_go(error)
             raise UpstreamUnreachable(
@@ -76,17 +75,11 @@ class Server:
         address = URL(base_url)
         self._prefix = address.raw_path.rstrip("/").encode()
         self._credentials = _credentials(address)
-        self._url = httpx.URL(str(address.origin()))
-        self.transport = ExactTransport(address.origin(), connect_timeout_s)
+        self._host = str(address.origin()).partition("://")[2].encode()
+        self.transport = Transport(address.origin(), connect_timeout_s)
 
-    def request(
-        self,
-        method: str,
-        target: str,
-        headers: Iterable[tuple[bytes, bytes]],
-        content: bytes | httpx.AsyncByteStream | None,
-    ) -> httpx.Request:
-        sent: Headers = list(headers)
+    def build_request(self, method: str, target: str, headers: Iterable[tuple[bytes, bytes]], content: Body) -> Request:
+        sent: Headers = [(b"host", self._host), *headers]
         # User and password in upstream.url are for this server: they take precedence over the client's.
         if self._credentials:
             sent = [header for header in sent if header[0] != AUTHORIZATION] + [(AUTHORIZATION, self._credentials)]
@@ -95,13 +88,7 @@ class Server:
             sent.append((b"content-length", b"%d" % len(content)))
         elif content is not None and not any(name == b"content-length" for name, _ in sent):
             sent.append((b"transfer-encoding", b"chunked"))
-        return httpx.Request(
-            method,
-            self._url,
-            headers=sent,
-            stream=content if isinstance(content, httpx.AsyncByteStream) else httpx.ByteStream(content or b""),
-            extensions={"target": self._prefix + target.encode("latin-1")},
-        )
+        return Request(method, self._prefix + target.encode("latin-1"), sent, content)
 
     def reason(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):

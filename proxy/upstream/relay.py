@@ -1,21 +1,18 @@
-"""Relays an upstream's answer to the client: bytes as they come, closed however it ends."""
+"""Relays an upstream's answer to the client: bytes as they come."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol
 
-import aiohttp
-import httpx
 import orjson
-from django.http import HttpResponseBase
 
 from memory import bounds
 from proxy.domain.formats import error_body
-from proxy.domain.formats.streams import END
-from proxy.domain.headers import Headers, filter_for_client
+from proxy.domain.headers import filter_for_client
 from proxy.errors import BodyTooLarge, ProxyError
 from proxy.upstream.asgi_types import Event, Receive, Send, body, start
+from proxy.upstream.transport import TRANSPORT_ERRORS, Answer
 
 logger = logging.getLogger(__name__)
 
@@ -24,92 +21,44 @@ class ClientGone(Exception):
     """The client closed its connection before the request was complete."""
 
 
-class StreamGuard(Protocol):
-    """Watches a stream while it passes."""
+class AnswerObserver(Protocol):
+    """Sees an answer while it passes. Its methods do not raise."""
 
     def pass_on(self, chunk: bytes) -> tuple[bytes, bool]:
         """Return the bytes for the client in place of this chunk, and True if the answer ends with them."""
 
-
-class GuardedStream(AsyncIterator[bytes]):
-    """The stream as its guard passes it on."""
-
-    def __init__(self, stream: httpx.AsyncByteStream, guard: StreamGuard) -> None:
-        self._stream = stream
-        self._chunks = aiter(stream)
-        self._pass_on = guard.pass_on
-        self._has_ended = False
-
-    async def __anext__(self) -> bytes:
-        if self._has_ended:
-            raise StopAsyncIteration
-        chunk = await anext(self._chunks)
-        try:
-            chunk, self._has_ended = self._pass_on(chunk)
-        except Exception:
-            # The answer matters more than its guard: the rest passes unguarded.
-            logger.exception("guard.failed")
-            self._pass_on = lambda chunk: (chunk, False)
-        if self._has_ended:
-            await self._stream.aclose()  # stops the model
-        return chunk
+    def finish(self) -> None:
+        """Note that the answer is whole."""
 
 
-class Relay(HttpResponseBase):
-    """The upstream's open answer as a Django response, with ``more_headers`` of Festinger's own.
-
-    The owner calls ``aclose``, which stops the upstream if it has not finished. ``guard`` watches a streamed answer;
-    ``listener``, which must not raise, gets each chunk, and a line feed at the end.
-    """
-
-    streaming = True
-
-    def __init__(
-        self,
-        answer: httpx.Response,
-        *,
-        more_headers: Headers | None = None,
-        guard: StreamGuard | None = None,
-        listener: Callable[[bytes], None] | None = None,
-    ) -> None:
-        super().__init__(status=answer.status_code)
-        self._answer = answer
-        self._more_headers = more_headers or []
-        # An answer of known length is no stream, and an error need not be ended.
-        is_stream = answer.status_code == 200 and "content-length" not in answer.headers
-        self._guard = guard if is_stream else None
-        self._listener = listener if answer.status_code == 200 else None
-
-    async def send_to(self, send: Send) -> None:
-        headers = filter_for_client(self._answer.headers.raw, self.status_code) + self._more_headers
-        await send(start(self.status_code, headers))
-        try:
-            async for chunk in self._chunks():
-                await send(body(chunk, more=True))
-        except (httpx.TransportError, aiohttp.ClientError) as error:
-            # Without the last message the server cuts the connection, as the upstream would for a direct client.
-            logger.warning("upstream.broke_off", extra={"error": str(error)[:200]})
-            return
-        await send(body(b"", more=False))
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    def _chunks(self) -> AsyncIterator[bytes]:
-        chunks = aiter(self._stream) if self._guard is None else GuardedStream(self._stream, self._guard)
-        return chunks if self._listener is None else _tell(chunks, self._listener)
-
-    @property
-    def _stream(self) -> httpx.AsyncByteStream:
-        assert isinstance(self._answer.stream, httpx.AsyncByteStream)
-        return self._answer.stream
-
-
-async def _tell(chunks: AsyncIterator[bytes], listener: Callable[[bytes], None]) -> AsyncIterator[bytes]:
-    async for chunk in chunks:
-        listener(chunk)
-        yield chunk
-    listener(END)
+async def relay(
+    answer: Answer,
+    send: Send,
+    *,
+    more_headers: Sequence[tuple[bytes, bytes]] = (),
+    observer: AnswerObserver | None = None,
+) -> None:
+    """Send the upstream's answer, with ``more_headers`` of Festinger's own. The caller closes the answer, which stops
+    the upstream if it has not finished."""
+    headers = [*filter_for_client(answer.headers, answer.status), *more_headers]
+    await send(start(answer.status, headers))
+    is_over = False
+    try:
+        async for chunk in answer:
+            if observer is not None:
+                chunk, is_over = observer.pass_on(chunk)
+            if is_over:
+                await answer.aclose()  # stops the model
+            await send(body(chunk, more=True))
+            if is_over:
+                break
+    except TRANSPORT_ERRORS as error:
+        # Without the last message the server cuts the connection, as the upstream would for a direct client.
+        logger.warning("upstream.broke_off", extra={"error": str(error)[:200]})
+        return
+    if observer is not None:
+        observer.finish()
+    await send(body(b"", more=False))
 
 
 BODY = bounds.define("body_bytes", "request bodies larger than limits.max_body_bytes, refused")
@@ -162,12 +111,15 @@ async def until_client_leaves(work: Coroutine[Any, Any, None], receive: Receive)
         watching.cancel()
 
 
-async def send_error(send: Send, path: str, error: ProxyError) -> None:
+async def send_error(
+    send: Send, path: str, error: ProxyError, more_headers: Sequence[tuple[bytes, bytes]] = ()
+) -> None:
     """Send the error as Ollama would answer it at that path."""
     content = orjson.dumps(error_body(path, error.status, str(error)))
     headers = [
         (b"content-type", b"application/json; charset=utf-8"),
         (b"content-length", str(len(content)).encode()),
+        *more_headers,
     ]
     await send(start(error.status, headers))
     await send(body(content, more=False))

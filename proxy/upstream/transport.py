@@ -1,26 +1,23 @@
-"""httpx's transport over aiohttp's connections, byte for byte.
+"""HTTP over aiohttp's connections, byte for byte.
 
-httpx-aiohttp passes a request to aiohttp's client, which rewrites target and headers: it decodes and encodes them, and
-keeps only one of repeated ones. Here aiohttp only connects, keeps connections and parses answers.
+aiohttp's own client rewrites target and headers: it decodes and encodes them, and keeps only one of repeated ones. Here
+aiohttp only connects, keeps connections and parses answers.
 """
 
 import asyncio
 import re
 import socket
-import ssl
-from collections.abc import AsyncIterator, Callable
-from functools import partial
+from collections.abc import AsyncIterable, AsyncIterator
+from typing import Final, NamedTuple
 from weakref import WeakSet
 
 import aiohttp
-import httpx
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import AddrInfoType, Connection
 from aiohttp.http import HttpProcessingError, RawResponseMessage, StreamWriter
-from httpx_aiohttp import AiohttpTransport
-from httpx_aiohttp.transport import map_aiohttp_exceptions
 from yarl import URL
 
+from proxy.domain.headers import Headers
 from proxy.upstream.keepalive import notice_vanished
 
 KEEP_ALIVE_S = 60.0
@@ -28,42 +25,61 @@ HEAD_LINE_MAX_BYTES = 1024 * 1024
 HEADERS_MAX = 1000
 STATUSES = range(200, 600)
 CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")  # not allowed in a header's value, RFC 9110 section 5.5
+TRANSPORT_ERRORS: Final = (aiohttp.ClientError, HttpProcessingError, OSError)
+
+Body = bytes | AsyncIterable[bytes] | None
 
 
-class ExactTransport(AiohttpTransport):
-    """Writes the method, ``target`` (httpx's extension of this name) and headers of a request as they are, after a
-    Host.
+class BadAnswer(aiohttp.ClientError):
+    """The upstream's answer cannot be passed on."""
 
-    A streamed body is sent in chunks if the headers say so. ``connect_s`` covers name lookup and connecting; answers
-    have no limit. Raises httpx.TransportError, or what reading a streamed body raised.
-    """
+
+class Request(NamedTuple):
+    """A request as it is written. A streamed body is sent in chunks if the headers say so."""
+
+    method: str
+    target: bytes
+    headers: Headers
+    content: Body
+
+
+class Transport:
+    """The connections to one server. ``connect_s`` covers name lookup and connecting; answers have no limit."""
 
     def __init__(self, address: URL, connect_s: float) -> None:
-        # The context is not used: aiohttp has its own. Making the default one would take 30 ms.
-        super().__init__(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), client=partial(_session, connect_s))
         self._address = address
-        self._where: aiohttp.ClientRequest | None = None
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_s)
+        self._connector: aiohttp.TCPConnector | None = None  # needs a running loop
         self._used: WeakSet[ResponseHandler] = WeakSet()
-        self._under_way = 0
+        self._under_way = 0  # requests whose answers are not closed
         self._idle = asyncio.Event()
         self._idle.set()
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self._begin()  # once for the request, so that retire does not close between two connections
+    async def open(self, request: Request) -> "Answer":
+        """Return the answer once its head has arrived, even if the request's body is still on its way. Raises one of
+        TRANSPORT_ERRORS, or what reading a streamed body raised."""
+        self._under_way += 1
+        self._idle.clear()
         try:
-            with map_aiohttp_exceptions():
-                while True:
-                    connection, is_new = await self._connect()
-                    self._begin()  # and once for each connection, until it is given back or closed
-                    exchange = HttpExchange(connection, request, on_end=self._end)
-                    try:
-                        return await exchange.answer()
-                    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-                        # The upstream closed a kept connection just as it was used again, before it read the request.
-                        if is_new or not exchange.is_repeatable or _has_begun(error):
-                            raise
-        finally:
-            self._end()
+            while True:
+                connection, is_new = await self._connect()
+                answer = Answer(self, connection, request)
+                try:
+                    await answer.begin()
+                    return answer
+                except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+                    # The upstream closed a kept connection just as it was used again, before it read the request.
+                    if is_new or not answer.is_repeatable or _has_begun(error):
+                        raise
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """Note that an answer was closed."""
+        self._under_way -= 1
+        if not self._under_way:
+            self._idle.set()
 
     async def retire(self) -> None:
         """Close once nothing is under way; if cancelled, close at once."""
@@ -72,25 +88,21 @@ class ExactTransport(AiohttpTransport):
         finally:
             await self.aclose()
 
-    def _begin(self) -> None:
-        self._under_way += 1
-        self._idle.clear()
-
-    def _end(self) -> None:
-        self._under_way -= 1
-        if not self._under_way:
-            self._idle.set()
+    async def aclose(self) -> None:
+        if self._connector is not None:
+            await self._connector.close()
 
     async def _connect(self) -> tuple[Connection, bool]:
         """Return a connection, and True if it is a new one. Raises TimeoutError without a text."""
-        if not isinstance(self.client, aiohttp.ClientSession):
-            self.client = self.get_client()
-        # aiohttp pools connections by the address of a request: this one is never sent, and serves for all.
-        if self._where is None:
+        if self._connector is None:
+            # No limit on connections: a prompt would wait for the models of other agents.
+            self._connector = aiohttp.TCPConnector(
+                limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=_open_tcp_socket
+            )
+            # aiohttp pools connections by the address of a request: this one is never sent, and serves for all.
             self._where = aiohttp.ClientRequest("GET", self._address, loop=asyncio.get_running_loop())
-        assert self.client.connector is not None
         while True:
-            connection = await self.client.connector.connect(self._where, [], self.client.timeout)
+            connection = await self._connector.connect(self._where, [], self._timeout)
             assert connection.protocol is not None
             if not connection.protocol.should_close:
                 break
@@ -101,58 +113,61 @@ class ExactTransport(AiohttpTransport):
         return connection, is_new
 
 
-class HttpExchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
-    """One request on one connection, then, as a stream, the body of its answer. ``on_end`` is called once, when the
-    connection is given back or closed."""
+class Answer(AsyncIterator[bytes]):
+    """One request on one connection, and its answer: status and headers, then the body in the pieces in which it comes.
+    Whoever opens it closes it."""
 
-    def __init__(self, connection: Connection, request: httpx.Request, on_end: Callable[[], None]) -> None:
+    status: int
+    headers: Headers
+
+    def __init__(self, transport: Transport, connection: Connection, request: Request) -> None:
         assert connection.protocol is not None
-        self._on_end: Callable[[], None] | None = on_end
-        self.is_repeatable = isinstance(request.stream, httpx.ByteStream)
+        self.is_repeatable = isinstance(request.content, bytes | None)
+        self._transport: Transport | None = transport
         self._connection = connection
         self._protocol = connection.protocol
         self._request = request
         self._upload: asyncio.Task[None] | None = None
 
-    async def answer(self) -> httpx.Response:
-        """Return the answer once its head has arrived, even if the request's body is still on its way."""
+    @property
+    def is_stream(self) -> bool:
+        """True if the length of the body is not known beforehand."""
+        return not any(name.lower() == b"content-length" for name, _ in self.headers)
+
+    async def begin(self) -> None:
+        """Send the request, and receive the answer's head."""
         try:
             await self._send()
             message = await self._receive()
         except BaseException:
             self._stop()
             raise
-        return httpx.Response(message.code, headers=message.raw_headers, stream=self, request=self._request)
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
+        self.status, self.headers = message.code, list(message.raw_headers)
 
     async def __anext__(self) -> bytes:
-        with map_aiohttp_exceptions():
-            chunk = await self._content.readany()
+        chunk = await self._content.readany()
         if not chunk:
             await self.aclose()
             raise StopAsyncIteration
         return chunk
 
+    async def read(self) -> bytes:
+        return b"".join([chunk async for chunk in self])
+
     async def aclose(self) -> None:
         # Keep it only if both request and answer are complete: the rest of either would be read as the next one.
         if self._content.is_eof() and (self._upload is None or self._upload.done()):
             self._connection.release()
-            self._tell_end()
         else:
             self._stop()
+        if self._transport is not None:
+            self._transport.end()
+            self._transport = None
 
     def _stop(self) -> None:
         if self._upload is not None:
             self._upload.cancel()
         self._connection.close()
-        self._tell_end()
-
-    def _tell_end(self) -> None:
-        if self._on_end is not None:
-            on_end, self._on_end = self._on_end, None
-            on_end()
 
     async def _send(self) -> None:
         self._protocol.set_response_params(
@@ -165,19 +180,20 @@ class HttpExchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
         )
         transport = self._protocol.transport
         assert transport is not None
-        transport.write(head(self._request))
-        if self.is_repeatable:
-            transport.write(await self._request.aread())
-        else:
-            self._upload = asyncio.create_task(self._send_stream())
+        method, target, headers, content = self._request
+        line = b"%s %s HTTP/1.1" % (method.encode(), target)
+        transport.write(b"\r\n".join([line, *[b"%s: %s" % header for header in headers], b"\r\n"]))
+        if isinstance(content, bytes):
+            transport.write(content)
+        elif content is not None:
+            self._upload = asyncio.create_task(self._send_stream(content))
 
-    async def _send_stream(self) -> None:
-        assert isinstance(self._request.stream, httpx.AsyncByteStream)
+    async def _send_stream(self, content: AsyncIterable[bytes]) -> None:
         writer = StreamWriter(self._protocol, asyncio.get_running_loop())
-        if "transfer-encoding" in self._request.headers:
+        if any(name == b"transfer-encoding" for name, _ in self._request.headers):
             writer.enable_chunking()
         try:
-            async for chunk in self._request.stream:
+            async for chunk in content:
                 await writer.write(chunk)
             await writer.write_eof()
         except OSError:
@@ -196,18 +212,12 @@ class HttpExchange(httpx.AsyncByteStream, AsyncIterator[bytes]):
             while 100 <= message.code < 200 and message.code != 101:
                 message, self._content = await self._protocol.read()
         except HttpProcessingError as error:
-            raise httpx.RemoteProtocolError(f"it does not speak HTTP: {error.message}") from error
+            raise BadAnswer(f"it does not speak HTTP: {error.message}") from error
         if message.code not in STATUSES:
-            raise httpx.RemoteProtocolError(f"it answers with a status that cannot be: {message.code}")
+            raise BadAnswer(f"it answers with a status that cannot be: {message.code}")
         if any(CONTROLS.search(value) for _, value in message.raw_headers):
-            raise httpx.RemoteProtocolError("it answers with control characters in a header")
+            raise BadAnswer("it answers with control characters in a header")
         return message
-
-
-def head(request: httpx.Request) -> bytes:
-    line = b"%s %s HTTP/1.1" % (request.method.encode(), request.extensions["target"])
-    host = b"host: " + request.url.netloc
-    return b"\r\n".join([line, host, *[b"%s: %s" % header for header in request.headers.raw], b"\r\n"])
 
 
 def _has_begun(error: Exception) -> bool:
@@ -215,17 +225,7 @@ def _has_begun(error: Exception) -> bool:
     return isinstance(error, aiohttp.ServerDisconnectedError) and not isinstance(error.message, str)
 
 
-def _session(connect_s: float) -> aiohttp.ClientSession:
-    # No limit on connections: a prompt would wait for the models of other agents. No time limit: a model may load for
-    # minutes before its first byte. No cookies: those of one client must not be sent for another.
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, socket_factory=_tcp_socket),
-        timeout=aiohttp.ClientTimeout(total=None, connect=connect_s),
-        cookie_jar=aiohttp.DummyCookieJar(),
-    )
-
-
-def _tcp_socket(address: AddrInfoType) -> socket.socket:
+def _open_tcp_socket(address: AddrInfoType) -> socket.socket:
     family, kind, protocol, _, _ = address
     tcp = socket.socket(family, kind, protocol)
     notice_vanished(tcp)

@@ -1,6 +1,6 @@
 """Admin pages for the graph, its conflicts and the decisions about them."""
 
-from memory.admin import settings_audit
+from memory.admin import settings
 from resolution.admin import (
     candidates,
     concepts,
@@ -37,4 +37,4 @@ __all__ = [
 ]
 
 # Beat's row follows the setting at once. Changes made outside the admin are noticed within a minute.
-settings_audit.followers[schedule.SETTING] = schedule.keep
+settings.followers[schedule.SETTING] = schedule.keep

@@ -29,7 +29,7 @@ def test_parsing_takes_its_time():
 def test_conversations_are_remembered_and_found(kind):
     row = remembered(20, kind)
 
-    assert row["find µs"] > row["new µs"] > 0
+    assert min(row["find µs"], row["new µs"]) > 0
 
 
 @pytest.mark.parametrize("lines", [1, 3, 8])

@@ -50,14 +50,14 @@ def zorblat(dsn: str) -> SoasRow:
     return SoasRow(ensure_tokens(["zorblat"])["zorblat"])
 
 
-def keeper(dsn: str) -> Bookkeeper:
-    return Bookkeeper(Encounters(Cache()), dsn)
+def keeper(dsn: str, *rows: SoasRow) -> Bookkeeper:
+    return Bookkeeper(Encounters(Cache(soas_by_token=dict(zip(["zorblat"], rows, strict=False)))), dsn)
 
 
 def test_a_question_counts_at_once_here_and_in_the_table_once_it_is_written(dsn: str, zorblat: SoasRow) -> None:
-    process, now = keeper(dsn), time.time()
+    process, now = keeper(dsn, zorblat), time.time()
 
-    process.note_asked([zorblat], now)
+    process.note_asked(["zorblat"], now)
     assert (zorblat.asked_count, zorblat.asked_at, asked(dsn)) == (1, now, 0)
     asyncio.run(process.write())
 
@@ -67,8 +67,8 @@ def test_a_question_counts_at_once_here_and_in_the_table_once_it_is_written(dsn:
 def test_a_question_that_two_processes_ask_within_a_minute_is_asked_once(dsn: str, zorblat: SoasRow) -> None:
     now = time.time()
     for at in (now - 300, now - 290, now):
-        process = keeper(dsn)
-        process.note_asked([zorblat], at)
+        process = keeper(dsn, zorblat)
+        process.note_asked(["zorblat"], at)
         asyncio.run(process.write())
 
     assert asked(dsn) == 2
@@ -76,9 +76,9 @@ def test_a_question_that_two_processes_ask_within_a_minute_is_asked_once(dsn: st
 
 def test_a_question_is_written_soon(dsn: str, zorblat: SoasRow) -> None:
     async def scenario() -> int:
-        process = keeper(dsn)
+        process = keeper(dsn, zorblat)
         running = asyncio.create_task(process.run())
-        process.note_asked([zorblat], time.time())
+        process.note_asked(["zorblat"], time.time())
         count = await eventually_here(lambda: asked(dsn), within_s=bookkeeping.INTERVAL_S / 2)
         running.cancel()
         await asyncio.wait([running])
@@ -96,7 +96,9 @@ def test_a_message_of_before_the_start_is_known_and_kept_for_longer_where_it_is_
     async def scenario() -> None:
         await process.remember_seen()
         said, now = [message, Message("assistant", "")], time.time()
-        process.encounters.observe(opening, said, [None, None], [*map(digest_message, said)], now)
+        process.encounters.note(
+            process.encounters.find_new(opening, said, [None, None], [*map(digest_message, said)], now)
+        )
         await process.write()
 
     asyncio.run(scenario())
@@ -107,8 +109,8 @@ def test_a_message_of_before_the_start_is_known_and_kept_for_longer_where_it_is_
 
 def test_what_postgres_does_not_take_waits(dsn: str, zorblat: SoasRow, caplog: pytest.LogCaptureFixture) -> None:
     see(dsn)
-    process, now = keeper(AWAY), time.time()
-    process.note_asked([zorblat], now)
+    process, now = keeper(AWAY, zorblat), time.time()
+    process.note_asked(["zorblat"], now)
     process.encounters.resent.append((KEY, now))
 
     with caplog.at_level(logging.WARNING):
@@ -131,8 +133,8 @@ def test_without_postgres_a_process_starts_with_nothing_seen(caplog: pytest.LogC
 
 def test_what_a_clock_puts_into_the_future_is_now(dsn: str, zorblat: SoasRow) -> None:
     see(dsn)
-    process, ahead = keeper(dsn), time.time() + FUTURE_S
-    process.note_asked([zorblat], ahead)
+    process, ahead = keeper(dsn, zorblat), time.time() + FUTURE_S
+    process.note_asked(["zorblat"], ahead)
     process.encounters.resent.append((KEY, ahead))
 
     asyncio.run(process.write())
@@ -147,11 +149,11 @@ WAITS = "SELECT FROM pg_stat_activity WHERE application_name = 'festinger bookke
 
 def test_a_write_under_way_is_finished_when_the_server_stops(dsn: str, zorblat: SoasRow) -> None:
     async def scenario() -> None:
-        process = keeper(dsn)
+        process = keeper(dsn, zorblat)
         with psycopg.connect(dsn) as other:
             other.execute(LOCKED)
             running = asyncio.create_task(process.run())
-            process.note_asked([zorblat], time.time())
+            process.note_asked(["zorblat"], time.time())
             assert await eventually_here(lambda: run(dsn, WAITS), within_s=10)
             running.cancel()
             await asyncio.wait([running])
@@ -166,8 +168,8 @@ def test_the_last_write_does_not_wait_for_ever(dsn: str, zorblat: SoasRow, monke
     monkeypatch.setattr(bookkeeping, "LAST_WRITE_S", 0.1)
 
     async def scenario() -> None:
-        process = keeper(dsn)
-        process.note_asked([zorblat], time.time())
+        process = keeper(dsn, zorblat)
+        process.note_asked(["zorblat"], time.time())
         with psycopg.connect(dsn) as other:
             other.execute(LOCKED)
             async with asyncio.timeout(bookkeeping.WRITE_S / 2):

@@ -82,8 +82,8 @@ def test_settings_of_another_version_are_logged(caplog: pytest.LogCaptureFixture
 
     bootstrap.load_config()
 
-    [record] = [record for record in caplog.records if record.message == "config.unknown"]
-    assert vars(record)["settings"] == "recall_share"
+    [record] = [record for record in caplog.records if record.message == "config.ignored"]
+    assert vars(record)["settings"].startswith("recall_share = '80': every conversation is searched")
 
 
 def test_an_older_schedule_gets_what_it_lacks_and_keeps_what_operators_changed() -> None:

@@ -140,6 +140,10 @@ STEPS: dict[str, Step] = {
         "INSERT INTO config (key, value, updated_at) VALUES ('zero_hit_max', 'many', now())",
         lambda cache: cache.config_mistakes != [] and cache.tuning.zero_hit_max == 1,
     ),
+    "a setting is gone": (
+        "INSERT INTO config (key, value, updated_at) VALUES ('zero_hits', '2', now())",
+        lambda cache: cache.ignored_settings == ["zero_hits = '2': unknown to this version"],
+    ),
     "an agent is made": (
         "INSERT INTO agent (name, token_hash) VALUES ('dobby', repeat('0', 64))",
         lambda cache: cache.agents["0" * 64].name == "dobby" if cache.agents else False,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.settings import registry
+from memory.settings import registry, retired
 from memory.settings.registry import ConfigMistake, Tuning
 
 
@@ -61,3 +61,17 @@ def test_whatever_is_stored_a_tuning_comes_out_and_bad_rows_are_named(rows: dict
             assert any(mistake.startswith(key) for mistake in mistakes)
             assert getattr(tuning, key) == getattr(Tuning(), key)
     assert not any(mistake.startswith("unknown") for mistake in mistakes)  # of another version
+
+
+def test_no_setting_is_also_one_that_is_gone() -> None:
+    assert retired.SETTINGS.keys() & registry.REGISTRY == set()
+
+
+def test_settings_of_other_versions_are_listed_with_what_holds_instead() -> None:
+    rows = {"zero_hit_max": "many", "vocabulary_max": "5", "newer": "\x1b" * 100}
+
+    unknown, retired = registry.list_ignored(rows)
+
+    assert retired == "vocabulary_max = '5': at most 1,000,000 words"
+    assert unknown.startswith("newer = '\\x1b")
+    assert len(unknown) < 100

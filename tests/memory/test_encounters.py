@@ -45,9 +45,11 @@ class Process:
         messages = [Message("user", one) if isinstance(one, str) else one for one in said]
         readings = [self._reader.read(message) if is_read else None for message in messages]
         digests = [digest_message(message) for message in messages]
-        return self.encounters.observe(
+        found = self.encounters.find_new(
             opening, messages, readings, digests, now, "dobby", answered=answered, scope=scope, unkept=unkept
         )
+        self.encounters.note(found)
+        return found.stated
 
     def count_of(self, token: str) -> int:
         return self.cache.soas_by_token[token].encounter_count

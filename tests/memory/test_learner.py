@@ -51,7 +51,7 @@ def say(
     messages = [Message(role, text) for text in texts]
     digests, unread = list(map(digest_message, messages)), [None] * len(messages)
     encounters = Encounters(Cache(), heard.append)
-    encounters.observe(opening, messages, unread, digests, now or time.time(), agent, scope=scope)
+    encounters.note(encounters.find_new(opening, messages, unread, digests, now or time.time(), agent, scope=scope))
     return heard
 
 

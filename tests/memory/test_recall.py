@@ -70,7 +70,8 @@ def test_a_an_unknown_concept_is_counted_and_not_recalled() -> None:
     message = Message("user", PROMPT_A)
     reading = Reader(cache).read(message)
 
-    Encounters(cache, heard.append).observe(b"", [message], [reading], [reading.digest], NOW)
+    encounters = Encounters(cache, heard.append)
+    encounters.note(encounters.find_new(b"", [message], [reading], [reading.digest], NOW))
 
     [learned] = (NewMessage.of(cache, one) for one in heard)
     assert learned.read.words == {"please", "update", "gnommoweb", "to", "use", "fastapi", "instead"}
@@ -453,7 +454,7 @@ def test_a_word_that_is_a_secret_in_the_prompt_is_not_asked_about() -> None:
     recollection = recollect(cache, Mentions.of([reading]), NOW)
 
     assert (recollection.block.text, recollection.reasons) == ("", {"zorblat": "part of a secret"})
-    assert recall(cache, "We saw the zorblat.").asked
+    assert recall(cache, "We saw the zorblat.").block.questions
 
 
 @pytest.mark.parametrize(
@@ -488,7 +489,7 @@ def cache_of_unknown(**settings: object) -> Cache:
 def test_one_question_is_asked_in_a_block() -> None:
     recollection = recall(cache_of_unknown(), ABOUT_ALL)
 
-    assert [row.id for row in recollection.asked] == [1]
+    assert recollection.block.questions == (NAMES[0],)
     assert recollection.reasons == {"kvasir": "asked"} | dict.fromkeys(NAMES[1:], "too many concepts")
 
 
@@ -501,7 +502,7 @@ def test_at_most_zero_hit_max_questions_are_asked() -> None:
         "  gutask iknowthat '<concept> -isa <parent> in context of <dimension>'",
         "  gutask iknowthat '<concept> -ispart <system> in context of <dimension>'",
     ]
-    assert len(recollection.asked) == 3
+    assert len(recollection.block.questions) == 3
 
 
 @pytest.mark.parametrize(
@@ -518,7 +519,7 @@ def test_nothing_more_is_asked(asked: tuple[str, ...], why_not: str, reason: str
 
     recollection = recollect(cache, mentions, NOW, Block(questions=asked), why_not_ask=why_not)
 
-    assert (recollection.asked, recollection.reasons) == ((), {"kvasir": reason})
+    assert (recollection.block.questions, recollection.reasons) == ((), {"kvasir": reason})
 
 
 def test_a_name_is_asked_about_as_it_is_written() -> None:

@@ -18,10 +18,10 @@ from memory.settings.registry import Tuning
 from proxy.access.caller import Caller
 from proxy.domain.config_schema import Loops
 from proxy.enrichment.blocks import Blocks
-from proxy.enrichment.loop_guard import LoopGuard
 from proxy.enrichment.pipeline import Enriched, Enricher
-from proxy.enrichment.placement import BlockPlacer
+from proxy.enrichment.plan import Planner
 from proxy.enrichment.prompt_search import PromptSearch, RelatedFinder
+from proxy.loops.guard import LoopGuard
 from proxy.telemetry.events import Events
 from tests.steps import count_steps
 
@@ -42,7 +42,10 @@ class Written:
     def add_given(self, request: str, conversation: bytes, at: float, notes: Iterable[NoteKey]) -> None:
         self.given[request] = list(notes)
 
-    def loop_met(self, *_: object, **__: object) -> None:
+    def record_loop(self, *_: object, **__: object) -> None:
+        pass
+
+    def record_tail_loop(self, *_: object, **__: object) -> None:
         pass
 
 
@@ -55,17 +58,16 @@ class Enriching:
         self.project: int | None = None
         self.heard: list[HeardMessage] = []
         blocks = Blocks()
-        self.enricher = Enricher(
+        planner = Planner(
             cache=self.cache,
             reader=Reader(self.cache),
             encounters=Encounters(self.cache, self.heard.append),
             blocks=blocks,
-            placer=BlockPlacer(self.cache, blocks),
             guard=LoopGuard(),
-            events=cast(Events, self.events),
             loops=Loops,
             prompt_search=PromptSearch(self.cache, blocks, searcher, deadline_ms=deadline_ms),
         )
+        self.enricher = Enricher(planner, cast(Events, self.events))
         self.enricher.warm_up()
 
     def teach(self, concept: str, parent: str) -> None:

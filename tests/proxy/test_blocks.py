@@ -8,7 +8,7 @@ from memory.domain.recall.notes import ShownNote
 from memory.domain.recall.rendering import NOTHING, Block
 from proxy.domain.prefixes import Thread, digest_words
 from proxy.enrichment import blocks as bounds
-from proxy.enrichment.blocks import ANSWERS_MAX, VERSIONS_MAX, Blocks, Injection
+from proxy.enrichment.blocks import ANSWERS_MAX, PLACE_BYTES, VERSIONS_MAX, Blocks, Injection, Version
 from tests.proxy.threads import thread
 
 NOW = 1_800_000_000.0
@@ -28,7 +28,8 @@ def test_another_process_has_what_it_was_told_however_often() -> None:
     told: list[Injection] = []
     one, other = Blocks(told.append), Blocks()
     for number, text in enumerate(("first", "second")):
-        version = one.begin(ASKED.place, Block(text), NOW + number)
+        version = Version(Block(text), NOW + number)
+        one.begin(ASKED.place, version)
         one.note_answer(ASKED.place, version.at, digest_words(text))
     one.remove(ASKED.place, version)
 
@@ -55,7 +56,9 @@ def test_of_two_processes_that_answer_one_prompt_at_once_the_later_has_the_newes
 def test_what_was_taken_away_does_not_come_back() -> None:
     told: list[Injection] = []
     process = Blocks(told.append)
-    process.remove(ASKED.place, process.begin(ASKED.place, Block("text"), NOW))
+    version = Version(Block("text"), NOW)
+    process.begin(ASKED.place, version)
+    process.remove(ASKED.place, version)
 
     for injection in told:
         process.remember(injection)
@@ -66,7 +69,8 @@ def test_what_was_taken_away_does_not_come_back() -> None:
 def test_a_place_has_its_newest_versions_and_a_version_some_answers() -> None:
     process = Blocks()
     for number in range(VERSIONS_MAX + 1):
-        version = process.begin(ASKED.place, Block(f"version {number}"), NOW + number)
+        version = Version(Block(f"version {number}"), NOW + number)
+        process.begin(ASKED.place, version)
         for answer in range(ANSWERS_MAX + 1):
             process.note_answer(ASKED.place, version.at, digest_words(f"{number} {answer}"))
 
@@ -75,11 +79,11 @@ def test_a_place_has_its_newest_versions_and_a_version_some_answers() -> None:
     assert text_of(process, answered(oldest)) == f"version {VERSIONS_MAX}"
 
 
-def test_of_too_many_places_those_go_that_nobody_used_lately() -> None:
+def test_of_too_many_places_those_go_that_nobody_used_lately(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "SIZE_MAX", 2 * PLACE_BYTES + 100)
     process = Blocks()
-    process.places_max = 2
     for number in range(3):
-        process.begin(bytes([number] * 16), Block("text"), NOW)
+        process.begin(bytes([number] * 16), Version(Block("text"), NOW))
         process.notes_at(bytes(16))
 
     assert [bool(process.list_versions()), len(process)] == [True, 2]
@@ -94,17 +98,18 @@ Act = tuple[int, int, str]
 )
 def test_what_it_holds_is_what_it_counts(played: list[tuple[int, str, str]]) -> None:
     process = Blocks()
-    process.places_max = 2
-    for number, (place, act, text) in enumerate(played):
-        key, found = bytes([place] * 16), process.list_versions()
-        if act == "begin":
-            process.begin(key, Block(text), NOW + number)
-        elif act == "notes":
-            process.keep_notes(key, (ShownNote("memory", number, text),), NOW + number)
-        elif act == "answer" and found:
-            process.note_answer(key, found[-1].at, digest_words(text))
-        elif act == "remove" and found:
-            process.remove(key, found[-1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounds, "SIZE_MAX", 2 * PLACE_BYTES + 100)
+        for number, (place, act, text) in enumerate(played):
+            key, found = bytes([place] * 16), process.list_versions()
+            if act == "begin":
+                process.begin(key, Version(Block(text), NOW + number))
+            elif act == "notes":
+                process.keep_notes(key, (ShownNote("memory", number, text),), NOW + number)
+            elif act == "answer" and found:
+                process.note_answer(key, found[-1].at, digest_words(text))
+            elif act == "remove" and found:
+                process.remove(key, found[-1])
 
     assert process._size == sum(version.size for version in process.list_versions())
 
@@ -114,7 +119,7 @@ def test_the_largest_do_not_take_all_memory(monkeypatch: pytest.MonkeyPatch) -> 
     process = Blocks()
 
     for number in range(9):
-        process.begin(bytes([number] * 16), Block("x" * 2_000), NOW)
+        process.begin(bytes([number] * 16), Version(Block("x" * 2_000), NOW))
 
     assert len(process) == 2
     assert NOTHING not in [version.block for version in process.list_versions()]

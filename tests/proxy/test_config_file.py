@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proxy import config_file
 from proxy.config_file import KEYS, RulesMistakes, SettingsFile, read
-from proxy.domain.config_schema import Rules, values
+from proxy.domain.config_schema import Rules, list_ignored, values
 from tests.waiting import eventually_here
 
 WITHIN_S = 5
@@ -30,8 +29,8 @@ def find_mistakes(text: str) -> list[str]:
     return caught.value.mistakes
 
 
-def conversations(number: int) -> str:
-    return f"limits: {{conversations: {number}}}\n"
+def limit(number: int) -> str:
+    return f"limits: {{max_body_bytes: {number}}}\n"
 
 
 # --- the text ---
@@ -46,7 +45,7 @@ def test_keys_that_are_not_set_have_their_defaults(text: str) -> None:
 def test_each_key_can_be_set() -> None:
     text = """
 upstream: {url: "gpu:11434/base/", connect_timeout_s: 3}
-limits: {max_body_bytes: 2048, conversations: 100}
+limits: {max_body_bytes: 2048}
 loops:
   enabled: off
   detector: {window: 5, similarity: 1, patience: 4, complaints: [Again, "You: repeat"], stream: no}
@@ -56,7 +55,6 @@ loops:
         "upstream.url": "http://gpu:11434/base",
         "upstream.connect_timeout_s": 3.0,
         "limits.max_body_bytes": 2048,
-        "limits.conversations": 100,
         "loops.enabled": False,
         "loops.detector.window": 5,
         "loops.detector.similarity": 1.0,
@@ -77,8 +75,6 @@ loops:
     ("key", "value"),
     [
         ("upstream.url", "ftp://host"),
-        ("upstream.url", "http://host:port"),
-        ("upstream.url", "http://999.1.1.1"),
         ("upstream.url", "http://u:sesame@a host/"),
         ("upstream.connect_timeout_s", "0"),
         ("limits.max_body_bytes", "1023"),
@@ -87,13 +83,9 @@ loops:
         ("loops.enabled", "maybe"),
         ("loops.detector.window", "2"),
         ("loops.detector.window", ""),
-        ("loops.detector.window", "[3]"),
-        ("loops.detector.similarity", "0.4"),
-        ("loops.detector.complaints", "Again"),
         ("loops.detector.complaints", f"[{'a, ' * 51}]"),
         ("loops.detector.complaints.1", "['  ', Again]"),
         ("loops.mitigations.note", "1"),
-        ("loops.mitigations.note", "-3"),
         ("loops.mitigations.break", "true"),
         ("loops.mitigations.cooldown_s", "5m"),
         ("loops.mitigations.cooldown_s", ".nan"),
@@ -122,10 +114,10 @@ def test_a_value_that_is_not_accepted_is_named_by_its_key_and_never_repeated(key
         ("- loops", "the file: Input should be a valid dictionary"),
         ("loops:\n\tenabled: true", "line 2, column 1: found character"),
         ("limits: {", "line 1, column 10: expected the node content"),
-        ("limits:\n  conversations: 500\n  conversations: 600", "line 2, column 3: a key is there twice"),
+        ("limits:\n  max_body_bytes: 5000\n  max_body_bytes: 6000", "line 2, column 3: a key is there twice"),
         ("limits: {}\nupstream: {}\nlimits: {}", "line 1, column 1: a key is there twice"),
         ("a: !!python/object:os.system {}", "line 1, column 4: could not determine a constructor for the tag"),
-        ("limits: {conversations: !!int many}", "is no YAML: "),
+        ("limits: {max_body_bytes: !!int many}", "is no YAML: "),
         ("upstream: {}\n---\nlimits: {}", "line 2, column 1: but found another document"),
         ("limits:\n  # \x01", "is no YAML: "),
         ("[" * 3000, "is no YAML: maximum recursion depth"),
@@ -138,14 +130,19 @@ def test_an_unknown_key_or_a_mistake_of_syntax_is_named(text: str, mistake: str)
 
 
 def test_all_mistakes_are_listed_at_once() -> None:
-    text = "upstream: {url: 5}\nlimits: {conversations: 5, max: 1}\nloops: {enabled: maybe}\nx: 1"
+    text = "upstream: {url: 5}\nlimits: {max_body_bytes: 5, max: 1}\nloops: {enabled: maybe}\nx: 1"
 
-    assert [mistake.partition(":")[0] for mistake in find_mistakes(text)] == [
-        "upstream.url",
-        "limits.conversations",
-        "limits.max",
-        "loops.enabled",
-        "x",
+    keys = [mistake.partition(":")[0] for mistake in find_mistakes(text)]
+
+    assert keys == ["upstream.url", "limits.max_body_bytes", "limits.max", "loops.enabled", "x"]
+
+
+def test_a_key_of_an_earlier_version_is_ignored_and_named_with_what_holds_instead() -> None:
+    found = read("limits: {conversations: 500, max_body_bytes: 5000}")
+
+    assert values(found, only_set=True) == {"limits.max_body_bytes": 5000}
+    assert list_ignored(found) == [
+        "limits.conversations = '500': the blocks of conversations take at most 200 MB in a process"
     ]
 
 
@@ -205,17 +202,7 @@ def test_a_start_on_a_file_that_cannot_be_used_has_defaults_and_says_so(
     found = SettingsFile(file, {"upstream.url": "http://env"})
 
     assert found.error.startswith(mistake)
-    assert (found.rules, found.loaded_at) == (Rules().with_value("upstream.url", "http://env"), None)
-
-
-def test_the_environment_wins_and_its_keys_are_listed(file: Path, settings: Any) -> None:
-    settings.CONFIG_FILE, settings.FESTINGER_UPSTREAM, settings.FESTINGER_MAX_BODY_BYTES = file, "http://env", 0
-    file.write_text("upstream: {url: http://file, connect_timeout_s: 3}")
-
-    found = SettingsFile.from_settings()
-
-    assert (found.rules.upstream.url, found.rules.upstream.connect_timeout_s) == ("http://env", 3)
-    assert found.overridden == ["upstream.url"]
+    assert (found.rules, found.loaded_at) == (Rules().with_values({"upstream.url": "http://env"}), None)
 
 
 def test_other_processes_read_the_upstream_from_the_file(file: Path, settings: Any) -> None:
@@ -260,7 +247,7 @@ def follow(file: Path, change: Callable[[SettingsFile], Awaitable[None]], **over
 
 
 async def until(found: SettingsFile, number: int) -> None:
-    assert await eventually_here(lambda: found.rules.limits.conversations == number, within_s=WITHIN_S)
+    assert await eventually_here(lambda: found.rules.limits.max_body_bytes == number, within_s=WITHIN_S)
 
 
 @pytest.mark.parametrize("write", [Path.write_text, replace])
@@ -268,22 +255,22 @@ def test_a_file_that_appears_changes_and_vanishes_is_followed(file: Path, write:
     told: list[int] = []
 
     async def change(found: SettingsFile) -> None:
-        found.subscribe(lambda rules: told.append(rules.limits.conversations))
-        write(file, conversations(600))
-        await until(found, 600)
-        write(file, conversations(700))
-        await until(found, 700)
+        found.subscribe(lambda rules: told.append(rules.limits.max_body_bytes))
+        write(file, limit(6000))
+        await until(found, 6000)
+        write(file, limit(7000))
+        await until(found, 7000)
         remove(file)
-        await until(found, Rules().limits.conversations)
+        await until(found, Rules().limits.max_body_bytes)
 
     found = follow(file, change)
 
-    assert told == [600, 700, Rules().limits.conversations]
+    assert told == [6000, 7000, Rules().limits.max_body_bytes]
     assert (found.error, found.is_there) == ("", False)
 
 
 def test_a_file_that_is_still_being_written_is_not_read(file: Path) -> None:
-    file.write_text(conversations(500))
+    file.write_text(limit(5000))
     told: list[Rules] = []
 
     async def change(found: SettingsFile) -> None:
@@ -292,8 +279,8 @@ def test_a_file_that_is_still_being_written_is_not_read(file: Path) -> None:
             for number in range(20):
                 writing.write(f"# {number}\n")
                 await asyncio.sleep(0.03)
-            writing.write(conversations(600))
-        await until(found, 600)
+            writing.write(limit(6000))
+        await until(found, 6000)
 
     follow(file, change)
 
@@ -301,15 +288,15 @@ def test_a_file_that_is_still_being_written_is_not_read(file: Path) -> None:
 
 
 def test_a_broken_file_changes_nothing_until_it_is_repaired(file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    file.write_text(conversations(500))
+    file.write_text(limit(5000))
 
     async def change(found: SettingsFile) -> None:
         before = found.rules, found.loaded_at
-        replace(file, "limits: {conversations: many}\nupstream: {url: http://gpu}")
+        replace(file, "limits: {max_body_bytes: many}\nupstream: {url: http://gpu}")
         assert await eventually_here(lambda: found.error, within_s=WITHIN_S)
         await asyncio.sleep(0.5)
         assert (found.rules, found.loaded_at) == before
-        replace(file, conversations(500))
+        replace(file, limit(5000))
         assert await eventually_here(lambda: not found.error, within_s=WITHIN_S)
 
     follow(file, change)
@@ -319,28 +306,16 @@ def test_a_broken_file_changes_nothing_until_it_is_repaired(file: Path, caplog: 
 
 def test_a_mounted_folder_that_is_exchanged_is_noticed(file: Path) -> None:
     """As Kubernetes does it: the file is a link into a folder that is a link."""
-    for name, number in (("..1", 500), ("..2", 600)):
+    for name, number in (("..1", 5000), ("..2", 6000)):
         (file.parent / name).mkdir()
-        (file.parent / name / "config.yaml").write_text(conversations(number))
+        (file.parent / name / "config.yaml").write_text(limit(number))
     (file.parent / "..data").symlink_to("..1")
     file.symlink_to("..data/config.yaml")
 
     async def change(found: SettingsFile) -> None:
-        assert found.rules.limits.conversations == 500
+        assert found.rules.limits.max_body_bytes == 5000
         (file.parent / "..next").symlink_to("..2")
         (file.parent / "..next").replace(file.parent / "..data")
-        await until(found, 600)
+        await until(found, 6000)
 
     follow(file, change)
-
-
-def test_the_defaults_are_accepted_from_a_file() -> None:
-    nested: dict[str, Any] = {}
-    for key, value in values(Rules()).items():
-        *sections, name = key.split(".")
-        into = nested
-        for section in sections:
-            into = into.setdefault(section, {})
-        into[name] = list(value) if isinstance(value, tuple) else value
-
-    assert read(yaml.safe_dump(nested)) == Rules()

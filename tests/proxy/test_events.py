@@ -12,9 +12,9 @@ from memory.domain.recall.notes import NoteKey
 from memory.metrics import total
 from memory.models import NotificationDelivery, NotificationTarget
 from proxy.domain.config_schema import Mitigations
-from proxy.domain.loops import mitigations
-from proxy.domain.loops.detector import Loop
-from proxy.domain.loops.repeating_tail import TailLoop
+from proxy.loops import mitigations
+from proxy.loops.detector import Loop
+from proxy.loops.tail import TailLoop
 from proxy.models import LoopEvent
 from proxy.telemetry.events import Events
 
@@ -89,8 +89,8 @@ def meet_loops(events: Events) -> None:
     now = time.time()
     events.add(EVENT | {"at": now})
     assert MET is not None
-    events.loop_met(MET, **ASKED, at=now)
-    events.tail_met(TailLoop("and on", 12), **ASKED, at=now + 5)
+    events.record_loop(MET, **ASKED, at=now)
+    events.record_tail_loop(TailLoop("and on", 12), **ASKED, at=now + 5)
 
 
 def test_what_was_done_about_loops_is_told_at_once(dsn: str) -> None:

@@ -20,7 +20,7 @@ def send(proxy: Enriching, *said: str, off: Restrictions | None = None) -> str:
     for text in said:
         messages += [{"role": "user", "content": text}, {"role": "assistant", "content": ANSWER}]
     done = proxy.ask("/api/chat", {"model": "m", "messages": messages[:-1]}, off)
-    assert done.prompt is not None
+    assert done.plan is not None
     return done.body.decode()
 
 

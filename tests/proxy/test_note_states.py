@@ -13,7 +13,7 @@ from memory.domain.recall.notes import NoteKey, ShownNote
 from memory.domain.recall.rendering import Block
 from memory.recall.notes import still_hold
 from memory.semantic.domain.scope import Scope, Speaker
-from proxy.enrichment.blocks import Blocks
+from proxy.enrichment.blocks import Blocks, Version
 from proxy.enrichment.note_states import STANDING, NoteFollower
 from tests import waiting
 
@@ -30,7 +30,7 @@ OLD = ShownNote("memory", 9, "The user likes milk.")
 async def following(dsn: str) -> AsyncIterator[tuple[Cache, psycopg.AsyncConnection]]:
     """A process that shows three notes, one of which is gone when it starts, and a client that changes the others."""
     cache, blocks = Cache(), Blocks()
-    blocks.begin(bytes(16), Block("block", notes=(LIKES, SAID, OLD)), 1.0)
+    blocks.begin(bytes(16), Version(Block("block", notes=(LIKES, SAID, OLD)), 1.0))
     coherence = Coherence(cache, dsn)
     for kind in STANDING:
         coherence.follow(kind, NoteFollower(cache, blocks, kind))

@@ -17,7 +17,7 @@ from memory.settings.registry import Tuning
 from proxy.domain.formats.base import GAP, Edit, Part, Prompt
 from proxy.domain.prefixes import Thread, digest_words
 from proxy.enrichment.blocks import RESEND_S, Blocks
-from proxy.enrichment.placement import BlockPlacer, Placed
+from proxy.enrichment.placement import Placed, find_kept, place, remember_placed
 from tests.proxy.threads import Said, thread, thread_of
 
 NOW = 1_800_000_000.0
@@ -42,7 +42,6 @@ class Proxy:
             self.cache.put_soas(word, SoasRow(id=number, novelty=1.0 * (word in CONCEPTS)))
         self.tune()
         self.reader, self.blocks = Reader(self.cache), Blocks()
-        self.placer = BlockPlacer(self.cache, self.blocks)
 
     def tune(self, **settings: object) -> None:
         shown = {"recollection_placement": self.placement, "recollection_style": "compact"}
@@ -69,14 +68,15 @@ class Proxy:
         """``claimed``: what the prompt itself disputes, by concept."""
         self.now += 1
         mentions = Mentions.of([self.reader.read(Message(part.role, part.text)) for part in asked.prompt.parts])
-        standing = self.placer.find_standing(asked, self.now)
+        kept = find_kept(self.cache, self.blocks, asked, self.now)
         for concept, value in (claimed or {}).items():
             concept_id, dim_id = self.slot(concept)
             self.cache.put_pending(concept_id, {dim_id: (value,)})
-        placed = self.placer.place(asked, standing, mentions, self.now, warning=warning)
-        if placed.is_shown:
-            for row in placed.recollection.asked:
-                row.asked_count, row.asked_at = row.asked_count + 1, self.now
+        placed = place(self.cache, asked, kept, mentions, self.now, warning=warning)
+        remember_placed(self.blocks, asked, kept, placed)
+        for word in placed.recollection.block.questions if placed.is_shown else ():
+            row = self.cache.soas_by_token[word]
+            row.asked_count, row.asked_at = row.asked_count + 1, self.now
         return placed
 
 

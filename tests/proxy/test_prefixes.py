@@ -25,7 +25,7 @@ from proxy.domain.json_text import splice
 from proxy.domain.prefixes import Thread, digest_words
 from proxy.enrichment.beginnings import Beginnings
 from proxy.enrichment.blocks import RESEND_S, Blocks, Injection
-from proxy.enrichment.placement import BlockPlacer, Wanted
+from proxy.enrichment.placement import Wanted, find_kept, place, remember_placed
 from tests.prompts import FORMATS, Turn, blocks_of, facts_in, rendered, shared, without_blocks
 
 NOW = 1_800_000_000.0
@@ -64,7 +64,6 @@ class Proxy:
 
     def __post_init__(self) -> None:
         self.reader, self.beginnings, self.blocks = Reader(self.cache), Beginnings(), Blocks(self.told.append)
-        self.placer = BlockPlacer(self.cache, self.blocks)
 
     def restart(self) -> None:
         """Another process goes on, with what this one has told."""
@@ -82,10 +81,11 @@ class Proxy:
         assert prompt is not None
         readings = [self.reader.read(Message(part.role, part.text)) for part in prompt.parts]
         thread = Thread.of(prompt, [reading.digest for reading in readings])
-        standing = self.placer.find_standing(thread, self.clock)
+        kept = find_kept(self.cache, self.blocks, thread, self.clock)
         mentions = self.beginnings.find_mentions(self.cache, thread.links, readings)
-        wanted = None if standing.is_resent else self.searches(readings)
-        placed = self.placer.place(thread, standing, mentions, self.clock, wanted=wanted)
+        wanted = None if kept.is_resent else self.searches(readings)
+        placed = place(self.cache, thread, kept, mentions, self.clock, wanted=wanted)
+        remember_placed(self.blocks, thread, kept, placed)
         if answer is not None and placed.version is not None:
             said = digest_words(*thread.begin_answer(), answer)
             self.blocks.note_answer(thread.place, placed.version.at, said)

@@ -18,7 +18,6 @@ from memory.search.results import Found
 from memory.search.searcher import UNHURRIED_MS
 from memory.semantic.domain.scope import Scope
 from proxy.domain.formats import FORMATS
-from proxy.domain.formats.streams import END
 from proxy.enrichment import placement, prompt_search
 from proxy.enrichment.prompt_search import (
     FAILED,
@@ -33,6 +32,17 @@ from tests.proxy.enriching import DOBBY, Enriching
 
 SAID_AT = 1_772_600_000.0  # 4 March 2026
 QUESTION = "which version is our billing database?"
+
+
+@dataclass
+class Answered:
+    """The head of an upstream's answer."""
+
+    status: int = 200
+    is_stream: bool = False
+
+
+WHOLE: Any = Answered()
 
 
 def found(kind: Any, row_id: int, text: str, score: float = 0.7, *, is_disputed: bool = False) -> Found:
@@ -57,7 +67,14 @@ class Library:
     left_out: list[bytes] = field(default_factory=list)  # the conversations that are not searched
 
     async def find_related(
-        self, scope: Scope, texts: Sequence[str], conversation: bytes, *, deadline_ms: int, before: float
+        self,
+        scope: Scope,
+        texts: Sequence[str],
+        conversation: bytes,
+        *,
+        deadline_ms: int,
+        before: float,
+        is_counted: bool,
     ) -> ForPrompt | None:
         self.asked.append((scope, tuple(texts), deadline_ms))
         self.left_out.append(conversation)
@@ -265,8 +282,8 @@ def test_while_the_model_answers_the_last_two_messages_are_searched_for_the_next
 
         async def run() -> list[str]:
             done = await proxy.enricher.enrich("/api/chat", body, DOBBY)
-            proxy.enricher.prompt_search.search_on(done.lookup)
-            await asyncio.gather(*proxy.enricher.prompt_search._tasks)
+            proxy.enricher.planner.prompt_search.search_on(done.lookup)
+            await asyncio.gather(*proxy.enricher.planner.prompt_search._tasks)
             return [message["content"] for message in orjson.loads(done.body)["messages"]]
 
         sent = asyncio.run(run())
@@ -340,15 +357,31 @@ def test_the_notes_that_a_prompt_was_given_are_recorded_once(proxy: Enriching) -
 )
 def test_answers_that_do_not_stream_are_read_in_all_formats(proxy: Enriching, path: str, said: dict[str, Any]) -> None:
     done = proxy.ask(path, {"model": "m"} | said)
-    listener = proxy.enricher.listener_of(path, done)
-    assert listener is not None
+    observer = proxy.enricher.watch_answer(path, done, WHOLE)
+    assert observer is not None
     _, body = FORMATS[path].write_answer("m", "It runs on Postgres 17.", is_stream=False, now=0, unique="0" * 16)
     pretty = orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2)
 
-    for chunk in (pretty[:40], pretty[40:], END):
-        listener(chunk)
+    for chunk in (pretty[:40], pretty[40:]):
+        assert observer.pass_on(chunk) == (chunk, False)
+    observer.finish()
 
     assert (proxy.heard[-1].role, proxy.heard[-1].text) == ("assistant", "It runs on Postgres 17.")
+
+
+@pytest.mark.parametrize(
+    ("answered", "is_ended"), [(Answered(is_stream=True), True), (Answered(), False), (Answered(500, True), False)]
+)
+def test_only_a_stream_that_went_well_is_ended_where_it_repeats(
+    proxy: Enriching, answered: Any, is_ended: bool
+) -> None:
+    done = proxy.ask("/api/chat", {"model": "m", "messages": [{"role": "user", "content": QUESTION}]})
+    line = orjson.dumps({"model": "m", "message": {"content": "Now I look into the folder again. "}}) + b"\n"
+
+    observer = proxy.enricher.watch_answer("/api/chat", done, answered)
+
+    passed = [observer.pass_on(line) for _ in range(100)] if observer is not None else []
+    assert any(is_over for _, is_over in passed) is is_ended
 
 
 def test_a_project_s_state_is_given_once_and_replaced_where_it_changes() -> None:

@@ -1,32 +1,32 @@
-"""An answer on its way to the client, with a guard and without."""
+"""An answer on its way to the client, seen by an observer and not."""
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import httpx
 import pytest
+from aiohttp import ClientPayloadError
 
 from proxy.domain.formats import FORMATS
-from proxy.domain.loops.repeating_tail import Tail, TailLoop
-from proxy.enrichment.loop_guard import TailGuard
+from proxy.domain.formats.streams import AnswerListener, Delta, WholeReader
+from proxy.enrichment.answer_watch import AnswerWatch
+from proxy.loops.tail import Tail, TailLoop
 from proxy.upstream.asgi_types import Event
 from proxy.upstream.client import Upstream
-from proxy.upstream.relay import Relay, StreamGuard
+from proxy.upstream.relay import AnswerObserver, relay
 from standin.speech import Chunk
 from tests.proxy.domain.answers.shapes import SHAPES, streamed
 
-STREAM = {"content-type": "application/x-ndjson"}
-LENGTH = {"content-length": "6"}
 LOOP = TailLoop("same, ", 9)
 PATH = pytest.mark.parametrize("path", SHAPES)
 
 
-class Chunks(httpx.AsyncByteStream):
-    """``left`` is what nobody has read."""
+class Chunks:
+    """An upstream's answer; ``left`` is what nobody has read."""
 
     def __init__(self, *chunks: bytes, breaks_off: bool = False) -> None:
+        self.status, self.headers = 200, [(b"content-type", b"application/x-ndjson")]
         self.left = list(chunks)
         self.is_closed = False
         self._breaks_off = breaks_off
@@ -35,43 +35,40 @@ class Chunks(httpx.AsyncByteStream):
         while self.left and not self.is_closed:
             yield self.left.pop(0)
         if self._breaks_off:
-            raise httpx.ReadError("broke off")
+            raise ClientPayloadError("broke off")
 
     async def aclose(self) -> None:
         self.is_closed = True
 
 
-class Guard:
+class Observer:
     """Passes on what ``does`` makes of a chunk."""
 
     def __init__(self, does: Callable[[bytes], tuple[bytes, bool]]) -> None:
         self.seen: list[bytes] = []
+        self.is_finished = False
         self._does = does
 
     def pass_on(self, chunk: bytes) -> tuple[bytes, bool]:
         self.seen.append(chunk)
         return self._does(chunk)
 
+    def finish(self) -> None:
+        self.is_finished = True
 
-def ends_at(last: bytes) -> Guard:
-    return Guard(lambda chunk: (b"the end", True) if chunk == last else (chunk, False))
+
+def ends_at(last: bytes) -> Observer:
+    return Observer(lambda chunk: (b"the end", True) if chunk == last else (chunk, False))
 
 
-def relayed(
-    stream: Chunks,
-    guard: StreamGuard | None = None,
-    *,
-    status: int = 200,
-    headers: dict[str, str] = STREAM,
-) -> list[Event]:
+def relayed(answer: Any, observer: AnswerObserver | None = None) -> list[Event]:
     """All that was sent."""
     sent: list[Event] = []
 
     async def send(event: Event) -> None:
         sent.append(event)
 
-    answer = httpx.Response(status, headers=headers, stream=stream)
-    asyncio.run(Relay(answer, guard=guard).send_to(send))
+    asyncio.run(relay(answer, send, observer=observer))
     return sent
 
 
@@ -79,7 +76,7 @@ def bodies(sent: list[Event]) -> list[bytes]:
     return [event["body"] for event in sent[1:]]
 
 
-# --- without a guard ---
+# --- without an observer ---
 
 
 def test_chunks_go_out_as_they_come() -> None:
@@ -99,51 +96,93 @@ def test_where_the_upstream_breaks_off_the_last_message_is_missing() -> None:
 # --- with one ---
 
 
-def test_a_guard_that_lets_pass_changes_nothing() -> None:
-    guard = ends_at(b"never")
+def test_an_observer_that_lets_pass_changes_nothing() -> None:
+    observer = ends_at(b"never")
 
-    assert relayed(Chunks(b"a", b"bc"), guard) == relayed(Chunks(b"a", b"bc"))
-    assert guard.seen == [b"a", b"bc"]
+    assert relayed(Chunks(b"a", b"bc"), observer) == relayed(Chunks(b"a", b"bc"))
+    assert (observer.seen, observer.is_finished) == ([b"a", b"bc"], True)
 
 
 def test_where_it_ends_the_answer_the_upstream_is_stopped() -> None:
-    stream = Chunks(b"a", b"b", b"c", b"d")
+    stream, observer = Chunks(b"a", b"b", b"c", b"d"), ends_at(b"b")
 
-    sent = relayed(stream, ends_at(b"b"))
+    sent = relayed(stream, observer)
 
     assert bodies(sent) == [b"a", b"the end", b""]
     assert sent[-1]["more_body"] is False
-    assert (stream.is_closed, stream.left) == (True, [b"c", b"d"])
+    assert (stream.is_closed, stream.left, observer.is_finished) == (True, [b"c", b"d"], True)
 
 
 def test_a_break_is_still_a_break() -> None:
-    sent = relayed(Chunks(b"a", breaks_off=True), ends_at(b"never"))
+    observer = ends_at(b"never")
+
+    sent = relayed(Chunks(b"a", breaks_off=True), observer)
 
     assert sent[-1] == {"type": "http.response.body", "body": b"a", "more_body": True}
+    assert not observer.is_finished
 
 
-@pytest.mark.parametrize(("status", "headers"), [(200, LENGTH), (500, STREAM), (404, LENGTH)])
-def test_only_a_stream_that_went_well_is_guarded(status: int, headers: dict[str, str]) -> None:
-    guard = ends_at(b"abc")
-
-    sent = relayed(Chunks(b"abc", b"def"), guard, status=status, headers=headers)
-
-    assert bodies(sent) == [b"abc", b"def", b""]
-    assert guard.seen == []
+# --- what reads it ---
 
 
-def test_after_an_error_of_the_guard_the_rest_goes_by(caplog: pytest.LogCaptureFixture) -> None:
-    guard = Guard(lambda chunk: (chunk, False) if chunk == b"a" else (chunk[99].to_bytes(), True))
-
-    with caplog.at_level(logging.ERROR, "proxy.upstream.relay"):
-        sent = relayed(Chunks(b"a", b"b", b"c"), guard)
-
-    assert bodies(sent) == [b"a", b"b", b"c", b""]
-    assert guard.seen == [b"a", b"b"]
-    assert [record.message for record in caplog.records] == ["guard.failed"]
+def heard_by(listener_count: int) -> tuple[list[list[tuple[Delta, bool]]], list[AnswerListener]]:
+    """What each listener hears, and the listeners."""
+    heard: list[list[tuple[Delta, bool]]] = [[] for _ in range(listener_count)]
+    return heard, [lambda delta, is_over, each=each: each.append((delta, is_over)) for each in heard]
 
 
-# --- the tail's ---
+@PATH
+def test_each_listener_hears_what_the_model_writes_and_that_it_is_over(path: str) -> None:
+    whole = streamed(path, [Chunk("one "), Chunk("two")], is_ended=True)
+    heard, listeners = heard_by(2)
+
+    relayed(Chunks(*whole.splitlines(keepends=True)), AnswerWatch(FORMATS[path].reader(), listeners))
+
+    spoken = [(Delta("one ", "one "), False), (Delta("two", "two"), False), (Delta(), True)]
+    assert heard == [spoken, spoken]
+
+
+def test_a_line_is_read_once_however_many_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = FORMATS["/api/chat"].reader()
+    read: list[bytes] = []
+    monkeypatch.setattr(reader, "_read", lambda frame: read.append(frame) or Delta("x", "x"))
+    _, listeners = heard_by(3)
+
+    relayed(Chunks(b"1\n2", b"\n3\n"), AnswerWatch(reader, listeners, Tail()))
+
+    assert read == [b"1", b"2", b"3", b""]
+
+
+def test_after_an_error_the_rest_goes_by_unread(caplog: pytest.LogCaptureFixture) -> None:
+    whole = streamed("/api/chat", [Chunk("one"), Chunk("two"), Chunk("three")], is_ended=True)
+    heard, listeners = heard_by(1)
+
+    def fail(delta: Delta, is_over: bool) -> None:
+        if delta.text == "two":
+            raise ValueError
+
+    with caplog.at_level(logging.ERROR, "proxy.enrichment"):
+        sent = relayed(
+            Chunks(*whole.splitlines(keepends=True)), AnswerWatch(WIRE.reader(), [fail, *listeners], TailThatRepeats(3))
+        )
+
+    assert b"".join(bodies(sent)) == whole
+    assert heard == [[(Delta("one", "one"), False)]]
+    assert [record.message for record in caplog.records] == ["answer.unread"]
+
+
+def test_an_answer_that_is_no_stream_is_read_at_its_end() -> None:
+    heard, listeners = heard_by(1)
+
+    relayed(Chunks(b'{"message": {"thinking": "Hm. ",', b' "content": "Yes."}}'), AnswerWatch(WholeReader(), listeners))
+
+    assert heard == [[(Delta("Hm. Yes.", "Yes."), True)]]
+
+
+# --- its tail ---
+
+
+WIRE = FORMATS["/api/chat"]
 
 
 class TailThatRepeats:
@@ -161,15 +200,15 @@ class TailThatRepeats:
 def guarded(path: str, chunks: list[bytes], tail: Any) -> tuple[bytes, Chunks, list[TailLoop]]:
     """What the client gets, what is left of the upstream's answer, and the loops that were told."""
     stream, loops = Chunks(*chunks), []
-    sent = relayed(stream, TailGuard(FORMATS[path].watch(), tail, loops.append))
+    sent = relayed(stream, AnswerWatch(FORMATS[path].reader(), [], tail, loops.append))
     return b"".join(bodies(sent)), stream, loops
 
 
 def said_by(path: str, body: bytes) -> str:
     """The text of a whole answer."""
-    watch = FORMATS[path].watch()
-    text = watch.feed(body)
-    assert (watch.unfinished, watch.ending()) == (0, b"")
+    reader = FORMATS[path].reader()
+    text = reader.feed(body).text
+    assert (reader.unfinished, reader.ending()) == (0, b"")
     return text
 
 
@@ -241,11 +280,11 @@ def test_over_a_socket_the_model_is_left_at_once() -> None:
     async def run() -> None:
         server = await asyncio.start_server(model, "127.0.0.1", 0)
         upstream = Upstream(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-        guard = TailGuard(FORMATS["/api/generate"].watch(), TailThatRepeats(1), lambda loop: None)
-        relay = Relay(await upstream.open("POST", "/api/generate", [], b"{}"), guard=guard)
-        await relay.send_to(send)
-        await asyncio.wait_for(has_left.wait(), 2)  # before anybody closes the relay
-        await relay.aclose()
+        answer = await upstream.open("POST", "/api/generate", [], b"{}")
+        tail: Any = TailThatRepeats(1)
+        await relay(answer, send, observer=AnswerWatch(FORMATS["/api/generate"].reader(), [], tail))
+        await asyncio.wait_for(has_left.wait(), 2)  # before anybody closes the answer
+        await answer.aclose()
         await upstream.aclose()
         server.close()
 

@@ -50,7 +50,7 @@ def test_stop_writes_what_was_counted_also_where_a_background_task_failed(runtim
         runtime._tasks.append(asyncio.create_task(fail()))
         await runtime.enricher.enrich("/api/chat", orjson.dumps(PROMPT), DOBBY)
         answer = await runtime.upstream.open("GET", "/api/tags", [], None)
-        await answer.aread()
+        await answer.read()
         await answer.aclose()
 
         await runtime.stop()

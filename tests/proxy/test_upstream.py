@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Self
 
-import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from proxy.domain.config_schema import base_address
 from proxy.errors import UpstreamUnreachable
 from proxy.upstream.client import Upstream
 from proxy.upstream.keepalive import OPTIONS, notice_vanished
+from proxy.upstream.transport import Answer
 from tests.waiting import eventually_here
 
 
@@ -123,13 +123,13 @@ class Server:
         writer.close()
 
 
-async def get(upstream: Upstream) -> httpx.Response:
+async def get(upstream: Upstream) -> Answer:
     return await upstream.open("GET", "/", [], None)
 
 
-async def read(answer: httpx.Response) -> bytes:
+async def read(answer: Answer) -> bytes:
     try:
-        return await answer.aread()
+        return await answer.read()
     finally:
         await answer.aclose()
 
@@ -232,7 +232,7 @@ def test_another_timeout_is_no_other_address_and_the_same_changes_nothing() -> N
 # --- what is let go ---
 
 
-class Chunks(httpx.AsyncByteStream):
+class Chunks:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         yield b""
 

@@ -173,7 +173,7 @@ class Festinger:
             )
 
     def _restart_ended(self) -> None:
-        """What ended by itself, as supervisord does."""
+        """What ended by itself, as the launcher does."""
         for name, program in list(self._programs.items()):
             if program.poll() is not None:
                 self._programs[name] = self._launch(name)

@@ -16,6 +16,7 @@ from django.conf import settings
 from festinger_site import backup
 from tests.learners import learning
 from tests.served.server import PROJECT, Served, make_url, manage, new_database
+from tests.small_disk import mount_small_disk
 from tests.standin import StandIn
 
 QUESTION = "Where does quokkasrv run?"
@@ -147,6 +148,21 @@ def test_room_is_left_on_the_disk(database: str, tmp_path: Path, monkeypatch: py
 
     with psycopg.connect(database) as connection, pytest.raises(backup.BackupFailed, match="MB are free, and a backup"):
         backup._check_room(connection, tmp_path)
+
+
+def test_a_disk_that_becomes_full_leaves_no_file(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backup, "_check_room", lambda *_: None)
+    monkeypatch.setattr(backup.settings, "DATABASE_URL", database)
+    with mount_small_disk(1) as disk:
+        if disk is None:
+            pytest.skip("only root can mount a small file system")
+        ballast = disk.folder / "ballast"
+        ballast.write_bytes(bytes(disk.free_bytes - 40_000))
+
+        with pytest.raises(backup.BackupFailed, match="No space left on device"):
+            backup.back_up(disk.folder / "one.tar")
+
+        assert list(disk.folder.iterdir()) == [ballast]
 
 
 def test_a_damaged_file_makes_no_home(file: Path, tmp_path: Path) -> None:

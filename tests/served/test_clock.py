@@ -53,7 +53,7 @@ def world(upstream: StandIn) -> Iterator[World]:
         yield world
     finally:
         world.run.stop()
-        supervision.end_leftovers(world.run.home)
+        supervision.stop_orphans(world.run.home)
         postgres_cluster.remove(world.run.home)
         shutil.rmtree(homes.run_folder(world.run.home), ignore_errors=True)
         shutil.rmtree(folder)

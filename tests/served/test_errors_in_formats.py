@@ -128,6 +128,12 @@ def test_anthropics_library_tells_it(strict: Served, token: str, ask: Ask, refus
     assert told in str(error)
 
 
+def test_a_prompt_that_reaches_no_model_is_told_its_id(strict: Served, token: str) -> None:
+    answer = strict.client.post("/api/chat", json=said("hi"), headers={"Authorization": f"Bearer {token}"})
+
+    assert (answer.status_code, len(answer.headers["x-festinger-request"])) == (502, 16)
+
+
 def test_an_upstream_that_leads_back_here_is_told_and_does_not_go_round(database: str) -> None:
     port = free_port()
     served = Served(upstream=f"http://127.0.0.1:{port}", database=database, port=port).wait_ready()

@@ -11,6 +11,7 @@ import openai
 import pytest
 
 from proxy.domain.formats import FORMATS
+from proxy.domain.formats.streams import complete_stream
 from standin.speech import Chunk
 from tests.proxy.domain.answers.shapes import cut_call, streamed
 from tests.served.speakers import SPEAKERS, Speaker
@@ -32,9 +33,7 @@ def body_of(path: str, model: str, is_stream: bool) -> tuple[str, bytes]:
     if not model.startswith("cut"):
         return content_type, body
     begun = streamed(path, [Chunk(word) for word in WORDS]) if model == "cut" else b"".join(cut_call(path))
-    watch = FORMATS[path].watch()
-    watch.feed(begun)
-    return content_type, begun + watch.ending()
+    return content_type, complete_stream(begun, FORMATS[path].reader())
 
 
 class Model(BaseHTTPRequestHandler):

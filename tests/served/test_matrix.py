@@ -202,7 +202,7 @@ class World:
 
     def end(self) -> None:
         self.run.stop()
-        supervision.end_leftovers(self.home)
+        supervision.stop_orphans(self.home)
         shutil.rmtree(homes.run_folder(self.home), ignore_errors=True)
 
 
@@ -224,10 +224,6 @@ def kill_worker(world: World, mending: ExitStack) -> None:
 
 def kill_postgres(world: World, mending: ExitStack) -> None:
     kill(postgres_cluster.processes(world.home))
-
-
-def kill_supervisord(world: World, mending: ExitStack) -> None:
-    kill([world.run.supervisord])
 
 
 def kill_launcher(world: World, mending: ExitStack) -> None:
@@ -266,7 +262,6 @@ NAMES: dict[Fault, str] = {
     kill_server: "server process killed",
     kill_worker: "worker killed",
     kill_postgres: "Postgres killed",
-    kill_supervisord: "supervisord killed",
     kill_launcher: "launcher killed",
     cut_power: "all killed",
     stop: "orderly stop",
@@ -278,12 +273,11 @@ ALONE = [(fault,) for fault in NAMES]
 # is away learns nothing until it is back.
 TOGETHER = [
     (fill_disk_and_reserve, kill_postgres),
-    (fill_disk_and_reserve, kill_supervisord),
     (fill_disk_and_reserve, kill_worker),
     (kill_postgres, kill_worker),
 ]
 KINDS: list[tuple[Fault, ...]] = [*ALONE, *TOGETHER]
-CUT = {kill_server, kill_supervisord, kill_launcher, cut_power, stop}  # they end server processes
+CUT = {kill_server, kill_launcher, cut_power, stop}  # they end server processes
 LOSE = {kill_server, cut_power}  # what was said right before
 ROUNDS = int(os.environ.get("ROUNDS") or len(KINDS))
 

@@ -251,7 +251,7 @@ def test_figures_of_the_memories_are_told(operator: Client) -> None:
     assert "Memories: 3 merged into others, 1 found in contradiction by the model." in shown
     assert "4, 1 of them different." in shown
     assert "3 times, 0.0250 US dollars, of it 0.0050 for vectors; of 1 the price is not known." in shown
-    assert "No language model compares memories at night" in shown
+    assert "No language model consolidates memories at night: only rules do." in shown
 
 
 def test_how_often_each_way_of_finding_was_right_is_told(operator: Client) -> None:
@@ -399,10 +399,13 @@ def test_the_page_of_an_app_lists_its_models_and_nothing_of_the_first_page(opera
 def test_an_upgrade_is_told_for_two_weeks_with_what_it_asks_of_operators(operator: Client) -> None:
     now = timezone.now()
     upgrade = InstalledVersion.objects.create(version="0.2.0", before="0.1.0", backup="/srv/before.tar", at=now)
+    Config.objects.create(key="recall_share", value="80")
 
     page = unescape(operator.get(HOME).content.decode())
 
     assert "Upgraded to 0.2.0" in page
+    assert "1 setting that you had changed and that is gone" in page
+    assert "<li>recall_share = '80': every conversation is searched" in page
     assert "The backup from before: <code>/srv/before.tar</code>" in page
     assert "<li>Beat runs in the worker." in page
     upgrade.at = now - timedelta(days=15)

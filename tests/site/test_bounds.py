@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,11 +10,11 @@ from django.conf import settings
 
 from festinger_site import asgi
 from festinger_site.server import http_protocol
-from festinger_site.server.prompt_handler import LARGE_BYTES, Share
+from festinger_site.server.prompt_handler import LARGE_BYTES, LargeBodyBudget
 from memory import bounds
 from memory.learning import learner
 from proxy.errors import TooMuchAtOnce
-from proxy.upstream.asgi_types import Event
+from proxy.upstream.asgi_types import Event, Receive
 
 DEFINED_BY = (asgi, http_protocol, learner)  # a server and a worker, and what they import
 
@@ -28,24 +28,22 @@ def test_operating_lists_every_bound() -> None:
 
 def test_large_bodies_find_room_beside_each_other_or_are_refused() -> None:
     chunk = {"type": "http.request", "body": b"x" * (LARGE_BYTES // 2), "more_body": True}
+    budget = LargeBodyBudget()
 
     async def receive() -> Event:
         return chunk
 
-    async def read(share: Share, chunks: int) -> None:
-        counted = share.count(receive, 3 * LARGE_BYTES)
+    async def read(counted: Receive, chunks: int) -> None:
         for _ in range(chunks):
             await counted()
 
-    def say(shares: Sequence[Share], chunks: int) -> None:
-        for share in shares:
-            asyncio.run(read(share, chunks))
-
     before = bounds.count_bites()["bodies_at_once_bytes"]
-    with Share() as large, Share() as other:
-        say([large], 4)
-        say([Share() for _ in range(20)], 2)  # small ones take none of it
+    with ExitStack() as requests:
+        large, other, *small = [requests.enter_context(budget.count(receive, 3 * LARGE_BYTES)) for _ in range(22)]
+        asyncio.run(read(large, 4))
+        for counted in small:  # they take none of it
+            asyncio.run(read(counted, 2))
         with pytest.raises(TooMuchAtOnce):
-            say([other], 3)
+            asyncio.run(read(other, 3))
         assert bounds.count_bites()["bodies_at_once_bytes"] == before + 1
-    assert Share.taken == 0
+    assert budget.taken == 0

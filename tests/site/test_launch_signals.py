@@ -19,7 +19,7 @@ def work(home, site, stops):
         launch.pause(0.5)
 
 launch.launch = work
-launch.wiring()  # once for all forks
+launch.load_settings()  # once for all forks
 for _ in range(int(sys.argv[1])):
     readable, writable = os.pipe()
     launcher = os.fork()

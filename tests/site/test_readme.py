@@ -4,6 +4,7 @@ runs."""
 import os
 import re
 import subprocess
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from django.core.management import get_commands
 
 from festinger_site.environment import SECRETS, Environment
 from festinger_site.home import PROJECT
-from memory.settings import registry
+from memory.settings import registry, retired
+from memory.settings.grammar import describe_accepted
 from proxy.api.routes import api
 from proxy.domain.config_schema import Rules, values
 
@@ -77,10 +79,26 @@ def test_the_marked_variables_are_those_that_a_file_may_hold():
     assert re.findall(r"^\| `([A-Z_]+)` ¹", SETTINGS, re.MULTILINE) == list(SECRETS)
 
 
-def test_the_settings_page_has_every_setting_of_the_admin_with_its_default():
-    documented = {key: "" if default == "none" else default.strip("`") for key, default in rows("[a-z_]+").items()}
+def list_settings() -> str:
+    """The registry as tables, one a group."""
+    lines = []
+    for group, keys in groupby(registry.REGISTRY, registry.group_of):
+        lines += [f"### {group}", "", "| key | takes | default | meaning |", "|---|---|---|---|"]
+        for key in keys:
+            field, default = registry.REGISTRY[key], registry.defaults()[key]
+            shown = f"`{default}`" if default else "none"
+            lines.append(f"| `{key}` | {describe_accepted(field)} | {shown} | {field.description} |")
+        lines.append("")
+    return "\n".join(lines)
 
-    assert documented == registry.defaults()
+
+def test_the_settings_page_ends_with_the_registry_of_the_admins_settings():
+    assert SETTINGS.endswith(list_settings())
+
+
+@pytest.mark.parametrize("key", [*retired.SETTINGS, *retired.CONFIG_FILE])
+def test_the_changelog_names_each_setting_that_is_gone(key):
+    assert f"`{key}`" in PAGES["CHANGELOG.md"]
 
 
 def test_the_settings_page_has_every_key_of_the_config_file_with_its_default():

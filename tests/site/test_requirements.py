@@ -4,7 +4,8 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -14,17 +15,18 @@ import pytest
 
 from festinger_site.home import PROJECT
 
-NAMES = ("requirements", "requirements-docker")
-PINNED = re.compile(r"^([\w.-]+)(?:\[\w+\])?==(\S+)", re.MULTILINE)
+LOCKS = ("requirements.txt", "requirements-dev.txt")
+PROJECT_FILE = (PROJECT / "pyproject.toml").read_text()
+PIN = re.compile(r"([\w.-]+)(?:\[\w+\])?==([\w.]+)")
 VULNERABLE = {
     "package": {"name": "django", "ecosystem": "PyPI"},
     "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}]}],
 }
 
 
-def read_pins(file: str) -> dict[str, str]:
-    pins = PINNED.findall((PROJECT / file).read_text())
-    return {name.lower().replace("_", "-"): version for name, version in pins}
+def read_pins(lines: Iterable[str]) -> dict[str, str]:
+    pins = filter(None, map(PIN.match, lines))
+    return {pin[1].lower().replace("_", "-"): pin[2] for pin in pins}
 
 
 @contextmanager
@@ -58,17 +60,29 @@ def run_audit(service: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([".ci/audit"], cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_lock_file_has_the_versions_that_are_wanted(name):
-    wanted, locked = read_pins(f"{name}.txt"), read_pins(f"{name}.lock")
+def test_the_lock_files_have_the_versions_that_are_wanted():
+    project = tomllib.loads(PROJECT_FILE)
+    wanted = {
+        "requirements.txt": project["project"]["dependencies"],
+        "requirements-dev.txt": project["dependency-groups"]["dev"],
+    }
 
-    assert wanted
-    assert {package: locked.get(package) for package in wanted} == wanted, "run: make lock"
+    for file, pins in wanted.items():
+        locked = read_pins((PROJECT / file).read_text().splitlines())
+        assert len(read_pins(pins)) == len(pins)
+        assert read_pins(pins).items() <= locked.items(), "run: make lock"
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_lock_file_has_hashes_of_each_package_and_names_no_host(name):
-    text = (PROJECT / f"{name}.lock").read_text()
+def test_what_festinger_runs_on_is_pinned_with_a_reason():
+    lines = PROJECT_FILE.partition("dependencies = [\n")[2].partition("]\n")[0].splitlines()
+
+    assert lines
+    assert all(re.fullmatch(r' +"[\w-]+(\[\w+\])?==[\d.]+", +# .+', line) for line in lines)
+
+
+@pytest.mark.parametrize("file", LOCKS)
+def test_a_lock_file_has_hashes_of_each_package_and_names_no_host(file):
+    text = (PROJECT / file).read_text()
     packages = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]
 
     assert all(re.search(r" --hash=sha256:[0-9a-f]{64}\b", package) for package in packages)

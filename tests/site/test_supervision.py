@@ -1,146 +1,190 @@
-"""supervisord as the launcher uses it, with programs that only sleep. ``test_launch`` has the real ones."""
+"""The supervisor with programs that only sleep. ``test_launch`` has the real ones."""
 
-import shlex
+import os
 import shutil
+import signal
 import sys
+import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
-from supervisor.options import UnhosedConfigParser
 
-from festinger_site import home as homes
-from festinger_site.launcher import supervision
-from festinger_site.launcher.supervision import Program, Supervisor, SupervisorFailed, configuration
+from festinger_site.launcher import home_locks, supervision
+from festinger_site.launcher.preflight import LaunchFailed
+from festinger_site.launcher.supervision import Child, Program, Supervisor
 from tests.waiting import eventually
 
-# Each call to supervisord has a connection of its own, which is closed with the last reference to it.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-
-words = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")))
-
-
-@given(st.lists(words, min_size=1))
-@example(["/my home/#1 ;x", "-D", "50%", "it's", '"', "\\", "%(here)s"])
-def test_supervisord_reads_a_command_as_it_was_given(command):
-    parser = UnhosedConfigParser()
-    parser.expansions = {"here": "/", "ENV_FESTINGER_PROJECT": "/"}
-
-    parser.read_string(configuration(Path("/h"), [Program("worker", command, stop_wait_s=7)]))
-
-    assert shlex.split(parser.saneget("program:worker", "command")) == command
+STUBBORN = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(99)"
+)
 
 
 @pytest.fixture
-def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+def home(tmp_path: Path) -> Iterator[Path]:
+    with home_locks.launching(tmp_path, on_wait=lambda: None):
+        yield tmp_path
+
+
+@pytest.fixture
+def supervisor(home: Path) -> Iterator[Supervisor]:
     """With one program, which runs."""
-    supervisor = Supervisor(tmp_path, [Program("sleeper", ["sleep", "1000"], stop_wait_s=5)])
+    supervisor = Supervisor(home, [Program("sleeper", ["sleep", "1000"], stop_wait_s=5)])
+    supervisor.start("sleeper")
     try:
-        supervisor.wait_listening()
-        supervisor.start("sleeper")
-        assert eventually(lambda: sleeping(tmp_path), within_s=20)
         yield supervisor
     finally:
         supervisor.stop()
-        shutil.rmtree(homes.run_folder(tmp_path))
 
 
-def sleeping(home: Path) -> list[psutil.Process]:
-    return [process for process in supervision.leftovers(home) if process.name() == "sleep"]
+@pytest.fixture
+def stubborn(home: Path) -> Child:
+    """One that TERM does not end."""
+    child = make(home, sys.executable, "-c", STUBBORN)
+    child.start()
+    assert eventually(lambda: "ready" in read_log(home), within_s=20)
+    return child
 
 
-def test_a_killed_supervisord_is_noticed_and_what_it_started_is_stopped(supervisor: Supervisor):
-    kill_supervisord(supervisor)
+def make(home: Path, *command: str) -> Child:
+    return Child(Program("program", list(command), stop_wait_s=1), home)
 
-    with pytest.raises(SupervisorFailed, match="supervisord died"):
-        supervisor.check_alive()
-    assert sleeping(supervisor.home)
+
+def read_log(home: Path) -> str:
+    return (home / "log" / "program.log").read_text()
+
+
+def wait_dead(child: Child) -> None:
+    assert eventually(lambda: not child.pid, within_s=10)
+
+
+def test_a_program_that_is_killed_is_started_again(supervisor: Supervisor) -> None:
+    sleeper = supervisor.children["sleeper"]
+    before = sleeper.pid
+    os.kill(before, signal.SIGKILL)
+    wait_dead(sleeper)
+
+    assert eventually(lambda: supervisor.keep() or sleeper.pid, within_s=10)
+    assert sleeper.pid != before
+
+
+def test_one_that_keeps_dying_is_started_less_and_less_often(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr(supervision.time, "monotonic", lambda: now)
+    failing, starts = make(home, "false"), []
+    for _ in range(240):
+        if failing.is_due or not failing.starts:
+            failing.start()
+            failing.stop()  # waits for its end
+            starts.append(now)
+        now += 0.5
+
+    waits = [after - before for before, after in pairwise(starts)]
+    assert waits[:7] == [1, 2, 4, 8, 16, 30, 30]
+    now += supervision.STEADY_S
+    failing.start()
+    failing.stop()
+    now += 1
+    assert failing.is_due
+
+
+def test_one_that_keeps_dying_before_festinger_is_ready_ends_the_start_with_its_log(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "RESTART_S", 0.0)
+    supervisor = Supervisor(home, [Program("failing", ["sh", "-c", "echo no luck; false"], stop_wait_s=5)])
+    supervisor.start("failing")
+
+    with pytest.raises(LaunchFailed, match=r"(?s)failing keeps dying.*failing\.log.*no luck"):
+        eventually(lambda: supervisor.check("failing"), within_s=10)
     supervisor.stop()
-    assert supervision.leftovers(supervisor.home) == []
 
 
-def test_a_new_supervisord_replaces_what_a_killed_one_has_left_the_proxy_when_that_helps(tmp_path: Path):
-    sleep = "import time; time.sleep(1000)"
-    command = [sys.executable, "-c", sleep]
-    programs = [Program("postgres", command, 5), Program("proxy", [*command, supervision.SERVER], 5)]
-    supervisor = Supervisor(tmp_path, programs)
-    try:
-        supervisor.wait_listening()
-        supervisor.start("postgres", "proxy")
-        before = {process.pid for process in supervision.leftovers(tmp_path)} - {supervisor.process.pid}
-        proxy = supervisor.pid("proxy")
-        kill_supervisord(supervisor)
+def test_one_that_cannot_be_started_is_tried_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervision, "RESTART_S", 0.0)
+    program = home / "program"
+    supervisor = Supervisor(home, [Program("late", [str(program)], stop_wait_s=5)])
+    supervisor.start("late")
+    assert not supervisor.children["late"].pid
 
-        supervisor.revive()
-        supervisor.replace_proxy(lambda: False)
-        assert [pid for pid in before if psutil.pid_exists(pid)] == [proxy]
-        supervisor.replace_proxy(lambda: True)
+    program.symlink_to(shutil.which("true") or "")
 
-        supervisor.check_alive()
-        assert not any(map(psutil.pid_exists, before))
-        assert len(before) == 2
-        assert all(supervisor.pid(name) for name in ("postgres", "proxy"))
-    finally:
-        supervisor.stop()
-        shutil.rmtree(homes.run_folder(tmp_path))
+    supervisor.keep()
+    assert supervisor.children["late"].starts == 2
+    supervisor.stop()
 
 
-def kill_supervisord(supervisor: Supervisor) -> None:
-    supervisor.process.kill()
-    supervisor.process.wait()
+def test_one_that_hangs_is_aborted_and_leaves_a_traceback(home: Path, stubborn: Child) -> None:
+    stubborn.kill()
+
+    wait_dead(stubborn)
+    assert "Fatal Python error: Aborted" in read_log(home)
 
 
-def test_a_program_that_dies_is_started_again(supervisor: Supervisor):
-    [before] = sleeping(supervisor.home)
-    before.kill()
-    before.wait(5)
+def test_one_that_not_even_an_abort_ends_is_killed(stubborn: Child) -> None:
+    psutil.Process(stubborn.pid).suspend()
 
-    assert eventually(lambda: sleeping(supervisor.home), within_s=20)
+    stubborn.kill()
 
-
-def test_a_program_that_stands_still_is_replaced(supervisor: Supervisor):
-    [before] = sleeping(supervisor.home)
-    before.suspend()
-
-    supervisor.kill("sleeper")
-
-    assert eventually(lambda: [one.pid for one in sleeping(supervisor.home)] not in ([], [before.pid]), within_s=20)
-    assert supervisor.pid("sleeper") == sleeping(supervisor.home)[0].pid
-    assert supervisor.uptime_s("sleeper") < 1_000
+    wait_dead(stubborn)
 
 
-def test_what_supervisord_has_given_up_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(supervision, "RETRIES_MAX", 0)
-    mended = tmp_path / "mended"
-    program = Program("failing", ["sh", "-c", f"test -e {mended} && exec sleep 1000"], stop_wait_s=5)
-    supervisor = Supervisor(tmp_path, [program])
-    try:
-        supervisor.wait_listening()
-        supervisor.start("failing")
-        assert eventually(lambda: is_given_up(supervisor), within_s=20)
+def test_one_that_does_not_stop_is_killed(stubborn: Child) -> None:
+    stubborn.stop()
 
-        mended.touch()
-        supervisor.start_given_up()
-
-        assert eventually(lambda: sleeping(tmp_path), within_s=20)
-        assert not is_given_up(supervisor)
-    finally:
-        supervisor.stop()
-        shutil.rmtree(homes.run_folder(tmp_path))
+    assert not stubborn.pid
 
 
-def is_given_up(supervisor: Supervisor) -> bool:
-    return bool(supervisor.remote.getProcessInfo("failing")["state"] in supervision.GIVEN_UP)
+def test_programs_stop_in_reverse_order_each_by_its_signal(home: Path) -> None:
+    says = "trap 'echo $0 >> order; exit' {}; echo up; while :; do sleep 0.1; done"
+    options = {"cwd": home}
+    programs = [
+        Program("first", ["sh", "-c", says.format("INT"), "first"], 5, signal.SIGINT, options),
+        Program("second", ["sh", "-c", says.format("TERM"), "second"], 5, signal.SIGTERM, options),
+    ]
+    supervisor = Supervisor(home, programs)
+    supervisor.start("first", "second")
+    for name in ("first", "second"):
+        assert eventually(lambda name=name: "up" in (home / "log" / f"{name}.log").read_text(), within_s=20)
+
+    supervisor.stop()
+
+    assert (home / "order").read_text().split() == ["second", "first"]
 
 
-def test_what_is_left_of_a_launcher_that_was_killed_is_ended_and_supervisord_starts_nothing_again(
-    supervisor: Supervisor,
-):
-    assert supervision.end_leftovers(supervisor.home) is True
-    supervisor.process.wait()  # the launcher that is gone would be its parent
+def test_a_process_belongs_to_the_program_that_it_descends_from(supervisor: Supervisor) -> None:
+    assert supervisor.owns("sleeper", supervisor.children["sleeper"].pid)
+    assert not supervisor.owns("sleeper", os.getpid())
+    assert not supervisor.owns("other", os.getpid())
 
-    assert supervision.leftovers(supervisor.home) == []
-    assert supervision.end_leftovers(supervisor.home) is False
+
+def test_a_long_log_begins_anew_and_the_last_three_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervision, "LOG_MAX_BYTES", 5)
+    child = make(home, "true")
+    log = home / "log" / "program.log"
+    log.parent.mkdir()
+    for number in range(5):
+        log.write_text(f"log {number}")
+        child.rotate_log()
+
+    assert log.read_text() == ""
+    assert sorted(file.read_text() for file in log.parent.glob("program.log.*")) == ["log 2", "log 3", "log 4"]
+
+
+def test_nothing_is_started_in_a_home_that_another_launcher_has(supervisor: Supervisor) -> None:
+    (supervisor.home / home_locks.RUN).write_text("1")
+    os.kill(supervisor.children["sleeper"].pid, signal.SIGKILL)
+    wait_dead(supervisor.children["sleeper"])
+
+    with pytest.raises(LaunchFailed, match="was deleted while Festinger ran"):
+        eventually(supervisor.keep, within_s=10)
+
+
+def test_what_a_killed_launcher_has_left_is_ended(supervisor: Supervisor) -> None:
+    [left] = supervision.find_orphans(supervisor.home)
+
+    assert supervision.stop_orphans(supervisor.home) is True
+    assert left.pid not in psutil.pids() or left.status() == psutil.STATUS_ZOMBIE
+    assert supervision.stop_orphans(supervisor.home) is False

@@ -9,45 +9,64 @@ import pytest
 from festinger_site.launcher import home_locks
 
 
-def test_the_last_to_leave_a_home_stops_what_the_first_started(tmp_path):
+def use(home, start=lambda: None, is_usable=lambda: True, stop=lambda: None):
+    return home_locks.using(home, start=start, is_usable=is_usable, stop=stop)
+
+
+def test_the_first_to_come_starts_and_the_last_to_leave_stops(tmp_path):
     calls = Counter()
-    both_in = threading.Barrier(2)
+    all_in = threading.Barrier(3)
 
-    def count(what):
-        calls[what] += 1
-        return True
+    def work():
+        with use(tmp_path, start=lambda: calls.update(["start"]), stop=lambda: calls.update(["stop"])):
+            all_in.wait(5)
 
-    def use():
-        arrive, leave = (lambda: count("arrive")), (lambda: count("leave"))
-        with home_locks.using(tmp_path, arrive=arrive, leave_last=leave):
-            both_in.wait(5)
-
-    commands = [threading.Thread(target=use) for _ in range(2)]
+    commands = [threading.Thread(target=work) for _ in range(3)]
     for command in commands:
         command.start()
     for command in commands:
         command.join()
 
-    assert calls == {"arrive": 2, "leave": 1}
+    assert calls["start"] >= 1
+    assert calls["stop"] == 1
+
+
+def test_what_runs_is_never_stopped_under_a_command(tmp_path):
+    """What one command has started may be stopped by another before the first uses it: then it is started again."""
+    is_running, seen = threading.Event(), []
+
+    def work():
+        for _ in range(40):
+            with use(tmp_path, is_running.set, is_running.is_set, is_running.clear):
+                seen.append(is_running.is_set())
+
+    commands = [threading.Thread(target=work) for _ in range(4)]
+    for command in commands:
+        command.start()
+    for command in commands:
+        command.join()
+
+    assert seen == [True] * 160
+    assert not is_running.is_set()
 
 
 def test_a_launcher_waits_until_no_command_uses_the_home(tmp_path):
     waits = []
-    command = home_locks.using(tmp_path, arrive=lambda: True, leave_last=lambda: None)
+    command = use(tmp_path)
     command.__enter__()
 
     def on_wait():
         waits.append(1)
         command.__exit__(None, None, None)
 
-    with home_locks.starting_alone(tmp_path, on_wait):
+    with home_locks.starting(tmp_path, on_wait):
         assert waits == [1]
 
 
-def test_a_command_is_asked_again_until_it_has_arrived(tmp_path):
+def test_a_command_asks_again_until_what_it_needs_is_usable(tmp_path):
     answers = [False, True]
 
-    with home_locks.using(tmp_path, arrive=lambda: answers.pop(0), leave_last=lambda: None):
+    with use(tmp_path, is_usable=lambda: answers.pop(0)):
         assert answers == []
 
 

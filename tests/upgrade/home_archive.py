@@ -43,7 +43,7 @@ def temporary_home() -> Iterator[Path]:
     try:
         yield home
     finally:
-        supervision.end_leftovers(home)
+        supervision.stop_orphans(home)
         postgres_cluster.remove(home)
         shutil.rmtree(folder)
 

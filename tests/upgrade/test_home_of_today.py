@@ -115,6 +115,15 @@ def test_a_backup_is_restored_and_migrated_without_a_difference() -> None:
         assert (home / "config.yaml").exists()
 
 
+def test_settings_that_are_gone_are_named_where_an_operator_had_changed_them(upgraded: Upgraded) -> None:
+    known = {key: value for key, value in RECORDED["settings"] if key in FIXED}
+
+    *of_table, of_file = upgraded.run.health()["ignored_settings"]
+
+    assert [line.partition(":")[0] for line in of_table] == [f"{key} = '{known[key]}'" for key in sorted(known)]
+    assert of_file.startswith("config.yaml: limits.conversations = '10000': ")
+
+
 def test_a_prompt_is_given_a_fact_that_was_stored_before(upgraded: Upgraded) -> None:
     arrived = upgraded.ask("What is pensieve?")
 

@@ -42,10 +42,8 @@ class Command(BaseCommand):
 
     def handle(self, *, as_json: bool, **_: Any) -> None:
         try:
-            # Also checked here, for containers: this runs once and its message is found; a proxy would keep restarting.
-            preflight.check_exposure(settings.ENVIRONMENT, settings.FESTINGER_HOST)
-            preflight.check_config(settings.CONFIG_FILE)
-            preflight.check_database(settings.DATABASE_URL)
+            if not settings.IS_LAUNCHED:  # as in a container: the message is found here; a proxy would keep restarting
+                preflight.check(settings)
             operator = prepare()
         except preflight.LaunchFailed as failed:
             raise CommandError(str(failed)) from failed

@@ -1,5 +1,6 @@
 """Computes how much a concept matters. Times are seconds, scores have no unit."""
 
+from dataclasses import replace
 from math import log10
 
 from memory.domain.types import SoasRow
@@ -18,6 +19,12 @@ ASK_BACK_OFF = (0.0, HOUR, DAY, 7 * DAY, 30 * DAY)
 def saliency(encounter_count: int) -> float:
     """Return log10 of the number of messages that named the concept; 0 for none and for the first."""
     return log10(encounter_count) if encounter_count > 1 else 0.0
+
+
+def count_encounters(row: SoasRow, count: int, now: float) -> SoasRow:
+    """Return the row as it is after so many more messages with the word."""
+    total = row.encounter_count + count
+    return replace(row, encounter_count=total, saliency=0.0 if row.is_common else saliency(total), last_seen=now)
 
 
 def is_salient(row: SoasRow, threshold: float) -> bool:

@@ -1,7 +1,7 @@
 """The wire formats: how requests and answers look on each route that carries prompts.
 
 A format is a class with the methods of ``base.WireFormat``: it reads a request into a ``Prompt``, applies an ``Edit``
-to it, watches the running answer, and writes an answer of its own. To add one, write the class in a module here and
+to it, reads the running answer, and writes an answer of its own. To add one, write the class in a module here and
 enter it in FORMATS; the routes, the enrichment and the admin pages use this table. What formats share is in
 ``payloads`` (requests) and ``streams`` (answers).
 """
@@ -26,7 +26,7 @@ FORMATS: Final[Mapping[str, WireFormat]] = {
 }
 
 # Fields that tell the requests of one path from those of others with the same long field.
-TELLING: Final[Mapping[str, frozenset[str]]] = {
+DISTINCTIVE_FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "/api/chat": frozenset({"options", "keep_alive", "format", "think"}),
     "/api/generate": frozenset({"options", "keep_alive", "format", "think", "system", "context", "raw"}),
     "/v1/chat/completions": frozenset(
@@ -61,4 +61,4 @@ def error_body(path: str, status: int, message: str) -> dict[str, Any]:
 def guess_path(payload: Mapping[str, Any]) -> str | None:
     """Guess from its fields which path a request is for; None if it is for none."""
     fitting = [path for path, wire in FORMATS.items() if wire.long_field in payload]
-    return max(fitting, key=lambda path: len(TELLING.get(path, frozenset()) & payload.keys()), default=None)
+    return max(fitting, key=lambda path: len(DISTINCTIVE_FIELDS.get(path, frozenset()) & payload.keys()), default=None)

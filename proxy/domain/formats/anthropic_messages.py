@@ -5,47 +5,13 @@ Its answers are one JSON object, or named events in which the blocks of a messag
 
 from typing import Any
 
-from proxy.domain.formats import payloads
-from proxy.domain.formats.base import Edit, Part, Payload, Prompt, Role
-from proxy.domain.formats.streams import (
-    SSE_TYPE,
-    TRANSLATED_TYPE,
-    AnswerWatch,
-    EventFrames,
-    Json,
-    complete_stream,
-    get_number,
-    get_object,
-    get_text,
-    is_json,
-    parse_object,
-    write_event,
-    write_line,
-)
-from proxy.domain.json_text import Change, ListChange
+from proxy.domain.formats import payloads, streams
+from proxy.domain.formats.base import Part, Role
+from proxy.domain.formats.streams import Delta, Json, get_number, get_object, get_text
 
 CALLS = ("tool_use", "server_tool_use")
 NO_USAGE: Json = {"input_tokens": 0, "output_tokens": 0}
 DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
-
-
-def parts_of(message: object, place: int) -> list[Part]:
-    if not isinstance(message, dict):
-        return [Part("user", "", place)]
-    role, content = payloads.role_of(message), message.get("content")
-    if isinstance(content, list) and role == "user":
-        return split_user_message(content, place)
-    calls = [block for block in content if type_of(block) in CALLS] if isinstance(content, list) else []
-    takes_block = role in payloads.HEARD and payloads.takes_text(content)
-    return [
-        Part(
-            role,
-            payloads.text_of(content),
-            place,
-            takes_block,
-            tuple(payloads.read_call(block, "input") for block in calls),
-        )
-    ]
 
 
 def split_user_message(content: list[Any], place: int) -> list[Part]:
@@ -73,17 +39,17 @@ def type_of(block: object) -> object:
     return block.get("type") if isinstance(block, dict) else None
 
 
-class MessageWatch(AnswerWatch):
+class MessageReader(streams.AnswerReader):
     def __init__(self) -> None:
-        super().__init__(EventFrames())
+        super().__init__(streams.EventFrames())
         self._prompt_tokens = 0
         self._has_begun = False
         self._open: int | None = None  # the index of the block that grows
         self._arguments: list[str] | None = None  # of the last call, in pieces
         self._has_finished = False  # only the message's stop is missing
 
-    def _read(self, frame: bytes) -> str:
-        value = parse_object(frame)
+    def _read(self, frame: bytes) -> Delta:
+        value = streams.parse_object(frame)
         kind = get_text(value, "type")
         if kind == "content_block_delta":
             return self._read_delta(get_object(value, "delta"))
@@ -100,86 +66,73 @@ class MessageWatch(AnswerWatch):
             self._has_finished = True
         elif kind in ("message_stop", "error"):
             self._is_over = True
-        return ""
+        return Delta()
 
-    def _read_block(self, block: Json) -> str:
+    def _read_block(self, block: Json) -> Delta:
         if block.get("type") != "tool_use":
-            return get_text(block, "text") + get_text(block, "thinking")
+            content = get_text(block, "text")
+            return Delta(content + get_text(block, "thinking"), content)
         self._arguments = []
-        return get_text(block, "name")
+        return Delta(get_text(block, "name"))
 
-    def _read_delta(self, delta: Json) -> str:
+    def _read_delta(self, delta: Json) -> Delta:
         kind = get_text(delta, "type")
         text = get_text(delta, DELTAS.get(kind, ""))
         if kind == "input_json_delta" and self._arguments is not None:
             self._arguments.append(text)
-        return text
+        return Delta(text, text if kind == "text_delta" else "")
 
     def _end(self) -> bytes:
         # Anthropic's clients build the message from these events: open blocks are closed from the inside out, and only
         # message_delta gives the stop reason.
         events = b"" if self._has_begun else write_start(build_head("", ""))
         if self._open is not None:
-            events += write_event("content_block_stop", index=self._open)
+            events += streams.write_event("content_block_stop", index=self._open)
         if not self._has_finished:
-            usage = {"input_tokens": self._prompt_tokens, "output_tokens": self._text_count}
-            events += write_event("message_delta", delta={"stop_reason": self._stop_reason()}, usage=usage)
-        return events + write_event("message_stop")
+            usage = {"input_tokens": self._prompt_tokens, "output_tokens": self._delta_count}
+            events += streams.write_event("message_delta", delta={"stop_reason": self._stop_reason()}, usage=usage)
+        return events + streams.write_event("message_stop")
 
     def _stop_reason(self) -> str:
         if self._arguments is None:
             return "end_turn"
         arguments = "".join(self._arguments)
-        is_whole = is_json(arguments) or (not arguments and self._open is None)
+        is_whole = streams.is_json(arguments) or (not arguments and self._open is None)
         # A call that is cut off ends like one that hit the token limit, so that nobody takes it for complete.
         return "tool_use" if is_whole else "max_tokens"
 
 
-class AnthropicMessages(payloads.SamplingBesidePrompt):
+class AnthropicMessages(payloads.SamplingBesidePrompt, payloads.MessageFormat):
     name = "messages"
-    long_field = "messages"
+    system_field = "system"
     default_temperature = 0.8  # Ollama's own: unlike with OpenAI's formats, it sets none for this one
     hottest = 1.0  # the most that Anthropic's API takes
     has_seed = False
-    watch = MessageWatch
+    reader = MessageReader
 
-    def read(self, payload: Payload) -> Prompt | None:
-        messages, system = payload.get("messages"), payload.get("system")
-        if not isinstance(messages, list) or not isinstance(system, str | list | None):
-            return None
-        system_text = payloads.text_of(system)
-        parts = [Part("system", system_text, 0)] if system_text else []
-        for place, message in enumerate(messages, len(parts)):
-            parts += parts_of(message, place)
-        if not messages or not payloads.says_something(parts):
-            return None
-        return Prompt(payloads.model_of(payload), parts, bool(system_text), payloads.is_stream(payload, default=False))
-
-    def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
-        messages, changes = payload["messages"], list[Change]()
-        first = 1 if prompt.takes_top else 0  # the place of the first message
-        for index, block in edit.tails.items():
-            number = prompt.parts[index].place - first
-            changes.append(payloads.put_after(("messages", number, "content"), messages[number]["content"], block))
-        if edit.top:
-            changes.append(payloads.put_before(("system",), payload["system"], edit.top))
-        if edit.without:
-            without = frozenset(place - first for place in edit.without)
-            changes.append(ListChange(("messages",), without=without))
-        return changes
+    def parts_of(self, message: object, place: int) -> list[Part]:
+        content = message.get("content") if isinstance(message, dict) else None
+        role = payloads.role_of(message) if isinstance(message, dict) else "user"
+        if role == "user" and isinstance(content, list):
+            return split_user_message(content, place)
+        part = payloads.part_of(message, place)
+        if role == "assistant" and isinstance(content, list):
+            calls = [payloads.read_call(block, "input") for block in content if type_of(block) in CALLS]
+            part = part._replace(calls=tuple(calls))
+        return [part]
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"msg_{unique}", model)
         if not is_stream:
             content = [{"type": "text", "text": text}]
-            return TRANSLATED_TYPE, write_line(
+            return streams.TRANSLATED_TYPE, streams.write_line(
                 {**head, "content": content, "stop_reason": "end_turn", "usage": NO_USAGE}
             )
         block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": text}
         events = write_start(head)
-        events += write_event("content_block_start", index=0, content_block=block)
-        events += write_event("content_block_delta", index=0, delta=delta)
-        return SSE_TYPE, complete_stream(events, self.watch())
+        events += streams.write_event("content_block_start", index=0, content_block=block)
+        events += streams.write_event("content_block_delta", index=0, delta=delta)
+        return streams.SSE_TYPE, streams.complete_stream(events, self.reader())
 
 
 def build_head(identity: str, model: str) -> Json:
@@ -187,4 +140,4 @@ def build_head(identity: str, model: str) -> Json:
 
 
 def write_start(head: Json) -> bytes:
-    return write_event("message_start", message={**head, "content": [], "usage": NO_USAGE})
+    return streams.write_event("message_start", message={**head, "content": [], "usage": NO_USAGE})

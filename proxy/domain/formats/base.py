@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
-from proxy.domain.formats.streams import AnswerWatch
+from proxy.domain.formats.streams import AnswerReader
 from proxy.domain.json_text import Change
 
 Payload = dict[str, Any]
 
 GAP = "\n\n"  # between a text and what is put before or after it
+PARTS_MAX = 5_000  # of a prompt that is read
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -89,7 +90,7 @@ class WireFormat(Protocol):
         maximum, and set the seed if the format has one."""
 
     @property
-    def watch(self) -> Callable[[], AnswerWatch]:
+    def reader(self) -> Callable[[], AnswerReader]:
         """The factory of the reader for one streamed answer."""
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:

@@ -4,12 +4,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from proxy.domain.formats import flattened
-from proxy.domain.formats.base import Payload, Prompt, WireFormat
+from proxy.domain.formats.base import PARTS_MAX, Payload, Prompt, WireFormat
 from proxy.domain.json_text import is_heavy, parse_body
 
 JSON_MAX_BYTES: Final = 4_000_000
-PARTS_MAX: Final = 5_000
 
 
 class Excess(StrEnum):
@@ -39,15 +37,9 @@ def read_request(wire: WireFormat, body: bytes) -> BoundedRequest:
     payload = parse_body(body)
     if payload is None:
         return BoundedRequest(excess=Excess.UNREAD)
-    if _has_too_many_parts(payload.get(wire.long_field)):
-        return BoundedRequest(excess=Excess.PARTS)
-    prompt = wire.read(payload)
-    if prompt is not None and len(prompt.parts) > PARTS_MAX:
+    messages = payload.get(wire.long_field)
+    is_long = isinstance(messages, list) and len(messages) > PARTS_MAX
+    prompt = wire.read(payload) if not is_long else None
+    if is_long or (prompt is not None and len(prompt.parts) > PARTS_MAX):
         return BoundedRequest(excess=Excess.PARTS)
     return BoundedRequest(payload, prompt)
-
-
-def _has_too_many_parts(value: object) -> bool:
-    if isinstance(value, str):
-        return flattened.has_more_sections(value, PARTS_MAX)
-    return isinstance(value, list) and len(value) > PARTS_MAX

@@ -8,23 +8,10 @@ from dataclasses import replace
 
 import orjson
 
-from proxy.domain.formats import flattened, payloads
+from proxy.domain.formats import flattened, payloads, streams
 from proxy.domain.formats.base import GAP, Edit, Part, Payload, Prompt
 from proxy.domain.formats.code_completion import is_code_completion
-from proxy.domain.formats.streams import (
-    JSON_TYPE,
-    NDJSON_TYPE,
-    AnswerWatch,
-    Json,
-    LineFrames,
-    format_time,
-    get_object,
-    get_objects,
-    get_text,
-    parse_object,
-    write_json,
-    write_line,
-)
+from proxy.domain.formats.streams import Delta, Json, get_object, get_objects, get_text
 from proxy.domain.json_text import Change, MembersChange, TextChange
 
 DEFAULT_TEMPERATURE = 0.8
@@ -43,21 +30,21 @@ class OllamaFormat(ABC):
         members = payloads.raise_temperature(options or {}, by, default=DEFAULT_TEMPERATURE) | {"seed": seed}
         return [MembersChange((), {"options": members}) if options is None else MembersChange(("options",), members)]
 
-    def watch(self) -> "OllamaWatch":
-        return OllamaWatch(self)
+    def reader(self) -> "OllamaReader":
+        return OllamaReader(self)
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
-        head: Json = {"model": model, "created_at": format_time(now)}
+        head: Json = {"model": model, "created_at": streams.format_time(now)}
         last = self.last_fields(tokens=0)
         if not is_stream:
-            return JSON_TYPE, write_json({**head, **self.text_fields(text), **last})
+            return streams.JSON_TYPE, streams.write_json({**head, **self.text_fields(text), **last})
         # The last line has an empty text: LiteLLM raises on a generate line without one.
-        first = write_line({**head, **self.text_fields(text), "done": False})
-        return NDJSON_TYPE, first + write_line({**head, **self.text_fields(""), **last})
+        first = streams.write_line({**head, **self.text_fields(text), "done": False})
+        return streams.NDJSON_TYPE, first + streams.write_line({**head, **self.text_fields(""), **last})
 
     @abstractmethod
-    def read_line(self, value: Json) -> str:
-        """Return the text of one line, thoughts and calls included."""
+    def read_line(self, value: Json) -> Delta:
+        """Return what one line adds."""
 
     @abstractmethod
     def text_fields(self, text: str) -> Json:
@@ -78,14 +65,14 @@ class OllamaFormat(ABC):
         }
 
 
-class OllamaWatch(AnswerWatch):
+class OllamaReader(streams.AnswerReader):
     def __init__(self, wire: OllamaFormat) -> None:
-        super().__init__(LineFrames())
+        super().__init__(streams.LineFrames())
         self._format = wire
         self._last: Json = {}
 
-    def _read(self, frame: bytes) -> str:
-        value = parse_object(frame)
+    def _read(self, frame: bytes) -> Delta:
+        value = streams.parse_object(frame)
         # The status has long been 200 when a running answer fails: the error is its last line, and no done line comes.
         if value.get("done") is True or "error" in value:
             self._is_over = True
@@ -95,41 +82,28 @@ class OllamaWatch(AnswerWatch):
 
     def _end(self) -> bytes:
         head: Json = {"model": get_text(self._last, "model")}
-        head["created_at"] = get_text(self._last, "created_at") or format_time(0)
-        last = self._format.last_fields(tokens=self._text_count)
-        return write_line({**head, **self._format.text_fields(""), **last})
+        head["created_at"] = get_text(self._last, "created_at") or streams.format_time(0)
+        last = self._format.last_fields(tokens=self._delta_count)
+        return streams.write_line({**head, **self._format.text_fields(""), **last})
 
 
-class OllamaChat(OllamaFormat, payloads.MessageList):
+class OllamaChat(OllamaFormat, payloads.MessageFormat):
     name = "chat"
     streams_by_default = True
 
-    def part_of(self, message: object, place: int) -> Part:
-        if not isinstance(message, dict):
-            return Part("user", "", place)
-        role, content = payloads.role_of(message), message.get("content")
-        calls = payloads.calls_of(message) if role == "assistant" else ()
-        has_images = role in payloads.HEARD and bool(message.get("images"))
-        if not isinstance(content, str):
-            return Part(role, "", place, calls=calls, has_media=has_images)
-        name = payloads.name_of(message)
-        return Part(role, content, place, role in payloads.HEARD, calls, has_images, name=name)
-
     def is_system(self, message: object) -> bool:
         # A developer message does not count: Ollama keeps the Modelfile's SYSTEM beside it.
-        if not isinstance(message, dict) or not isinstance(message.get("content"), str):
-            return False
-        role = message.get("role")
-        return isinstance(role, str) and role.lower() == "system"
+        return isinstance(message, dict) and super().is_system(message) and message["role"].lower() == "system"
 
-    def read_line(self, value: Json) -> str:
+    def read_line(self, value: Json) -> Delta:
         message = get_object(value, "message")
-        text = get_text(message, "thinking") + get_text(message, "content")
+        content = get_text(message, "content")
+        text = get_text(message, "thinking") + content
         # Unlike OpenAI's, each call comes as a whole, its arguments as an object.
         for call in get_objects(message, "tool_calls"):
             function = get_object(call, "function")
             text += get_text(function, "name") + orjson.dumps(function.get("arguments")).decode()
-        return text
+        return Delta(text, content)
 
     def text_fields(self, text: str) -> Json:
         return {"message": {"role": "assistant", "content": text}}
@@ -151,8 +125,8 @@ class OllamaGenerate(OllamaFormat):
             return None
         top = [Part("system", system, 0)] if system else []
         model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=True)
-        if flattened.is_flattened(prompt):
-            return flattened.read(prompt, top, model, is_stream=asks_stream)
+        if found := flattened.read(prompt, top, model, is_stream=asks_stream):
+            return found
         if is_code_completion(prompt):
             return None
         parts = [*top, Part("user", prompt, len(top), takes_block=True)]
@@ -171,8 +145,9 @@ class OllamaGenerate(OllamaFormat):
             changes.append(TextChange(("prompt",), GAP + tail if said else tail, start=said))
         return changes
 
-    def read_line(self, value: Json) -> str:
-        return get_text(value, "thinking") + get_text(value, "response")
+    def read_line(self, value: Json) -> Delta:
+        content = get_text(value, "response")
+        return Delta(get_text(value, "thinking") + content, content)
 
     def text_fields(self, text: str) -> Json:
         return {"response": text}

@@ -5,24 +5,10 @@ Their answers are one JSON object, or a chunk for each word, then ``[DONE]``.
 
 from abc import ABC, abstractmethod
 
-from proxy.domain.formats import flattened, payloads
+from proxy.domain.formats import flattened, payloads, streams
 from proxy.domain.formats.base import Edit, Part, Payload, Prompt
 from proxy.domain.formats.code_completion import is_code_completion
-from proxy.domain.formats.streams import (
-    SSE_TYPE,
-    TRANSLATED_TYPE,
-    AnswerWatch,
-    EventFrames,
-    Json,
-    complete_stream,
-    get_object,
-    get_objects,
-    get_text,
-    is_json,
-    parse_object,
-    write_data,
-    write_line,
-)
+from proxy.domain.formats.streams import Delta, Json, get_object, get_objects, get_text
 from proxy.domain.json_text import Change
 
 DONE = b"[DONE]"
@@ -40,16 +26,16 @@ def build_head(identity: str, kind: str, model: str, now: float) -> Json:
     }
 
 
-class ChunkWatch(AnswerWatch, ABC):
+class ChunkReader(streams.AnswerReader, ABC):
     """Reads a stream of chunks, each with one choice."""
 
     def __init__(self) -> None:
-        super().__init__(EventFrames())
+        super().__init__(streams.EventFrames())
         self._last: Json = {}
         self._has_finished = False  # only [DONE] is missing
 
-    def _read(self, frame: bytes) -> str:
-        chunk = parse_object(frame)
+    def _read(self, frame: bytes) -> Delta:
+        chunk = streams.parse_object(frame)
         if frame == DONE or "error" in chunk:
             self._is_over = True
         # Ollama reports an error in a chunk without a model: its head would be wrong for the chunks that end this.
@@ -58,31 +44,32 @@ class ChunkWatch(AnswerWatch, ABC):
         choices = get_objects(chunk, "choices")
         if any(choice.get("finish_reason") for choice in choices):
             self._has_finished = True
-        return "".join([self._read_choice(choice) for choice in choices])
+        return streams.join_deltas([self._read_choice(choice) for choice in choices])
 
     def _end(self) -> bytes:
         # Drop the usage: with stream_options.include_usage each chunk has one, and all but the last are null.
         head = {key: value for key, value in self._last.items() if key not in ("choices", "usage")}
-        finish = b"" if self._has_finished else write_data({**head, "choices": [self._last_choice()]})
+        finish = b"" if self._has_finished else streams.write_data({**head, "choices": [self._last_choice()]})
         return finish + b"data: " + DONE + b"\n\n"
 
     @abstractmethod
-    def _read_choice(self, choice: Json) -> str:
-        """Return the text of one choice, thoughts and calls included."""
+    def _read_choice(self, choice: Json) -> Delta:
+        """Return what one choice adds."""
 
     @abstractmethod
     def _last_choice(self) -> Json: ...
 
 
-class ChatWatch(ChunkWatch):
+class ChatReader(ChunkReader):
     def __init__(self) -> None:
         super().__init__()
         self._arguments: list[str] | None = None  # of the last call, in pieces
 
-    def _read_choice(self, choice: Json) -> str:
+    def _read_choice(self, choice: Json) -> Delta:
         delta = get_object(choice, "delta")
+        content = get_text(delta, "content")
         # Thoughts come under two names, Ollama's and DeepSeek's.
-        text = get_text(delta, "reasoning") + get_text(delta, "reasoning_content") + get_text(delta, "content")
+        text = get_text(delta, "reasoning") + get_text(delta, "reasoning_content") + content
         for call in get_objects(delta, "tool_calls"):
             function = get_object(call, "function")
             name, arguments = get_text(function, "name"), get_text(function, "arguments")
@@ -91,56 +78,37 @@ class ChatWatch(ChunkWatch):
                 self._arguments = []
             self._arguments.append(arguments)
             text += name + arguments
-        return text
+        return Delta(text, content)
 
     def _last_choice(self) -> Json:
         reason = "stop"
         if self._arguments is not None:
             # A call that is cut off ends like one that hit the token limit, so that nobody takes it for complete.
-            reason = "tool_calls" if is_json("".join(self._arguments)) else "length"
+            reason = "tool_calls" if streams.is_json("".join(self._arguments)) else "length"
         return {"index": 0, "delta": {}, "finish_reason": reason}
 
 
-class OpenAIChat(payloads.SamplingBesidePrompt, payloads.MessageList):
+class OpenAIChat(payloads.SamplingBesidePrompt, payloads.MessageFormat):
     """The content of a message is a string or a list of blocks; the arguments of calls are JSON in a string."""
 
     name = "chat_completions"
-    streams_by_default = False
-    watch = ChatWatch
-
-    def part_of(self, message: object, place: int) -> Part:
-        if not isinstance(message, dict):
-            return Part("user", "", place)
-        role, content = payloads.role_of(message), message.get("content")
-        calls = payloads.calls_of(message) if role == "assistant" else ()
-        is_heard = role in payloads.HEARD
-        takes_block = is_heard and payloads.takes_text(content)
-        has_media = is_heard and payloads.has_media(content)
-        name = payloads.name_of(message)
-        return Part(role, payloads.text_of(content), place, takes_block, calls, has_media, name=name)
-
-    def is_system(self, message: object) -> bool:
-        # A developer message counts, too: OpenAI's models treat it as the system message.
-        return (
-            isinstance(message, dict)
-            and payloads.role_of(message) == "system"
-            and payloads.takes_text(message.get("content"))
-        )
+    reader = ChatReader
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"chatcmpl-{unique}", "chat.completion", model, now)
         message: Json = {"role": "assistant", "content": text}
         if not is_stream:
             choice: Json = {"index": 0, "message": message, "finish_reason": "stop"}
-            return TRANSLATED_TYPE, write_line({**head, "choices": [choice], "usage": USAGE})
+            return streams.TRANSLATED_TYPE, streams.write_line({**head, "choices": [choice], "usage": USAGE})
         head["object"] = "chat.completion.chunk"
-        first = write_data({**head, "choices": [{"index": 0, "delta": message, "finish_reason": None}]})
-        return SSE_TYPE, complete_stream(first, self.watch())
+        first = streams.write_data({**head, "choices": [{"index": 0, "delta": message, "finish_reason": None}]})
+        return streams.SSE_TYPE, streams.complete_stream(first, self.reader())
 
 
-class CompletionWatch(ChunkWatch):
-    def _read_choice(self, choice: Json) -> str:
-        return get_text(choice, "text")
+class CompletionReader(ChunkReader):
+    def _read_choice(self, choice: Json) -> Delta:
+        text = get_text(choice, "text")
+        return Delta(text, text)
 
     def _last_choice(self) -> Json:
         return build_choice("", "stop")
@@ -149,15 +117,15 @@ class CompletionWatch(ChunkWatch):
 class OpenAICompletions(payloads.SamplingBesidePrompt):
     name = "completions"
     long_field = "prompt"
-    watch = CompletionWatch
+    reader = CompletionReader
 
     def read(self, payload: Payload) -> Prompt | None:
         prompt = payload.get("prompt")
         if not isinstance(prompt, str) or not prompt or payload.get("suffix"):
             return None
         model, asks_stream = payloads.model_of(payload), payloads.is_stream(payload, default=False)
-        if flattened.is_flattened(prompt):
-            return flattened.read(prompt, [], model, is_stream=asks_stream)
+        if found := flattened.read(prompt, [], model, is_stream=asks_stream):
+            return found
         if is_code_completion(prompt):
             return None
         # The part takes no block at its end, because the model continues exactly there.
@@ -171,9 +139,11 @@ class OpenAICompletions(payloads.SamplingBesidePrompt):
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         head = build_head(f"cmpl-{unique}", "text_completion", model, now)
         if not is_stream:
-            return TRANSLATED_TYPE, write_line({**head, "choices": [build_choice(text, "stop")], "usage": USAGE})
-        first = write_data({**head, "choices": [build_choice(text, None)]})
-        return SSE_TYPE, complete_stream(first, self.watch())
+            return streams.TRANSLATED_TYPE, streams.write_line(
+                {**head, "choices": [build_choice(text, "stop")], "usage": USAGE}
+            )
+        first = streams.write_data({**head, "choices": [build_choice(text, None)]})
+        return streams.SSE_TYPE, streams.complete_stream(first, self.reader())
 
 
 def build_choice(text: str, finish_reason: str | None) -> Json:

@@ -7,26 +7,11 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from proxy.domain.formats import payloads
-from proxy.domain.formats.base import Edit, Part, Payload, Prompt
-from proxy.domain.formats.streams import (
-    SSE_TYPE,
-    TRANSLATED_TYPE,
-    AnswerWatch,
-    EventFrames,
-    Json,
-    complete_stream,
-    get_number,
-    get_object,
-    get_text,
-    is_json,
-    parse_object,
-    write_event,
-    write_line,
-)
-from proxy.domain.json_text import Change, ListChange
+from proxy.domain.formats import payloads, streams
+from proxy.domain.formats.base import Part, Payload, Prompt
+from proxy.domain.formats.streams import Delta, Json, get_number, get_object, get_text
+from proxy.domain.json_text import Path
 
-BLOCK = "input_text"
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 BEGUN = ("response.created", "response.in_progress")
@@ -58,194 +43,121 @@ PLAIN: Json = {
 }
 
 
-def parts_of(given: object, first: int) -> list[Part]:
-    if isinstance(given, str):
-        return [Part("user", given, first, takes_block=True)]
-    return [part_of(item, place) for place, item in enumerate(given, first)] if isinstance(given, list) else []
-
-
-def part_of(item: object, place: int) -> Part:
-    if not isinstance(item, dict):
-        return Part("user", "", place)
-    kind = kind_of(item)
-    if kind == "message":
-        role, content = payloads.role_of(item), item.get("content")
-        is_heard = role in payloads.HEARD
-        return Part(
-            role,
-            payloads.text_of(content),
-            place,
-            is_heard and payloads.takes_text(content),
-            has_media=is_heard and payloads.has_media(content),
-        )
-    if kind in RESULTS:
-        output = item.get("output")
-        return Part(
-            "tool", payloads.text_of(output), place, payloads.takes_text(output), has_media=payloads.has_media(output)
-        )
-    if kind in CALLS:
-        return Part("assistant", "", place, calls=(payloads.read_call(item, CALLS[kind]),))
-    # Reasoning and other output of the model. Clients do not show it, but it has a place.
-    return Part("assistant", "", place)
-
-
 def kind_of(item: dict[str, Any]) -> str:
     """Return the item's type; a message may leave it out."""
     kind = item.get("type") or "message"
     return kind if isinstance(kind, str) else ""
 
 
-def is_system(item: object) -> bool:
-    if not isinstance(item, dict) or kind_of(item) != "message":
-        return False
-    return payloads.role_of(item) == "system" and payloads.takes_text(item.get("content"))
-
-
-def put_into(given: Any, number: int, block: str) -> Change:
-    """Return the change that puts the block after the item with that number, or after the whole input if that is a
-    string."""
-    if isinstance(given, str):
-        return payloads.put_after(("input",), given, block)
-    field = "content" if kind_of(given[number]) == "message" else "output"
-    return payloads.put_after(("input", number, field), given[number][field], block, BLOCK)
-
-
 def write_numbered(numbers: Iterator[int], kind: str, **fields: object) -> bytes:
     """Serialize an event with the next number."""
-    return write_event(kind, sequence_number=next(numbers), **fields)
+    return streams.write_event(kind, sequence_number=next(numbers), **fields)
 
 
-class ResponseWatch(AnswerWatch):
+class ResponseReader(streams.AnswerReader):
     def __init__(self) -> None:
-        super().__init__(EventFrames())
+        super().__init__(streams.EventFrames())
         self._response: Json = {}
         self._next = 0  # the number of the next event
         self._items: list[Json] = []  # the complete ones
         self._item: Json | None = None  # the one that grows
-        self._at: Json = {}  # its place
-        self._part_at: Json | None = None  # the place of the part in it that grows
-        self._text: list[str] = []  # the text of that part, in pieces
-        self._is_part_over = False  # the part has ended, but not everything around it
+        self._index = 0  # its place among them
+        self._text: list[str] = []  # its text, in pieces
 
-    def _read(self, frame: bytes) -> str:
-        value = parse_object(frame)
+    def _read(self, frame: bytes) -> Delta:
+        value = streams.parse_object(frame)
         kind = get_text(value, "type")
         # Events are numbered consecutively: those that end this answer continue the numbers.
         if kind:
             self._next = max(self._next, get_number(value, "sequence_number") + 1)
         if kind.endswith(".delta"):
-            return self._read_delta(get_text(value, "delta"))
+            text = get_text(value, "delta")
+            self._text.append(text)
+            return Delta(text, text if kind == "response.output_text.delta" else "")
         if kind == "response.output_item.added":
-            return self._read_item(value, get_object(value, "item"))
-        if kind == "response.content_part.added":
-            self._part_at, self._text = {"content_index": get_number(value, "content_index")}, []
-        elif kind == "response.output_item.done":
+            self._item, self._index, self._text = get_object(value, "item"), get_number(value, "output_index"), []
+            return Delta(get_text(self._item, "name") if self._item.get("type") == "function_call" else "")
+        if kind == "response.output_item.done":
             self._items.append(get_object(value, "item"))
             self._item = None
-        elif kind.endswith(".done"):
-            self._is_part_over = True
-            if kind == "response.content_part.done":
-                self._part_at = None
         elif kind in OVER:
             self._is_over = True
         elif kind in BEGUN:
             self._response = get_object(value, "response")
-        return ""
-
-    def _read_item(self, value: Json, item: Json) -> str:
-        self._item, self._part_at, self._text = item, None, []
-        self._is_part_over = False
-        self._at = {"item_id": get_text(item, "id"), "output_index": get_number(value, "output_index")}
-        return get_text(item, "name") if item.get("type") == "function_call" else ""
-
-    def _read_delta(self, delta: str) -> str:
-        self._is_part_over = False
-        self._text.append(delta)
-        return delta
+        return Delta()
 
     def _end(self) -> bytes:
-        numbers = count(self._next)
-        events, response = b"", self._response
-        if not response:  # not even its first event has come
-            response = build_response("", "", 0)
-            events = write_numbered(numbers, "response.created", response=response)
-        items = self._items
+        # Codex takes each item from the event that ends it, and OpenAI's library all of them from the last event. A
+        # response that only ends as incomplete makes Codex ask again.
+        numbers, events, items = count(self._next), b"", self._items
+        response = self._response or build_response("", "", 0)
+        if not self._response:
+            events += write_numbered(numbers, "response.created", response=response)
         if self._item is not None:
-            item = self._finish_item(self._item)
-            events += self._finish_part(numbers, item)
-            events += write_numbered(
-                numbers, "response.output_item.done", output_index=self._at["output_index"], item=item
-            )
+            item = finish_item(self._item, "".join(self._text))
+            events += write_numbered(numbers, "response.output_item.done", output_index=self._index, item=item)
             items = [*items, item]
         status = "incomplete" if items and items[-1].get("status") == "incomplete" else "completed"
-        last = finish_response(response, items, status=status, tokens=self._text_count)
+        last = finish_response(response, items, status=status, tokens=self._delta_count)
         return events + write_numbered(numbers, f"response.{status}", response=last)
 
-    def _finish_item(self, item: Json) -> Json:
-        """Return the item that grows, with its text so far."""
-        text, kind = "".join(self._text), item.get("type")
-        if kind == "message":
-            return {**item, "status": "completed", "content": [build_part(text)] if self._text else []}
-        if kind == "reasoning":
-            # Ollama encrypts nothing either: it expects the plain text back with the next request.
-            return {**item, "summary": [{"type": "summary_text", "text": text}], "encrypted_content": text}
-        if kind == "function_call":
-            # A call that is cut off is incomplete, and so is its response, as if it had hit the token limit.
-            return {**item, "status": "completed" if is_json(text) else "incomplete", "arguments": text}
-        return item
 
-    def _finish_part(self, numbers: Iterator[int], item: Json) -> bytes:
-        """Return the events that end what grows in the item."""
-        kind, text, events = item.get("type"), "".join(self._text), b""
-        if kind == "reasoning" and self._text and not self._is_part_over:
-            return write_numbered(
-                numbers, "response.reasoning_summary_text.done", **self._at, summary_index=0, text=text
-            )
-        if kind == "function_call" and item["status"] == "completed" and not self._is_part_over:
-            return write_numbered(numbers, "response.function_call_arguments.done", **self._at, arguments=text)
-        if kind == "message" and self._part_at is not None:
-            at = {**self._at, **self._part_at}
-            if not self._is_part_over:
-                events = write_numbered(numbers, "response.output_text.done", **at, text=text, logprobs=[])
-            events += write_numbered(numbers, "response.content_part.done", **at, part=build_part(text))
-        return events
+def finish_item(item: Json, text: str) -> Json:
+    """Return an item that has been growing, with its text so far."""
+    kind = item.get("type")
+    if kind == "message":
+        return {**item, "status": "completed", "content": [build_part(text)] if text else []}
+    if kind == "reasoning":
+        # Ollama encrypts nothing either: it expects the plain text back with the next request.
+        return {**item, "summary": [{"type": "summary_text", "text": text}], "encrypted_content": text}
+    if kind == "function_call":
+        # A call that is cut off is incomplete, and so is its response, as if it had hit the token limit.
+        return {**item, "status": "completed" if streams.is_json(text) else "incomplete", "arguments": text}
+    return item
 
 
-class OpenAIResponses(payloads.SamplingBesidePrompt):
+class OpenAIResponses(payloads.SamplingBesidePrompt, payloads.MessageFormat):
     name = "responses"
     long_field = "input"
+    system_field = "instructions"
+    block_type = "input_text"
     has_seed = False
-    watch = ResponseWatch
+    reader = ResponseReader
 
     def read(self, payload: Payload) -> Prompt | None:
-        instructions, given = payload.get("instructions"), payload.get("input")
-        if not isinstance(instructions, str | None):
+        given = payload.get("input")
+        if isinstance(payload.get("instructions"), list):
             return None
-        parts = [Part("system", instructions, 0)] if instructions else []
-        parts += parts_of(given, len(parts))
-        if not given or not payloads.says_something(parts):
-            return None
-        takes_top = bool(instructions) or (isinstance(given, list) and is_system(given[0]))
-        return Prompt(payloads.model_of(payload), parts, takes_top, payloads.is_stream(payload, default=False))
+        if isinstance(given, str) and given:
+            payload = {**payload, "input": [{"role": "user", "content": given}]}
+        return super().read(payload)
 
-    def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
-        instructions, given = payload.get("instructions"), payload["input"]
-        first = 1 if instructions else 0
-        changes = [put_into(given, prompt.parts[index].place - first, block) for index, block in edit.tails.items()]
-        if edit.top and instructions:
-            changes.append(payloads.put_before(("instructions",), instructions, edit.top))
-        elif edit.top:
-            changes.append(payloads.put_before(("input", 0, "content"), given[0]["content"], edit.top, BLOCK))
-        if edit.without and isinstance(given, list):
-            changes.append(ListChange(("input",), without=frozenset(place - first for place in edit.without)))
-        return changes
+    def parts_of(self, message: object, place: int) -> list[Part]:
+        if not isinstance(message, dict) or (kind := kind_of(message)) == "message":
+            return [payloads.part_of(message, place)]
+        if kind in RESULTS:
+            return [payloads.part_of({"role": "tool", "content": message.get("output")}, place)]
+        # Reasoning and other output of the model has a place, too, though clients do not show it.
+        calls = (payloads.read_call(message, CALLS[kind]),) if kind in CALLS else ()
+        return [Part("assistant", "", place, calls=calls)]
+
+    def is_system(self, message: object) -> bool:
+        return isinstance(message, dict) and kind_of(message) == "message" and super().is_system(message)
+
+    def find_content(self, messages: Any, number: int) -> tuple[Path, Any]:
+        if isinstance(messages, str):
+            return ("input",), messages
+        field = "content" if kind_of(messages[number]) == "message" else "output"
+        return ("input", number, field), messages[number][field]
 
     def write_answer(self, model: str, text: str, *, is_stream: bool, now: float, unique: str) -> tuple[str, bytes]:
         response = build_response(f"resp_{unique}", model, int(now))
         item: Json = {"id": f"msg_{unique}", "type": "message", "status": "completed", "role": "assistant"}
         if not is_stream:
             item["content"] = [build_part(text)]
-            return TRANSLATED_TYPE, write_line(finish_response(response, [item], status="completed", tokens=0))
+            return streams.TRANSLATED_TYPE, streams.write_line(
+                finish_response(response, [item], status="completed", tokens=0)
+            )
         numbers, at = count(), {"item_id": item["id"], "output_index": 0, "content_index": 0}
         growing = {**item, "status": "in_progress", "content": []}
         events = [
@@ -254,8 +166,10 @@ class OpenAIResponses(payloads.SamplingBesidePrompt):
             write_numbered(numbers, "response.output_item.added", output_index=0, item=growing),
             write_numbered(numbers, "response.content_part.added", **at, part=build_part("")),
             write_numbered(numbers, "response.output_text.delta", **at, delta=text, logprobs=[]),
+            write_numbered(numbers, "response.output_text.done", **at, text=text, logprobs=[]),
+            write_numbered(numbers, "response.content_part.done", **at, part=build_part(text)),
         ]
-        return SSE_TYPE, complete_stream(b"".join(events), self.watch())
+        return streams.SSE_TYPE, streams.complete_stream(b"".join(events), self.reader())
 
 
 def build_part(text: str) -> Json:

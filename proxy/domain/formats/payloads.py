@@ -1,7 +1,5 @@
 """Reads and changes requests as parsed JSON: who says what in them, and how to insert a block."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
@@ -25,7 +23,7 @@ ROLES: dict[str, Role] = {
     "ai": "assistant",
     "model": "assistant",
 }
-HEARD: frozenset[Role] = frozenset({"user", "tool"})  # what the model answers to
+ANSWERED_ROLES: frozenset[Role] = frozenset({"user", "tool"})  # what the model answers to
 
 
 # --- how the answer is asked for ---
@@ -76,11 +74,6 @@ def role_of(message: dict[str, Any]) -> Role:
     if "tool_call_id" in message:
         return "tool"
     return (ROLES.get(role) or ROLES.get(role.lower(), "tool")) if isinstance(role, str) else "tool"
-
-
-def name_of(message: dict[str, Any]) -> str:
-    name = message.get("name")
-    return name if isinstance(name, str) else ""
 
 
 def calls_of(message: dict[str, Any]) -> tuple[ToolCall, ...]:
@@ -145,10 +138,6 @@ def takes_text(content: object) -> bool:
     return isinstance(content, str)
 
 
-def says_something(parts: Sequence[Part]) -> bool:
-    return any(part.text or part.calls for part in parts)
-
-
 def put_before(path: Path, content: Any, block: str, kind: str = "text") -> Change:
     """Return the change that puts the block at the beginning of the content at this path: a string, or a list of blocks
     of that kind."""
@@ -165,36 +154,67 @@ def put_after(path: Path, content: Any, block: str, kind: str = "text") -> Chang
     return ListChange(path, {"type": kind, "text": GAP + block if has_text else block})
 
 
-class MessageList(ABC):
-    """Requests that are a list of messages; each message is one part of the prompt."""
+def part_of(message: object, place: int) -> Part:
+    """Return a message as a part."""
+    if not isinstance(message, dict):
+        return Part("user", "", place)
+    role, content, name = role_of(message), message.get("content"), message.get("name")
+    is_answered = role in ANSWERED_ROLES
+    return Part(
+        role,
+        text_of(content),
+        place,
+        takes_block=is_answered and takes_text(content),
+        calls=calls_of(message) if role == "assistant" else (),
+        has_media=is_answered and (has_media(content) or bool(message.get("images"))),
+        name=name if isinstance(name, str) else "",
+    )
+
+
+class MessageFormat:
+    """Requests that are a list of messages, with or without a system text beside it."""
 
     long_field = "messages"
-    streams_by_default: bool
+    system_field = ""  # for the system text beside the messages; empty if the format has none
+    block_type = "text"  # of the blocks in a message's content
+    streams_by_default = False
 
     def read(self, payload: Payload) -> Prompt | None:
-        messages = payload.get("messages")
-        if not isinstance(messages, list):
+        messages, system = payload.get(self.long_field), payload.get(self.system_field)
+        if not isinstance(messages, list) or not messages or not isinstance(system, str | list | None):
             return None
-        parts = [self.part_of(message, place) for place, message in enumerate(messages)]
-        if not says_something(parts):
+        system_text = text_of(system)
+        parts = [Part("system", system_text, 0)] if system_text else []
+        for place, message in enumerate(messages, len(parts)):
+            parts += self.parts_of(message, place)
+        if not any(part.text or part.calls for part in parts):
             return None
-        stream = is_stream(payload, default=self.streams_by_default)
-        return Prompt(model_of(payload), parts, self.is_system(messages[0]), stream)
+        takes_top = bool(system_text) or self.is_system(messages[0])
+        return Prompt(model_of(payload), parts, takes_top, is_stream(payload, default=self.streams_by_default))
 
     def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
-        messages, changes = payload["messages"], list[Change]()
+        messages, system = payload[self.long_field], payload.get(self.system_field)
+        first = 1 if text_of(system) else 0  # the place of the first message
+        changes = list[Change]()
         for index, block in edit.tails.items():
-            place = prompt.parts[index].place
-            changes.append(put_after(("messages", place, "content"), messages[place]["content"], block))
+            path, content = self.find_content(messages, prompt.parts[index].place - first)
+            changes.append(put_after(path, content, block, self.block_type))
         if edit.top:
-            changes.append(put_before(("messages", 0, "content"), messages[0]["content"], edit.top))
-        if edit.without:
-            changes.append(ListChange(("messages",), without=edit.without))
+            path, content = ((self.system_field,), system) if first else self.find_content(messages, 0)
+            changes.append(put_before(path, content, edit.top, self.block_type))
+        if edit.without and isinstance(messages, list):
+            without = frozenset(place - first for place in edit.without)
+            changes.append(ListChange((self.long_field,), without=without))
         return changes
 
-    @abstractmethod
-    def part_of(self, message: object, place: int) -> Part: ...
+    def parts_of(self, message: object, place: int) -> list[Part]:
+        return [part_of(message, place)]
 
-    @abstractmethod
     def is_system(self, message: object) -> bool:
         """True if a block can go before this first message's text."""
+        # A developer message counts, too: OpenAI's models treat it as the system message.
+        return isinstance(message, dict) and role_of(message) == "system" and takes_text(message.get("content"))
+
+    def find_content(self, messages: Any, number: int) -> tuple[Path, Any]:
+        """Return the content of the message with that number, and where it is in the request."""
+        return (self.long_field, number, "content"), messages[number]["content"]

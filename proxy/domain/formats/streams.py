@@ -1,13 +1,11 @@
 """Reads running answers frame by frame, with the JSON in them, and writes answers of Festinger's own."""
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import orjson
-
-logger = logging.getLogger(__name__)
 
 Json = dict[str, object]
 
@@ -18,8 +16,9 @@ SSE_TYPE = "text/event-stream"
 
 DATA = b"data:"
 BLANK = (b"", b"\r")
-SAID = frozenset({"content", "text", "response", "thinking", "reasoning", "reasoning_content", "arguments", "name"})
-END = b"\n"  # is fed to a listener after the last chunk
+TEXT_FIELDS = frozenset(
+    {"content", "text", "response", "thinking", "reasoning", "reasoning_content", "arguments", "name"}
+)
 LINE_MAX_BYTES = 16 * 1024 * 1024  # generate's last line, with the ids of a million tokens, has 8 million
 # Go's JSON escapes these in every string, so that it is safe inside HTML.
 HTML_ESCAPES = (
@@ -96,55 +95,42 @@ class EventFrames:
         return found
 
 
-class WholeFrames:
-    """An answer that does not stream: one JSON object on one or more lines, which is complete when ``END`` is fed."""
-
-    def __init__(self) -> None:
-        self._body = bytearray()
-
-    @property
-    def unfinished(self) -> int:
-        return len(self._body)
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        if len(self._body) + len(chunk) <= LINE_MAX_BYTES:
-            self._body += chunk
-        if chunk != END or not self._body.rstrip().endswith(b"}"):
-            return []
-        whole = bytes(self._body)
-        self._body.clear()
-        return [whole]
+Frames = LineFrames | EventFrames
 
 
-Frames = LineFrames | EventFrames | WholeFrames
+class Delta(NamedTuple):
+    """What a piece of an answer adds to it."""
+
+    text: str = ""  # all that the model writes, thoughts and tool calls included
+    content: str = ""  # what it says to the user
 
 
-class AnswerWatch(ABC):
+# Takes what is added to an answer as it comes, and whether the answer is over.
+AnswerListener = Callable[[Delta, bool], None]
+
+
+class AnswerReader(ABC):
     """Reads one answer while it runs."""
 
     def __init__(self, frames: Frames) -> None:
         self._frames = frames
         self._is_over = False  # nothing is left to end, whatever still comes
-        self._text_count = 0  # about one for each token
+        self._delta_count = 0  # of those with text: about one for each token
 
     @property
     def unfinished(self) -> int:
         """The number of bytes at the end of the input that belong to an unfinished line or event."""
         return self._frames.unfinished
 
-    def feed(self, chunk: bytes) -> str:
-        """Return the text that this chunk of the body adds to the answer, thoughts and tool calls included."""
-        said = ""
-        for frame in self._frames.feed(chunk):
-            text = self._read(frame)
-            if text:
-                said += text
-                self._text_count += 1
-        return said
+    def feed(self, chunk: bytes) -> Delta:
+        """Return what this chunk of the body adds to the answer."""
+        deltas = [delta for frame in self._frames.feed(chunk) if (delta := self._read(frame)).text]
+        self._delta_count += len(deltas)
+        return join_deltas(deltas)
 
-    def feed_content(self, chunk: bytes) -> str:
-        """Return what this chunk adds to the text of the answer alone. Use it or ``feed``, not both."""
-        return "".join(map(_read_content, self._frames.feed(chunk)))
+    def finish(self) -> Delta:
+        """Return what the end of the body adds, such as a last line without line feed."""
+        return Delta() if self._is_over else self.feed(b"\n")
 
     def ending(self) -> bytes:
         """Return the bytes that end the answer as if the model had stopped there.
@@ -152,31 +138,50 @@ class AnswerWatch(ABC):
         They continue the whole frames: the sender has to leave out the ``unfinished`` bytes. Empty if the answer has
         ended, even with an error.
         """
-        return b"" if self._is_over else self._end()
+        if self._is_over:
+            return b""
+        self._is_over = True
+        return self._end()
 
     @abstractmethod
-    def _read(self, frame: bytes) -> str:
-        """Return the text of one frame of any kind."""
+    def _read(self, frame: bytes) -> Delta:
+        """Return what one frame of any kind adds."""
 
     @abstractmethod
     def _end(self) -> bytes: ...
 
 
-class WholeWatch(AnswerWatch):
-    """Reads an answer of any format that does not stream."""
+def join_deltas(deltas: Sequence[Delta]) -> Delta:
+    if len(deltas) == 1:
+        return deltas[0]
+    return Delta("".join(delta.text for delta in deltas), "".join(delta.content for delta in deltas))
+
+
+class WholeReader(AnswerReader):
+    """Reads an answer of any format that does not stream: one JSON object on one or more lines."""
 
     def __init__(self) -> None:
-        super().__init__(WholeFrames())
+        super().__init__(LineFrames())
+        self._body = bytearray()
 
-    def _read(self, frame: bytes) -> str:
-        return "".join(_iter_texts(parse_object(frame)))
+    def feed(self, chunk: bytes) -> Delta:
+        if len(self._body) + len(chunk) <= LINE_MAX_BYTES:
+            self._body += chunk
+        return Delta()
+
+    def finish(self) -> Delta:
+        return self._read(bytes(self._body))
+
+    def _read(self, frame: bytes) -> Delta:
+        value = parse_object(frame)
+        return Delta("".join(_iter_texts(value)), _read_content(value))
 
     def _end(self) -> bytes:
         return b""
 
 
 def _iter_texts(value: object) -> Iterator[str]:
-    """Yield what the model says, wherever it is in the object: all formats use one of these names."""
+    """Yield what the model writes, wherever it is in the object: all formats use one of these names."""
     if isinstance(value, list):
         for each in value:
             yield from _iter_texts(each)
@@ -186,51 +191,23 @@ def _iter_texts(value: object) -> Iterator[str]:
                 yield orjson.dumps(each).decode()  # Ollama's; others write them as a string
             elif isinstance(each, dict | list):
                 yield from _iter_texts(each)
-            elif name in SAID and isinstance(each, str):
+            elif name in TEXT_FIELDS and isinstance(each, str):
                 yield each
 
 
-def _read_content(frame: bytes) -> str:
-    """Return the text that one frame of any format adds to an answer, without thoughts and calls."""
-    value = parse_object(frame)
-    kind, delta = get_text(value, "type"), value.get("delta")
-    if isinstance(delta, str):  # /v1/responses
-        return delta if kind == "response.output_text.delta" else ""
-    if isinstance(delta, dict):  # /v1/messages
-        return get_text(delta, "text")
-    items = [item for item in get_objects(value, "output") if item.get("type") == "message"]
-    texts = get_objects(value, "content") + [part for item in items for part in get_objects(item, "content")]
-    said = [get_text(value, "response"), get_text(get_object(value, "message"), "content")]
-    said += [get_text(part, "text") for part in texts]
-    for choice in get_objects(value, "choices"):
-        said.append(get_text(choice, "text"))
-        said += [get_text(get_object(choice, name), "content") for name in ("message", "delta")]
-    return "".join(said)
+def _read_content(value: Json) -> str:
+    """Return what the model says to the user in a whole answer of any format."""
+    messages = [value, get_object(value, "message"), *get_objects(value, "choices")]
+    messages += [get_object(choice, "message") for choice in get_objects(value, "choices")]
+    messages += [item for item in get_objects(value, "output") if item.get("type") == "message"]
+    parts = [part for message in messages for part in (message, *get_objects(message, "content"))]
+    return "".join(get_text(part, name) for part in parts for name in ("response", "content", "text"))
 
 
-# Takes the text of an answer as it comes, and whether the answer is over.
-AnswerListener = Callable[[str, bool], None]
-
-
-def listen(read: Callable[[bytes], str], listeners: Sequence[AnswerListener]) -> Callable[[bytes], None]:
-    """Return a listener for the chunks of one answer, then ``END``. It never raises. ``read``: how a watch reads a
-    chunk, ``feed`` or ``feed_content``."""
-
-    def hear(chunk: bytes) -> None:
-        try:
-            text, is_over = read(chunk), chunk == END
-            for listener in listeners if text or is_over else ():
-                listener(text, is_over)
-        except Exception:
-            logger.exception("answer.unread")
-
-    return hear
-
-
-def complete_stream(begun: bytes, watch: AnswerWatch) -> bytes:
+def complete_stream(begun: bytes, reader: AnswerReader) -> bytes:
     """Return a stream that has only begun, with its end."""
-    watch.feed(begun)
-    return begun + watch.ending()
+    reader.feed(begun)
+    return begun + reader.ending()
 
 
 def parse_object(text: bytes) -> Json:

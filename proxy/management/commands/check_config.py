@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from proxy.config_file import VARIABLES, RulesMistakes, apply_overrides, environment, read_file
-from proxy.domain.config_schema import values
+from proxy.config_file import VARIABLES, RulesMistakes, environment, read_file
+from proxy.domain.config_schema import list_ignored, values
 from proxy.upstream.client import without_password
 
 
@@ -29,8 +29,10 @@ class Command(BaseCommand):
         except RulesMistakes as error:
             raise CommandError(error.as_lines(file)) from None
         self.stdout.write(f"{file}{' does not exist: all values are defaults' if not file.exists() else ''}")
+        for ignored in list_ignored(rules):
+            self.stdout.write(f"ignored: {ignored}")
         overrides, in_file = environment(), values(rules, only_set=True)
-        for key, value in values(apply_overrides(rules, overrides)).items():
+        for key, value in values(rules.with_values(overrides)).items():
             source = VARIABLES[key] if key in overrides else "file" if key in in_file else "default"
             self.stdout.write(f"{key:<36}{source:<26}{format_value(value)}")
 

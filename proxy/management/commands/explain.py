@@ -133,7 +133,7 @@ def find_project(cache: Cache, slug: str) -> int:
 
 
 def list_block(told: Explanation) -> Iterator[str]:
-    if told.run.prompt is None:
+    if told.run.plan is None:
         yield f"(none: {told.path} forwards such a request as it is)"
     for what, why in told.run.restrictions.items():
         yield f"(no {what}: {why})"

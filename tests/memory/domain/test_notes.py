@@ -14,7 +14,7 @@ from memory.domain.recall.notes import (
     show_note,
 )
 from memory.domain.recall.rendering import CLOSING, OPENING
-from proxy.domain.formats.flattened import HEADER, is_flattened
+from proxy.domain.formats.flattened import TEMPLATES, find_sections
 
 MOVED = "We moved the billing database to Postgres 17 last week."
 
@@ -71,8 +71,8 @@ def test_nothing_in_a_note_is_more_than_words(text: str, wanted: set[str], is_di
     assert not any(
         mark in line for mark in ("</", "<x", "<|", "<｜", "< /", "<[", "<!", OPENING, CLOSING, "##", "[INST]")
     )
-    assert not is_flattened(note.text)
-    assert not HEADER.search(f"\n{note.text}\n")
+    assert not find_sections(note.text)
+    assert not TEMPLATES[0].header.search(f"\n{note.text}\n")
 
 
 @given(st.text())

@@ -8,6 +8,7 @@ from memory.domain.voices import GROUP
 from proxy.authorship.relayed import RelayedAnswers
 from proxy.authorship.speakers import find_audience, find_messages
 from proxy.domain.formats import FORMATS
+from proxy.domain.formats.streams import Delta
 
 CALL = '{"tool_name": "fetch", "tool_args": {"url": "https://example.org"}}'
 ANSWER = '{"tool_name": "response", "tool_args": {"text": "Noted."}}'
@@ -19,8 +20,8 @@ def relayed(*answers: str) -> RelayedAnswers:
     passed = RelayedAnswers()
     for answer in answers:
         hear = passed.listen()
-        hear(answer[:3], False)
-        hear(answer[3:], False)
+        hear(Delta(answer[:3]), False)
+        hear(Delta(answer[3:]), False)
     return passed
 
 
@@ -68,8 +69,8 @@ def test_what_a_model_has_just_written_no_person_says(answer: str, later_s: floa
     now = [0.0]
     passed = RelayedAnswers(clock=lambda: now[0])
     hear = passed.listen()
-    hear(answer, False)
-    hear("", True)
+    hear(Delta(answer), False)
+    hear(Delta(), True)
     now[0] = later_s
 
     assert voices(passed, ("system", "You find hosts."), ("user", WRITTEN)) == [Voice.SHARED, voice]

@@ -74,3 +74,14 @@ def test_other_texts_are_one_turn(text: str) -> None:
 
     assert prompt is not None
     assert [part.text for part in prompt.parts] == [text]
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_blanks_within_a_turn_take_no_time(name: str) -> None:
+    """Were it to grow with their square, this would take hours."""
+    text = PROMPTS[name].replace("Hello", "Hello" + " " * 500_000 + "x")
+
+    prompt = FORMATS["/api/generate"].read({"model": "m", "prompt": text})
+
+    assert prompt is not None
+    assert len(prompt.parts[1].text) == 500_006
