@@ -8,11 +8,11 @@ from urllib.parse import quote
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from proxy.access.addresses import AddressMistake, AgentAddresses, read_address, split_address
 
 from memory.access.agent_tokens import NAME_MAX
 from memory.domain.switches import Switch
 from memory.domain.voices import is_reserved
+from proxy.access.addresses import AddressMistake, AgentAddresses, read_address, split_address
 from proxy.upstream.asgi_types import AsgiScope, Event
 
 
