@@ -180,7 +180,7 @@ class MessageFormat:
     streams_by_default = False
 
     def read(self, payload: Payload) -> Prompt | None:
-        messages, system = payload.get(self.long_field), payload.get(self.system_field)
+        messages, system = payload.get(self.long_field), self.system_of(payload)
         if not isinstance(messages, list) or not messages or not isinstance(system, str | list | None):
             return None
         system_text = text_of(system)
@@ -193,7 +193,7 @@ class MessageFormat:
         return Prompt(model_of(payload), parts, takes_top, is_stream(payload, default=self.streams_by_default))
 
     def write_edit(self, payload: Payload, prompt: Prompt, edit: Edit) -> list[Change]:
-        messages, system = payload[self.long_field], payload.get(self.system_field)
+        messages, system = payload[self.long_field], self.system_of(payload)
         first = 1 if text_of(system) else 0  # the place of the first message
         changes = list[Change]()
         for index, block in edit.tails.items():
@@ -206,6 +206,9 @@ class MessageFormat:
             without = frozenset(place - first for place in edit.without)
             changes.append(ListChange((self.long_field,), without=without))
         return changes
+
+    def system_of(self, payload: Payload) -> Any:
+        return payload.get(self.system_field) if self.system_field else None
 
     def parts_of(self, message: object, place: int) -> list[Part]:
         return [part_of(message, place)]

@@ -68,6 +68,12 @@ READ: dict[str, tuple[str, Payload, list[Part]]] = {
         chat(("system", "S"), ("user", "u"), ("assistant", "a"), ("tool", "t")),
         [Part("system", "S", 0), user("u", 1), Part("assistant", "a", 2), Part("tool", "t", 3, takes_block=True)],
     ),
+    "no system text under a key without a name": (CHAT, chat(("user", "u"), **{"": "S"}), [user("u")]),
+    "pictures as media": (
+        CHAT,
+        {"messages": [said("user", "u", images=["AA=="]), said("assistant", "a", images=["AA=="])]},
+        [user("u")._replace(has_media=True), Part("assistant", "a", 1)],
+    ),
     "a role in capitals as Ollama reads it, an unknown one as a tool's": (
         CHAT,
         chat(("SYSTEM", "S"), ("Assistant", "a"), ("critic", "c"), ("function", "f")),
