@@ -85,7 +85,7 @@ TABLE: list[tuple[str, Level, dict[str, Any], str]] = [
     ("Disk", PROBLEM, {"disk": {"free_bytes": 99_000_000, "is_low": True}}, "Only 99 MB are free on the disk"),
     ("config.yaml", PROBLEM, {"config": WELL.config | {"error": "line 3: no"}}, "/c.yaml is refused: line 3: no."),
     ("Settings", PROBLEM, {"setting_mistakes": ["zero_hit_max takes a number"]}, "takes a number. The default is used"),
-    ("Models", WARNING, {"tuning": GONE}, "No language model explains unknown concepts"),
+    ("Models", WARNING, {"tuning": GONE}, "No language model is asked about unknown concepts"),
     ("Models", WARNING, {"calls_today": 1000}, "The 1,000 calls for today are used up"),
     ("Models", WARNING, {"last_call_error": "401"}, "The last call failed: 401."),
     ("Search", WARNING, {"search": VECTORS | {"has_tables": False, "available": "0.7.4"}}, "is older than 0.8."),
