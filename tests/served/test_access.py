@@ -155,7 +155,7 @@ def test_only_operators_and_the_speaker_read_in_which_sentence_a_claim_was_made(
             outside.post("/iknowthat", json=fact, headers=bearer(tokens[speaker]))
 
     def sentence(concept: str, asking: str) -> Any:
-        [item] = outside.get("/conflicts", params={"concept": concept}, headers=bearer(tokens[asking])).json()["items"]
+        [item] = outside.get("/conflicts", params={"touches": concept}, headers=bearer(tokens[asking])).json()["items"]
         told = outside.get(f"/conflicts/{item['id']}", headers=bearer(tokens[asking])).json()
         assert told["members"] == item["members"]
         assert told["members"][1]["text"] == f"{concept} is a wabe [type]"
@@ -301,7 +301,7 @@ def test_broken_json_is_told_by_the_model_server_itself(server: Served, upstream
     ("body", "status", "error"),
     [
         (b"{", 400, "Cannot parse"),
-        (b"[]", 422, "fact"),
+        (b"[]", 422, "body"),
         (b"{}", 422, "fact"),
         (b'{"fact": 5}', 422, "fact"),
         (b'{"fact": "' + b"x" * 2000 + b'"}', 422, "fact"),
@@ -312,6 +312,21 @@ def test_a_body_that_is_no_fact_gets_a_clear_error(server: Served, body: bytes, 
 
     assert answer.status_code == status
     assert error in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/memory", {"text": "x", "vorpal": 1}),
+        ("GET", "/memory?vorpal=1", None),
+        ("POST", "/iknowthat?vorpal=1", FACT),
+        ("DELETE", "/aliases/toves?vorpal=1", None),
+    ],
+)
+def test_an_unknown_key_of_a_body_or_a_query_is_named(server: Served, method: str, path: str, body: Any) -> None:
+    answer = server.client.request(method, path, json=body)
+
+    assert (answer.status_code, answer.json()) == (422, {"error": "vorpal: there is no such key"})
 
 
 def test_an_unparsable_fact_is_told_where_and_how(server: Served) -> None:

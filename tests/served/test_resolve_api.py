@@ -170,7 +170,9 @@ def test_a_body_that_is_no_object_decides_nothing(server: Served, path: str, bod
 )
 @pytest.mark.parametrize(("key", "status"), [("0", 404), ("9" * 30, 404), ("seven", 422), ("-1", 404)])
 def test_what_is_not_there_cannot_be_decided(server: Served, path: str, key: str, status: int) -> None:
-    answer = post(server, path.format(key), decision="update")
+    body = {"decision": "update"} if path.endswith("/resolve") else {}
+
+    answer = post(server, path.format(key), **body)
 
     assert (answer.status_code, list(answer.json())) == (status, ["error"])
 
