@@ -48,6 +48,7 @@ OWN_TREES = tuple(
 )
 OWN_BODY_MAX_BYTES = 1024 * 1024  # ten times what /recollect reads; the other endpoints take a line
 OWN_BODY = bounds.define("own_body_bytes", "bodies of over 1 MiB to Festinger's own endpoints, refused")
+OWN_VALUES = bounds.define("own_values", "bodies with too many values in their JSON, to own endpoints, refused")
 
 
 class StaticFiles(ASGIStaticFilesHandler):
@@ -129,10 +130,8 @@ async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
             if needed is not None:
                 require(caller, needed)
             receive = limit_body(receive, OWN_BODY_MAX_BYTES, bound=OWN_BODY, about="of Festinger's own endpoints")
-        if scope["path"] in MCP_PATHS:
-            await mcp(scope, await read_whole(receive), send)
-        else:
-            await stock(scope, receive, send)
+            receive = await read_whole(receive)
+        await (mcp if scope["path"] in MCP_PATHS else stock)(scope, receive, send)
     except ClientGone:
         return
     except ProxyError as error:
@@ -152,10 +151,11 @@ def name_request(send: Send) -> Send:
 
 
 async def read_whole(receive: Receive) -> Receive:
-    """Read the body, check that it can be parsed at once, and return a ``receive`` that replays it. Raises
-    BodyTooLarge, BadRequest."""
+    """Read the body and return a ``receive`` that replays it. Raises ClientGone, BodyTooLarge and, if it would take so
+    long to parse that every stream would wait, BadRequest."""
     whole: Event | None = {"type": "http.request", "body": await read_body(receive), "more_body": False}
     if whole is not None and is_heavy(whole["body"]):
+        OWN_VALUES.count_bite(bytes=len(whole["body"]))
         raise BadRequest
 
     async def replay() -> Event:

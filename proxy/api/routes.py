@@ -9,9 +9,8 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
-from ninja.parser import Parser
 
-from memory import bounds, request_ids
+from memory import request_ids
 from proxy import runtime
 from proxy.api import (  # noqa: F401  declare their endpoints
     candidates,
@@ -28,10 +27,9 @@ from proxy.api.endpoint import format_mistakes, router
 from proxy.api.passthrough import target
 from proxy.domain.formats import FORMATS, error_body
 from proxy.domain.headers import Headers
-from proxy.domain.json_text import is_heavy
 from proxy.enrichment.pipeline import Enriched
 from proxy.enrichment.prompt_metrics import count_enriched
-from proxy.errors import FAILURES, BadRequest, describe_error
+from proxy.errors import FAILURES, describe_error
 from proxy.upstream.relay import Relay
 
 logger = logging.getLogger(__name__)
@@ -42,26 +40,12 @@ WARNING = b"x-festinger-warning"
 # Also for a project that exists but that the sender may not name, so that strangers cannot probe for projects.
 UNKNOWN_PROJECT = "unknown project"
 
-OWN_VALUES = bounds.define("own_values", "bodies with too many values in their JSON, to own endpoints, refused")
-
-
-class BoundedParser(Parser):
-    """Refuses JSON that takes so long to parse that every stream would wait; ninja answers 400."""
-
-    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
-        if is_heavy(request.body):
-            OWN_VALUES.count_bite(bytes=len(request.body))
-            raise BadRequest
-        return super().parse_body(request)
-
-
 api = NinjaAPI(
     title="Festinger",
     version=settings.VERSION,
     description="What Festinger itself answers. All other routes are the model server's.",
     docs_url="/docs",
     openapi_url="/openapi.json",
-    parser=BoundedParser(),
 )
 api.add_router("", router)
 

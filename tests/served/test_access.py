@@ -52,17 +52,6 @@ def bearer(token: str) -> dict[str, str]:
 FACT = {"fact": "manxome -isa foe"}
 
 
-def test_from_elsewhere_the_own_endpoints_need_a_token(outside: httpx.Client) -> None:
-    answers = [
-        outside.post("/iknowthat", json=FACT),
-        outside.post("/recollect", json={"text": "x"}),
-        outside.post("/reload"),
-    ]
-
-    assert [answer.status_code for answer in answers] == [401, 401, 401]
-    assert all("token" in answer.json()["error"] for answer in answers)
-
-
 def test_from_elsewhere_health_only_says_whether_it_is_ready_and_asks_nobody(
     outside: httpx.Client, ollama: StandIn
 ) -> None:
@@ -102,10 +91,6 @@ def test_an_agents_token_teaches_and_recalls_and_does_not_reload(outside: httpx.
     assert "manxome" in outside.post("/recollect", json={"text": "manxome"}, headers=headers).json()["block"]
     assert outside.post("/reload", headers=headers).status_code == 403
     assert "cache" in outside.get("/health", headers=headers).json()
-
-
-def test_an_operators_token_reloads(outside: httpx.Client, tokens: dict[str, str]) -> None:
-    assert outside.post("/reload", headers=bearer(tokens["operator"])).status_code == 200
 
 
 def test_only_operators_are_told_of_other_agents_requests(outside: httpx.Client, tokens: dict[str, str]) -> None:
@@ -207,10 +192,6 @@ def test_by_default_this_machine_teaches_and_does_not_decide(strict: Served, tok
     assert (taught.status_code, refused.status_code, decided.status_code) == (201, 401, 200)
     assert "needs a token of scope operator" in refused.json()["error"]
     assert "or FESTINGER_TRUST_LOOPBACK=operator" in refused.json()["error"]
-
-
-def test_loopback_need_not_be_trusted(everywhere: Served) -> None:
-    assert everywhere.teach("x -isa y").status_code == 401
 
 
 def test_prompts_may_need_a_token(strict: Served, tokens: dict[str, str]) -> None:

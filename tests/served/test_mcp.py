@@ -126,20 +126,9 @@ def post(server: Served, content: object = LIST, **headers: str) -> httpx2.Respo
         return client.post(f"{server.url}/mcp", headers=HEADERS | headers, **body)
 
 
-def test_without_a_token_only_this_machine_is_answered(server: Served, strict: Served, tokens: dict[str, str]) -> None:
-    away = {"X-Forwarded-For": "203.0.113.7"}
-
-    assert post(server).status_code == 200
-    assert post(server, **away).status_code == 401
-    assert post(server, **away, Authorization="Bearer fst_" + "x" * 43).status_code == 401
-    assert post(server, Authorization="Bearer fst_" + "x" * 43).status_code == 401
-    assert post(strict, Authorization=f"Bearer {tokens['agent']}").status_code == 200
-
-
-def test_a_page_of_another_site_and_another_host_are_refused(server: Served) -> None:
-    assert post(server, Origin="https://evil.example").status_code == 403
-    assert post(server, Host="evil.example").status_code == 403
-    assert post(server, Origin=server.url).status_code == 200
+def test_a_token_that_is_not_valid_is_refused(server: Served) -> None:
+    for away in ({"X-Forwarded-For": "203.0.113.7"}, {}):
+        assert post(server, **away, Authorization="Bearer fst_" + "x" * 43).status_code == 401
 
 
 @pytest.mark.parametrize(
