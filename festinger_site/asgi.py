@@ -29,34 +29,27 @@ from proxy.access.anonymous_bodies import LimitAnonymousBodies  # noqa: E402
 from proxy.access.caller import find_caller  # noqa: E402
 from proxy.access.guard import Guard  # noqa: E402
 from proxy.access.scopes import Permission, require, require_own_name  # noqa: E402
+from proxy.api.endpoint import ENDPOINTS, find_endpoint  # noqa: E402
 from proxy.api.passthrough import pass_through  # noqa: E402
 from proxy.domain.formats import FORMATS  # noqa: E402
 from proxy.domain.json_text import is_heavy  # noqa: E402
 from proxy.errors import BadRequest, ProxyError  # noqa: E402
-from proxy.mcp.endpoint import PATHS as MCP_PATHS  # noqa: E402
-from proxy.mcp.endpoint import Endpoint  # noqa: E402
+from proxy.mcp import PATHS as MCP_PATHS  # noqa: E402
+from proxy.mcp import Server  # noqa: E402
 from proxy.upstream.asgi_types import AsgiScope, Event, Receive, Send  # noqa: E402
 from proxy.upstream.relay import ClientGone, limit_body, send_error  # noqa: E402
 
 REQUEST_ID = b"x-request-id"
 PROMPTS = frozenset(FORMATS)
-OWN = frozenset(
-    {
-        *("/health", "/iknowthat", "/forget", "/recollect", "/reload", "/conflicts", "/candidates", "/aliases"),
-        *("/metrics", "/memory", "/search_memory", "/projects", "/project/state", *MCP_PATHS),
-        *("/gutask", "/docs", "/openapi.json", "/admin"),
-    }
+DOCUMENTS = frozenset({"/docs", "/openapi.json"})  # for everybody
+OWN = frozenset({*(one.path for one in ENDPOINTS), *DOCUMENTS, *MCP_PATHS, "/admin"})
+# Whatever begins like an endpoint's path of several parts is Festinger's own, too.
+OWN_TREES = tuple(
+    {f"/{one.path.split('/')[1]}/" for one in ENDPOINTS if one.path.count("/") > 1} | {"/admin/", settings.STATIC_URL}
 )
-OWN_TREES = (
-    *("/admin/", "/why/", "/conflicts/", "/candidates/", "/aliases/", "/concepts/", "/decisions/", "/resolve/"),
-    *("/facts/", "/memory/"),
-    settings.STATIC_URL,
-)
-FOR_EVERYBODY = frozenset({"/health", "/gutask", "/docs", "/openapi.json"})
-# Paths that agents may post to; the rest is for operators.
-FOR_AGENTS = frozenset({"/iknowthat", "/forget", "/recollect", "/aliases", "/memory", "/search_memory", *MCP_PATHS})
 OWN_BODY_MAX_BYTES = 1024 * 1024  # ten times what /recollect reads; the other endpoints take a line
 OWN_BODY = bounds.define("own_body_bytes", "bodies of over 1 MiB to Festinger's own endpoints, refused")
+OWN_VALUES = bounds.define("own_values", "bodies with too many values in their JSON, to own endpoints, refused")
 
 
 class StaticFiles(ASGIStaticFilesHandler):
@@ -69,7 +62,7 @@ class StaticFiles(ASGIStaticFilesHandler):
             raise Http404 from error
 
 
-mcp = Endpoint()
+mcp = Server()
 stock = LimitAnonymousBodies(StaticFiles(ASGIHandler()))
 # Running requests for Festinger's own pages. Django's requests refer to themselves, with their bodies: if they were
 # frozen, they would stay for a while.
@@ -132,14 +125,12 @@ async def own(scope: AsgiScope, receive: Receive, send: Send) -> None:
         receive = limit_body(receive, limit)
         if not is_page(scope["path"]):
             require_own_name(scope["caller"])
-            needed = find_needed(scope["method"], scope["path"])
+            needed = required_scope(scope["method"], scope["path"])
             if needed is not None:
                 require(scope["caller"], needed)
             receive = limit_body(receive, OWN_BODY_MAX_BYTES, bound=OWN_BODY, about="of Festinger's own endpoints")
-        if scope["path"] in MCP_PATHS:
-            await mcp(scope, await read_whole(receive), send)
-        else:
-            await stock(scope, receive, send)
+            receive = await read_whole(receive)
+        await (mcp if scope["path"] in MCP_PATHS else stock)(scope, receive, send)
     except ClientGone:
         return
     except ProxyError as error:
@@ -159,10 +150,11 @@ def name_request(send: Send) -> Send:
 
 
 async def read_whole(receive: Receive) -> Receive:
-    """Read the body, check that it can be parsed at once, and return a ``receive`` that replays it. Raises
-    BodyTooLarge, BadRequest."""
+    """Read the body and return a ``receive`` that replays it. Raises ClientGone, BodyTooLarge and, if it would take so
+    long to parse that every stream would wait, BadRequest."""
     whole: Event | None = {"type": "http.request", "body": await read_body(receive), "more_body": False}
     if whole is not None and is_heavy(whole["body"]):
+        OWN_VALUES.count_bite(bytes=len(whole["body"]))
         raise BadRequest
 
     async def replay() -> Event:
@@ -173,12 +165,12 @@ async def read_whole(receive: Receive) -> Receive:
     return replay
 
 
-def find_needed(method: str, path: str) -> Permission | None:
-    """Return the scope that a call to one of Festinger's own endpoints needs, as in docs/api.md; None if everybody may
-    call it."""
-    if path in FOR_EVERYBODY:
-        return None
-    return "operator" if method == "POST" and path not in FOR_AGENTS else "agent"
+def required_scope(method: str, path: str) -> Permission | None:
+    """Return the scope that a call to one of Festinger's own endpoints needs; None if everybody may call it."""
+    endpoint = find_endpoint(method, path)
+    if endpoint is None:
+        return None if path in DOCUMENTS else "agent"
+    return endpoint.scope
 
 
 def is_page(path: str) -> bool:

@@ -3,7 +3,9 @@
 ├── BadRequest             400
 ├── BodyTooLarge           413
 ├── NotFound               404: a route that is not forwarded, or something unknown
-├── BadValue               422: a value that Postgres cannot store, such as NUL in a text
+├── BadValue               422: an unknown key, or a value that makes no sense or that Postgres cannot store
+├── Clash                  409: somebody else was faster
+├── Refused                an answer with more than a message
 ├── DatabaseAway           503: for requests that need Postgres at once; prompts do not
 ├── ForwardingLoop         508: the upstream leads back to this Festinger
 ├── TooMuchAtOnce          503: the large bodies of other requests take all the room
@@ -12,10 +14,14 @@
 Each carries the HTTP status and a message for the caller."""
 
 import logging
+from typing import Any, Final
 
 from django.db import DataError, Error
 
 from memory.db.connections import first_line, is_lost
+from memory.domain.fact_syntax import FactMistake
+from resolution.domain.verdicts import VerdictMistake
+from resolution.errors import DecisionError, InvalidDecision, UnknownId
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +71,21 @@ class BadValue(ProxyError):
     status = 422
 
 
+class Clash(ProxyError):
+    """Somebody else was faster."""
+
+    status = 409
+
+
+class Refused(ProxyError):
+    """The call is refused."""
+
+    def __init__(self, status: int, content: dict[str, Any]) -> None:
+        super().__init__(content.get("error", ""))
+        self.status = status
+        self.content = content
+
+
 class DatabaseAway(ProxyError):
     """Festinger cannot reach its database; try again"""
 
@@ -93,3 +114,33 @@ def map_database_error(error: Error) -> ProxyError:
     if isinstance(error, DataError):
         return BadValue(f"this request has a value that cannot be stored or looked for: {first_line(error)}")
     raise error
+
+
+FAILURES: Final = (
+    ProxyError,
+    FactMistake,
+    VerdictMistake,
+    DecisionError,
+    Error,
+)  # that are answered; others are faults
+
+
+def describe_error(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Return the HTTP status and the content of the answer to one of FAILURES."""
+    if isinstance(error, Error):
+        error = map_database_error(error)
+    if isinstance(error, Refused):
+        return error.status, error.content
+    if isinstance(error, FactMistake):
+        return 422, {"error": str(error), "position": error.position, "hint": error.hint}
+    if isinstance(error, VerdictMistake):
+        return 422, {"error": make_sentence(error)}
+    if isinstance(error, DecisionError):
+        status = 404 if isinstance(error, UnknownId) else 422 if isinstance(error, InvalidDecision) else 409
+        return status, {"error": str(error)}
+    return getattr(error, "status", 500), {"error": str(error)}
+
+
+def make_sentence(error: Exception) -> str:
+    text = str(error)
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,26 +1,24 @@
-"""The routes for candidates: facts that wait until somebody vouches for them."""
+"""The endpoints for candidates: facts that wait until somebody vouches for them."""
 
-from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any, Literal
+from typing import Literal
 
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.db.models import Q
-from ninja import Field, Query, Router
+from ninja import Field
 
 from memory.db.transactions import run_transaction
+from proxy.access.caller import Caller
 from proxy.access.scopes import may
-from proxy.api import serializers
-from proxy.api.changes import PageQuery, apply_change, caller_with
+from proxy.api import endpoint
+from proxy.api.changes import act_as
+from proxy.api.endpoint import Input, Output, Page, PageQuery, make_page
+from proxy.api.serializers import CandidateOut, Fact, candidate_out
 from proxy.api.visibility import sees_words_of
 from proxy.errors import NotFound
-from resolution.actors import Actor
 from resolution.decisions.naming import promote
 from resolution.intake.candidates import dismiss
 from resolution.models import Candidate
 
-router = Router(tags=["candidates"])
+UNKNOWN = "no candidate {id} waits"
 
 
 class CandidateQuery(PageQuery):
@@ -28,53 +26,44 @@ class CandidateQuery(PageQuery):
     concept: str = Field("", max_length=64)
 
 
-@router.get("/candidates", summary="Facts that only pages, tools or models have stated, or that need an operator")
-async def list_candidates(request: ASGIRequest, query: Query[CandidateQuery]) -> dict[str, Any]:
-    """`evidence`, a sentence in which it was said, is for operators and for a caller who alone has said it. A candidate
+class DecidedCandidate(Output):
+    status: str
+    fact: Fact | None = None
+    conflict_id: int | None = None
+
+
+@endpoint.get("/candidates")
+def list_candidates(caller: Caller, given: CandidateQuery) -> Page[CandidateOut]:
+    """List candidates: facts that wait for a supporter or an operator.
+
+    `evidence`, a sentence in which it was said, is for operators and for a caller who alone has said it. A candidate
     that holds for its speaker alone (`for`) is shown to that speaker, and to operators."""
-    caller = caller_with(request, "agent")
-    scope = caller.scope_for({})
-    agent, person = scope.speaker if scope is not None else ("", "")
-
-    def read() -> dict[str, Any]:
-        rows = Candidate.objects.filter(state=query.state).order_by("-last_said_at", "-id")
-        if not may(caller, "operator"):
-            rows = rows.filter(Q(for_speaker="") | Q(for_speaker=agent, for_person__in=["", person]))
-        rows = rows.filter(concept=query.concept.lower()) if query.concept else rows
-        page = rows[query.offset : query.offset + query.limit]
-        return {"items": [serializers.candidate_out(row) for row in page], "count": rows.count()}
-
-    told = await sync_to_async(read)()
-    for item in told["items"]:
-        if not sees_words_of(caller, [voice["agent"] for voice in item["voices"]]):
-            item["evidence"] = None
-    return told
+    rows = Candidate.objects.filter(state=given.state).order_by("-last_said_at", "-id")
+    if not may(caller, "operator"):
+        scope = caller.scope_for({})
+        agent, person = scope.speaker if scope is not None else ("", "")
+        rows = rows.filter(Q(for_speaker="") | Q(for_speaker=agent, for_person__in=["", person]))
+    rows = rows.filter(concept=given.concept.lower()) if given.concept else rows
+    page = make_page(Page[CandidateOut], rows, given, lambda found: [candidate_out(row) for row in found])
+    for item in page.items:
+        if not sees_words_of(caller, [voice.agent for voice in item.voices]):
+            item.evidence = None
+    return page
 
 
-@router.post("/candidates/{int:candidate_id}/promote", summary="Take a candidate for true")
-async def promote_candidate(request: ASGIRequest, candidate_id: int) -> dict[str, Any]:
-    def act(actor: Actor) -> dict[str, Any] | None:
-        outcome = promote(candidate_id, actor)
-        if outcome is None:
-            return None
-        claim = {"conflict_id": outcome.claim.conflict_id} if outcome.claim is not None else {}
-        return {"status": outcome.status, "fact": asdict(outcome.fact), **claim}
-
-    return await _act(request, candidate_id, act)
+@endpoint.post("/candidates/{candidate_id}/promote", scope="operator", writes=True)
+def promote_candidate(caller: Caller, candidate_id: int, given: Input) -> DecidedCandidate:
+    """Promote a candidate to a fact."""
+    outcome = promote(candidate_id, act_as(caller))
+    if outcome is None:
+        raise NotFound(UNKNOWN.format(id=candidate_id))
+    claim = {"conflict_id": outcome.claim.conflict_id} if outcome.claim is not None else {}
+    return DecidedCandidate(status=outcome.status, fact=Fact.model_validate(outcome.fact), **claim)
 
 
-@router.post("/candidates/{int:candidate_id}/dismiss", summary="Never mind a candidate")
-async def dismiss_candidate(request: ASGIRequest, candidate_id: int) -> dict[str, Any]:
-    def act(actor: Actor) -> dict[str, Any] | None:
-        return {"status": "dismissed"} if run_transaction(lambda: dismiss([candidate_id], actor)) else None
-
-    return await _act(request, candidate_id, act)
-
-
-async def _act(
-    request: ASGIRequest, candidate_id: int, act: Callable[[Actor], dict[str, Any] | None]
-) -> dict[str, Any]:
-    done = await apply_change(request, act)
-    if done is None:
-        raise NotFound(f"no candidate {candidate_id} waits")
-    return done
+@endpoint.post("/candidates/{candidate_id}/dismiss", scope="operator", writes=True)
+def dismiss_candidate(caller: Caller, candidate_id: int, given: Input) -> DecidedCandidate:
+    """Dismiss a candidate, for now and when it is said again."""
+    if not run_transaction(lambda: dismiss([candidate_id], act_as(caller))):
+        raise NotFound(UNKNOWN.format(id=candidate_id))
+    return DecidedCandidate(status="dismissed")

@@ -1,105 +1,91 @@
-"""The routes that list conflicts, and what was superseded because of them."""
+"""The endpoints that list and decide conflicts, and undo decisions."""
 
-from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.db.models import Q, QuerySet
-from django.db.models.functions import Now
-from django.http import JsonResponse
-from django.utils.timezone import is_naive, make_aware
-from ninja import Field, Query, Router
-from pydantic import AfterValidator, BeforeValidator
+from ninja import Field
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from memory.domain.text.tokenizer import parse_name
-from memory.models import Source
 from proxy import runtime
 from proxy.access.caller import Caller
 from proxy.access.scopes import may, scope_of
-from proxy.api import serializers
-from proxy.api.changes import PageQuery, caller_with
+from proxy.api import endpoint
+from proxy.api.changes import Reason, ReasonIn, act_as
+from proxy.api.endpoint import Input, Output, Page, PageQuery, Tool, make_page
+from proxy.api.serializers import (
+    ConflictDetails,
+    ConflictOut,
+    DecisionOut,
+    Supersession,
+    conflicts_out,
+    decision_out,
+    supersession_out,
+    surroundings_out,
+)
 from proxy.api.visibility import hide_sentences, is_hidden
 from proxy.errors import NotFound
-from resolution.domain.verdicts import NAME_MAX
+from resolution import decisions, resolver
+from resolution.actors import Actor
+from resolution.decisions import undo
+from resolution.decisions.conflicts import find_open, resolve
+from resolution.domain.verdicts import (
+    NAME_MAX,
+    ConflictAction,
+    Resolution,
+    Verdict,
+    read_member,
+    read_reason,
+    read_verdict,
+)
+from resolution.errors import InvalidDecision, UnknownId
 from resolution.intake.open_claims import OPEN
-from resolution.models import CollisionType, Conflict
+from resolution.models import Claim, Conflict, Decision
 from resolution.views import audits, conflict_list
 
-RECENT = timedelta(days=7)
-# The bounds hold in any time zone: after the epoch, and before what Postgres cannot read.
-LONGEST_AGO, FARTHEST = datetime(1970, 1, 2), datetime(9999, 1, 1)
-
-router = Router(tags=["conflicts"])
-
-
-# --- what comes in ---
-
-
-def name(text: str) -> str:
-    found = parse_name(text)
-    if found is None:
-        raise ValueError(f"{text!r} is no name of a concept")
-    return found
+ConflictId = Annotated[int, Field(description="The `id` of the conflict.")]
+DecisionId = Annotated[int, Field(description="The `id` of the decision.")]
 
 
 def name_or_reference(text: str) -> str:
-    return text if audits.REFERENCE.fullmatch(text) else name(text)
-
-
-def storable(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("has a character that no name has")
-    return text
-
-
-def in_time_zone(time: datetime) -> datetime:
-    if time.replace(tzinfo=None) < LONGEST_AGO:
-        raise ValueError("is too long ago")
-    if time.replace(tzinfo=None) > FARTHEST:
-        raise ValueError("is too far away")
-    return make_aware(time) if is_naive(time) else time
+    found = text if audits.REFERENCE.fullmatch(text) else parse_name(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no name of a concept")
+    return found
 
 
 def kind_of_slot(text: object) -> object:
     return Conflict.Kind.EDGE_SLOT if text == "entity_slot" else text
 
 
-Kind = Annotated[Conflict.Kind, BeforeValidator(kind_of_slot)]
-ConceptName = Annotated[str, Field(max_length=NAME_MAX), AfterValidator(name)]
-
-
-class ConflictsQuery(PageQuery):
-    kind: Kind | None = Field(None, description="What contradicts each other; `entity_slot` is `edge_slot`.")
-    slot_kind: Kind | None = Field(None, description="The same.")
+class SupersessionQuery(PageQuery):
+    kind: Annotated[Conflict.Kind, BeforeValidator(kind_of_slot)] | None = Field(
+        None, description="What contradicts each other; `entity_slot` is `edge_slot`."
+    )
     project: str | None = Field(None, max_length=64, description="The project's slug.")
     touches: Annotated[str, Field(max_length=NAME_MAX), AfterValidator(name_or_reference)] | None = Field(
         None, description="A name that it is about or that a member names; or a row, as in `memory:5`."
     )
-    since: Annotated[datetime, AfterValidator(in_time_zone)] | None = Field(
-        None, description="Not those that are older, by `detected_at`, or by `at` of the decision."
+
+
+class ConflictQuery(SupersessionQuery):
+    status: Literal["open", "pending", "proposed", "resolved", "dismissed", "all"] = Field(
+        "open", description="`pending` and `proposed` are open, by their claims."
     )
 
 
-class ConflictQuery(ConflictsQuery):
-    status: Literal["open", "pending", "proposed", "resolved", "dismissed", "all"] | None = Field(
-        None, description="`pending` and `proposed` are open. Without it: open, and decided within the last 7 days."
-    )
-    type: CollisionType | None = Field(None, description="The type of the collision.")
-    concept: ConceptName | None = None
-    dimension: ConceptName | None = None
-    agent: Annotated[str, Field(max_length=120), AfterValidator(storable)] | None = Field(
-        None, description="Who stated a claim of it first."
-    )
-    source: Source | None = Field(None, description="How a claim of it came to be known.")
+@endpoint.get(
+    "/conflicts",
+    tool=Tool(
+        "conflicts",
+        "Contradictions that wait for a decision: facts, memories, values of projects, with who said what.",
+        defaults={"limit": 10},
+    ),
+)
+def list_conflicts(caller: Caller, given: ConflictQuery) -> Page[ConflictOut]:
+    """List conflicts.
 
-
-# --- conflicts ---
-
-
-@router.get("/conflicts", summary="What is disputed")
-async def list_conflicts(request: ASGIRequest, wanted: Query[ConflictQuery]) -> JsonResponse:
-    """The contradictions, by slot. `members` are values of projects, facts (`edge`, `edge_history`), the
+    The contradictions, by slot. `members` are values of projects, facts (`edge`, `edge_history`), the
     claims that dispute them (`claim`) and memories, the most trusted layer first, each with who has said so
     (`support`); `slot_kind` follows from them, and `slot_key` is the slot in words.
 
@@ -108,83 +94,215 @@ async def list_conflicts(request: ASGIRequest, wanted: Query[ConflictQuery]) -> 
     which it was said, is for operators and for who said it. Conflicts with memories or values that the caller may not
     see are for operators.
 
-    Open ones come first, then those with priority, said on purpose by gutask or an operator, then the oldest.
-    `count` is how many there are on all pages."""
-    return JsonResponse(await list_for(caller_with(request, "agent"), wanted))
+    Open ones come first, then those with priority, said on purpose by gutask or an operator, then the oldest."""
+    page = find_conflicts(given, hidden_from(caller))
+    hide_sentences(caller, page.items)
+    return page
 
 
-async def list_for(caller: Caller, wanted: ConflictQuery) -> dict[str, Any]:
-    told = await sync_to_async(find_conflicts)(wanted, hidden_from(caller))
-    hide_sentences(caller, told["items"])
-    return told
+def find_conflicts(query: ConflictQuery, hidden: Q) -> Page[ConflictOut]:
+    rows = conflict_list.find_conflicts("open" if query.status in OPEN else query.status)
+    rows = _narrow(rows, query).exclude(hidden)
+    if query.status in OPEN:
+        rows = rows.filter(pk__in=conflict_list.find_claims(query.status).values("conflict_id"))
+    found = conflict_list.open_first(rows)
+    return make_page(Page[ConflictOut], found, query, lambda page: conflicts_out(page, ConflictOut))
 
 
-def hidden_from(caller: Caller) -> Q | None:
-    """Return the filter for conflicts that the caller may not see; None if it may see all."""
-    return None if may(caller, "operator") else is_hidden(scope_of(runtime.current().cache, caller, {}))
+def hidden_from(caller: Caller) -> Q:
+    """Return the filter for conflicts that the caller may not see."""
+    return Q(pk=None) if may(caller, "operator") else is_hidden(scope_of(runtime.current().cache, caller, {}))
 
 
-@router.get("/conflicts/supersessions", summary="What superseded what because of a conflict")
-async def list_supersessions(request: ASGIRequest, wanted: Query[ConflictsQuery]) -> JsonResponse:
-    """Each decision by which something gave way, the newest first: the `winner` and what it has `superseded`, as kind,
+@endpoint.get("/conflicts/supersessions")
+def list_supersessions(caller: Caller, given: SupersessionQuery) -> Page[Supersession]:
+    """List what superseded what because of a conflict.
+
+    Each decision by which something gave way, the newest first: the `winner` and what it has `superseded`, as kind,
     id and text. `winner` is null where a question was answered with no and nothing took its place; `undone` says
-    that it was taken back. `count` is how many there are on all pages."""
-    hidden = hidden_from(caller_with(request, "agent"))
-
-    def find() -> dict[str, Any]:
-        conflicts = _narrow(Conflict.objects.all(), wanted, hidden)
-        rows = audits.find_supersessions()
-        rows = rows.filter(Q(conflict__in=conflicts) | Q(claim__conflict__in=conflicts))
-        rows = rows.filter(at__gte=wanted.since) if wanted.since is not None else rows
-        page = rows[wanted.offset : wanted.offset + wanted.limit]
-        return {"items": [serializers.supersession_out(row) for row in page], "count": rows.count()}
-
-    return JsonResponse(await sync_to_async(find)())
+    that it was taken back."""
+    conflicts = _narrow(Conflict.objects.all(), given).exclude(hidden_from(caller))
+    rows = audits.find_supersessions().filter(Q(conflict__in=conflicts) | Q(claim__conflict__in=conflicts))
+    return make_page(Page[Supersession], rows, given, lambda page: [supersession_out(row) for row in page])
 
 
-@router.get("/conflicts/{conflict_id}", summary="One conflict")
-async def get_conflict(request: ASGIRequest, conflict_id: int) -> JsonResponse:
-    """Also what else is known of the concept (`other_facts`) and, where it would close a ring, the facts that make up
+@endpoint.get("/conflicts/{conflict_id}")
+def get_conflict(caller: Caller, conflict_id: int) -> ConflictDetails:
+    """Read a conflict.
+
+    Also what else is known of the concept (`other_facts`) and, where it would close a ring, the facts that make up
     the rest of it (`ring`)."""
-    caller = caller_with(request, "agent")
-    hidden = hidden_from(caller)
-
-    def find() -> dict[str, Any] | None:
-        is_secret = hidden is not None and Conflict.objects.filter(hidden, pk=conflict_id).exists()
-        return None if is_secret else serializers.surroundings_out(conflict_id)
-
-    told = await sync_to_async(find)()
-    if told is None:
+    is_secret = Conflict.objects.filter(hidden_from(caller), pk=conflict_id).exists()
+    found = None if is_secret else surroundings_out(conflict_id)
+    if found is None:
         raise NotFound(f"There is no conflict {conflict_id}.")
-    hide_sentences(caller, [told])
-    return JsonResponse(told)
+    hide_sentences(caller, [found])
+    return found
 
 
-def find_conflicts(wanted: ConflictQuery, hidden: Q | None = None) -> dict[str, Any]:
-    claims = conflict_list.find_claims(
-        wanted.status if wanted.status in OPEN else "all",
-        collision_type=wanted.type,
-        agent=wanted.agent,
-        incoming_source=wanted.source,
+def _narrow(rows: QuerySet[Conflict], query: SupersessionQuery) -> QuerySet[Conflict]:
+    rows = rows.filter(slot_kind=query.kind) if query.kind is not None else rows
+    rows = rows.filter(conflict_list.of_project(query.project)) if query.project is not None else rows
+    return rows.filter(audits.touching(query.touches)) if query.touches is not None else rows
+
+
+# --- decisions ---
+
+
+class MemberIn(Input):
+    member_id: int | None = Field(None, description="The claim; may be left out where one is open.")
+
+
+class DismissalIn(ReasonIn, MemberIn):
+    pass
+
+
+class VerdictIn(DismissalIn):
+    """Either a ``decision`` about a claim, or an ``action`` about the whole conflict."""
+
+    decision: Literal["update", "decompose", "relocate", "dismiss"] | None = None
+    existing_dimension: str = Field("", description="decompose: where the fact goes that stands.")
+    new_dimension: str = Field("", description="decompose: where the claim goes.")
+    dimension: str = Field("", description="relocate: where the claim goes.")
+    is_isa: bool | None = Field(None, description="relocate: what the fact is there; null leaves it as it was said.")
+    action: ConflictAction | None = Field(
+        None,
+        description="supersede_others: the winner holds, the others no longer; no_action: all stay as they are;"
+        " dismiss: it is no conflict; yes, no: the answer to its question.",
     )
-    rows = conflict_list.find_conflicts(
-        "open" if wanted.status in OPEN else wanted.status or "all",
-        concept__token=wanted.concept,
-        dim__token=wanted.dimension,
-        detected_at__gte=wanted.since,
+    winner_member_id: int | str | None = Field(
+        None, description="supersede_others: the `id` of the member that is right; `memory:5` where two have the same."
     )
-    rows = _narrow(rows, wanted, hidden)
-    if wanted.status in OPEN or any((wanted.type, wanted.agent, wanted.source)):
-        rows = rows.filter(pk__in=claims.values("conflict_id"))
-    if wanted.status is None:
-        rows = rows.filter(Q(status=Conflict.Status.OPEN) | Q(resolved_at__gte=Now() - RECENT))
-    shown = conflict_list.open_first(rows)[wanted.offset : wanted.offset + wanted.limit]
-    return {"items": serializers.conflicts_out(shown), "count": rows.count()}
+    resolution_notes: Reason = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> "VerdictIn":
+        if (self.decision is None) == (self.action is None):
+            raise ValueError("name either a decision or an action")
+        return self
 
 
-def _narrow(rows: QuerySet[Conflict], wanted: ConflictsQuery, hidden: Q | None) -> QuerySet[Conflict]:
-    for kind in {wanted.kind, wanted.slot_kind} - {None}:
-        rows = rows.filter(slot_kind=kind)
-    rows = rows.filter(conflict_list.of_project(wanted.project)) if wanted.project is not None else rows
-    rows = rows.filter(audits.touching(wanted.touches)) if wanted.touches is not None else rows
-    return rows if hidden is None else rows.exclude(hidden)
+class AnswerIn(ReasonIn):
+    answer: Literal["yes", "no"]
+
+
+class Decided(Output):
+    decision: DecisionOut
+    decisions: list[DecisionOut]
+    conflict: ConflictOut | None
+
+
+@endpoint.post(
+    "/conflicts/{conflict_id}/resolve",
+    scope="operator",
+    writes=True,
+    tool=Tool(
+        "decide_conflict",
+        "Decide a conflict, for operators only. People decide: call it only with what the user has said about this very"
+        " conflict, never with your own judgement.",
+    ),
+)
+def resolve_conflict(caller: Caller, conflict_id: ConflictId, given: VerdictIn) -> Decided:
+    """Decide a conflict, or one claim of it.
+
+    Decide a whole conflict, of any kind, in one decision:
+
+    - `action` = `supersede_others`: the member that `winner_member_id` names is right. It holds, and so does what says
+      the same; the others do not any more, and claims are dropped. What is of its kind points to it, and the decision
+      links all;
+    - `action` = `no_action`: what stands stays, claims are dropped, and nobody is asked again;
+    - `dismiss`, `yes`, `no`: as the endpoints for that.
+
+    Or about one claim of it; `member_id` names it where several are open:
+
+    - `decision` = `update`: the claim is right. What stands against it is retired;
+    - `decompose`: both are right. What stands moves to `existing_dimension`, the claim goes to `new_dimension`;
+    - `relocate`: the claim is right, but in `dimension`;
+    - `dismiss`: the claim is dropped.
+
+    409 where it was decided already, or the world has changed meanwhile; then nothing has happened."""
+    if given.action is not None:
+        reason = given.resolution_notes or given.reason
+        return decide_whole(conflict_id, act_as(caller), given.action, reason, winner=given.winner_member_id)
+    claim_id = find_claim(conflict_id, given.member_id)
+    verdict = read_verdict(given.model_dump(), None)
+    return describe_decision(decisions.decide(claim_id, act_as(caller), verdict))
+
+
+@endpoint.post("/conflicts/{conflict_id}/answer", scope="operator", writes=True)
+def answer_conflict(caller: Caller, conflict_id: int, given: AnswerIn) -> Decided:
+    """Answer the question of a conflict.
+
+    `yes`: what is asked about holds, and takes the place of the other members. `no`: it does not hold any more."""
+    return decide_whole(conflict_id, act_as(caller), given.answer, given.reason)
+
+
+@endpoint.post("/conflicts/{conflict_id}/dismiss", scope="operator", writes=True)
+def dismiss_conflict(caller: Caller, conflict_id: int, given: DismissalIn) -> Decided:
+    """Dismiss a conflict, or one claim of it.
+
+    Close it as no conflict: what stands stays, all claims are dropped, and nobody is asked again. With a `member_id`
+    that claim alone is dropped."""
+    if given.member_id is None:
+        return decide_whole(conflict_id, act_as(caller), "dismiss", given.reason)
+    verdict = Verdict("dismiss", read_reason(given.reason))
+    return describe_decision(decisions.decide(find_claim(conflict_id, given.member_id), act_as(caller), verdict))
+
+
+@endpoint.post("/conflicts/{conflict_id}/approve", scope="operator", writes=True)
+def approve_conflict(caller: Caller, conflict_id: int, given: MemberIn) -> Decided:
+    """Carry out what the resolver proposed.
+
+    The resolver only proposes decisions that it may not make; with the setting `resolution_mode` at `propose`, it
+    may make none. This carries out what it proposed."""
+    return describe_decision(resolver.approve(find_claim(conflict_id, given.member_id), act_as(caller)))
+
+
+@endpoint.post(
+    "/decisions/{decision_id}/undo",
+    scope="operator",
+    writes=True,
+    tool=Tool("undo_decision", "Take a decision about a conflict back, for operators only."),
+)
+def undo_decision(caller: Caller, decision_id: DecisionId, given: ReasonIn) -> Decided:
+    """Undo a decision.
+
+    Restores what it changed, and the conflict, however long ago it was; 409 says what is in the way."""
+    return describe_decision(undo.undo(decision_id, act_as(caller), given.reason))
+
+
+# --- the parts of them ---
+
+
+def decide_whole(
+    conflict_id: int, actor: Actor, action: ConflictAction, reason: str, *, winner: int | str | None = None
+) -> Decided:
+    """Raises DecisionError, VerdictMistake."""
+    key = read_member(str(winner)) if winner is not None else None
+    return describe_decision(resolve(conflict_id, actor, Resolution(action, read_reason(reason), key)))
+
+
+def describe_decision(made: Decision) -> Decided:
+    told = decision_out(made)
+    conflicts = conflicts_out(list(Conflict.objects.filter(pk__in=[told.conflict])), ConflictOut)
+    return Decided(decision=told, decisions=[told], conflict=next(iter(conflicts), None))
+
+
+def find_claim(conflict_id: int, member_id: int | None) -> int:
+    """Return the id of the claim to decide: the one that is named, else the only open one, else the one resolved last.
+    Raises DecisionError."""
+    rows = Claim.objects.filter(conflict_id=conflict_id)
+    if member_id is not None:
+        if not rows.filter(pk=member_id).exists():
+            raise UnknownId(f"Conflict {conflict_id} has no claim {member_id}.")
+        return member_id
+    waiting = find_open(conflict_id)
+    if len(waiting) > 1:
+        raise InvalidDecision(f"Name the claim as member_id: {', '.join(map(str, waiting))} are open.")
+    if waiting:
+        return waiting[0]
+    if (last := rows.order_by("-resolved_at", "-pk").first()) is not None:
+        return last.pk
+    if (conflict := Conflict.objects.filter(pk=conflict_id).first()) is not None:
+        raise InvalidDecision(f"Conflict {conflict_id} is of the kind {conflict.slot_kind}: decide it by an action.")
+    raise UnknownId(f"There is no conflict {conflict_id}.")

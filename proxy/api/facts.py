@@ -1,14 +1,12 @@
-"""The routes with which agents state and list facts."""
+"""The endpoints with which agents state and list facts."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.db.models import F
-from django.http import JsonResponse
 from django.utils import timezone
-from ninja import Field, Query, Router, Schema
+from ninja import Field
 
 from memory.access.teachers import note_teacher
 from memory.domain.channels import Channel
@@ -19,53 +17,62 @@ from memory.graph.store import NOBODY, WORDS, Attribution
 from memory.models import Edge, Source
 from proxy import runtime
 from proxy.access.caller import Caller
-from proxy.api.changes import PageQuery, caller_with
-from proxy.api.serializers import edge_out
+from proxy.api import endpoint
+from proxy.api.endpoint import Input, Output, Page, PageQuery, Tool, make_page
+from proxy.api.serializers import DisputedEdgeOut, FactOutcome, with_conflicts
+from proxy.errors import Refused
 from resolution.intake.assertions import assert_fact
 from resolution.intake.settlement import Outcome
-from resolution.layers.conflicts import list_open_of
 
-router = Router(tags=["memory"])
-
-
-class FactIn(Schema):
-    fact: str = Field(max_length=1000, examples=["gnommoweb -isa repo"])
-
-
-@router.post("/iknowthat", summary="Teach a fact")
-async def iknowthat(request: ASGIRequest, said: FactIn) -> JsonResponse:
-    """Teach a fact: ``<concept> -isa|-ispart <parent> [in context of <dimension>]``."""
-    outcome = await teach(caller_with(request, "agent"), said.fact)
-    return respond(STATUS[outcome.status], describe_outcome(outcome))
+Content = TypeVar("Content", bound=Output)
+# HTTP status by what became of a fact.
+STATUS = {
+    "inserted": 201, "superseded": 201, "confirmed": 200, "outdated": 200, "needless": 200, "conflict": 202,
+    "decided": 202, "candidate": 202, "over_quota": 429, "invalid": 422,
+}  # fmt: skip
 
 
-async def teach(caller: Caller, words: str) -> Outcome:
-    """Raises FactMistake."""
-    fact = parse_fact(words)
-    # Answer only when this process's own cache has the change: the agent's next prompt may be about this very fact.
-    current = runtime.current()
-    async with current.coherence.barrier():
-        outcome = await sync_to_async(assert_fact)(fact, attribute(caller, words))
-        if outcome.status != "invalid" and caller.name not in current.cache.audience.teachers:
-            await sync_to_async(note_teacher)(caller.name)
-    return outcome
+class FactIn(Input):
+    fact: str = Field(
+        max_length=1000,
+        examples=["gnommoweb -isa repo"],
+        description="`<concept> -isa|-ispart <parent> [in context of <dimension>]`, or in plain words.",
+    )
 
 
-@router.get("/facts/{concept}", summary="What is known of a concept")
-async def list_facts(request: ASGIRequest, concept: str, query: Query[PageQuery]) -> dict[str, Any]:
-    """The facts that stand, by dimension, each with its open `conflicts`; for an alias, those of its concept."""
-    caller_with(request, "agent")
+@endpoint.post(
+    "/iknowthat",
+    writes=True,
+    statuses=[201, 200, 202],
+    errors=[429],
+    tool=Tool(
+        "iknowthat",
+        "Teach a fact about a name of this project, such as 'gnommoweb -isa repo' or 'kvasir runs on tyr'."
+        " A contradiction is not stored, but answered with what is known.",
+    ),
+)
+async def iknowthat(caller: Caller, given: FactIn) -> tuple[int, FactOutcome]:
+    """Teach a fact."""
+    outcome = await sync_to_async(assert_fact)(parse_fact(given.fact), attribute(caller, given.fact))
+    if outcome.status != "invalid" and caller.name not in runtime.current().cache.audience.teachers:
+        await sync_to_async(note_teacher)(caller.name)
+    return respond(FactOutcome, STATUS[outcome.status], describe_outcome(outcome))
 
-    def read() -> dict[str, Any]:
-        token = parse_concept(concept)
-        token = find_concepts([token]).get(token, token)
-        rows = Edge.objects.filter(concept__token=token).exclude(concept=F("parent")).select_related(*WORDS)
-        page = list(rows.order_by("dim__token", "parent__token")[query.offset : query.offset + query.limit])
-        conflicts = list_open_of("edge", [edge.pk for edge in page])
-        items = [{"id": edge.pk, **edge_out(edge), "conflicts": conflicts.get(edge.pk, [])} for edge in page]
-        return {"items": items, "count": rows.count()}
 
-    return await sync_to_async(read)()
+@endpoint.get("/facts/{concept}")
+def list_facts(caller: Caller, concept: str, given: PageQuery) -> Page[DisputedEdgeOut]:
+    """List the facts of a concept, each with its open conflicts.
+
+    The facts that stand, by dimension, each with its open `conflicts`; for an alias, those of its concept."""
+    token = parse_concept(concept)
+    token = find_concepts([token]).get(token, token)
+    rows = Edge.objects.filter(concept__token=token).exclude(concept=F("parent")).select_related(*WORDS)
+    return make_page(
+        Page[DisputedEdgeOut],
+        rows.order_by("dim__token", "parent__token"),
+        given,
+        lambda edges: with_conflicts("edge", DisputedEdgeOut, edges),
+    )
 
 
 def attribute(caller: Caller, words: str, holder: tuple[str, str] = NOBODY) -> Attribution:
@@ -79,21 +86,8 @@ def channel_of(caller: Caller) -> Channel:
     return Channel.OPERATOR if is_operator else Channel.GUTASK
 
 
-STATUS = {
-    "inserted": 201,
-    "superseded": 201,
-    "confirmed": 200,
-    "outdated": 200,
-    "conflict": 202,
-    "decided": 202,
-    "candidate": 202,
-    "needless": 200,
-    "over_quota": 429,
-    "invalid": 422,
-}
-
-
 def describe_outcome(outcome: Outcome) -> dict[str, Any]:
+    """Return the outcome as in FactOutcome, or in Error if the fact was refused."""
     content: dict[str, Any] = {"status": outcome.status, "fact": asdict(outcome.fact)}
     if outcome.status in ("conflict", "decided", "superseded", "retired", "outdated"):
         content["existing"] = asdict(outcome.existing) if outcome.existing else None
@@ -111,6 +105,8 @@ def describe_outcome(outcome: Outcome) -> dict[str, Any]:
     return content
 
 
-def respond(status: int, content: dict[str, Any]) -> JsonResponse:
-    wait = content.get("retry_after_s")
-    return JsonResponse(content, status=status, headers={"Retry-After": str(wait)} if wait is not None else {})
+def respond(out: type[Content], status: int, content: dict[str, Any]) -> tuple[int, Content]:
+    """Raises Refused if the status is an error's."""
+    if status >= 400:
+        raise Refused(status, content)
+    return status, out(**content)

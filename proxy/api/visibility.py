@@ -2,7 +2,6 @@
 for all, memories for those whose searches find them."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
@@ -12,6 +11,7 @@ from memory.semantic.domain.scope import Scope
 from memory.semantic.store import visible_to
 from proxy.access.caller import Caller
 from proxy.access.scopes import may
+from proxy.api.serializers import ConflictOut
 from resolution.models import ConflictMember
 
 Kind = ConflictMember.Kind
@@ -34,9 +34,8 @@ def is_hidden(scope: Scope) -> Q:
     return Q(Exists(members))
 
 
-def hide_sentences(caller: Caller, conflicts: Iterable[dict[str, Any]]) -> None:
-    """Clear the ``evidence`` that the caller may not see, in serialized conflicts; changes them in place."""
-    for conflict in conflicts:
-        for member in conflict["members"]:
-            if "evidence" in member and not sees_words_of(caller, [member["agent"]]):
-                member["evidence"] = None
+def hide_sentences(caller: Caller, conflicts: Iterable[ConflictOut]) -> None:
+    """Clear the ``evidence`` that the caller may not see; changes the conflicts in place."""
+    for member in (member for conflict in conflicts for member in conflict.members):
+        if "evidence" in member.model_fields_set and not sees_words_of(caller, [member.agent]):
+            member.evidence = None

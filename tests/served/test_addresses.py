@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from proxy.api.routes import GUTASK
+from proxy.api.operating import GUTASK
 from tests.served.server import Served, manage
 from tests.served.speakers import anthropic_client, ollama_client, openai_client
 from tests.served.test_access import bearer

@@ -43,7 +43,7 @@ def told_another(whole: Festinger, concept: str) -> dict[int, str]:
 def resolve(whole: Festinger, concept: str, **verdict: str) -> None:
     client = whole.proxies[0].client
     whole.wait(lambda: whole.queue(concept))
-    [conflict] = client.get(f"/conflicts?concept={concept}&status=open").json()["items"]
+    [conflict] = client.get(f"/conflicts?touches={concept}").json()["items"]
     answer = client.post(f"/conflicts/{conflict['id']}/resolve", json=verdict, headers=headers_of(OPERATOR))
     assert answer.status_code == 200, answer.text
 

@@ -1,4 +1,5 @@
-"""The surface that others build on: what /health tells, OpenAPI, metrics, log events, and who may call what.
+"""The surface that others build on: what /health tells, OpenAPI, MCP's tools, metrics, log events, and who may call
+what.
 
 Each is compared with a file in ``golden/``. A change that is meant is written by ``FESTINGER_GOLDEN=write`` and read in
 the diff.
@@ -38,6 +39,12 @@ FORWARDED = (
     ("DELETE", "/api/delete"),
 )
 OTHERS = (("GET", "/"), ("GET", "/docs"), ("GET", "/openapi.json"), ("POST", "/mcp"), ("GET", "/admin/"))
+HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+# Of the tools for operators alone: with fewer, some calls might end before anybody asks who calls.
+ARGUMENTS = {
+    "decide_conflict": {"conflict_id": 999999, "action": "no_action"},
+    "undo_decision": {"decision_id": 999999},
+}
 TOO_LONG = b" " * (2 << 20)  # twice what an own endpoint takes
 
 
@@ -99,6 +106,10 @@ def test_openapi_stays(server: Served) -> None:
     document = server.client.get("/openapi.json").json()
 
     check("openapi.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
+
+
+def test_the_tools_of_mcp_stay(server: Served) -> None:
+    check("mcp_tools.json", json.dumps(list_tools(server), indent=1, sort_keys=True) + "\n")
 
 
 def test_metrics_keep_their_names_types_and_labels(server: Served) -> None:
@@ -169,20 +180,36 @@ def test_who_may_call_what_stays(untrusting: Served, trusting: Served, database:
         "too_long": (trusting, "", {}, TOO_LONG),
     }
     paths = trusting.client.get("/openapi.json").json()["paths"]
-    own = [(method.upper(), path) for path, methods in paths.items() for method in methods]
-    routes = [*own, *(("POST", path) for path in PROMPTS), *FORWARDED, *OTHERS]
+    own = sorted((method.upper(), path) for path, methods in paths.items() for method in methods)
+    tools = [("TOOL", tool["name"]) for tool in list_tools(trusting)]
+    routes = [*own, *(("POST", path) for path in PROMPTS), *FORWARDED, *OTHERS, *sorted(tools)]
     rows = ["\t".join(("method", "route", *callers))]
     for method, route in routes:
-        statuses = [str(call(method, route, *caller)) for caller in callers.values()]
+        statuses = [call(method, route, *caller) for caller in callers.values()]
         rows.append("\t".join((method, route, *statuses)))
 
     check("access.tsv", "\n".join(rows) + "\n")
 
 
-def call(method: str, route: str, served: Served, prefix: str, headers: dict[str, str], body: bytes) -> int:
-    """Return the status; ids in paths are those of no row."""
-    path = prefix + re.sub(r"\{\w+\}", "999999", route)
-    content = body if method in ("POST", "DELETE") else None
-    headers = {"Content-Type": "application/json"} | headers
+def call(method: str, route: str, served: Served, prefix: str, headers: dict[str, str], body: bytes) -> str:
+    """Return the status, and what a tool made of its call; ids in paths are those of no row."""
+    path = "/mcp" if method == "TOOL" else re.sub(r"\{\w+\}", "999999", route)
+    if method == "TOOL" and body != TOO_LONG:
+        body = json.dumps(message("tools/call", name=route, arguments=ARGUMENTS.get(route, {}))).encode()
+    content = None if method == "GET" else body
     with httpx.Client(base_url=served.url, trust_env=False, timeout=30) as client:
-        return client.request(method, path, content=content, headers=headers).status_code
+        answer = client.request(
+            method.replace("TOOL", "POST"), prefix + path, content=content, headers=HEADERS | headers
+        )
+    if method != "TOOL" or answer.status_code != 200:
+        return str(answer.status_code)
+    return "refused" if "needs a token" in answer.text else "called"
+
+
+def list_tools(served: Served) -> list[dict[str, Any]]:
+    answer = served.client.post("/mcp", json=message("tools/list"), headers=HEADERS)
+    return list(answer.json()["result"]["tools"])
+
+
+def message(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

@@ -60,7 +60,7 @@ def test_a_host_lists_the_tools_and_uses_all_of_them(server: Served, database: s
         told: dict[str, Any] = {"tools": {tool.name for tool in (await client.list_tools()).tools}}
         for tool, arguments in (
             ("remember", {"text": "Numbats nap at noon."}),
-            ("forget", {"text": "Numbats nap at noon."}),
+            ("forget", {"fact": "Numbats nap at noon."}),
             ("remember", {"text": "I prefer numbat charts to bar charts.", "category": "preference"}),
             ("search_memory", {"query": "numbat charts", "search_type": "facts", "limit": 3}),
             ("iknowthat", {"fact": "numbatine -isa marsupial"}),
@@ -90,13 +90,12 @@ def test_who_speaks_is_told_by_token_and_headers(server: Served, strict: Served,
     bearer = {"authorization": f"Bearer {tokens['agent']}"}
     call(strict, "remember", {"text": "I like potoroo soup."}, **bearer, **{"x-openwebui-user-id": "sam"})
 
-    def find(on: Served, **headers: str) -> int:
-        return int(call(on, "search_memory", {"query": "potoroo soup"}, **headers)["count"])
+    def find(on: Served, user: str = "", **headers: str) -> int:
+        return int(call(on, "search_memory", {"query": "potoroo soup", "user": user}, **headers)["count"])
 
-    assert find(strict, **bearer, **{"x-openwebui-user-id": "sam"}) == 1
-    assert find(strict, **bearer, **{"x-openwebui-user-id": "kim"}) == 0
-    assert find(server) == 0
-    assert call(strict, "search_memory", {"query": "x", "user": "sam"}, **bearer)["is_error"]  # not for a model to say
+    assert find(strict, **bearer, **{"x-openwebui-user-id": "sam"}) == find(strict, "sam", **bearer) == 1
+    assert find(strict, "sam", **bearer, **{"x-openwebui-user-id": "kim"}) == 0  # the model does not say who asks
+    assert find(server) == find(server, "sam") == find(strict, **bearer) == 0
 
 
 @pytest.mark.parametrize(
@@ -127,20 +126,9 @@ def post(server: Served, content: object = LIST, **headers: str) -> httpx2.Respo
         return client.post(f"{server.url}/mcp", headers=HEADERS | headers, **body)
 
 
-def test_without_a_token_only_this_machine_is_answered(server: Served, strict: Served, tokens: dict[str, str]) -> None:
-    away = {"X-Forwarded-For": "203.0.113.7"}
-
-    assert post(server).status_code == 200
-    assert post(server, **away).status_code == 401
-    assert post(server, **away, Authorization="Bearer fst_" + "x" * 43).status_code == 401
-    assert post(server, Authorization="Bearer fst_" + "x" * 43).status_code == 401
-    assert post(strict, Authorization=f"Bearer {tokens['agent']}").status_code == 200
-
-
-def test_a_page_of_another_site_and_another_host_are_refused(server: Served) -> None:
-    assert post(server, Origin="https://evil.example").status_code == 403
-    assert post(server, Host="evil.example").status_code == 403
-    assert post(server, Origin=server.url).status_code == 200
+def test_a_token_that_is_not_valid_is_refused(server: Served) -> None:
+    for away in ({"X-Forwarded-For": "203.0.113.7"}, {}):
+        assert post(server, **away, Authorization="Bearer fst_" + "x" * 43).status_code == 401
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,9 @@ def ask_with(server: Served, door: str, sentence: str) -> bool:
         assert status in (0, 3), told
         return status == 0
     if door.startswith("mcp"):
-        return not call(server, door.split()[1], {"text": sentence}, path="/agent/memo/mcp")["is_error"]
+        return not call(
+            server, door.split()[1], {"fact" if door == "mcp forget" else "text": sentence}, path="/agent/memo/mcp"
+        )["is_error"]
     body = {"fact" if door == "/forget" else "text": sentence}
     answer = server.client.post(door, json=body, headers={"X-Festinger-Agent": "memo"})
     assert answer.status_code in (200, 404), answer.text
@@ -203,6 +205,18 @@ def test_what_is_to_be_forgotten_is_gone_through_every_door(server: Served, door
     assert (find(), find("other")) == (set(), {"memory"})
     kept = server.client.get("/memory", params={"text": word, "status": "all"}).json()["items"]
     assert {item["text"] for item in kept} == {memory}
+
+
+def test_operators_list_the_memories_of_one_person(server: Served) -> None:
+    for user in ("una", "vic"):
+        assert remember(server, f"I prefer the bilby tea of {user}.", user=user).status_code == 201
+
+    def find(**query: str) -> list[str]:
+        items = server.client.get("/memory", params={"text": "bilby tea"} | query).json()["items"]
+        return [item["user"] for item in items]
+
+    assert find() == ["vic", "una"]
+    assert (find(user="una"), find(user="wim")) == (["una"], [])
 
 
 def conflicts_of(server: Served, key: int, **query: Any) -> list[dict[str, Any]]:

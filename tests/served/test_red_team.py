@@ -312,7 +312,7 @@ def test_an_operators_fact_is_disputed_not_replaced_where_the_newer_wins(
     whole.wait_settled()
 
     assert [row[1] for row in whole.edges("munin")] == ["turing"]
-    [conflict] = whole.proxies[0].client.get("/conflicts", params={"concept": "munin"}).json()["items"]
+    [conflict] = whole.proxies[0].client.get("/conflicts", params={"touches": "munin"}).json()["items"]
     assert [(member["parent"], member["channel"]) for member in conflict["members"]] == [
         ("turing", Channel.OPERATOR),
         ("ramanujan", Channel.USER),

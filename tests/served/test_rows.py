@@ -173,7 +173,7 @@ def play_dismissal(world: World) -> None:
     conflict = world.dispute(concept, "runs-on", "odin-2", "odin-3")
     world.post(f"/conflicts/{conflict}/dismiss", {"reason": "a typo"})
     world.teach(f"{concept} -ispart odin-3 in context of runs-on", "agent1")
-    listed = world.server.client.get("/conflicts", params={"concept": concept, "status": "open"}).json()
+    listed = world.server.client.get("/conflicts", params={"touches": concept}).json()
     assert (listed["count"], world.block(f"Restart {concept}.").count("odin-2")) == (0, 1)
 
 
@@ -187,7 +187,7 @@ def play_third_value(world: World) -> None:
     assert line == f"{concept}: [runs-on?] odin-2 | odin-4 | odin-3 — conflict pending"
     claim = next(member for member in world.read(conflict)["members"] if member.get("parent") == "odin-3")
     world.post(f"/conflicts/{conflict}/resolve", {"decision": "update", "member_id": claim["id"]})
-    listed = world.server.client.get("/conflicts", params={"concept": concept, "status": "open"}).json()
+    listed = world.server.client.get("/conflicts", params={"touches": concept}).json()
     assert listed["count"] == 1
     assert {member.get("parent") for member in listed["items"][0]["members"]} >= {"odin-3", "odin-4"}
 
@@ -208,7 +208,7 @@ def play_same_value(world: World) -> None:
     concept = world.name("p05.mount")
     world.teach(f"{concept} -isa PEEK in context of material", "agent0")
     assert world.teach(f"{concept} -isa peek in context of material", "agent1")["status"] == "confirmed"
-    assert world.server.client.get("/conflicts", params={"concept": concept}).json()["count"] == 0
+    assert world.server.client.get("/conflicts", params={"touches": concept, "status": "all"}).json()["count"] == 0
 
 
 # --- projects ---

@@ -1,15 +1,9 @@
 """Host and Origin, as Ollama checks them."""
 
-import re
-from pathlib import Path
-
 import pytest
-from django.conf import settings
 
-from festinger_site.asgi import find_needed, is_own
+from festinger_site.asgi import is_own
 from proxy.access.guard import Guard
-from proxy.api.routes import api
-from proxy.domain.formats import FORMATS
 
 
 async def nothing(*_: object) -> None:
@@ -62,22 +56,6 @@ def test_a_host_is_one_of_this_machine_of_a_private_network_or_configured(
     assert is_welcome(host=host, path="/api/tags") is from_here
     assert {is_welcome(host=host, path=path) for path in OWN_PATHS} == {own_from_here}
     assert {is_welcome(peer="10.0.0.9", host=host, path=path) for path in ("/api/chat", "/admin/")} == {from_elsewhere}
-
-
-def test_the_scope_that_a_call_needs_is_asked_for_before_its_body_is_read() -> None:
-    table = re.findall(
-        r"^\| `(\w+) ([^`]+)` \| (\w*) \|", (Path(settings.PROJECT) / "docs" / "api.md").read_text(), re.M
-    )
-    calls = {(method, re.sub(r"{.*?}", "1", path)): scope for method, path, scope in table}
-
-    assert {call: find_needed(*call) or "" for call in calls} == calls
-    assert len(calls) > 15
-
-
-def test_every_route_of_the_api_is_an_own_one_or_a_prompt() -> None:
-    routes = {path for path in api.get_openapi_schema()["paths"] if path not in FORMATS}
-
-    assert {path for path in routes if not is_own(path)} == set()
 
 
 @pytest.mark.parametrize(

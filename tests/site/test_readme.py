@@ -1,6 +1,7 @@
 """The README and the pages in docs/ tell the truth where a machine can tell: settings, commands, routes, links, what CI
 runs."""
 
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from festinger_site.environment import SECRETS, Environment
 from festinger_site.home import PROJECT
 from memory.settings import registry, retired
 from memory.settings.grammar import describe_accepted
+from proxy.api.endpoint import ENDPOINTS
 from proxy.api.routes import api
 from proxy.domain.config_schema import Rules, values
 
@@ -22,6 +24,7 @@ README = (PROJECT / "README.md").read_text()
 DOCS = PROJECT / "docs"
 SETTINGS = (DOCS / "settings.md").read_text()
 API = (DOCS / "api.md").read_text()
+MCP = (DOCS / "mcp.md").read_text()
 PAGES = {
     file.relative_to(PROJECT).as_posix(): file.read_text()
     for file in (*PROJECT.glob("*.md"), *DOCS.rglob("*.md"), *PROJECT.glob("clients/*/README.md"))
@@ -51,7 +54,7 @@ LINKS = sorted(
 )
 
 
-SCHEMA = api.get_openapi_schema()
+SCHEMA = json.loads(json.dumps(api.get_openapi_schema()))
 STATUSES = {path: routes["post"]["responses"] for path, routes in SCHEMA["paths"].items() if "post" in routes}
 
 
@@ -109,13 +112,18 @@ def test_the_settings_page_has_every_key_of_the_config_file_with_its_default():
     }
 
 
-def test_the_api_page_has_every_endpoint_and_no_other():
-    documented = set(re.findall(r"^\| `([A-Z]+) (/\S+)` \|", API, re.MULTILINE))
+def test_the_api_page_has_every_endpoint_with_its_scope_and_summary():
+    rows = re.findall(r"^\| `[A-Z]+ /.*$", API, re.MULTILINE)
 
-    described = {
-        (method.upper(), path) for path, by_method in api.get_openapi_schema()["paths"].items() for method in by_method
-    }
-    assert documented == described | {("POST", "/mcp")}  # the protocol describes its tools itself
+    declared = sorted(ENDPOINTS, key=lambda one: (one.path, one.method))
+    assert rows == [f"| `{one.method} {one.path}` | {one.scope or ''} | {one.summary} |" for one in declared]
+
+
+def test_the_page_of_mcp_has_every_tool_with_its_endpoint():
+    rows = re.findall(r"^\| `(\w+)` \| `([A-Z]+) (/\S+)` \|", MCP, re.MULTILINE)
+
+    declared = [(one.tool.name, one.method, one.path) for one in ENDPOINTS if one.tool is not None]
+    assert sorted(rows) == sorted(declared)
 
 
 @pytest.mark.parametrize(("table", "path"), [(0, "/iknowthat"), (1, "/forget"), (2, "/memory")])

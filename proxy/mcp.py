@@ -1,14 +1,22 @@
-"""The endpoint: Streamable HTTP, without sessions and with answers in JSON, so that any process can serve any call."""
+"""MCP over Streamable HTTP, without sessions and with answers in JSON, so that any process can serve any call. The
+tools are the endpoints that declare one, with the same rights."""
 
 import asyncio
 import json
 import logging
 from typing import Any, Final
 
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import connections
+from pydantic import ValidationError
 
 from memory.collector import pause_collector
-from proxy.mcp import tools
+from proxy.access.caller import Caller
+from proxy.access.scopes import require
+from proxy.api.endpoint import ENDPOINTS, PARAMETER, Endpoint, Output, dump, format_mistakes
+from proxy.errors import FAILURES, describe_error
 from proxy.upstream.asgi_types import Application, AsgiScope, Receive, Send, body, start
 
 logger = logging.getLogger(__name__)
@@ -22,8 +30,8 @@ INSTRUCTIONS: Final = (
 )
 
 
-class Endpoint:
-    """The endpoint of one server process. It starts with the first call, since importing the library takes half a
+class Server:
+    """The MCP server of one server process. It starts with the first call, since importing the library takes half a
     second."""
 
     def __init__(self) -> None:
@@ -75,34 +83,37 @@ class Endpoint:
 def make_manager() -> Any:
     """Return the SDK's session manager with a server that has the tools. The first import takes half a second."""
     import mcp_types as types
-    from mcp.server.lowlevel import Server
+    from mcp.server.lowlevel import Server as ToolServer
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.shared.exceptions import MCPError
 
+    endpoints = {one.tool.name: one for one in ENDPOINTS if one.tool is not None}
     listed = [
         types.Tool(
             name=name,
-            description=tool.description,
-            input_schema=tool.schema,
-            annotations=types.ToolAnnotations(read_only_hint=not tool.changes, destructive_hint=False),
+            description=one.tool.description,
+            input_schema=one.arguments.model_json_schema(),
+            annotations=types.ToolAnnotations(read_only_hint=not one.writes, destructive_hint=False),
         )
-        for name, tool in tools.TOOLS.items()
+        for name, one in endpoints.items()
+        if one.tool is not None
     ]
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed)
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = tools.TOOLS.get(params.name)
-        if tool is None:
+        endpoint = endpoints.get(params.name)
+        if endpoint is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
-        caller = context.request.scope["caller"]
-        told, is_error = await tools.call(caller, tool, params.arguments or {})
+        caller: Caller = context.request.scope["caller"]
+        told, is_error = await call(caller, endpoint, params.arguments or {})
         logger.info("tool.called", extra={"tool": params.name, "agent": caller.name, "is_error": is_error})
-        text = types.TextContent(type="text", text=json.dumps(told, ensure_ascii=False))
-        return types.CallToolResult(content=[text], structured_content=told, is_error=is_error)
+        text = json.dumps(told, ensure_ascii=False, cls=DjangoJSONEncoder)
+        content = types.TextContent(type="text", text=text)
+        return types.CallToolResult(content=[content], structured_content=json.loads(text), is_error=is_error)
 
-    server: Server[Any] = Server(
+    server: ToolServer[Any] = ToolServer(
         "festinger",
         version=settings.VERSION,
         instructions=INSTRUCTIONS,
@@ -112,3 +123,23 @@ def make_manager() -> Any:
     return StreamableHTTPSessionManager(
         server, json_response=True, stateless=True, max_request_body_size=BODY_MAX_BYTES
     )
+
+
+async def call(caller: Caller, endpoint: Endpoint, arguments: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return the tool's result, and True if that is an error."""
+    # A thread of its own, like each of Django's requests: a call that waits for the database does not block others.
+    async with ThreadSensitiveContext():
+        try:
+            if endpoint.scope == "operator":  # festinger_site/asgi.py has checked that the caller is an agent
+                require(caller, endpoint.scope)
+            given = endpoint.arguments.model_validate(arguments)
+            values = {name: getattr(given, name) for name in PARAMETER.findall(endpoint.path)}
+            _, content = await endpoint.call(caller=caller, given=given, **values)
+            assert isinstance(content, Output)  # no tool makes its own response
+            return dump(content), False
+        except ValidationError as error:
+            return {"error": format_mistakes(error.errors())}, True
+        except FAILURES as error:
+            return describe_error(error)[1], True
+        finally:
+            await sync_to_async(connections.close_all)()
