@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
-from tests.learners import learning
+from tests.arrange import learning
 from tests.served.postgres import OwnPostgres
 from tests.served.server import Served, manage, new_database
 from tests.served.wire import RawUpstream
